@@ -1,0 +1,1 @@
+//! Builds and runs the C and C++ programs of this folder.

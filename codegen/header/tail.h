@@ -1,0 +1,6 @@
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* CUSHIM_CUDA_NAMES */

@@ -1,0 +1,216 @@
+//! Reads the files of `catalogue/` (see `catalogue/README.md` for what each column means).
+
+use serde_json::Value;
+use std::path::Path;
+
+/// One ABI of one driver function.
+pub(crate) struct Abi {
+    pub(crate) base: String,
+    pub(crate) number: u32,
+    pub(crate) exported: String,
+    pub(crate) per_thread: Option<(String, u32)>,
+    pub(crate) first_header: String,
+    pub(crate) group: String,
+    /// Whether `cuda.h` 12.9 gives this ABI the plain name (or, for a younger function, its first header does).
+    pub(crate) name_in_cuda_12: bool,
+    pub(crate) params: Vec<Param>,
+}
+
+impl Abi {
+    /// The name of this ABI's entry in the table: `cuMemAlloc_3020`.
+    pub(crate) fn slot(&self) -> String {
+        format!("{}_{}", self.base, self.number)
+    }
+}
+
+/// One parameter, as C spells it.
+pub(crate) struct Param {
+    pub(crate) ty: String,
+    pub(crate) name: String,
+}
+
+/// An incomplete struct behind a typed pointer.
+pub(crate) struct Handle {
+    pub(crate) name: String,
+    pub(crate) tag: String,
+    pub(crate) since: u32,
+}
+
+/// A function pointer type that callers pass in.
+pub(crate) struct Callback {
+    pub(crate) name: String,
+    pub(crate) since: u32,
+    pub(crate) result: String,
+    pub(crate) params: Vec<Param>,
+}
+
+/// A second name of a type.
+pub(crate) struct Alias {
+    pub(crate) name: String,
+    pub(crate) target: String,
+    pub(crate) since: u32,
+}
+
+/// A C enumeration.
+pub(crate) struct Enum {
+    pub(crate) name: String,
+    pub(crate) since: u32,
+    pub(crate) values: Vec<(String, i64)>,
+}
+
+/// A C struct or union, its members flattened: a nested member is `outer.inner`.
+pub(crate) struct Struct {
+    pub(crate) name: String,
+    pub(crate) since: u32,
+    pub(crate) size: u64,
+    pub(crate) align: u64,
+    pub(crate) fields: Vec<Field>,
+}
+
+/// One member of a struct.
+#[derive(Clone)]
+pub(crate) struct Field {
+    pub(crate) path: String,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    /// The element type where the member is an array.
+    pub(crate) ty: String,
+}
+
+/// A macro constant of `cuda.h`.
+pub(crate) struct Constant {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+/// A result of the driver, with its meaning in cushim's own words.
+pub(crate) struct ResultCode {
+    pub(crate) code: i32,
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Everything the generated files are made from.
+pub(crate) struct Catalogue {
+    pub(crate) abis: Vec<Abi>,
+    pub(crate) handles: Vec<Handle>,
+    pub(crate) callbacks: Vec<Callback>,
+    pub(crate) aliases: Vec<Alias>,
+    pub(crate) enums: Vec<Enum>,
+    pub(crate) structs: Vec<Struct>,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) results: Vec<ResultCode>,
+}
+
+impl Catalogue {
+    pub(crate) fn read(folder: &Path) -> Self {
+        let text = std::fs::read_to_string(folder.join("types.json")).expect("catalogue/types.json is readable");
+        let types: Value = serde_json::from_str(&text).expect("catalogue/types.json is JSON");
+        let list = |key: &str| types[key].as_array().unwrap_or_else(|| panic!("types.json has {key}")).clone();
+        Self {
+            abis: read_abis(folder),
+            handles: list("handles")
+                .iter()
+                .map(|v| Handle { name: string(&v[0]), tag: string(&v[1]), since: number(&v[2]) as u32 })
+                .collect(),
+            callbacks: list("callbacks")
+                .iter()
+                .map(|v| Callback {
+                    name: string(&v[0]),
+                    since: number(&v[1]) as u32,
+                    result: string(&v[2]),
+                    params: parse_params(&string(&v[3])),
+                })
+                .collect(),
+            aliases: list("aliases")
+                .iter()
+                .map(|v| Alias { name: string(&v[0]), target: string(&v[1]), since: number(&v[2]) as u32 })
+                .collect(),
+            enums: list("enums").iter().map(read_enum).collect(),
+            structs: list("structs").iter().map(read_struct).collect(),
+            constants: list("constants")
+                .iter()
+                .map(|v| Constant { name: string(&v[0]), value: string(&v[1]) })
+                .collect(),
+            results: read_results(folder),
+        }
+    }
+}
+
+fn read_results(folder: &Path) -> Vec<ResultCode> {
+    let mut reader = csv::Reader::from_path(folder.join("results.csv")).expect("catalogue/results.csv is readable");
+    reader
+        .records()
+        .map(|record| {
+            let record = record.expect("catalogue/results.csv is CSV");
+            let code = record[0].parse().expect("a code is a number");
+            ResultCode { code, name: record[1].to_owned(), text: record[2].to_owned() }
+        })
+        .collect()
+}
+
+fn read_abis(folder: &Path) -> Vec<Abi> {
+    let mut reader = csv::Reader::from_path(folder.join("abis.csv")).expect("catalogue/abis.csv is readable");
+    reader
+        .records()
+        .map(|record| {
+            let record = record.expect("catalogue/abis.csv is CSV");
+            let column = |i: usize| record[i].to_owned();
+            let integer = |i: usize| record[i].parse().unwrap_or_else(|_| panic!("a number in column {i}: {record:?}"));
+            Abi {
+                base: column(0),
+                number: integer(1),
+                exported: column(2),
+                per_thread: (!record[3].is_empty()).then(|| (column(3), integer(4))),
+                first_header: column(5),
+                group: column(6),
+                name_in_cuda_12: &record[7] == "yes",
+                params: parse_params(&record[8]),
+            }
+        })
+        .collect()
+}
+
+fn parse_params(text: &str) -> Vec<Param> {
+    if text == "void" {
+        return Vec::new();
+    }
+    text.split(',')
+        .map(|param| {
+            let param = param.trim();
+            let cut = param.rfind(|c: char| !c.is_alphanumeric() && c != '_').expect("a parameter has type and name") + 1;
+            Param { ty: param[..cut].trim().to_owned(), name: param[cut..].to_owned() }
+        })
+        .collect()
+}
+
+fn read_enum(value: &Value) -> Enum {
+    let values = value[2].as_array().expect("an enum has values");
+    Enum {
+        name: string(&value[0]),
+        since: number(&value[1]) as u32,
+        values: values.iter().map(|v| (string(&v[0]), v[1].as_i64().expect("an enumerator is a number"))).collect(),
+    }
+}
+
+fn read_struct(value: &Value) -> Struct {
+    let fields = value[4].as_array().expect("a struct has fields");
+    Struct {
+        name: string(&value[0]),
+        since: number(&value[1]) as u32,
+        size: number(&value[2]),
+        align: number(&value[3]),
+        fields: fields
+            .iter()
+            .map(|f| Field { path: string(&f[0]), offset: number(&f[1]), size: number(&f[2]), ty: string(&f[3]) })
+            .collect(),
+    }
+}
+
+fn string(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("a string: {value}")).to_owned()
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("a number: {value}"))
+}

@@ -1,0 +1,47 @@
+//! The exported functions and their structs, as cbindgen finds them in `src/capi/`.
+
+use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, Language, Style};
+use std::path::Path;
+
+/// Declares in C what the named files of `src/capi/` export.
+pub(crate) fn write(capi: &Path, files: &[&str]) -> String {
+    let mut config = Config {
+        language: Language::C,
+        style: Style::Both,
+        cpp_compat: true,
+        documentation_style: DocumentationStyle::C99,
+        line_length: 118,
+        tab_width: 2,
+        no_includes: true,
+        enumeration: EnumConfig { enum_class: false, ..EnumConfig::default() },
+        ..Config::default()
+    };
+    // Enumerations that no function names as a type: parameters are plain integers.
+    let sources = files.iter().map(|file| std::fs::read_to_string(capi.join(file)).expect("src/capi is readable"));
+    config.export.include = sources.flat_map(|text| enums(&text)).collect();
+    let builder = files.iter().fold(Builder::new().with_config(config), |b, file| b.with_src(capi.join(file)));
+    let mut text = Vec::new();
+    builder.generate().expect("cbindgen reads src/capi").write(&mut text);
+    tidy(&String::from_utf8(text).expect("cbindgen writes UTF-8"))
+}
+
+fn enums(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("pub enum ")?.split_whitespace().next().map(str::to_owned))
+        .collect()
+}
+
+/// Leaves out what only concerns Rust: the `# Safety` sections.
+fn tidy(text: &str) -> String {
+    let mut out = String::new();
+    let mut in_safety = false;
+    for line in text.lines() {
+        let comment = line.trim_start().strip_prefix("//");
+        in_safety = comment.is_some_and(|c| in_safety || c.trim() == "# Safety" || c.trim() == "/ # Safety");
+        if !in_safety {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}

@@ -1,0 +1,228 @@
+//! `include/cushim_driver.h`: prose and functions around the generated types, table and names.
+
+use crate::catalogue::{Abi, Catalogue, Param, Struct};
+use crate::ctype;
+use crate::structs::{self, Body, Member, Part};
+use std::fmt::Write as _;
+use std::path::Path;
+
+pub(crate) fn write(catalogue: &Catalogue, parts: &Path, functions: &str) -> String {
+    let part = |name: &str| std::fs::read_to_string(parts.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut out = part("head.h");
+    types(catalogue, &mut out);
+    table(catalogue, &mut out);
+    out.push_str(&part("functions.h"));
+    out.push_str(functions);
+    out.push_str(&part("names.h"));
+    names(catalogue, &mut out);
+    out.push_str(&part("tail.h"));
+    out
+}
+
+/// Declares what the included `cuda.h` does not, in an order in which every type comes before its use.
+fn types(catalogue: &Catalogue, out: &mut String) {
+    let is_enum = |name: &str| catalogue.enums.iter().any(|e| e.name == root(catalogue, name));
+    let mut guarded = Guarded { out, since: None };
+    for h in &catalogue.handles {
+        guarded.item(h.since, &format!("typedef struct {} *{};\n", h.tag, h.name));
+    }
+    for a in catalogue.aliases.iter().filter(|a| !is_struct(catalogue, &a.name) && !is_enum(&a.name)) {
+        guarded.item(a.since, &format!("typedef {}{};\n", ctype::c(&a.target), a.name));
+    }
+    for e in &catalogue.enums {
+        let values: Vec<String> = e.values.iter().map(|(name, number)| enumerator(name, *number)).collect();
+        guarded.item(e.since, &format!("typedef enum {0}_enum {{\n{1}\n}} {0};\n", e.name, values.join(",\n")));
+    }
+    for a in catalogue.aliases.iter().filter(|a| is_enum(&a.name)) {
+        guarded.item(a.since, &format!("typedef {} {};\n", a.target, a.name));
+    }
+    let (after, before): (Vec<_>, Vec<_>) =
+        catalogue.callbacks.iter().partition(|c| c.params.iter().any(|p| names_struct(catalogue, &p.ty)));
+    for c in before {
+        guarded.item(c.since, &callback(c));
+    }
+    for s in structs::in_order(catalogue) {
+        guarded.item(s.since, &format!("{}\n", c_struct(catalogue, s)));
+        let mut aliases: Vec<_> = catalogue.aliases.iter().filter(|a| root(catalogue, &a.name) == s.name).collect();
+        aliases.sort_by_key(|a| depth(catalogue, &a.name));
+        for a in aliases {
+            guarded.item(a.since, &format!("typedef {} {};\n", a.target, a.name));
+        }
+    }
+    for c in after {
+        guarded.item(c.since, &callback(c));
+    }
+    guarded.end();
+    out.push_str("struct CUeglStreamConnection_st;\n\n/* Macro constants of cuda.h. */\n");
+    for c in &catalogue.constants {
+        writeln!(out, "#ifndef {0}\n#define {0} {1}\n#endif", c.name, c.value).unwrap();
+    }
+}
+
+/// Writes items inside `#if` sections, so that a type that the included `cuda.h` has is not declared again.
+struct Guarded<'a> {
+    out: &'a mut String,
+    since: Option<u32>,
+}
+
+impl Guarded<'_> {
+    /// `since` is the first `cuda.h` that has the item, 0 for one that none has.
+    fn item(&mut self, since: u32, text: &str) {
+        if self.since != Some(since) {
+            self.end();
+            if since > 0 {
+                writeln!(self.out, "#if CUSHIM_CUDA_H < {since}").unwrap();
+                self.since = Some(since);
+            }
+        }
+        self.out.push_str(text);
+    }
+
+    fn end(&mut self) {
+        if self.since.take().is_some() {
+            self.out.push_str("#endif\n");
+        }
+    }
+}
+
+/// An enumerator; one that does not fit `int` is written as the number with the same bits.
+fn enumerator(name: &str, number: i64) -> String {
+    match number as i32 {
+        i32::MIN => format!("  {name} = (-2147483647 - 1)"),
+        bits => format!("  {name} = {bits}"),
+    }
+}
+
+fn callback(c: &crate::catalogue::Callback) -> String {
+    let result = c.result.as_str();
+    format!("typedef {result} (CUSHIM_CUDA_CB *{})({});\n", c.name, parameters(&c.params))
+}
+
+fn parameters(params: &[Param]) -> String {
+    if params.is_empty() {
+        return "void".to_owned();
+    }
+    let list: Vec<String> = params.iter().map(|p| format!("{}{}", ctype::c(&p.ty), p.name)).collect();
+    list.join(", ")
+}
+
+fn names_struct(catalogue: &Catalogue, ty: &str) -> bool {
+    ty.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| is_struct(catalogue, word))
+}
+
+/// Whether the name is that of a struct, directly or through aliases.
+fn is_struct(catalogue: &Catalogue, name: &str) -> bool {
+    let root = root(catalogue, name);
+    catalogue.structs.iter().any(|s| s.name == root)
+}
+
+/// The type that a chain of aliases ends at.
+fn root<'a>(catalogue: &'a Catalogue, name: &'a str) -> &'a str {
+    match catalogue.aliases.iter().find(|a| a.name == name) {
+        Some(alias) => root(catalogue, &alias.target),
+        None => name,
+    }
+}
+
+/// How many aliases lie between the name and its type.
+fn depth(catalogue: &Catalogue, name: &str) -> usize {
+    catalogue.aliases.iter().find(|a| a.name == name).map_or(0, |a| 1 + depth(catalogue, &a.target))
+}
+
+fn c_struct(catalogue: &Catalogue, item: &Struct) -> String {
+    let body = structs::body(catalogue, item);
+    let align = if item.align > 8 { format!("CUSHIM_ALIGN({}) ", item.align) } else { String::new() };
+    let (keyword, text) = c_body(&body, 1);
+    format!("typedef {keyword} {align}{0}_st {{\n{text}}} {0};", item.name)
+}
+
+fn c_body(body: &Body, depth: usize) -> (&'static str, String) {
+    let mut out = String::new();
+    match body {
+        Body::Union(members) => {
+            members.iter().for_each(|m| member(m, depth, &mut out));
+            ("union", out)
+        }
+        Body::Struct(parts) => {
+            for part in parts {
+                match part {
+                    Part::One(m) => member(m, depth, &mut out),
+                    Part::Shared { members, .. } => {
+                        let indent = "  ".repeat(depth);
+                        writeln!(out, "{indent}CUSHIM_EXTENSION union {{").unwrap();
+                        members.iter().for_each(|m| member(m, depth + 1, &mut out));
+                        writeln!(out, "{indent}}};").unwrap();
+                    }
+                }
+            }
+            ("struct", out)
+        }
+    }
+}
+
+fn member(m: &Member, depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    let count = m.count.map(|n| format!("[{n}]")).unwrap_or_default();
+    match &m.inner {
+        None => writeln!(out, "{indent}{}{}{count};", ctype::c(&m.ty), m.name).unwrap(),
+        Some(body) => {
+            let (keyword, text) = c_body(body, depth + 1);
+            writeln!(out, "{indent}{keyword} {{\n{text}{indent}}} {}{count};", m.name).unwrap();
+        }
+    }
+}
+
+fn table(catalogue: &Catalogue, out: &mut String) {
+    out.push_str(TABLE_HEAD);
+    for abi in &catalogue.abis {
+        let params = parameters(&abi.params);
+        writeln!(out, "  CUresult (CUSHIM_CUDAAPI *{})({params}); /* {} */", abi.slot(), abi.exported).unwrap();
+    }
+    out.push_str("} cushim_driver_table;\n\n");
+}
+
+const TABLE_HEAD: &str = "
+/*
+ * The driver's functions, one entry per ABI, NULL where this driver has none.
+ *
+ * An entry is called after the function's base name and the number of its ABI, the CUDA version that introduced it
+ * (1000 * major + 10 * minor): cuMemPrefetchAsync_8000 takes a device ordinal, cuMemPrefetchAsync_12020 a location. The
+ * comment behind an entry is the name under which libcuda exports that ABI.
+ *
+ * Entries are only ever added at the end, and struct_size says how far the table at hand goes: CUSHIM_HAS tests both. The
+ * table is never freed and never changes; any thread may read it. A call through an entry is the driver's own call: what
+ * it needs (cuInit, a current context) and answers is NVIDIA's documentation of the driver API.
+ */
+typedef struct cushim_driver_table {
+  size_t struct_size; /* bytes of this struct in the library that filled it */
+";
+
+/// The familiar names, bound to the ABIs that cuda.h 12.9 gives them.
+fn names(catalogue: &Catalogue, out: &mut String) {
+    for abi in catalogue.abis.iter().filter(|a| a.name_in_cuda_12) {
+        name(abi, &abi.base, out);
+    }
+    // Since 12.0 this plain name is a macro for the function of another base name.
+    let instantiate = catalogue.abis.iter().find(|a| a.base == "cuGraphInstantiateWithFlags").expect("in the catalogue");
+    name(instantiate, "cuGraphInstantiate", out);
+}
+
+fn name(abi: &Abi, plain: &str, out: &mut String) {
+    let slot = abi.slot();
+    let args: Vec<&str> = abi.params.iter().map(|p| p.name.as_str()).collect();
+    let otherwise = match plain {
+        "cuGetErrorName" => "cushim_names_error(*pStr = cushim_status_name(error))",
+        "cuGetErrorString" => "cushim_names_error(*pStr = cushim_status_string(error))",
+        _ => "CUDA_ERROR_NOT_FOUND",
+    };
+    writeln!(
+        out,
+        "static inline CUresult cushim_12_{plain}({params}) {{\n  \
+         const cushim_driver_table *table = CUSHIM_CUDA_TABLE;\n  \
+         return CUSHIM_HAS(table, {slot}) ? table->{slot}({args}) : {otherwise};\n}}\n\
+         #undef {plain}\n#define {plain} cushim_12_{plain}",
+        params = parameters(&abi.params),
+        args = args.join(", "),
+    )
+    .unwrap();
+}

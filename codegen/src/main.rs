@@ -1,0 +1,96 @@
+//! Writes the generated files of cushim and softcuda from `catalogue/`, or checks that they are current.
+//!
+//! `cargo run -p codegen` writes; `cargo run -p codegen -- --check` writes nothing and exits 1 if a file is stale.
+
+mod catalogue;
+mod ctype;
+mod functions;
+mod header;
+mod rust_rows;
+mod rust_sys;
+mod rust_table;
+mod softcuda;
+mod structs;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// One generated file: where it goes and what it holds.
+struct Output {
+    path: &'static str,
+    text: String,
+}
+
+const USAGE: &str = "usage: codegen [--check]\n  without a flag: write the generated files\n  --check: exit 1 if one of them is stale\n";
+
+#[allow(clippy::print_stderr, clippy::print_stdout)] // a command-line tool
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let check = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => false,
+        ["--check"] => true,
+        ["--help"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("codegen has a parent folder").to_owned();
+    let mut stale = 0;
+    for output in outputs(&root) {
+        let path = root.join(output.path);
+        if std::fs::read_to_string(&path).is_ok_and(|now| now == output.text) {
+            continue;
+        }
+        if check {
+            eprintln!("stale: {} (run `cargo run -p codegen`)", output.path);
+            stale += 1;
+        } else {
+            std::fs::write(&path, &output.text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            println!("wrote {}", output.path);
+        }
+    }
+    if stale == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn outputs(root: &PathBuf) -> Vec<Output> {
+    let catalogue = catalogue::Catalogue::read(&root.join("catalogue"));
+    let rust = |path, text: String| Output { path, text: rustfmt(root, &text) };
+    vec![
+        Output {
+            path: "include/cushim_driver.h",
+            text: header::write(
+                &catalogue,
+                &root.join("codegen/header"),
+                &functions::write(&root.join("src/capi"), &["error.rs", "driver.rs"]),
+            ),
+        },
+        rust("src/driver/rows.rs", rust_rows::write(&catalogue)),
+        rust("src/driver/sys.rs", rust_sys::write(&catalogue)),
+        rust("src/driver/table.rs", rust_table::write(&catalogue)),
+        rust("softcuda/src/names.rs", softcuda::names(&catalogue)),
+        rust("softcuda/src/sys.rs", rust_sys::write(&catalogue)),
+        rust("softcuda/src/exports.rs", softcuda::functions(&catalogue, &root.join("softcuda/src"))),
+    ]
+}
+
+/// Generated Rust is formatted like the rest, so that `cargo fmt --check` has nothing to say about it.
+fn rustfmt(root: &Path, text: &str) -> String {
+    let mut child = Command::new("rustfmt")
+        .args(["--edition", "2024", "--config-path"])
+        .arg(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("rustfmt runs (rustup component add rustfmt)");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    let input = text.to_owned();
+    let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, input.as_bytes()));
+    let out = child.wait_with_output().expect("rustfmt ends");
+    writer.join().expect("the writer ends").expect("rustfmt reads its input");
+    assert!(out.status.success(), "rustfmt refused generated code:\n{text}");
+    String::from_utf8(out.stdout).expect("rustfmt prints UTF-8")
+}

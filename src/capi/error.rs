@@ -1,0 +1,176 @@
+//! Statuses and the calling thread's last error.
+
+use crate::error::{Error, Status};
+use std::cell::RefCell;
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What every function returns: `CUSHIM_SUCCESS` (0); a positive number is the driver's own `CUresult`, unchanged; a
+/// negative one is a `cushim_status_code`.
+pub type cushim_status = i32;
+
+/// The statuses of cushim's own. Numbers are never reused.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum cushim_status_code {
+    /// The call did what it says.
+    CUSHIM_SUCCESS = 0,
+    /// An argument is outside what the function accepts; the message says which and what is accepted.
+    CUSHIM_ERROR_INVALID_ARGUMENT = -1,
+    /// The handle is not one of this library, or of another kind, or its object is gone.
+    CUSHIM_ERROR_INVALID_HANDLE = -2,
+    /// The handle was destroyed before. A program that destroys from several places may ignore it.
+    CUSHIM_ERROR_ALREADY_DESTROYED = -3,
+    /// This driver does not offer what was asked for; the message names the function, the driver's version and path, and
+    /// the version that has it.
+    CUSHIM_ERROR_UNSUPPORTED = -4,
+    /// No CUDA driver was found; the message lists what was tried and why each failed.
+    CUSHIM_ERROR_DRIVER_NOT_FOUND = -5,
+    /// The library that was named, or the only one that was found, cannot be used: it does not open, is a toolkit's stub,
+    /// or exports nothing of a driver.
+    CUSHIM_ERROR_DRIVER_UNUSABLE = -6,
+    /// A bug in cushim. Please report the message.
+    CUSHIM_ERROR_INTERNAL = -7,
+    /// The process was forked after cushim was used. CUDA does not work in such a child; start it with exec.
+    CUSHIM_ERROR_FORKED = -8,
+}
+
+/// The detail of a failed call. Texts end with NUL; one that did not fit is cut and ends with "...".
+#[repr(C)]
+pub struct cushim_error_detail {
+    /// In: bytes of the caller's struct, `sizeof(cushim_error_detail)`. Out: bytes that the library wrote.
+    pub struct_size: usize,
+    /// The status that the failed call returned; 0 if no call of this thread failed yet.
+    pub status: cushim_status,
+    /// Number of the ABI of the driver function concerned, e.g. 12020; 0 where none is.
+    pub abi: i32,
+    /// Base name of the driver function concerned, e.g. "cuMemPrefetchAsync"; empty where none is.
+    pub function: [c_char; 64],
+    /// What went wrong and what to do about it.
+    pub message: [c_char; 4096],
+}
+
+thread_local! {
+    static LAST: RefCell<Option<Error>> = const { RefCell::new(None) };
+}
+
+/// Runs the body of an exported function: an error becomes the thread's last error and its status, a panic an internal
+/// error. Success leaves the last error as it is.
+pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(internal(panic.as_ref())));
+    match result {
+        Ok(()) => Status::SUCCESS.0,
+        Err(error) => fail(error),
+    }
+}
+
+/// Makes the error the thread's last one.
+pub(super) fn fail(error: Error) -> cushim_status {
+    let status = error.status.0;
+    // A thread that is ending has no last error any more; the status still reaches the caller.
+    let _ = LAST.try_with(|last| last.replace(Some(error)));
+    status
+}
+
+fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::new(Status::INTERNAL, format!("cushim has a bug: {text}. Please report it."))
+}
+
+/// Copies the detail of the last call that failed on this thread.
+///
+/// A call that succeeds leaves the detail untouched, and other threads' calls have details of their own.
+///
+/// @param detail Written, as far as its `struct_size` goes; must not be NULL.
+/// @return `CUSHIM_SUCCESS`; `CUSHIM_ERROR_INVALID_ARGUMENT` if `detail` is NULL or its `struct_size` is 0.
+///
+/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`. Threads: any. Needs no driver.
+///
+/// # Safety
+/// `detail` is NULL or valid for writes of the bytes that its `struct_size` names.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_last_error(detail: *mut cushim_error_detail) -> cushim_status {
+    let last = LAST.try_with(|last| last.borrow().clone()).ok().flatten();
+    call(|| {
+        let mut full = cushim_error_detail {
+            struct_size: size_of::<cushim_error_detail>(),
+            status: 0,
+            abi: 0,
+            function: [0; 64],
+            message: [0; 4096],
+        };
+        if let Some(error) = &last {
+            full.status = error.status.0;
+            full.abi = error.abi as i32;
+            copy_text(&error.function, &mut full.function);
+            copy_text(&error.message, &mut full.message);
+        }
+        // SAFETY: the caller vouches for `detail`.
+        unsafe { super::options::write_out(detail, &full, "detail") }
+    })
+}
+
+/// Copies a text into a fixed field, cut at a character's start and marked with "..." where it does not fit.
+pub(super) fn copy_text<const N: usize>(text: &str, field: &mut [c_char; N]) {
+    let room = N - 1;
+    let (kept, mark) = if text.len() <= room {
+        (text, "")
+    } else {
+        (&text[..text.floor_char_boundary(room - 3)], "...")
+    };
+    for (to, from) in field.iter_mut().zip(kept.bytes().chain(mark.bytes()).chain(std::iter::once(0))) {
+        *to = from as c_char;
+    }
+}
+
+/// The name of a status: "CUSHIM_ERROR_UNSUPPORTED", "CUDA_ERROR_INVALID_VALUE".
+///
+/// @param status Any number.
+/// @return The name, valid for ever; NULL for a number that this version does not know.
+///
+/// Errors: none. Threads: any. Needs no driver.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_status_name(status: cushim_status) -> *const c_char {
+    Status(status).name().map_or(std::ptr::null(), std::ffi::CStr::as_ptr)
+}
+
+/// A few words on what a status means.
+///
+/// @param status Any number.
+/// @return The text, in English, valid for ever; NULL for a number that this version does not know.
+///
+/// Errors: none. Threads: any. Needs no driver.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_status_string(status: cushim_status) -> *const c_char {
+    Status(status).text().map_or(std::ptr::null(), std::ffi::CStr::as_ptr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copied<const N: usize>(text: &str) -> String {
+        let mut field = [1; N];
+        copy_text(text, &mut field);
+        // SAFETY: `copy_text` ends the field with NUL.
+        unsafe { std::ffi::CStr::from_ptr(field.as_ptr()) }.to_str().expect("UTF-8").to_owned()
+    }
+
+    #[test]
+    fn texts_are_cut_at_characters() {
+        assert_eq!(copied::<8>("1234567"), "1234567");
+        assert_eq!(copied::<8>("12345678"), "1234...");
+        assert_eq!(copied::<8>("123é5678"), "123...");
+    }
+
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        assert_eq!(call(|| panic!("boom")), Status::INTERNAL.0);
+        let message = LAST.with(|last| last.borrow().clone()).expect("a last error").message;
+        assert!(message.contains("boom"), "{message}");
+    }
+}

@@ -1,0 +1,7 @@
+//! The C ABI: checks arguments, looks handles up, calls, translates errors. No logic.
+
+#![allow(non_camel_case_types)]
+
+pub mod driver;
+pub mod error;
+mod options;

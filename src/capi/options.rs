@@ -1,0 +1,134 @@
+//! Structs that grow: how the library reads a caller's options and writes into a caller's out-struct.
+
+use crate::error::{Error, Status};
+
+/// A copy of the caller's options, whatever version of the struct they are.
+///
+/// A shorter struct is completed with zeros, which mean the defaults. A longer one is accepted if what this library does
+/// not know is zero.
+///
+/// # Safety
+/// `T` is a `repr(C)` struct of plain data that starts with its `struct_size` and for which zeros are valid. `options` is
+/// NULL or valid for reads of the bytes that its `struct_size` names.
+pub(super) unsafe fn read<T: Copy>(options: *const T, what: &str) -> Result<T, Error> {
+    // SAFETY: zeros are valid for `T`, as the caller vouches.
+    let mut copy: T = unsafe { std::mem::zeroed() };
+    if options.is_null() {
+        return Ok(copy);
+    }
+    // SAFETY: `struct_size` is the first member.
+    let size = unsafe { options.cast::<usize>().read_unaligned() };
+    check_size(size, what)?;
+    let known = size_of::<T>();
+    if size > known {
+        // SAFETY: the caller vouches for `size` bytes.
+        let tail = unsafe { std::slice::from_raw_parts(options.cast::<u8>().add(known), size - known) };
+        if tail.iter().any(|byte| *byte != 0) {
+            return Err(Error::new(
+                Status::INVALID_ARGUMENT,
+                format!(
+                    "{what}: struct_size is {size} and members beyond the {known} bytes that this cushim knows are set. \
+                     Leave them zero, or use the cushim that the program was compiled for."
+                ),
+            ));
+        }
+    }
+    // SAFETY: both sides are valid for the smaller of the two sizes.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            options.cast::<u8>(),
+            std::ptr::from_mut(&mut copy).cast::<u8>(),
+            size.min(known),
+        );
+    }
+    Ok(copy)
+}
+
+/// Writes `full` into the caller's struct as far as that goes, and the number of bytes written into its `struct_size`.
+///
+/// # Safety
+/// As for [`read`], with `out` valid for writes.
+pub(super) unsafe fn write_out<T>(out: *mut T, full: &T, what: &str) -> Result<(), Error> {
+    if out.is_null() {
+        return Err(Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")));
+    }
+    // SAFETY: `struct_size` is the first member.
+    let size = unsafe { out.cast::<usize>().read_unaligned() };
+    check_size(size, what)?;
+    let size = size.min(size_of::<T>());
+    // SAFETY: the caller vouches for `size` bytes, and `T` has as many.
+    unsafe {
+        std::ptr::copy_nonoverlapping(std::ptr::from_ref(full).cast::<u8>(), out.cast::<u8>(), size);
+        out.cast::<usize>().write_unaligned(size);
+    }
+    Ok(())
+}
+
+fn check_size(size: usize, what: &str) -> Result<(), Error> {
+    if size < size_of::<usize>() {
+        return Err(Error::new(
+            Status::INVALID_ARGUMENT,
+            format!("{what}: struct_size is {size}; set it to sizeof the struct before the call"),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Old {
+        struct_size: usize,
+        a: u64,
+    }
+
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct New {
+        struct_size: usize,
+        a: u64,
+        b: u64,
+    }
+
+    fn read_old(new: &New) -> Result<Old, Error> {
+        // SAFETY: `new` starts with the members of `Old` and is as long as it says.
+        unsafe { read(std::ptr::from_ref(new).cast::<Old>(), "options") }
+    }
+
+    #[test]
+    fn a_longer_struct_needs_a_zero_tail() {
+        let new = New { struct_size: size_of::<New>(), a: 5, b: 0 };
+        assert_eq!(read_old(&new).expect("a zero tail").a, 5);
+        let error = read_old(&New { b: 1, ..new }).expect_err("a tail that is set");
+        assert_eq!(error.status, Status::INVALID_ARGUMENT);
+    }
+
+    #[test]
+    fn a_shorter_struct_is_completed() {
+        let old = Old { struct_size: size_of::<Old>(), a: 7 };
+        // SAFETY: only the bytes of `old` are read.
+        let new = unsafe { read(std::ptr::from_ref(&old).cast::<New>(), "options") }.expect("a shorter struct");
+        assert_eq!((new.a, new.b), (7, 0));
+    }
+
+    #[test]
+    fn size_zero_and_null() {
+        let old = Old { struct_size: 0, a: 7 };
+        // SAFETY: `old` is a struct of its own type.
+        assert!(unsafe { read(&old, "options") }.is_err());
+        // SAFETY: NULL is allowed.
+        assert_eq!(unsafe { read::<Old>(std::ptr::null(), "options") }.expect("defaults").a, 0);
+    }
+
+    #[test]
+    fn an_older_out_struct_keeps_what_follows() {
+        let full = New { struct_size: size_of::<New>(), a: 1, b: 2 };
+        let mut room = New { struct_size: size_of::<Old>(), a: 0, b: 99 };
+        // SAFETY: `room` is longer than it says.
+        unsafe { write_out(&mut room, &full, "out") }.expect("written");
+        assert_eq!(room, New { struct_size: size_of::<Old>(), a: 1, b: 99 });
+    }
+}

@@ -1,0 +1,115 @@
+//! What went wrong, as a number for programs and a sentence for people.
+
+use std::fmt;
+
+/// A status of the C ABI: 0 is success, a positive number is the driver's own `CUresult`, a negative one is cushim's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Status(pub i32);
+
+macro_rules! statuses {
+    ($($(#[doc = $doc:literal])* $constant:ident = $number:literal, $name:literal, $text:literal;)*) => {
+        impl Status {
+            $($(#[doc = $doc])* pub const $constant: Self = Self($number);)*
+        }
+
+        /// The names and descriptions of cushim's own statuses.
+        const OWN: &[(i32, &std::ffi::CStr, &std::ffi::CStr)] = &[$(($number, $name, $text)),*];
+    };
+}
+
+// Numbers are never reused; a retired one stays here as a comment.
+statuses! {
+    /// The call did what it says.
+    SUCCESS = 0, c"CUSHIM_SUCCESS", c"success";
+    /// An argument is outside what the function accepts.
+    INVALID_ARGUMENT = -1, c"CUSHIM_ERROR_INVALID_ARGUMENT", c"an argument is not acceptable";
+    /// The handle is not one of this library, of another kind, or of an object that is gone.
+    INVALID_HANDLE = -2, c"CUSHIM_ERROR_INVALID_HANDLE", c"the handle does not name a living object of the kind that is needed";
+    /// The handle was destroyed before.
+    ALREADY_DESTROYED = -3, c"CUSHIM_ERROR_ALREADY_DESTROYED", c"the handle was destroyed before";
+    /// This driver cannot do what was asked.
+    UNSUPPORTED = -4, c"CUSHIM_ERROR_UNSUPPORTED", c"this driver does not offer what was asked for";
+    /// No CUDA driver was found on this machine.
+    DRIVER_NOT_FOUND = -5, c"CUSHIM_ERROR_DRIVER_NOT_FOUND", c"no CUDA driver was found";
+    /// The library that was named, or the only one found, cannot be used.
+    DRIVER_UNUSABLE = -6, c"CUSHIM_ERROR_DRIVER_UNUSABLE", c"the CUDA driver library cannot be used";
+    /// A bug in cushim; nothing of the call took effect that is not undone.
+    INTERNAL = -7, c"CUSHIM_ERROR_INTERNAL", c"an internal error of cushim";
+    /// The process was forked after the library was used; the child must start afresh.
+    FORKED = -8, c"CUSHIM_ERROR_FORKED", c"the process was forked after cushim was used";
+}
+
+impl Status {
+    /// The name of the status, if cushim knows it: `CUSHIM_ERROR_UNSUPPORTED`, `CUDA_ERROR_INVALID_VALUE`.
+    #[must_use]
+    pub fn name(self) -> Option<&'static std::ffi::CStr> {
+        self.own().map(|(name, _)| name).or_else(|| crate::driver::sys::result_name(self.0))
+    }
+
+    /// A few words on what the status means, if cushim knows it.
+    #[must_use]
+    pub fn text(self) -> Option<&'static std::ffi::CStr> {
+        self.own().map(|(_, text)| text).or_else(|| crate::driver::sys::result_text(self.0))
+    }
+
+    fn own(self) -> Option<(&'static std::ffi::CStr, &'static std::ffi::CStr)> {
+        OWN.iter().find(|(number, ..)| *number == self.0).map(|(_, name, text)| (*name, *text))
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name().and_then(|name| name.to_str().ok()) {
+            Some(name) => write!(f, "{name} ({})", self.0),
+            None => write!(f, "status {}", self.0),
+        }
+    }
+}
+
+/// A failure: the status, a sentence that says what to do, and the driver function that failed, where one did.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// The number for programs.
+    pub status: Status,
+    /// The sentence for people.
+    pub message: String,
+    /// The driver function that failed or is missing, by its base name; empty where none is concerned.
+    pub function: String,
+    /// The number of that function's ABI; 0 where none is concerned.
+    pub abi: u32,
+}
+
+impl Error {
+    /// A failure with a sentence, in which no driver function is concerned.
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), function: String::new(), abi: 0 }
+    }
+
+    /// The same failure, with the driver function that it is about.
+    #[must_use]
+    pub fn with_function(mut self, base: &str, abi: u32) -> Self {
+        base.clone_into(&mut self.function);
+        self.abi = abi;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_numbers_are_unique() {
+        for (i, (number, ..)) in OWN.iter().enumerate() {
+            assert!(OWN[i + 1..].iter().all(|(other, ..)| other != number), "{number} is used twice");
+        }
+    }
+
+    #[test]
+    fn names_cover_both_ranges() {
+        assert_eq!(Status::UNSUPPORTED.to_string(), "CUSHIM_ERROR_UNSUPPORTED (-4)");
+        assert_eq!(Status(1).to_string(), "CUDA_ERROR_INVALID_VALUE (1)");
+        assert_eq!(Status(12345).to_string(), "status 12345");
+    }
+}
