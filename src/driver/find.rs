@@ -1,0 +1,134 @@
+//! Where to look for the driver, and in which order.
+
+use super::environment::{DRIVER_VARIABLE, Environment, SOFTWARE_VARIABLE, SOFTWARE_VERSION_VARIABLE};
+use super::options::Choice;
+use super::report::Origin;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What to open, and where it may be.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// This library and no other.
+    Only(Place, Wanted),
+    /// The first of these that serves.
+    First(Vec<Place>, Wanted),
+    /// Nothing.
+    Nothing,
+}
+
+/// Which sort of driver will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Any,
+    Software,
+}
+
+/// A library to try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) name: PathBuf,
+    pub(super) origin: Origin,
+}
+
+impl Place {
+    fn new(name: impl Into<PathBuf>, origin: Origin) -> Self {
+        Self { name: name.into(), origin }
+    }
+}
+
+/// The names of the driver's library, the better first: stubs of the toolkit carry the short one only.
+#[cfg(not(windows))]
+const NAMES: &[&str] = &["libcuda.so.1", "libcuda.so"];
+#[cfg(windows)]
+const NAMES: &[&str] = &["nvcuda.dll"];
+
+/// Where drivers are installed beside the folders that the loader knows.
+#[cfg(all(not(windows), target_arch = "aarch64"))]
+const FOLDERS: &[&str] = &[
+    "/run/opengl-driver/lib",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu/nvidia",
+    "/usr/lib/aarch64-linux-gnu/tegra",
+    "/usr/lib/aarch64-linux-gnu/nvidia/current",
+    "/usr/lib64",
+    "/usr/local/nvidia/lib64",
+];
+#[cfg(all(not(windows), not(target_arch = "aarch64")))]
+const FOLDERS: &[&str] = &[
+    "/usr/lib/wsl/lib",
+    "/run/opengl-driver/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu/nvidia/current",
+    "/usr/lib64",
+    "/usr/local/nvidia/lib64",
+];
+#[cfg(windows)]
+const FOLDERS: &[&str] = &[];
+
+/// Turns the caller's choice and the environment into places to look at. `module` is the file that holds this code.
+pub(super) fn plan(choice: Option<&Choice>, environment: &Environment, module: Option<&Path>) -> Plan {
+    match choice {
+        Some(choice) => plan_for(choice, Origin::Options, environment, module),
+        None => match environment.get(DRIVER_VARIABLE) {
+            Some(value) => {
+                plan_for(&Choice::from(value), Origin::Environment(DRIVER_VARIABLE), environment, module)
+            }
+            None => Plan::First(native(), Wanted::Any),
+        },
+    }
+}
+
+fn plan_for(choice: &Choice, origin: Origin, environment: &Environment, module: Option<&Path>) -> Plan {
+    match choice {
+        Choice::Auto => Plan::First(native(), Wanted::Any),
+        Choice::Path(path) => Plan::Only(Place::new(path, origin), Wanted::Any),
+        Choice::None => Plan::Nothing,
+        Choice::Software => match environment.get(SOFTWARE_VARIABLE) {
+            Some(path) => {
+                Plan::Only(Place::new(path, Origin::Environment(SOFTWARE_VARIABLE)), Wanted::Software)
+            }
+            None => {
+                Plan::First(software(environment.get(SOFTWARE_VERSION_VARIABLE), module), Wanted::Software)
+            }
+        },
+    }
+}
+
+/// NVIDIA's driver. softcuda is not among these: nobody should compute on the CPU without having said so.
+fn native() -> Vec<Place> {
+    let loaded = NAMES.iter().map(|name| Place::new(name, Origin::Loaded));
+    let loader = NAMES.iter().map(|name| Place::new(name, Origin::Loader));
+    let folders = FOLDERS.iter().map(|folder| Place::new(Path::new(folder).join(NAMES[0]), Origin::Folder));
+    loaded.chain(loader).chain(folders).collect()
+}
+
+/// softcuda, beside this code or where the loader finds it. Cargo puts libraries of dependencies into `deps`, and
+/// programs that are examples beside that folder.
+fn software(version: Option<&OsStr>, module: Option<&Path>) -> Vec<Place> {
+    let names = software_names(version);
+    let beside = module.and_then(Path::parent).map(|folder| {
+        let parent = folder.parent().unwrap_or(folder);
+        [folder.to_owned(), folder.join("deps"), parent.join("deps")]
+    });
+    let in_folder = |folder: PathBuf| {
+        let places = names.iter().map(move |name| Place::new(folder.join(name), Origin::Module));
+        places.collect::<Vec<_>>()
+    };
+    let mut places: Vec<Place> = beside.into_iter().flatten().flat_map(in_folder).collect();
+    places.extend(names.iter().map(|name| Place::new(name, Origin::Loader)));
+    places
+}
+
+/// A shell for the version that softcuda is to impersonate exports exactly what that version exports, so it goes first.
+fn software_names(version: Option<&OsStr>) -> Vec<String> {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    let version = version.and_then(OsStr::to_str).filter(|version| is_version(version));
+    let shell = version.map(|version| format!("{DLL_PREFIX}softcuda-{version}{DLL_SUFFIX}"));
+    shell.into_iter().chain([format!("{DLL_PREFIX}softcuda{DLL_SUFFIX}")]).collect()
+}
+
+/// Whether a value may become part of a file's name.
+fn is_version(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}

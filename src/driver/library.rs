@@ -1,0 +1,74 @@
+//! A loaded library: opened through the system's loader, asked for symbols, never closed once it serves as a driver.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as system;
+
+mod diagnose;
+
+use std::ffi::{CStr, c_void};
+use std::path::{Path, PathBuf};
+
+/// A library that the loader has mapped into this process. Dropping it leaves it mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Library {
+    handle: system::Handle,
+}
+
+// SAFETY: the handle is a token for the system's loader, which may be asked from any thread; it never dangles, because
+// a library that is kept is never closed.
+unsafe impl Send for Library {}
+// SAFETY: as above.
+unsafe impl Sync for Library {}
+
+/// Which of the loader's ways to a library is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lookup {
+    /// Only a copy that is in the process already.
+    Loaded,
+    /// A path, or a name that the loader looks up in its folders.
+    Load,
+    /// A name in the system's own folder and nowhere else. Windows only; elsewhere the same as `Load`.
+    System,
+}
+
+impl Library {
+    /// Opens the library called `name`, or says why not: plainly where the file shows it, and in the loader's own words.
+    pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Self, String> {
+        let is_path = name.components().count() > 1;
+        if is_path && let Some(reason) = diagnose::refuse(name) {
+            return Err(reason);
+        }
+        system::open(name, lookup).map(|handle| Self { handle }).map_err(|words| {
+            match is_path.then(|| diagnose::explain(name)).flatten() {
+                Some(reason) => format!("{reason}; the loader says: {words}"),
+                None => words,
+            }
+        })
+    }
+
+    /// The address of an exported symbol, null where there is none.
+    pub(super) fn symbol(&self, name: &CStr) -> *const c_void {
+        system::symbol(self.handle, name)
+    }
+
+    /// The real path of the file that `address` was loaded from, symbolic links resolved.
+    pub(super) fn path_of(address: *const c_void) -> Option<PathBuf> {
+        let path = system::path_of(address)?;
+        Some(path.canonicalize().unwrap_or(path))
+    }
+
+    /// Gives a library back that turned out to be no driver. Whoever else holds it keeps it.
+    ///
+    /// # Safety
+    /// No address taken from it may be used afterwards.
+    pub(super) unsafe fn close(self) {
+        // SAFETY: the handle came from `open`, and the caller vouches for the rest.
+        unsafe { system::close(self.handle) }
+    }
+}

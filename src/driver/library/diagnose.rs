@@ -1,0 +1,88 @@
+//! Why a file is not a library for this process, in plain words: the loader's own say little or name the wrong thing.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+
+/// What must not even be handed to the loader, which would wait for ever for somebody to write to it.
+pub(super) fn refuse(path: &Path) -> Option<String> {
+    let kind = fs::metadata(path).ok()?.file_type();
+    (!kind.is_file() && !kind.is_dir())
+        .then(|| "it is a pipe, a socket or a device, not a library; name the library's file".to_owned())
+}
+
+/// What is wrong with a file that the loader refused; `None` where nothing is to be seen from outside.
+pub(super) fn explain(path: &Path) -> Option<String> {
+    match fs::metadata(path) {
+        Err(error) => return explain_error(error.kind(), path),
+        Ok(metadata) if metadata.is_dir() => {
+            return Some("it is a directory; name the library in it".to_owned());
+        }
+        Ok(_) => {}
+    }
+    let mut head = Vec::new();
+    match File::open(path).and_then(|file| file.take(64).read_to_end(&mut head)) {
+        Err(error) => explain_error(error.kind(), path),
+        Ok(_) => explain_head(&head),
+    }
+}
+
+fn explain_error(kind: ErrorKind, path: &Path) -> Option<String> {
+    match kind {
+        ErrorKind::NotFound if fs::symlink_metadata(path).is_ok() => {
+            Some("it is a symbolic link to a file that does not exist".to_owned())
+        }
+        ErrorKind::NotFound => Some("there is no such file".to_owned()),
+        ErrorKind::PermissionDenied => Some("this user may not read it".to_owned()),
+        _ => None,
+    }
+}
+
+/// The first bytes of a file, judged by the format of this system's libraries.
+#[cfg(not(windows))]
+fn explain_head(head: &[u8]) -> Option<String> {
+    const ELF: &[u8] = b"\x7fELF";
+    if head.is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    if !head.starts_with(ELF) {
+        let text = head.iter().all(|&byte| byte >= 0x20 || byte.is_ascii_whitespace());
+        let what = if text { "a text file" } else { "in another format" };
+        return Some(format!("it is {what}, not a shared library"));
+    }
+    // After the magic come the class, which tells 32 from 64 bits, and the byte order; later the type and the machine.
+    let &[_, _, _, _, class, order, _, _, _, _, _, _, _, _, _, _, a, b, c, d, ..] = head else {
+        return Some("it is cut off within its header".to_owned());
+    };
+    let number = if order == 2 { u16::from_be_bytes } else { u16::from_le_bytes };
+    let (kind, machine) = (number([a, b]), number([c, d]));
+    if class != 2 || machine_name(machine) != std::env::consts::ARCH {
+        let bits = if class == 1 { "32" } else { "64" };
+        let (theirs, ours) = (machine_name(machine), std::env::consts::ARCH);
+        return Some(format!("it is a {bits}-bit library for {theirs}, and this process is 64-bit {ours}"));
+    }
+    match kind {
+        3 => None,
+        1 => Some("it is an object file, not a shared library".to_owned()),
+        _ => Some("it is not a shared library".to_owned()),
+    }
+}
+
+#[cfg(windows)]
+fn explain_head(head: &[u8]) -> Option<String> {
+    (!head.starts_with(b"MZ")).then(|| "it is not a library".to_owned())
+}
+
+/// The machine that an ELF header names, as Rust calls it.
+#[cfg(not(windows))]
+fn machine_name(machine: u16) -> &'static str {
+    match machine {
+        3 => "x86",
+        21 => "powerpc64",
+        40 => "arm",
+        62 => "x86_64",
+        183 => "aarch64",
+        243 => "riscv64",
+        _ => "another machine",
+    }
+}

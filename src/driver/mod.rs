@@ -1,0 +1,45 @@
+//! The only part of the crate that knows libcuda: it finds the library, opens it, resolves every ABI of the catalogue
+//! into a table and says what it found.
+//!
+//! ```no_run
+//! use cushim::driver::{Driver, sys};
+//!
+//! let driver = Driver::open()?;
+//! println!("{} driver for CUDA {}", driver.kind(), driver.version().expect("a driver has a version"));
+//! match driver.table().cuInit_2000 {
+//!     // SAFETY: cuInit may be called at any time.
+//!     Some(init) => assert_eq!(unsafe { init(0) }, sys::CUDA_SUCCESS),
+//!     None => println!("{}", driver.explain(driver.symbol("cuInit", 2000).expect("cuInit is in the catalogue"))),
+//! }
+//! # Ok::<(), cushim::driver::OpenError>(())
+//! ```
+
+pub mod catalogue;
+mod environment;
+mod error;
+mod find;
+mod getter;
+mod kind;
+mod library;
+mod module;
+mod open;
+mod opened;
+mod options;
+mod report;
+mod resolve;
+mod rows;
+pub mod sys;
+#[allow(clippy::type_complexity)] // the driver's functions take as many parameters as they take
+mod table;
+mod version;
+
+pub use environment::{DRIVER_VARIABLE, SOFTWARE_VARIABLE, SOFTWARE_VERSION_VARIABLE, Variable};
+pub use error::{MissingSymbol, OpenError};
+pub use getter::{CustomGetter, GetProcAddress, GetterKind};
+pub use kind::Kind;
+pub use opened::Driver;
+pub use options::{Choice, OpenOptions};
+pub use report::{Candidate, LoadReport, Origin};
+pub use resolve::{Status, Symbol, Via};
+pub use table::Table;
+pub use version::Version;

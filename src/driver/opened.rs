@@ -1,0 +1,178 @@
+//! An open driver.
+
+use super::catalogue::Row;
+use super::error::{MissingSymbol, OpenError};
+use super::getter::{Getter, GetterKind};
+use super::kind::Kind;
+use super::options::OpenOptions;
+use super::report::LoadReport;
+use super::resolve::{self, Resolver, Symbol};
+use super::table::Table;
+use super::version::Version;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What all openings of one library share.
+pub(super) struct Core {
+    pub(super) kind: Kind,
+    pub(super) path: Option<PathBuf>,
+    pub(super) version: Option<Version>,
+    pub(super) getter: GetterKind,
+    symbols: Vec<Symbol>,
+    per_thread_symbols: Vec<Symbol>,
+    table: Table,
+    per_thread_table: Table,
+}
+
+impl Core {
+    pub(super) fn new(kind: Kind, path: Option<PathBuf>, resolver: &Resolver) -> Self {
+        let symbols = resolver.symbols();
+        let per_thread_symbols = resolver.per_thread_symbols();
+        let without = if resolver.library.is_some() { GetterKind::Dlsym } else { GetterKind::None };
+        Self {
+            kind,
+            path,
+            version: resolver.version,
+            getter: resolver.getter.as_ref().map_or(without, Getter::kind),
+            table: resolve::table(&symbols),
+            per_thread_table: resolve::per_thread_table(&symbols, &per_thread_symbols),
+            symbols,
+            per_thread_symbols,
+        }
+    }
+}
+
+/// An open driver: its table of functions, and what is known of it.
+///
+/// Cheap to clone, and usable from every thread without a lock. The driver behind it stays loaded until the process
+/// ends, whether or not a `Driver` remains. Two of them are equal if they came from the same library; their reports may
+/// differ, because they may have been looked for in different ways.
+#[derive(Clone)]
+pub struct Driver {
+    core: &'static Core,
+    report: Arc<LoadReport>,
+}
+
+impl Driver {
+    pub(super) fn new(core: &'static Core, report: LoadReport) -> Self {
+        Self { core, report: Arc::new(report) }
+    }
+
+    /// Opens the driver that `CUSHIM_DRIVER` names, or else the one of this machine: short for
+    /// [`OpenOptions::new`]`().open()`.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open() -> Result<Self, OpenError> {
+        OpenOptions::new().open()
+    }
+
+    /// What sort of driver it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.core.kind
+    }
+
+    /// The CUDA version that the driver reports; `None` for [`Kind::None`].
+    #[must_use]
+    pub fn version(&self) -> Option<Version> {
+        self.core.version
+    }
+
+    /// Whether the driver is older than [`Version::OLDEST_SUPPORTED`]: nothing here was tried with such a driver.
+    #[must_use]
+    pub fn is_older_than_supported(&self) -> bool {
+        self.core.version.is_some_and(|version| version < Version::OLDEST_SUPPORTED)
+    }
+
+    /// The real path of the loaded library; `None` where none was loaded.
+    #[must_use]
+    pub fn path(&self) -> Option<&'static Path> {
+        self.core.path.as_deref()
+    }
+
+    /// How the driver is asked for its symbols.
+    #[must_use]
+    pub fn getter(&self) -> GetterKind {
+        self.core.getter
+    }
+
+    /// The driver's functions; those that take a stream understand the null stream as the legacy one.
+    #[must_use]
+    pub fn table(&self) -> &'static Table {
+        &self.core.table
+    }
+
+    /// The same functions, those that have such a variant understanding the null stream as the calling thread's.
+    #[must_use]
+    pub fn per_thread_table(&self) -> &'static Table {
+        &self.core.per_thread_table
+    }
+
+    /// What the driver has of the ABI `abi` of the function `base`; `None` if the catalogue has no such ABI.
+    ///
+    /// ```
+    /// use cushim::driver::{Choice, OpenOptions, Status};
+    ///
+    /// let driver = OpenOptions::new().choice(Choice::None).open()?;
+    /// assert_eq!(driver.symbol("cuMemPrefetchAsync", 12020).unwrap().status, Status::NoDriver);
+    /// assert_eq!(driver.symbol("cuMemPrefetchAsync", 12021), None);
+    /// # Ok::<(), cushim::driver::OpenError>(())
+    /// ```
+    #[must_use]
+    pub fn symbol(&self, base: &str, abi: u32) -> Option<&'static Symbol> {
+        let (index, _) = Row::find(base, abi)?;
+        self.core.symbols.get(index)
+    }
+
+    /// What the driver has of the variant for the per-thread default stream of the ABI `abi` of the function `base`;
+    /// `None` if there is no such variant. `abi` is the number of the plain form.
+    #[must_use]
+    pub fn per_thread_symbol(&self, base: &str, abi: u32) -> Option<&'static Symbol> {
+        let (_, row) = Row::find(base, abi)?;
+        self.core.per_thread_symbols.iter().find(|symbol| std::ptr::eq(symbol.row, row))
+    }
+
+    /// Every ABI of the catalogue, in its order, which is that of the table.
+    #[must_use]
+    pub fn symbols(&self) -> &'static [Symbol] {
+        &self.core.symbols
+    }
+
+    /// Every variant for the per-thread default stream, in the order of the catalogue.
+    #[must_use]
+    pub fn per_thread_symbols(&self) -> &'static [Symbol] {
+        &self.core.per_thread_symbols
+    }
+
+    /// The explanation of why the driver lacks `symbol`, one of its own.
+    #[must_use]
+    pub fn explain(&self, symbol: &Symbol) -> MissingSymbol {
+        MissingSymbol::new(symbol, self.core.version, self.core.path.clone())
+    }
+
+    /// How this opening went.
+    #[must_use]
+    pub fn report(&self) -> &LoadReport {
+        &self.report
+    }
+}
+
+impl PartialEq for Driver {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.core, other.core)
+    }
+}
+
+impl Eq for Driver {}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("kind", &self.core.kind)
+            .field("version", &self.core.version)
+            .field("path", &self.core.path)
+            .finish_non_exhaustive()
+    }
+}
