@@ -1994,10 +1994,10 @@ typedef union CUlaunchAttributeValue_st {
 } CUlaunchAttributeValue;
 #endif
 #if CUSHIM_CUDA_H < 11070
-typedef CUkernelNodeAttrValue_v1 CUkernelNodeAttrValue;
-typedef CUstreamAttrValue_v1 CUstreamAttrValue;
 typedef CUlaunchAttributeValue CUkernelNodeAttrValue_v1;
 typedef CUlaunchAttributeValue CUstreamAttrValue_v1;
+typedef CUkernelNodeAttrValue_v1 CUkernelNodeAttrValue;
+typedef CUstreamAttrValue_v1 CUstreamAttrValue;
 #endif
 #if CUSHIM_CUDA_H < 11080
 typedef struct CUlaunchAttribute_st {
@@ -3284,9 +3284,6 @@ enum cushim_driver_flags
  {
   // Read no environment variable, as in a set-uid process.
   CUSHIM_DRIVER_IGNORE_ENVIRONMENT = 1,
-  // `getter` behaves like `cuGetProcAddress` of drivers before 12.0: it does not write `*found`, and an absent
-  // function is an error, not a NULL address.
-  CUSHIM_DRIVER_GETTER_V1 = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -3331,10 +3328,12 @@ enum cushim_driver_kind
   CUSHIM_DRIVER_KIND_WSL = 3,
   // A Jetson's.
   CUSHIM_DRIVER_KIND_TEGRA = 4,
-  // libsoftcuda.
+  // libsoftcuda, the driver in software.
   CUSHIM_DRIVER_KIND_SOFTWARE = 5,
   // The caller's getter.
   CUSHIM_DRIVER_KIND_CUSTOM = 6,
+  // A toolkit's stub, which is never opened.
+  CUSHIM_DRIVER_KIND_STUB = 7,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -3367,6 +3366,9 @@ typedef int32_t cushim_symbol_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Never given a body.
+typedef struct cushim_driver_s cushim_driver_s;
+
 // What every function returns: `CUSHIM_SUCCESS` (0); a positive number is the driver's own `CUresult`, unchanged; a
 // negative one is a `cushim_status_code`.
 typedef int32_t cushim_status;
@@ -3374,7 +3376,7 @@ typedef int32_t cushim_status;
 // The detail of a failed call. Texts end with NUL; one that did not fit is cut and ends with "...".
 typedef struct cushim_error_detail {
   // In: bytes of the caller's struct, `sizeof(cushim_error_detail)`. Out: bytes that the library wrote.
-  uintptr_t struct_size;
+  size_t struct_size;
   // The status that the failed call returned; 0 if no call of this thread failed yet.
   cushim_status status;
   // Number of the ABI of the driver function concerned, e.g. 12020; 0 where none is.
@@ -3384,6 +3386,103 @@ typedef struct cushim_error_detail {
   // What went wrong and what to do about it.
   char message[4096];
 } cushim_error_detail;
+
+// A getter of the caller's own: `cuGetProcAddress_v2` with a pointer of the caller's at the end.
+//
+// Writes the address of the function `symbol` in the ABI that driver `version` has into `*address`, NULL where there is
+// none, and a `CUdriverProcAddressQueryResult` into `*found`. Returns a `CUresult`. Neither out-pointer is ever NULL. It
+// is called on the thread that opens the driver, only while it is being opened.
+typedef int (*cushim_driver_getter)(const char *symbol,
+                                    void **address,
+                                    int version,
+                                    uint64_t flags,
+                                    int *found,
+                                    void *user);
+
+// A getter of the caller's own in the form of drivers before 12.0: as `cushim_driver_getter`, without `found`; an absent
+// function may be an error instead of a NULL address.
+typedef int (*cushim_driver_getter_v1)(const char *symbol, void **address, int version, uint64_t flags, void *user);
+
+// Options of `cushim_driver_open`. Zero means the default.
+typedef struct cushim_driver_options {
+  // Bytes of this struct, `sizeof(cushim_driver_options)`.
+  size_t struct_size;
+  // Which driver: "auto", "software", "none", or the path of a library (write "./auto" for a file of that name).
+  // NULL: the environment variable `CUSHIM_DRIVER` decides, and without it "auto".
+  const char *driver;
+  // Where functions come from instead of a library; NULL: from a library. With it `driver` must be NULL.
+  cushim_driver_getter getter;
+  // The same in the form of drivers before 12.0; at most one of the two is set.
+  cushim_driver_getter_v1 getter_v1;
+  // The last argument of the getter.
+  void *getter_user;
+  // A combination of `cushim_driver_flags`.
+  uint32_t flags;
+  // Zero.
+  uint32_t reserved;
+} cushim_driver_options;
+
+// An open driver: a checked token, never dereferenced. A token that is stale, foreign or of another kind is an error, not
+// a crash.
+typedef struct cushim_driver_s *cushim_driver;
+
+// What is known of an open driver. Texts stay valid until the driver is
+// destroyed.
+typedef struct cushim_driver_info {
+  // In: bytes of the caller's struct. Out: bytes that the library wrote.
+  size_t struct_size;
+  // The CUDA version that the driver reports, 1000 * major + 10 * minor; 0 for "none".
+  int32_t version;
+  // A `cushim_driver_kind`.
+  int32_t kind;
+  // The real path of the library that was loaded; "" where there is none.
+  const char *path;
+  // How functions were looked up: "v2" (cuGetProcAddress_v2), "v1" (cuGetProcAddress),
+  // "none" (dlsym), "custom-v2" or "custom-v1".
+  const char *getter;
+  // Number of candidates that were tried, the loaded one included; see `cushim_driver_candidate_at`.
+  size_t candidate_count;
+  // Number of table entries that this driver has.
+  size_t symbol_count;
+  // 1 if the driver is older than 11.4, the oldest that cushim supports; it is opened all the same.
+  int32_t older_than_supported;
+  // Zero.
+  int32_t reserved;
+} cushim_driver_info;
+
+// One library that was tried when a driver was opened.
+typedef struct cushim_candidate {
+  // In: bytes of the caller's struct. Out: bytes that the library wrote.
+  size_t struct_size;
+  // The name or path that was tried; valid until the driver is destroyed.
+  const char *path;
+  // Why it was not used, in the loader's own words; NULL for the one that was loaded. Valid until the driver is destroyed.
+  const char *error;
+  // Why it was tried: "options", "CUSHIM_DRIVER", "loaded already", "loader", "folder" ... Valid until the driver is
+  // destroyed.
+  const char *origin;
+} cushim_candidate;
+
+// One ABI of the catalogue, and what this driver has of it. Texts stay valid until the driver is
+// destroyed.
+typedef struct cushim_symbol {
+  // In: bytes of the caller's struct. Out: bytes that the library wrote.
+  size_t struct_size;
+  // Base name: "cuMemAlloc".
+  const char *name;
+  // Name under which libcuda exports this ABI: "cuMemAlloc_v2".
+  const char *exported;
+  // Area of the function: "memory", "graph" ...
+  const char *group;
+  // How the address was found: "cuGetProcAddress", "dlsym", "custom"; NULL where the ABI is absent.
+  const char *via;
+  // The address; NULL where the ABI is absent.
+  void *address;
+  // Number of the ABI: 3020.
+  int32_t abi;
+  // A `cushim_symbol_status`.
+  int32_t status;
+} cushim_symbol;
 
 #ifdef __cplusplus
 extern "C" {
@@ -3415,6 +3514,112 @@ const char *cushim_status_name(cushim_status status);
 //
 // Errors: none. Threads: any. Needs no driver.
 const char *cushim_status_string(cushim_status status);
+
+// Opens the CUDA driver.
+//
+// Finds the library, loads it and resolves every ABI of the catalogue; it does not call `cuInit`. A named driver that
+// cannot be opened is an error, no other is tried. Opening the same library again gives another handle of the same
+// driver. The library stays loaded until the process ends.
+//
+// @param options NULL for the defaults. Read during the call only.
+// @param driver Receives the handle; NULL on failure. Must not be NULL. Give it back with `cushim_driver_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_DRIVER_NOT_FOUND`, `CUSHIM_ERROR_DRIVER_UNUSABLE`,
+// `CUSHIM_ERROR_FORKED`. The message lists the libraries that were tried and why each was refused. Threads: any.
+//
+cushim_status cushim_driver_open(const struct cushim_driver_options *options,
+                                 cushim_driver *driver);
+
+// Gives a handle back. The driver's library stays loaded, and tables that were handed out stay valid.
+//
+// @param driver A handle of `cushim_driver_open`, or NULL, which does nothing.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_ALREADY_DESTROYED`, `CUSHIM_ERROR_FORKED`. Threads: any.
+cushim_status cushim_driver_destroy(cushim_driver driver);
+
+// Hands out the driver's table of functions.
+//
+// @param driver The driver.
+// @param kind A `cushim_table_kind`: which default stream the functions use.
+// @param table Receives the table, which is valid until the process ends and never changes; NULL on failure. Must not be
+//   NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_driver_get_table(cushim_driver driver,
+                                      int32_t kind,
+                                      const cushim_driver_table **table);
+
+// The table of the default driver: the one that `cushim_driver_open(NULL, ...)` opens. It is opened by the first call.
+//
+// The familiar names of `CUSHIM_CUDA_NAMES` call through it. Costs an atomic load once the driver is open.
+//
+// @param kind A `cushim_table_kind`: which default stream the functions use.
+// @return The table, valid until the process ends and never NULL. Where there is no driver, or `kind` is unknown, a table
+//   without entries; `cushim_last_error` then says why.
+//
+// Errors: none of its own. Threads: any.
+const cushim_driver_table *cushim_driver_default_table(int32_t kind);
+
+// Finds one ABI of one function.
+//
+// @param driver The driver.
+// @param name Base name, without a version suffix: "cuMemAlloc". Must not be NULL.
+// @param abi Number of the ABI: 3020.
+// @param kind A `cushim_table_kind`: which default stream the function uses. A function that has no variant for the
+//   per-thread one is the same in both.
+// @param function Receives the address; NULL on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a (name, abi) that the catalogue does
+// not have; `CUSHIM_ERROR_UNSUPPORTED` if this driver lacks it; `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_driver_lookup(cushim_driver driver,
+                                   const char *name,
+                                   int32_t abi,
+                                   int32_t kind,
+                                   void **function);
+
+// Says what is known of the driver.
+//
+// @param driver The driver.
+// @param info Written, as far as its `struct_size` goes; must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_driver_get_info(cushim_driver driver, struct cushim_driver_info *info);
+
+// One of the libraries that were tried when the driver was opened, in order; the last is the one that was loaded.
+//
+// @param driver The driver.
+// @param index 0 to `cushim_driver_info.candidate_count` - 1.
+// @param candidate Written, as far as its `struct_size` goes; must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_driver_candidate_at(cushim_driver driver, size_t index, struct cushim_candidate *candidate);
+
+// The number of ABIs in the catalogue, and of entries in a table of this library.
+//
+// Errors: none. Threads: any. Needs no driver.
+size_t cushim_symbol_count(void);
+
+// One ABI of the catalogue, and what this driver has of it.
+//
+// @param driver The driver.
+// @param index 0 to `cushim_symbol_count()` - 1, in the order of the table's entries.
+// @param kind A `cushim_table_kind`, as for `cushim_driver_lookup`.
+// @param symbol Written, as far as its `struct_size` goes; must not be NULL.
+// @return A `cushim_status`; a symbol that the driver lacks is an answer, not an error.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_driver_symbol_at(cushim_driver driver, size_t index, int32_t kind, struct cushim_symbol *symbol);
 
 #ifdef __cplusplus
 }  // extern "C"

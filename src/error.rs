@@ -1,5 +1,6 @@
 //! What went wrong, as a number for programs and a sentence for people.
 
+use crate::driver::OpenError;
 use std::fmt;
 
 /// A status of the C ABI: 0 is success, a positive number is the driver's own `CUresult`, a negative one is cushim's.
@@ -92,6 +93,17 @@ impl Error {
         base.clone_into(&mut self.function);
         self.abi = abi;
         self
+    }
+}
+
+impl From<OpenError> for Error {
+    fn from(error: OpenError) -> Self {
+        let status = match &error {
+            OpenError::NotFound(_) | OpenError::SoftwareNotFound(_) => Status::DRIVER_NOT_FOUND,
+            OpenError::Stub(_) | OpenError::Unusable(_) => Status::DRIVER_UNUSABLE,
+            OpenError::InvalidOption(_) => Status::INVALID_ARGUMENT,
+        };
+        Self::new(status, error.to_string())
     }
 }
 

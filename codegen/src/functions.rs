@@ -13,12 +13,14 @@ pub(crate) fn write(capi: &Path, files: &[&str]) -> String {
         line_length: 118,
         tab_width: 2,
         no_includes: true,
+        usize_is_size_t: true,
         enumeration: EnumConfig { enum_class: false, ..EnumConfig::default() },
         ..Config::default()
     };
     // Enumerations that no function names as a type: parameters are plain integers.
     let sources = files.iter().map(|file| std::fs::read_to_string(capi.join(file)).expect("src/capi is readable"));
     config.export.include = sources.flat_map(|text| enums(&text)).collect();
+    config.export.rename.insert("Table".to_owned(), "cushim_driver_table".to_owned());
     let builder = files.iter().fold(Builder::new().with_config(config), |b, file| b.with_src(capi.join(file)));
     let mut text = Vec::new();
     builder.generate().expect("cbindgen reads src/capi").write(&mut text);

@@ -72,7 +72,7 @@ pub(super) fn fail(error: Error) -> cushim_status {
     status
 }
 
-fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
+pub(super) fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

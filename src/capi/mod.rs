@@ -3,5 +3,7 @@
 #![allow(non_camel_case_types)]
 
 pub mod driver;
+mod driver_object;
 pub mod error;
 mod options;
+mod out;

@@ -1,0 +1,18 @@
+//! Link arguments of the shared library.
+
+use std::env::var;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    if var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        return;
+    }
+    let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
+    // Before 1.0 a minor version may break the ABI, so the SONAME carries it.
+    let soname = if major == "0" { format!("0.{minor}") } else { major.to_owned() };
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcushim.so.{soname}");
+    // The driver keeps pointers to our callbacks: unmapping the library would leave them dangling.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    // Calls inside the library must not be bound to another library's function of the same name.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
+}

@@ -1,0 +1,77 @@
+//! What stands behind a `cushim_driver`: the driver, with its texts as C reads them.
+
+use crate::driver::{Candidate, Driver, catalogue};
+use crate::handle::{Kind, Object};
+use std::ffi::{CString, OsStr};
+use std::sync::OnceLock;
+
+/// An opened driver.
+pub(super) struct DriverObject {
+    pub(super) driver: Driver,
+    pub(super) path: CString,
+    pub(super) getter: CString,
+    pub(super) candidates: Vec<CandidateTexts>,
+}
+
+/// A library that was tried.
+pub(super) struct CandidateTexts {
+    pub(super) path: CString,
+    pub(super) error: Option<CString>,
+    pub(super) origin: CString,
+}
+
+impl DriverObject {
+    pub(super) fn new(driver: Driver) -> Self {
+        Self {
+            path: os_text(driver.path().map_or(OsStr::new(""), |path| path.as_os_str())),
+            getter: text(driver.getter().name()),
+            candidates: driver.report().candidates.iter().map(candidate).collect(),
+            driver,
+        }
+    }
+}
+
+impl Object for DriverObject {
+    const KIND: Kind = Kind::Driver;
+}
+
+fn candidate(candidate: &Candidate) -> CandidateTexts {
+    CandidateTexts {
+        path: os_text(candidate.name.as_os_str()),
+        error: candidate.error.as_deref().map(text),
+        origin: text(candidate.origin.name()),
+    }
+}
+
+fn os_text(os: &OsStr) -> CString {
+    text(os.as_encoded_bytes())
+}
+
+/// The text as C reads it: up to a NUL, should one be in it.
+fn text(text: impl AsRef<[u8]>) -> CString {
+    let bytes = text.as_ref();
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    CString::new(&bytes[..end]).unwrap_or_default()
+}
+
+/// The names of a row of the catalogue.
+pub(super) struct RowTexts {
+    pub(super) base: CString,
+    pub(super) exported: CString,
+    pub(super) per_thread: CString,
+    pub(super) group: CString,
+}
+
+/// The names of every row, made when they are first asked for.
+pub(super) fn catalogue_texts() -> &'static [RowTexts] {
+    static TEXTS: OnceLock<Vec<RowTexts>> = OnceLock::new();
+    TEXTS.get_or_init(|| {
+        let rows = catalogue::ROWS.iter().map(|row| RowTexts {
+            base: text(row.base),
+            exported: text(row.exported),
+            per_thread: text(row.per_thread.map_or("", |(exported, _)| exported)),
+            group: text(row.group.name()),
+        });
+        rows.collect()
+    })
+}

@@ -1,0 +1,18 @@
+//! Out-parameters.
+
+use crate::error::{Error, Status};
+
+/// The caller's out-parameter, set to what it holds if the call fails.
+///
+/// # Safety
+/// `out` is NULL or valid for writes for as long as the result is used.
+pub(super) unsafe fn cleared<'a, T>(out: *mut T, empty: T, what: &str) -> Result<&'a mut T, Error> {
+    if out.is_null() {
+        return Err(Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")));
+    }
+    // SAFETY: the caller vouches for `out`; it may be uninitialised, so it is written before it is borrowed.
+    unsafe {
+        out.write(empty);
+        Ok(&mut *out)
+    }
+}
