@@ -32,9 +32,10 @@ pub enum OpenError {
         Tried(.0)
     )]
     Stub(Box<LoadReport>),
-    /// The one library that was asked for cannot be used. No other was tried.
+    /// The one driver that was asked for cannot be used. No other was tried.
     #[error(
-        "the CUDA driver that was asked for cannot be used; name another one, or none to have it looked for.{}",
+        "the CUDA driver that was asked for cannot be used, and no other was tried. Give the path of a driver's library, \
+         \"auto\", \"software\" or \"none\", or say nothing to have the machine's driver looked for.{}",
         Tried(.0)
     )]
     Unusable(Box<LoadReport>),

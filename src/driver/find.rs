@@ -132,3 +132,35 @@ fn software_names(version: Option<&OsStr>) -> Vec<String> {
 fn is_version(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_in_the_process_first_and_the_folders_last() {
+        let order: Vec<Origin> = native().iter().map(|place| place.origin).collect();
+        let mut expected = vec![Origin::Loaded; NAMES.len()];
+        expected.extend(vec![Origin::Loader; NAMES.len()]);
+        expected.extend(vec![Origin::Folder; FOLDERS.len()]);
+        assert_eq!(order, expected);
+        assert!(native().iter().all(|place| !place.name.to_string_lossy().contains("soft")));
+    }
+
+    #[test]
+    fn softcuda_beside_the_module_before_the_loader() {
+        let places = software(Some("12.2".as_ref()), Some(Path::new("/target/debug/examples/probe")));
+        let folders: Vec<&Path> = places.iter().step_by(2).filter_map(|place| place.name.parent()).collect();
+        assert_eq!(folders.len() * 2, places.len());
+        let expected = ["/target/debug/examples", "/target/debug/examples/deps", "/target/debug/deps", ""];
+        assert_eq!(folders, expected.map(Path::new));
+        let shells = places.iter().step_by(2).filter_map(|place| place.name.file_stem());
+        assert!(shells.into_iter().all(|stem| stem.to_string_lossy().ends_with("softcuda-12.2")));
+    }
+
+    #[test]
+    fn a_version_is_digits_and_dots() {
+        assert!(is_version("11.4") && is_version("13.0"));
+        assert!(!is_version("../evil") && !is_version("12.8/x") && !is_version("latest"));
+    }
+}

@@ -68,12 +68,12 @@ struct Search {
 struct Refusal {
     reason: String,
     path: Option<PathBuf>,
-    is_stub: bool,
+    kind: Option<Kind>,
 }
 
 impl Refusal {
     fn new(reason: impl Into<String>, path: Option<PathBuf>) -> Self {
-        Self { reason: reason.into(), path, is_stub: false }
+        Self { reason: reason.into(), path, kind: None }
     }
 }
 
@@ -83,7 +83,7 @@ impl Search {
     }
 
     fn saw_stub(&self) -> bool {
-        self.candidates.iter().any(|candidate| candidate.is_stub)
+        self.candidates.iter().any(|candidate| candidate.kind == Some(Kind::Stub))
     }
 
     /// Tries one place and notes what came of it.
@@ -94,11 +94,11 @@ impl Search {
 
     fn note(&mut self, place: Place, outcome: Result<&'static Core, Refusal>) -> Option<&'static Core> {
         let Place { name, origin } = place;
-        let (core, path, error, is_stub) = match outcome {
-            Ok(core) => (Some(core), core.path.clone(), None, false),
-            Err(Refusal { reason, path, is_stub }) => (None, path, Some(reason), is_stub),
+        let (core, path, error, kind) = match outcome {
+            Ok(core) => (Some(core), core.path.clone(), None, Some(core.kind)),
+            Err(Refusal { reason, path, kind }) => (None, path, Some(reason), kind),
         };
-        let candidate = Candidate { name, origin, path, error, is_stub };
+        let candidate = Candidate { name, origin, path, error, kind };
         log::debug!(target: "cushim", "driver candidate {candidate}");
         self.candidates.push(candidate);
         core
@@ -189,7 +189,7 @@ fn examine(library: Library) -> Result<Core, Refusal> {
                 unsafe { library.close() };
             }
             let reason = if is_stub { STUB.to_owned() } else { answer.reason() };
-            return Err(Refusal { reason, path, is_stub });
+            return Err(Refusal { reason, path, kind: is_stub.then_some(Kind::Stub) });
         }
     };
     let is_software = !library.symbol(c"softcuda_version").is_null();

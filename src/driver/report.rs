@@ -62,8 +62,8 @@ pub struct Candidate {
     pub path: Option<PathBuf>,
     /// Why it does not serve, in the loader's own words where the loader refused it; `None` for the one that was opened.
     pub error: Option<String>,
-    /// It is a toolkit's stub.
-    pub is_stub: bool,
+    /// What sort of driver it is, where that came to light: that of the one that was opened, or [`Kind::Stub`].
+    pub kind: Option<Kind>,
 }
 
 impl fmt::Display for Candidate {

@@ -29,10 +29,10 @@ pub(super) fn explain(path: &Path) -> Option<String> {
 
 fn explain_error(kind: ErrorKind, path: &Path) -> Option<String> {
     match kind {
+        // A file that is simply not there the loader describes well enough.
         ErrorKind::NotFound if fs::symlink_metadata(path).is_ok() => {
             Some("it is a symbolic link to a file that does not exist".to_owned())
         }
-        ErrorKind::NotFound => Some("there is no such file".to_owned()),
         ErrorKind::PermissionDenied => Some("this user may not read it".to_owned()),
         _ => None,
     }
@@ -46,7 +46,7 @@ fn explain_head(head: &[u8]) -> Option<String> {
         return Some("it is empty".to_owned());
     }
     if !head.starts_with(ELF) {
-        let text = head.iter().all(|&byte| byte >= 0x20 || byte.is_ascii_whitespace());
+        let text = head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
         let what = if text { "a text file" } else { "in another format" };
         return Some(format!("it is {what}, not a shared library"));
     }

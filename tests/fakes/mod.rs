@@ -1,0 +1,181 @@
+//! Drivers for tests, compiled from `driver.c` beside this file, and children that run one test with an environment of
+//! their own.
+
+#![allow(dead_code)] // each test program uses its part
+
+use cushim::driver::catalogue::{ROWS, Row};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A folder for one test's files, which other users may look into.
+pub(crate) fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))
+        .expect("its permissions are ours");
+    folder
+}
+
+/// A driver to be built. By default it has every ABI that a driver of its version has, and that version's getter.
+pub(crate) struct Fake {
+    version: u32,
+    getter: u32,
+    exports: Box<dyn Fn(&Row) -> bool>,
+    soname: Option<&'static str>,
+    defines: Vec<String>,
+}
+
+impl Fake {
+    pub(crate) fn new(version: u32) -> Self {
+        let getter = match version {
+            ..11030 => 0,
+            11030..12000 => 1,
+            12000.. => 2,
+        };
+        Self {
+            version,
+            getter,
+            exports: Box::new(move |row| row.abi <= version),
+            soname: None,
+            defines: Vec::new(),
+        }
+    }
+
+    /// The form of its getter: 2, 1 or 0 for none.
+    pub(crate) fn getter(mut self, form: u32) -> Self {
+        self.getter = form;
+        self
+    }
+
+    /// Has the ABIs that `exports` chooses, instead of those of its version.
+    pub(crate) fn exports(mut self, exports: impl Fn(&Row) -> bool + 'static) -> Self {
+        self.exports = Box::new(exports);
+        self
+    }
+
+    /// Carries this name for the loader.
+    pub(crate) fn soname(mut self, name: &'static str) -> Self {
+        self.soname = Some(name);
+        self
+    }
+
+    /// Sets one of the macros that `driver.c` describes.
+    pub(crate) fn define(mut self, name: &str, value: impl std::fmt::Display) -> Self {
+        self.defines.push(format!("-D{name}={value}"));
+        self
+    }
+
+    /// Builds it as `path`.
+    pub(crate) fn build(self, path: impl AsRef<Path>) -> PathBuf {
+        let lists = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(lists.path().join("abis.inc"), self.list()).expect("the list is written");
+        let mut cc = compiler("driver.c", path.as_ref());
+        cc.arg("-I").arg(lists.path()).args(&self.defines);
+        cc.arg(format!("-DVERSION={}", self.version)).arg(format!("-DGETTER={}", self.getter));
+        cc.args(self.soname.map(|name| format!("-Wl,-soname,{name}")));
+        run(cc);
+        path.as_ref().to_owned()
+    }
+
+    fn list(&self) -> String {
+        // These are written out in the C source.
+        let own = ["cuDriverGetVersion", "cuGetProcAddress"];
+        let mut list = String::new();
+        for row in ROWS.iter().filter(|row| !own.contains(&row.base) && (self.exports)(row)) {
+            writeln!(list, "ABI({}, {}, {})", row.base, row.abi, row.exported)
+                .expect("a string takes everything");
+            if let Some((exported, number)) = row.per_thread {
+                writeln!(list, "PER_THREAD({}, {number}, {exported})", row.base)
+                    .expect("a string takes everything");
+            }
+        }
+        list
+    }
+}
+
+/// A library that is no driver.
+pub(crate) fn other_library(path: impl AsRef<Path>) -> PathBuf {
+    run(compiler("other.c", path.as_ref()));
+    path.as_ref().to_owned()
+}
+
+fn compiler(source: &str, path: &Path) -> Command {
+    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])
+        .arg(path);
+    cc.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fakes").join(source));
+    cc
+}
+
+fn run(mut command: Command) {
+    let output = command.output().expect("the C compiler runs (apt install gcc, or set CC)");
+    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Runs a test's body in a process of its own, because it needs an environment or an identity of its own.
+pub(crate) struct Child {
+    test: &'static str,
+    command: Command,
+}
+
+const CHILD: &str = "CUSHIM_TEST_CHILD";
+const DONE: &str = "the child ran to its end";
+
+impl Child {
+    /// A child that runs the test called `test`, which is the caller. The variables that steer the search are unset.
+    pub(crate) fn new(test: &'static str) -> Self {
+        Self::of_program(test, std::env::current_exe().expect("the test program knows where it is"))
+    }
+
+    /// As [`new`](Self::new), from a copy of the test program.
+    pub(crate) fn of_program(test: &'static str, program: impl AsRef<OsStr>) -> Self {
+        let mut command = Command::new(program);
+        command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, test);
+        for name in ["CUSHIM_DRIVER", "CUSHIM_SOFTCUDA", "SOFTCUDA_VERSION", "LD_LIBRARY_PATH"] {
+            command.env_remove(name);
+        }
+        Self { test, command }
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn arg0(mut self, name: &str) -> Self {
+        std::os::unix::process::CommandExt::arg0(&mut self.command, name);
+        self
+    }
+
+    /// In the child: runs `body`. In the parent: starts the child, and fails as it fails.
+    pub(crate) fn run(mut self, body: impl FnOnce()) {
+        if is_child() {
+            body();
+            // Not by `println!`, which a test's harness may capture.
+            writeln!(std::io::stdout(), "{DONE}").expect("stdout is open");
+            return;
+        }
+        let output = self.command.output().expect("the test program starts");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success() && out.contains(DONE),
+            "{}: {}\n{out}{err}",
+            self.test,
+            output.status
+        );
+    }
+}
+
+/// Whether this process is a child made by [`Child`].
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// A path that the parent handed to the child in a variable.
+pub(crate) fn given(name: &str) -> PathBuf {
+    std::env::var_os(name).unwrap_or_else(|| panic!("the parent sets {name}")).into()
+}
