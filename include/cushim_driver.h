@@ -2319,7 +2319,7 @@ typedef struct CUdevResource_v1_st {
     CUdevWorkqueueResource wq;
     unsigned char _oversize[40];
   };
-  struct CUdevResource_st *nextResource;
+  struct CUdevResource_v1_st *nextResource;
 } CUdevResource_v1;
 typedef CUdevResource_v1 CUdevResource;
 #endif
@@ -3284,6 +3284,9 @@ enum cushim_driver_flags
  {
   // Read no environment variable, as in a set-uid process.
   CUSHIM_DRIVER_IGNORE_ENVIRONMENT = 1,
+  // `getter` behaves as `cuGetProcAddress` did before 12.0: an absent function is an error rather than a NULL address,
+  // and what it leaves in `*found` means nothing.
+  CUSHIM_DRIVER_GETTER_V1 = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -3387,21 +3390,18 @@ typedef struct cushim_error_detail {
   char message[4096];
 } cushim_error_detail;
 
-// A getter of the caller's own: `cuGetProcAddress_v2` with a pointer of the caller's at the end.
+// A getter of the caller's own: `cuGetProcAddress_v2` with a pointer of the caller's before its parameters.
 //
 // Writes the address of the function `symbol` in the ABI that driver `version` has into `*address`, NULL where there is
 // none, and a `CUdriverProcAddressQueryResult` into `*found`. Returns a `CUresult`. Neither out-pointer is ever NULL. It
-// is called on the thread that opens the driver, only while it is being opened.
-typedef int (*cushim_driver_getter)(const char *symbol,
+// is called on the thread that opens the driver, only while it is being opened. What it hands out must stay valid until
+// the process ends.
+typedef int (*cushim_driver_getter)(void *user,
+                                    const char *symbol,
                                     void **address,
                                     int version,
                                     uint64_t flags,
-                                    int *found,
-                                    void *user);
-
-// A getter of the caller's own in the form of drivers before 12.0: as `cushim_driver_getter`, without `found`; an absent
-// function may be an error instead of a NULL address.
-typedef int (*cushim_driver_getter_v1)(const char *symbol, void **address, int version, uint64_t flags, void *user);
+                                    int *found);
 
 // Options of `cushim_driver_open`. Zero means the default.
 typedef struct cushim_driver_options {
@@ -3412,9 +3412,7 @@ typedef struct cushim_driver_options {
   const char *driver;
   // Where functions come from instead of a library; NULL: from a library. With it `driver` must be NULL.
   cushim_driver_getter getter;
-  // The same in the form of drivers before 12.0; at most one of the two is set.
-  cushim_driver_getter_v1 getter_v1;
-  // The last argument of the getter.
+  // The first argument of the getter.
   void *getter_user;
   // A combination of `cushim_driver_flags`.
   uint32_t flags;
@@ -3437,8 +3435,7 @@ typedef struct cushim_driver_info {
   int32_t kind;
   // The real path of the library that was loaded; "" where there is none.
   const char *path;
-  // How functions were looked up: "v2" (cuGetProcAddress_v2), "v1" (cuGetProcAddress),
-  // "none" (dlsym), "custom-v2" or "custom-v1".
+  // How functions were looked up: "cuGetProcAddress_v2", "cuGetProcAddress", "dlsym", "custom" or "none".
   const char *getter;
   // Number of candidates that were tried, the loaded one included; see `cushim_driver_candidate_at`.
   size_t candidate_count;

@@ -104,9 +104,11 @@ pub(crate) struct Catalogue {
 
 impl Catalogue {
     pub(crate) fn read(folder: &Path) -> Self {
-        let text = std::fs::read_to_string(folder.join("types.json")).expect("catalogue/types.json is readable");
+        let text =
+            std::fs::read_to_string(folder.join("types.json")).expect("catalogue/types.json is readable");
         let types: Value = serde_json::from_str(&text).expect("catalogue/types.json is JSON");
-        let list = |key: &str| types[key].as_array().unwrap_or_else(|| panic!("types.json has {key}")).clone();
+        let list =
+            |key: &str| types[key].as_array().unwrap_or_else(|| panic!("types.json has {key}")).clone();
         Self {
             abis: read_abis(folder),
             handles: list("handles")
@@ -138,7 +140,8 @@ impl Catalogue {
 }
 
 fn read_results(folder: &Path) -> Vec<ResultCode> {
-    let mut reader = csv::Reader::from_path(folder.join("results.csv")).expect("catalogue/results.csv is readable");
+    let mut reader =
+        csv::Reader::from_path(folder.join("results.csv")).expect("catalogue/results.csv is readable");
     reader
         .records()
         .map(|record| {
@@ -156,7 +159,8 @@ fn read_abis(folder: &Path) -> Vec<Abi> {
         .map(|record| {
             let record = record.expect("catalogue/abis.csv is CSV");
             let column = |i: usize| record[i].to_owned();
-            let integer = |i: usize| record[i].parse().unwrap_or_else(|_| panic!("a number in column {i}: {record:?}"));
+            let integer =
+                |i: usize| record[i].parse().unwrap_or_else(|_| panic!("a number in column {i}: {record:?}"));
             Abi {
                 base: column(0),
                 number: integer(1),
@@ -178,7 +182,10 @@ fn parse_params(text: &str) -> Vec<Param> {
     text.split(',')
         .map(|param| {
             let param = param.trim();
-            let cut = param.rfind(|c: char| !c.is_alphanumeric() && c != '_').expect("a parameter has type and name") + 1;
+            let cut = param
+                .rfind(|c: char| !c.is_alphanumeric() && c != '_')
+                .expect("a parameter has type and name")
+                + 1;
             Param { ty: param[..cut].trim().to_owned(), name: param[cut..].to_owned() }
         })
         .collect()
@@ -189,7 +196,10 @@ fn read_enum(value: &Value) -> Enum {
     Enum {
         name: string(&value[0]),
         since: number(&value[1]) as u32,
-        values: values.iter().map(|v| (string(&v[0]), v[1].as_i64().expect("an enumerator is a number"))).collect(),
+        values: values
+            .iter()
+            .map(|v| (string(&v[0]), v[1].as_i64().expect("an enumerator is a number")))
+            .collect(),
     }
 }
 
@@ -202,7 +212,12 @@ fn read_struct(value: &Value) -> Struct {
         align: number(&value[3]),
         fields: fields
             .iter()
-            .map(|f| Field { path: string(&f[0]), offset: number(&f[1]), size: number(&f[2]), ty: string(&f[3]) })
+            .map(|f| Field {
+                path: string(&f[0]),
+                offset: number(&f[1]),
+                size: number(&f[2]),
+                ty: string(&f[3]),
+            })
             .collect(),
     }
 }

@@ -18,10 +18,12 @@ pub(crate) fn write(capi: &Path, files: &[&str]) -> String {
         ..Config::default()
     };
     // Enumerations that no function names as a type: parameters are plain integers.
-    let sources = files.iter().map(|file| std::fs::read_to_string(capi.join(file)).expect("src/capi is readable"));
+    let sources =
+        files.iter().map(|file| std::fs::read_to_string(capi.join(file)).expect("src/capi is readable"));
     config.export.include = sources.flat_map(|text| enums(&text)).collect();
     config.export.rename.insert("Table".to_owned(), "cushim_driver_table".to_owned());
-    let builder = files.iter().fold(Builder::new().with_config(config), |b, file| b.with_src(capi.join(file)));
+    let builder =
+        files.iter().fold(Builder::new().with_config(config), |b, file| b.with_src(capi.join(file)));
     let mut text = Vec::new();
     builder.generate().expect("cbindgen reads src/capi").write(&mut text);
     tidy(&String::from_utf8(text).expect("cbindgen writes UTF-8"))

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 pub(crate) fn write(catalogue: &Catalogue, parts: &Path, functions: &str) -> String {
-    let part = |name: &str| std::fs::read_to_string(parts.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let part =
+        |name: &str| std::fs::read_to_string(parts.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut out = part("head.h");
     types(catalogue, &mut out);
     table(catalogue, &mut out);
@@ -31,7 +32,8 @@ fn types(catalogue: &Catalogue, out: &mut String) {
     }
     for e in &catalogue.enums {
         let values: Vec<String> = e.values.iter().map(|(name, number)| enumerator(name, *number)).collect();
-        guarded.item(e.since, &format!("typedef enum {0}_enum {{\n{1}\n}} {0};\n", e.name, values.join(",\n")));
+        guarded
+            .item(e.since, &format!("typedef enum {0}_enum {{\n{1}\n}} {0};\n", e.name, values.join(",\n")));
     }
     for a in catalogue.aliases.iter().filter(|a| is_enum(&a.name)) {
         guarded.item(a.since, &format!("typedef {} {};\n", a.target, a.name));
@@ -43,7 +45,8 @@ fn types(catalogue: &Catalogue, out: &mut String) {
     }
     for s in structs::in_order(catalogue) {
         guarded.item(s.since, &format!("{}\n", c_struct(catalogue, s)));
-        let mut aliases: Vec<_> = catalogue.aliases.iter().filter(|a| root(catalogue, &a.name) == s.name).collect();
+        let mut aliases: Vec<_> =
+            catalogue.aliases.iter().filter(|a| root(catalogue, &a.name) == s.name).collect();
         aliases.sort_by_key(|a| depth(catalogue, &a.name));
         for a in aliases {
             guarded.item(a.since, &format!("typedef {} {};\n", a.target, a.name));
@@ -176,7 +179,8 @@ fn table(catalogue: &Catalogue, out: &mut String) {
     out.push_str(TABLE_HEAD);
     for abi in &catalogue.abis {
         let params = parameters(&abi.params);
-        writeln!(out, "  CUresult (CUSHIM_CUDAAPI *{})({params}); /* {} */", abi.slot(), abi.exported).unwrap();
+        writeln!(out, "  CUresult (CUSHIM_CUDAAPI *{})({params}); /* {} */", abi.slot(), abi.exported)
+            .unwrap();
     }
     out.push_str("} cushim_driver_table;\n\n");
 }
@@ -203,7 +207,8 @@ fn names(catalogue: &Catalogue, out: &mut String) {
         name(abi, &abi.base, out);
     }
     // Since 12.0 this plain name is a macro for the function of another base name.
-    let instantiate = catalogue.abis.iter().find(|a| a.base == "cuGraphInstantiateWithFlags").expect("in the catalogue");
+    let instantiate =
+        catalogue.abis.iter().find(|a| a.base == "cuGraphInstantiateWithFlags").expect("in the catalogue");
     name(instantiate, "cuGraphInstantiate", out);
 }
 

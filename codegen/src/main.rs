@@ -38,7 +38,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("codegen has a parent folder").to_owned();
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("codegen has a parent folder").to_owned();
     let mut stale = 0;
     for output in outputs(&root) {
         let path = root.join(output.path);
@@ -72,7 +73,7 @@ fn outputs(root: &PathBuf) -> Vec<Output> {
         rust("src/driver/sys.rs", rust_sys::write(&catalogue)),
         rust("src/driver/table.rs", rust_table::write(&catalogue)),
         rust("softcuda/src/names.rs", softcuda::names(&catalogue)),
-        rust("softcuda/src/sys.rs", rust_sys::write(&catalogue)),
+        rust("softcuda/src/sys.rs", softcuda::types(&catalogue)),
         rust("softcuda/src/exports.rs", softcuda::functions(&catalogue, &root.join("softcuda/src"))),
     ]
 }

@@ -54,7 +54,8 @@ fn callbacks(catalogue: &Catalogue, out: &mut String) {
             other => format!(" -> {}", ctype::rust(other)),
         };
         let params = params(&callback.params);
-        writeln!(out, "pub type {} = Option<unsafe extern \"C\" fn({params}){result}>;", callback.name).unwrap();
+        writeln!(out, "pub type {} = Option<unsafe extern \"C\" fn({params}){result}>;", callback.name)
+            .unwrap();
     }
     out.push('\n');
 }
@@ -69,7 +70,8 @@ pub(crate) fn params(params: &[Param]) -> String {
 fn enums(catalogue: &Catalogue, out: &mut String) {
     for item in &catalogue.enums {
         let name = &item.name;
-        writeln!(out, "#[repr(transparent)]\n#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]").unwrap();
+        writeln!(out, "#[repr(transparent)]\n#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]")
+            .unwrap();
         writeln!(out, "pub struct {name}(pub i32);\n").unwrap();
         for (value, number) in &item.values {
             // Some C enumerators are written as unsigned 32-bit numbers; the bits are what counts.
@@ -80,6 +82,15 @@ fn enums(catalogue: &Catalogue, out: &mut String) {
 }
 
 fn declare(catalogue: &Catalogue, item: &Struct, out: &mut String) {
+    let tag = format!("{}_st", item.name);
+    if item.fields.iter().any(|f| f.ty.contains(&tag)) {
+        writeln!(
+            out,
+            "/// The name by which the struct points to its like.\npub type {tag} = {};\n",
+            item.name
+        )
+        .unwrap();
+    }
     match structs::body(catalogue, item) {
         Body::Struct(parts) => write_struct(&item.name, item.align, &parts, out),
         Body::Union(members) => write_union(&item.name, &members, out),
@@ -135,7 +146,11 @@ fn results(catalogue: &Catalogue, out: &mut String) {
         ("result_name", "The name of a result of the driver.", 0),
         ("result_text", "A few words on what a result of the driver means.", 1),
     ] {
-        writeln!(out, "/// {doc}\n#[must_use]\npub const fn {function}(code: i32) -> Option<&'static CStr> {{").unwrap();
+        writeln!(
+            out,
+            "/// {doc}\n#[must_use]\npub const fn {function}(code: i32) -> Option<&'static CStr> {{"
+        )
+        .unwrap();
         out.push_str("    Some(match code {\n");
         for result in &catalogue.results {
             let text = if column == 0 { &result.name } else { &result.text };
@@ -152,7 +167,12 @@ fn layout_checks(catalogue: &Catalogue, out: &mut String) {
         writeln!(out, "    assert!(size_of::<{0}>() == {1});", item.name, item.size).unwrap();
         for field in item.fields.iter().filter(|f| !f.path.contains('.')) {
             if let Some(path) = rust_path(catalogue, item, &field.path) {
-                writeln!(out, "    assert!(std::mem::offset_of!({}, {path}) == {});", item.name, field.offset).unwrap();
+                writeln!(
+                    out,
+                    "    assert!(std::mem::offset_of!({}, {path}) == {});",
+                    item.name, field.offset
+                )
+                .unwrap();
             }
         }
     }

@@ -58,7 +58,13 @@ pub(crate) fn write(catalogue: &Catalogue) -> String {
     for abi in &catalogue.abis {
         let since = format!("{}.{}", abi.number / 1000, abi.number % 1000 / 10);
         writeln!(out, "    /// `{}`, since driver {since}.", abi.exported).unwrap();
-        writeln!(out, "    pub {}: Option<unsafe extern \"C\" fn({}) -> CUresult>,", abi.slot(), params(&abi.params)).unwrap();
+        writeln!(
+            out,
+            "    pub {}: Option<unsafe extern \"C\" fn({}) -> CUresult>,",
+            abi.slot(),
+            params(&abi.params)
+        )
+        .unwrap();
     }
     out.push_str(TAIL);
     out

@@ -1,10 +1,11 @@
-//! `softcuda/src/names.rs` and `softcuda/src/exports.rs`: what the software driver exports.
+//! `softcuda/src/names.rs` and `softcuda/src/exports.rs`: what the software driver exports; `softcuda/src/sys.rs`: the types
+//! of its interface.
 //!
 //! A function of the driver counts as implemented when a file of softcuda defines `pub(crate) fn` of its exported name;
 //! its parameters are then those of the catalogue, with pointers wrapped (`Out`, `In`). Every other export refuses.
 
 use crate::catalogue::{Abi, Catalogue};
-use crate::ctype;
+use crate::{ctype, rust_sys};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -71,6 +72,20 @@ pub(crate) fn exists(export: &Export, version: u32) -> bool {
 }
 ";
 
+/// The types of the interface, and those macro constants of `cuda.h` that are plain numbers.
+pub(crate) fn types(catalogue: &Catalogue) -> String {
+    // One struct points to its own kind by the tag.
+    let mut out = rust_sys::write(catalogue).replace("*mut CUdevResource_st", "*mut CUdevResource_v1");
+    for constant in &catalogue.constants {
+        let digits = constant.value.trim_start_matches("0x");
+        let radix = if digits == constant.value { 10 } else { 16 };
+        if let Ok(number) = u32::from_str_radix(digits, radix) {
+            writeln!(out, "pub const {}: u32 = {number};", constant.name).unwrap();
+        }
+    }
+    out
+}
+
 pub(crate) fn functions(catalogue: &Catalogue, source: &Path) -> String {
     let implemented = implemented(source);
     let all = exports(catalogue);
@@ -83,7 +98,7 @@ pub(crate) fn functions(catalogue: &Catalogue, source: &Path) -> String {
          //! do not edit.\n\
          //!\n\
          //! Each passes through `entry`, which knows its index in `EXPORTS`. One that nothing implements refuses there.\n\n\
-         #![allow(non_snake_case, clippy::too_many_arguments)] // the driver's names and parameters\n\n\
+         #![allow(clippy::too_many_arguments)] // the driver's functions take as many as they take\n\n\
          use crate::entry;\nuse crate::pointer::{In, Out};\nuse crate::sys::*;\nuse std::ffi::{c_char, c_void};\n\n",
     );
     for (index, e) in all.iter().enumerate() {
@@ -97,7 +112,9 @@ pub(crate) fn functions(catalogue: &Catalogue, source: &Path) -> String {
             .unwrap(),
         }
     }
-    out.push_str("/// The address of each export, in the order of `EXPORTS`.\n#[rustfmt::skip] // one a line\n");
+    out.push_str(
+        "/// The address of each export, in the order of `EXPORTS`.\n#[rustfmt::skip] // one a line\n",
+    );
     writeln!(out, "pub(crate) static FUNCTIONS: [entry::Function; {}] = [", all.len()).unwrap();
     for e in &all {
         writeln!(out, "    entry::Function({} as *const c_void),", e.name).unwrap();
@@ -111,13 +128,13 @@ fn implemented_function(index: usize, e: &Export, module: &str, out: &mut String
     let params: Vec<String> =
         names.iter().zip(&e.abi.params).map(|(name, p)| format!("{name}: {}", wrapped(&p.ty))).collect();
     let gate = if e.per_thread { "call_per_thread" } else { "call" };
+    let function = format!("{module}::{}", e.abi.exported);
+    let body = if names.is_empty() { function } else { format!("|| {function}({})", names.join(", ")) };
     writeln!(
         out,
-        "#[unsafe(no_mangle)]\nextern \"C\" fn {}({}) -> CUresult {{\n    entry::{gate}({index}, || {module}::{}({}))\n}}\n",
+        "#[unsafe(no_mangle)]\nextern \"C\" fn {}({}) -> CUresult {{\n    entry::{gate}({index}, {body})\n}}\n",
         e.name,
         params.join(", "),
-        e.abi.exported,
-        names.join(", "),
     )
     .unwrap();
 }
@@ -146,11 +163,16 @@ fn scan(folder: &Path, module: &str, found: &mut BTreeMap<String, String>) {
         if path.is_dir() {
             scan(&path, &format!("{module}::{name}"), found);
         } else if !GENERATED.iter().any(|g| path.ends_with(g)) {
-            let module = if matches!(&*name, "mod" | "lib") { module.to_owned() } else { format!("{module}::{name}") };
+            let module =
+                if matches!(&*name, "mod" | "lib") { module.to_owned() } else { format!("{module}::{name}") };
             let text = std::fs::read_to_string(&path).expect("softcuda/src is readable");
             for function in text.lines().filter_map(defined_function) {
                 let earlier = found.insert(function.to_owned(), module.clone());
-                assert!(earlier.is_none(), "{function} is defined in {module} and in {}", earlier.unwrap_or_default());
+                assert!(
+                    earlier.is_none(),
+                    "{function} is defined in {module} and in {}",
+                    earlier.unwrap_or_default()
+                );
             }
         }
     }
@@ -160,6 +182,7 @@ fn scan(folder: &Path, module: &str, found: &mut BTreeMap<String, String>) {
 fn defined_function(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("pub(crate) fn ")?;
     let name = &rest[..rest.find('(')?];
-    let driver = name.strip_prefix("cu").is_some_and(|tail| tail.starts_with(|c: char| c.is_ascii_uppercase()));
+    let driver =
+        name.strip_prefix("cu").is_some_and(|tail| tail.starts_with(|c: char| c.is_ascii_uppercase()));
     driver.then_some(name)
 }

@@ -65,10 +65,8 @@ fn nest(catalogue: &Catalogue, fields: &[Field]) -> Body {
     let mut parts: Vec<Part> = Vec::new();
     let mut rest = fields;
     while let Some((first, _)) = rest.split_first() {
-        let run = rest
-            .iter()
-            .take_while(|f| f.offset == first.offset || is_inside(rest, f, first.offset))
-            .count();
+        let run =
+            rest.iter().take_while(|f| f.offset == first.offset || is_inside(rest, f, first.offset)).count();
         let members = members(catalogue, &rest[..run]);
         parts.push(match <[Member; 1]>::try_from(members) {
             Ok([member]) => Part::One(member),
@@ -99,10 +97,18 @@ fn members(catalogue: &Catalogue, fields: &[Field]) -> Vec<Member> {
             let prefix = format!("{}.", outer.path);
             let inner: Vec<Field> = fields
                 .iter()
-                .filter_map(|f| f.path.strip_prefix(&prefix).map(|path| Field { path: path.to_owned(), ..f.clone() }))
+                .filter_map(|f| {
+                    f.path.strip_prefix(&prefix).map(|path| Field { path: path.to_owned(), ..f.clone() })
+                })
                 .collect();
             let element = if inner.is_empty() { size_of(catalogue, &outer.ty) } else { outer.size };
-            assert!(element > 0 && outer.size % element == 0, "{}: {} bytes of {}", outer.path, outer.size, outer.ty);
+            assert!(
+                element > 0 && outer.size % element == 0,
+                "{}: {} bytes of {}",
+                outer.path,
+                outer.size,
+                outer.ty
+            );
             Member {
                 name: outer.path.clone(),
                 ty: outer.ty.clone(),
@@ -134,7 +140,8 @@ fn size_of(catalogue: &Catalogue, ty: &str) -> u64 {
     if catalogue.enums.iter().any(|e| e.name == ty) {
         return 4;
     }
-    let pointer = catalogue.handles.iter().any(|h| h.name == ty) || catalogue.callbacks.iter().any(|c| c.name == ty);
+    let pointer =
+        catalogue.handles.iter().any(|h| h.name == ty) || catalogue.callbacks.iter().any(|c| c.name == ty);
     assert!(pointer, "the catalogue does not declare {ty}");
     8
 }

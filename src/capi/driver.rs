@@ -3,7 +3,7 @@
 use super::driver_object::{DriverObject, catalogue_texts};
 use super::error::{call, cushim_status, fail};
 use super::{options, out};
-use crate::driver::{Choice, CustomGetter, Driver, Kind, OpenOptions, Symbol, Table, Via, catalogue, sys};
+use crate::driver::{Choice, CustomGetter, Driver, Kind, OpenOptions, Symbol, Table, Via, catalogue};
 use crate::error::{Error, Status};
 use crate::handle::{self, Token};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -18,31 +18,20 @@ pub struct cushim_driver_s {
     _private: [u8; 0],
 }
 
-/// A getter of the caller's own: `cuGetProcAddress_v2` with a pointer of the caller's at the end.
+/// A getter of the caller's own: `cuGetProcAddress_v2` with a pointer of the caller's before its parameters.
 ///
 /// Writes the address of the function `symbol` in the ABI that driver `version` has into `*address`, NULL where there is
 /// none, and a `CUdriverProcAddressQueryResult` into `*found`. Returns a `CUresult`. Neither out-pointer is ever NULL. It
-/// is called on the thread that opens the driver, only while it is being opened.
+/// is called on the thread that opens the driver, only while it is being opened. What it hands out must stay valid until
+/// the process ends.
 pub type cushim_driver_getter = Option<
     unsafe extern "C" fn(
+        user: *mut c_void,
         symbol: *const c_char,
         address: *mut *mut c_void,
         version: c_int,
         flags: u64,
         found: *mut c_int,
-        user: *mut c_void,
-    ) -> c_int,
->;
-
-/// A getter of the caller's own in the form of drivers before 12.0: as `cushim_driver_getter`, without `found`; an absent
-/// function may be an error instead of a NULL address.
-pub type cushim_driver_getter_v1 = Option<
-    unsafe extern "C" fn(
-        symbol: *const c_char,
-        address: *mut *mut c_void,
-        version: c_int,
-        flags: u64,
-        user: *mut c_void,
     ) -> c_int,
 >;
 
@@ -52,6 +41,9 @@ pub type cushim_driver_getter_v1 = Option<
 pub enum cushim_driver_flags {
     /// Read no environment variable, as in a set-uid process.
     CUSHIM_DRIVER_IGNORE_ENVIRONMENT = 1,
+    /// `getter` behaves as `cuGetProcAddress` did before 12.0: an absent function is an error rather than a NULL address,
+    /// and what it leaves in `*found` means nothing.
+    CUSHIM_DRIVER_GETTER_V1 = 2,
 }
 
 /// Options of `cushim_driver_open`. Zero means the default.
@@ -65,9 +57,7 @@ pub struct cushim_driver_options {
     pub driver: *const c_char,
     /// Where functions come from instead of a library; NULL: from a library. With it `driver` must be NULL.
     pub getter: cushim_driver_getter,
-    /// The same in the form of drivers before 12.0; at most one of the two is set.
-    pub getter_v1: cushim_driver_getter_v1,
-    /// The last argument of the getter.
+    /// The first argument of the getter.
     pub getter_user: *mut c_void,
     /// A combination of `cushim_driver_flags`.
     pub flags: u32,
@@ -120,8 +110,7 @@ pub struct cushim_driver_info {
     pub kind: i32,
     /// The real path of the library that was loaded; "" where there is none.
     pub path: *const c_char,
-    /// How functions were looked up: "v2" (cuGetProcAddress_v2), "v1" (cuGetProcAddress),
-    /// "none" (dlsym), "custom-v2" or "custom-v1".
+    /// How functions were looked up: "cuGetProcAddress_v2", "cuGetProcAddress", "dlsym", "custom" or "none".
     pub getter: *const c_char,
     /// Number of candidates that were tried, the loaded one included; see `cushim_driver_candidate_at`.
     pub candidate_count: usize,
@@ -217,6 +206,13 @@ pub unsafe extern "C" fn cushim_driver_open(
     })
 }
 
+const IGNORE_ENVIRONMENT: u32 = cushim_driver_flags::CUSHIM_DRIVER_IGNORE_ENVIRONMENT as u32;
+const GETTER_V1: u32 = cushim_driver_flags::CUSHIM_DRIVER_GETTER_V1 as u32;
+
+fn has(options: &cushim_driver_options, flag: u32) -> bool {
+    options.flags & flag != 0
+}
+
 /// # Safety
 /// As for `cushim_driver_open`.
 unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOptions, Error> {
@@ -227,18 +223,20 @@ unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOpti
         // SAFETY: the caller vouches for the string.
         open = open.choice(Choice::from(os_string(unsafe { CStr::from_ptr(options.driver) })?));
     }
-    // SAFETY: the caller vouches for the getter.
-    if let Some(getter) = unsafe { custom_getter(&options) }? {
-        open = open.getter(getter);
+    let (ignore_environment, getter_v1) = (has(&options, IGNORE_ENVIRONMENT), has(&options, GETTER_V1));
+    if let Some(getter) = options.getter {
+        // SAFETY: the caller vouches for the getter.
+        let getter = unsafe { CustomGetter::new(getter, options.getter_user) };
+        open = open.getter(if getter_v1 { getter.v1() } else { getter });
     }
-    let known = cushim_driver_flags::CUSHIM_DRIVER_IGNORE_ENVIRONMENT as u32;
+    let known = IGNORE_ENVIRONMENT | GETTER_V1;
     if options.flags & !known != 0 || options.reserved != 0 {
         return Err(Error::new(
             Status::INVALID_ARGUMENT,
-            format!("options: flags is {:#x}, of which only {known:#x} is known, and reserved must be 0", options.flags),
+            format!("options: flags is {:#x}, of which {known:#x} is known, and reserved must be 0", options.flags),
         ));
     }
-    Ok(open.environment(options.flags & known == 0))
+    Ok(open.environment(!ignore_environment))
 }
 
 #[cfg(unix)]
@@ -250,26 +248,6 @@ fn os_string(text: &CStr) -> Result<&OsStr, Error> {
 fn os_string(text: &CStr) -> Result<&OsStr, Error> {
     let text = text.to_str().map_err(|_| Error::new(Status::INVALID_ARGUMENT, "options: driver must be UTF-8"))?;
     Ok(OsStr::new(text))
-}
-
-/// # Safety
-/// As for `cushim_driver_open`.
-unsafe fn custom_getter(options: &cushim_driver_options) -> Result<Option<CustomGetter>, Error> {
-    match (options.getter, options.getter_v1) {
-        (None, None) => Ok(None),
-        (Some(getter), None) => {
-            // SAFETY: the types differ in the result only, a `CUresult`, which is an `int`; the caller vouches for the rest.
-            Ok(Some(unsafe { CustomGetter::new(std::mem::transmute(getter), options.getter_user) }))
-        }
-        (None, Some(getter)) => {
-            // SAFETY: as above.
-            Ok(Some(unsafe { CustomGetter::new_v1(std::mem::transmute(getter), options.getter_user) }))
-        }
-        (Some(_), Some(_)) => Err(Error::new(
-            Status::INVALID_ARGUMENT,
-            "options: getter and getter_v1 are both set; set the one whose form the getter has",
-        )),
-    }
 }
 
 /// Gives a handle back. The driver's library stays loaded, and tables that were handed out stay valid.

@@ -3141,6 +3141,9 @@ pub struct CUdevSmResource {
     pub localityDomainId: u32,
 }
 
+/// The name by which the struct points to its like.
+pub type CUdevResource_v1_st = CUdevResource_v1;
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union CUdevResource_v1_u96 {
@@ -3156,7 +3159,7 @@ pub struct CUdevResource_v1 {
     pub type_: CUdevResourceType,
     pub _internal_padding: [u8; 92],
     pub u96: CUdevResource_v1_u96,
-    pub nextResource: *mut CUdevResource_st,
+    pub nextResource: *mut CUdevResource_v1_st,
 }
 
 #[repr(C)]
