@@ -1,1 +1,42 @@
-//! A CUDA driver in software.
+//! softcuda: a CUDA driver in software.
+//!
+//! `libsoftcuda.so` exports the functions of the CUDA driver API and runs them on the CPU, so that programs which
+//! orchestrate a GPU (contexts, streams, events, memory, graphs, kernels) can be tested on a machine that has none. It
+//! impersonates a driver version (`SOFTCUDA_VERSION`, see [`VERSIONS`]): the symbols, flags and error codes are those of
+//! that version. What it does not model it refuses with `CUDA_ERROR_NOT_SUPPORTED`. It cannot serve `libcudart`.
+//!
+//! As a Rust library it only tells where the shared libraries are: a test depends on this crate, so that cargo builds
+//! them, and opens what [`library_path`] or [`shell_path`] names. The driver's own state lives in the shared library.
+//!
+//! Where things are:
+//!
+//! - `exports` (generated): the functions, one per exported name; `names` (generated): the same as data;
+//!   `entry`: what every call passes through; `pointer`: the callers' pointers;
+//! - `settings`, `versions`, `getter`, `shell`: which driver this is, and how its functions are found;
+//! - `init`, `device`, `device_attributes`, `context`, `memory`: the driver;
+//! - `control`: what a test can ask and arrange, the `softcuda_*` functions.
+#![cfg(target_os = "linux")]
+#![allow(non_snake_case)] // functions and parameters have the names that the driver API gives them
+
+mod context;
+mod control;
+mod device;
+mod device_attributes;
+mod entry;
+mod error;
+mod exports;
+mod getter;
+mod handle;
+mod init;
+mod locate;
+mod memory;
+mod names;
+mod pointer;
+mod settings;
+mod shell;
+#[allow(dead_code, unreachable_pub)] // the whole interface, generated
+mod sys;
+mod versions;
+
+pub use locate::{library_path, shell_path};
+pub use versions::VERSIONS;

@@ -1,0 +1,62 @@
+/* One per-version shell: opens libsoftcuda.so and receives the addresses that its exports jump to. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An export of this shell. `target` is the third word: trampolines.S relies on it. */
+struct slot {
+    const char *name;
+    const void *own;
+    const void *target;
+};
+
+#define NAME(index, name) extern const char name[];
+#include NAMES
+#undef NAME
+
+/* What every export does when libsoftcuda.so cannot be used: CUDA_ERROR_SHARED_OBJECT_INIT_FAILED. */
+static int unusable(void) {
+    return 303;
+}
+
+#define NAME(index, name) {#name, name, (const void *)unusable},
+__attribute__((visibility("hidden"))) struct slot softcuda_slots[] = {
+#include NAMES
+};
+#undef NAME
+
+typedef void (*attach_function)(int version, struct slot *slots, size_t count);
+
+static void *open_core(void) {
+    static const char *const places[] = {"/libsoftcuda.so", "/../../../deps/libsoftcuda.so"};
+    char path[PATH_MAX];
+    Dl_info self;
+    if (dladdr(softcuda_slots, &self) && strrchr(self.dli_fname, '/')) {
+        int folder = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
+        for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+            int length = snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, places[i]);
+            void *core = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+            if (core) {
+                return core;
+            }
+        }
+    }
+    return dlopen("libsoftcuda.so", RTLD_NOW | RTLD_LOCAL);
+}
+
+__attribute__((constructor)) static void attach(void) {
+    void *core = open_core();
+    attach_function receive = NULL;
+    if (core) {
+        *(void **)&receive = dlsym(core, "softcuda_attach");
+    }
+    if (!receive) {
+        fprintf(stderr, "softcuda: the shell of version %d.%d cannot use libsoftcuda.so: %s\n", VERSION / 1000,
+                VERSION % 1000 / 10, dlerror());
+        return;
+    }
+    receive(VERSION, softcuda_slots, sizeof softcuda_slots / sizeof softcuda_slots[0]);
+}

@@ -1,0 +1,95 @@
+//! The context stack of each thread.
+
+use super::{Activation, Context};
+use crate::error::Answer;
+use crate::pointer::Out;
+use crate::sys::{CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUcontext, CUdevice, CUresult};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The calling thread's current context, alive or not.
+pub(crate) fn top() -> Option<Arc<Context>> {
+    STACK.with_borrow(|stack| stack.last().cloned())
+}
+
+/// The calling thread's current context, which must be alive.
+pub(crate) fn current() -> Result<Arc<Activation>, CUresult> {
+    top().ok_or(CUDA_ERROR_INVALID_CONTEXT)?.activation()
+}
+
+/// The context that the handle means, where NULL means the current one; alive or not.
+pub(super) fn named_or_current(handle: CUcontext) -> Result<Arc<Context>, CUresult> {
+    if handle.is_null() { top().ok_or(CUDA_ERROR_INVALID_CONTEXT) } else { Context::of(handle) }
+}
+
+pub(super) fn push(context: Arc<Context>) {
+    STACK.with_borrow_mut(|stack| stack.push(context));
+}
+
+/// Takes `context` from the calling thread's stack if it is the current one; deeper down it stays.
+pub(super) fn pop_if_current(context: &Arc<Context>) {
+    STACK.with_borrow_mut(|stack| {
+        if stack.last().is_some_and(|top| Arc::ptr_eq(top, context)) {
+            stack.pop();
+        }
+    });
+}
+
+pub(crate) fn cuCtxPushCurrent(ctx: CUcontext) -> Answer {
+    cuCtxPushCurrent_v2(ctx)
+}
+
+pub(crate) fn cuCtxPushCurrent_v2(ctx: CUcontext) -> Answer {
+    if ctx.is_null() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    push(Context::of(ctx)?);
+    Ok(())
+}
+
+pub(crate) fn cuCtxPopCurrent(pctx: Out<CUcontext>) -> Answer {
+    cuCtxPopCurrent_v2(pctx)
+}
+
+pub(crate) fn cuCtxPopCurrent_v2(pctx: Out<CUcontext>) -> Answer {
+    let context = STACK.with_borrow_mut(Vec::pop).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+    pctx.set_if_wanted(context.handle());
+    Ok(())
+}
+
+/// Replaces the top of the stack; NULL pops it, and does nothing on an empty stack.
+pub(crate) fn cuCtxSetCurrent(ctx: CUcontext) -> Answer {
+    let context = if ctx.is_null() { None } else { Some(Context::of(ctx)?) };
+    STACK.with_borrow_mut(|stack| {
+        stack.pop();
+        stack.extend(context);
+    });
+    Ok(())
+}
+
+pub(crate) fn cuCtxGetCurrent(pctx: Out<CUcontext>) -> Answer {
+    pctx.set(top().map_or(std::ptr::null_mut(), |context| context.handle()))
+}
+
+pub(crate) fn cuCtxGetDevice(device: Out<CUdevice>) -> Answer {
+    cuCtxGetDevice_v2(device, std::ptr::null_mut())
+}
+
+/// Answers for a dead context too.
+pub(crate) fn cuCtxGetDevice_v2(device: Out<CUdevice>, ctx: CUcontext) -> Answer {
+    let context = named_or_current(ctx)?;
+    device.set(context.device.handle())
+}
+
+pub(crate) fn cuCtxSynchronize() -> Answer {
+    cuCtxSynchronize_v2(std::ptr::null_mut())
+}
+
+pub(crate) fn cuCtxSynchronize_v2(ctx: CUcontext) -> Answer {
+    // Nothing is asynchronous yet: every call has finished its work when it returns.
+    named_or_current(ctx)?.activation().map(|_| ())
+}

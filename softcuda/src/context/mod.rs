@@ -1,0 +1,117 @@
+//! Contexts: what is common to primary and created ones.
+//!
+//! A context is a handle that lasts for the process; what it stands for is an *activation*, which begins when it is
+//! created or first retained and ends when it is destroyed, reset or released. Every object of a context belongs to the
+//! activation that was alive when it was made: a primary context that is retained again after a reset has the same
+//! handle and none of the old objects.
+
+pub(crate) mod config;
+pub(crate) mod created;
+pub(crate) mod current;
+pub(crate) mod limits;
+pub(crate) mod primary;
+
+use crate::device::Device;
+use crate::handle::Table;
+use crate::memory;
+use crate::sys::{
+    CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUcontext, CUfunc_cache, CUresult,
+};
+use limits::Limits;
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// Every context there ever was: a destroyed one is still known as such.
+static CONTEXTS: Table<Context> = Table::new();
+
+/// A context, alive or not.
+pub(crate) struct Context {
+    handle: usize,
+    device: Device,
+    primary: bool,
+    activation: RwLock<Option<Arc<Activation>>>,
+}
+
+/// A context's life, and its configuration.
+pub(crate) struct Activation {
+    /// As `cuCtxGetId` answers; no two activations of a process share one.
+    id: u64,
+    context: usize,
+    device: Device,
+    /// `CU_CTX_*`, as `cuCtxGetFlags` answers.
+    flags: AtomicU32,
+    /// Claims by creation and `cuCtxAttach`.
+    attached: AtomicU32,
+    cache: AtomicI32,
+    limits: Mutex<Limits>,
+}
+
+impl Context {
+    fn new(device: Device, primary: bool) -> Arc<Self> {
+        CONTEXTS.add(|handle| Self { handle, device, primary, activation: RwLock::new(None) })
+    }
+
+    /// The context that a caller's handle means, alive or not.
+    pub(crate) fn of(handle: CUcontext) -> Result<Arc<Self>, CUresult> {
+        CONTEXTS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// The value that callers know it by.
+    pub(crate) fn handle(&self) -> CUcontext {
+        self.handle as CUcontext
+    }
+
+    /// Its life, if it has one now.
+    pub(crate) fn activation(&self) -> Result<Arc<Activation>, CUresult> {
+        self.activation.read().clone().ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)
+    }
+
+    fn is_alive(&self) -> bool {
+        self.activation.read().is_some()
+    }
+
+    fn activate(&self, flags: u32) {
+        *self.activation.write() = Some(Arc::new(Activation::new(self, flags)));
+    }
+
+    /// Ends its life, and that of everything that belongs to it. False if it had none.
+    fn end(&self) -> bool {
+        let Some(activation) = self.activation.write().take() else { return false };
+        memory::table::forget(&activation);
+        true
+    }
+}
+
+impl Activation {
+    fn new(context: &Context, flags: u32) -> Self {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        Self {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            context: context.handle,
+            device: context.device,
+            flags: AtomicU32::new(flags),
+            attached: AtomicU32::new(1),
+            cache: AtomicI32::new(CUfunc_cache::default().0),
+            limits: Mutex::new(Limits::default()),
+        }
+    }
+
+    /// The handle of its context.
+    pub(crate) fn context(&self) -> CUcontext {
+        self.context as CUcontext
+    }
+
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    pub(crate) fn flags(&self) -> u32 {
+        self.flags.load(Ordering::Relaxed)
+    }
+}
+
+/// Number of contexts that are alive.
+pub(crate) fn live() -> usize {
+    CONTEXTS.count(Context::is_alive)
+}

@@ -1,0 +1,92 @@
+//! What every call of a driver function passes through: the one place for rules that hold for all of them.
+
+use crate::error::Answer;
+use crate::names::EXPORTS;
+use crate::settings::{settings, version};
+use crate::sys::{
+    CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_SUCCESS, CUresult,
+};
+use crate::{exports, init};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::sync::LazyLock;
+
+/// The address of an exported function.
+pub(crate) struct Function(pub(crate) *const c_void);
+
+// SAFETY: an address of code, which nothing writes.
+unsafe impl Sync for Function {}
+
+/// When a function may be called.
+#[derive(Clone, Copy, PartialEq)]
+enum Gate {
+    /// Also before `cuInit`, and in the child of a fork.
+    Always,
+    AfterInit,
+    /// Never: the impersonated version does not have it.
+    Never,
+}
+
+/// Functions that answer before `cuInit`.
+const BEFORE_INIT: &[&str] = &[
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetProcAddress",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuGetExportTable",
+];
+
+/// Per export. A name that is newer than the version is visible to `dlsym` here, though not through a shell. The
+/// five-argument getter works at every version, so that a program which finds it by `dlsym` gets further.
+static GATES: LazyLock<Vec<Gate>> = LazyLock::new(|| {
+    let gate = |export: &crate::names::Export| match export.base {
+        base if BEFORE_INIT.contains(&base) => Gate::Always,
+        _ if export.number > version() => Gate::Never,
+        _ => Gate::AfterInit,
+    };
+    EXPORTS.iter().map(gate).collect()
+});
+
+thread_local! {
+    /// Whether the running call came in through a per-thread name, for which stream NULL is the per-thread one.
+    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the driver function behind export number `index`.
+pub(crate) fn call(index: usize, body: impl FnOnce() -> Answer) -> CUresult {
+    match admit(index).and_then(|()| body()) {
+        Ok(()) => CUDA_SUCCESS,
+        Err(code) => code,
+    }
+}
+
+/// As `call`, for the variant of a function whose default stream is the per-thread one.
+pub(crate) fn call_per_thread(index: usize, body: impl FnOnce() -> Answer) -> CUresult {
+    PER_THREAD.set(true);
+    let result = call(index, body);
+    PER_THREAD.set(false);
+    result
+}
+
+/// What an export answers that nothing implements.
+pub(crate) fn refuse(index: usize) -> CUresult {
+    call(index, || Err(CUDA_ERROR_NOT_SUPPORTED))
+}
+
+fn admit(index: usize) -> Answer {
+    if settings().is_none() {
+        return Err(CUDA_ERROR_SYSTEM_NOT_READY);
+    }
+    match GATES[index] {
+        Gate::Always => Ok(()),
+        Gate::Never => Err(CUDA_ERROR_NOT_SUPPORTED),
+        Gate::AfterInit if init::done() => Ok(()),
+        Gate::AfterInit => Err(CUDA_ERROR_NOT_INITIALIZED),
+    }
+}
+
+/// The address of export number `index` in this library.
+pub(crate) fn address(index: usize) -> *const c_void {
+    exports::FUNCTIONS[index].0
+}

@@ -1,0 +1,165 @@
+//! What a pointer is.
+
+use super::table::{self, Allocation, Kind};
+use crate::error::Answer;
+use crate::pointer::Out;
+use crate::settings::version;
+use crate::sys::{
+    CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+    CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+    CU_POINTER_ATTRIBUTE_HOST_POINTER, CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
+    CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+    CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_MAPPED, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+    CU_POINTER_ATTRIBUTE_MAPPING_SIZE, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_P2P_TOKENS,
+    CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2, CUpointer_attribute,
+};
+use std::ffi::c_void;
+use std::sync::atomic::Ordering;
+
+/// Mappings are made in units of this.
+const BLOCK: usize = 2 << 20;
+/// Readable and writable.
+const ACCESS: u32 = 3;
+
+/// The ordinal of a pointer that belongs to no device, `CU_DEVICE_INVALID`.
+const NO_DEVICE: i32 = -2;
+
+/// An attribute's value, with the width that the driver writes.
+#[derive(Clone, Copy)]
+enum Value {
+    Small(u32),
+    Large(u64),
+    /// The value is written, and the call fails.
+    Absent(u64),
+}
+
+pub(crate) fn cuPointerGetAttribute(
+    data: *mut c_void,
+    attribute: CUpointer_attribute,
+    ptr: CUdeviceptr_v2,
+) -> Answer {
+    Out::<u32>::untyped(data).check()?;
+    check(attribute)?;
+    let allocation = table::find(ptr as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    write(data, value(&allocation, attribute, ptr)?)
+}
+
+/// Of a pointer that is none of the driver's, some attributes have a value that says so; the others stay unwritten.
+pub(crate) fn cuPointerGetAttributes(
+    numAttributes: u32,
+    attributes: Out<CUpointer_attribute>,
+    data: Out<*mut c_void>,
+    ptr: CUdeviceptr_v2,
+) -> Answer {
+    if numAttributes == 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let count = numAttributes as usize;
+    for i in 0..count {
+        check(attributes.item(i)?)?;
+        Out::<u32>::untyped(data.item(i)?).check()?;
+    }
+    let allocation = table::find(ptr as usize);
+    for i in 0..count {
+        let (attribute, data) = (attributes.item(i)?, data.item(i)?);
+        let value = match &allocation {
+            Some(allocation) => Some(value(allocation, attribute, ptr)?),
+            None => foreign_value(attribute),
+        };
+        match value {
+            Some(Value::Absent(value)) => write(data, Value::Large(value))?,
+            Some(value) => write(data, value)?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn cuPointerSetAttribute(
+    value: *const c_void,
+    attribute: CUpointer_attribute,
+    ptr: CUdeviceptr_v2,
+) -> Answer {
+    let value = Out::<u32>::untyped(value.cast_mut()).item(0)?;
+    if attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let allocation = table::find(ptr as usize).filter(|a| a.is_device()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    allocation.sync_operations.store(value != 0, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Refuses attributes that the impersonated version does not know.
+fn check(attribute: CUpointer_attribute) -> Answer {
+    let since = match attribute.0 {
+        1..=20 => 0,
+        21 => 12080,
+        22 => 13040,
+        _ => return Err(CUDA_ERROR_INVALID_VALUE),
+    };
+    if since > version() { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+}
+
+fn value(
+    allocation: &Allocation,
+    attribute: CUpointer_attribute,
+    ptr: u64,
+) -> Result<Value, crate::sys::CUresult> {
+    let device = allocation.is_device();
+    let block = allocation.address / BLOCK * BLOCK;
+    Ok(match attribute {
+        CU_POINTER_ATTRIBUTE_CONTEXT => Value::Large(allocation.owner.context() as u64),
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Small(memory_type(&allocation.kind)),
+        CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Large(ptr),
+        CU_POINTER_ATTRIBUTE_HOST_POINTER if device => Value::Absent(0),
+        CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Large(ptr),
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => {
+            Value::Small(u32::from(allocation.sync_operations.load(Ordering::Relaxed)))
+        }
+        CU_POINTER_ATTRIBUTE_BUFFER_ID | CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Large(allocation.id),
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Small(allocation.owner.device().handle() as u32),
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Large(allocation.address as u64),
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Large(allocation.size as u64),
+        CU_POINTER_ATTRIBUTE_MAPPED => Value::Small(1),
+        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Small(ACCESS),
+        CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
+            Value::Large((allocation.address + allocation.size - block).next_multiple_of(BLOCK) as u64)
+        }
+        CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => Value::Large(block as u64),
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE | CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Large(0),
+        // Features that this driver does not have.
+        CU_POINTER_ATTRIBUTE_IS_MANAGED
+        | CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+        | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+        | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Small(0),
+        _ => return Err(CUDA_ERROR_NOT_SUPPORTED),
+    })
+}
+
+fn memory_type(kind: &Kind) -> u32 {
+    let kind = if matches!(kind, Kind::Device(_)) { CU_MEMORYTYPE_DEVICE } else { CU_MEMORYTYPE_HOST };
+    kind.0 as u32
+}
+
+fn foreign_value(attribute: CUpointer_attribute) -> Option<Value> {
+    match attribute {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE | CU_POINTER_ATTRIBUTE_IS_MANAGED => Some(Value::Small(0)),
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Some(Value::Small(NO_DEVICE as u32)),
+        CU_POINTER_ATTRIBUTE_CONTEXT
+        | CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+        | CU_POINTER_ATTRIBUTE_HOST_POINTER
+        | CU_POINTER_ATTRIBUTE_P2P_TOKENS => Some(Value::Large(0)),
+        _ => None,
+    }
+}
+
+fn write(data: *mut c_void, value: Value) -> Answer {
+    match value {
+        Value::Small(value) => Out::untyped(data).set(value),
+        Value::Large(value) => Out::untyped(data).set(value),
+        Value::Absent(value) => Out::untyped(data).set(value).and(Err(CUDA_ERROR_INVALID_VALUE)),
+    }
+}

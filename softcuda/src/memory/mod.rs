@@ -1,0 +1,17 @@
+//! Memory: allocations, host memory that the device reaches, copies, fills, and what pointers are.
+//!
+//! Device memory cannot be read by the host, as on a GPU. Two mappings of the same size exist: the *front*, which has no
+//! access rights and whose addresses are the device pointers, and the *back*, which holds the bytes. An allocation is a
+//! range of the front with the range of the back at the same offset (`window`); host memory that the device reaches has
+//! its own address as device pointer. `table` knows every allocation, so each access finds its bytes through it and is
+//! checked against the bounds. Work that is under way holds its allocations (`Arc`), whose bytes stay until it is done.
+
+pub(crate) mod attributes;
+pub(crate) mod copy;
+pub(crate) mod copy_box;
+pub(crate) mod fill;
+pub(crate) mod pinned;
+pub(crate) mod plain;
+pub(crate) mod span;
+pub(crate) mod table;
+mod window;

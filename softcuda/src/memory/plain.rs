@@ -1,0 +1,85 @@
+//! Device memory that is allocated and freed at once, and what is left of it.
+
+use super::table::{self, Allocation, Kind};
+use super::window::{self, Range};
+use crate::context::current::{current, top};
+use crate::device;
+use crate::error::Answer;
+use crate::pointer::Out;
+use crate::sys::{
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2, CUresult,
+};
+
+/// Rows of pitched memory start at multiples of this.
+const PITCH: usize = 512;
+
+/// New device memory of the current context.
+fn allocate(size: usize) -> Result<usize, CUresult> {
+    let owner = current()?;
+    if size == 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let range = Range::take(size, owner.device().ordinal()).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+    let (address, bytes) = (range.address(), range.bytes());
+    table::insert(Allocation::new(address, size, bytes, Kind::Device(range), owner));
+    Ok(address)
+}
+
+/// Frees need no current context; a dead one is refused all the same.
+pub(super) fn check_current_is_not_dead() -> Answer {
+    top().map_or(Ok(()), |context| context.activation().map(|_| ()))
+}
+
+pub(crate) fn cuMemAlloc_v2(dptr: Out<CUdeviceptr_v2>, bytesize: usize) -> Answer {
+    current()?;
+    dptr.check()?;
+    dptr.set(allocate(bytesize)? as u64)
+}
+
+pub(crate) fn cuMemAllocPitch_v2(
+    dptr: Out<CUdeviceptr_v2>,
+    pPitch: Out<usize>,
+    WidthInBytes: usize,
+    Height: usize,
+    ElementSizeBytes: u32,
+) -> Answer {
+    current()?;
+    dptr.check()?;
+    pPitch.check()?;
+    if !matches!(ElementSizeBytes, 4 | 8 | 16) || WidthInBytes == 0 || Height == 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let pitch = WidthInBytes.checked_next_multiple_of(PITCH).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+    let size = pitch.checked_mul(Height).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+    dptr.set(allocate(size)? as u64)?;
+    pPitch.set(pitch)
+}
+
+pub(crate) fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> Answer {
+    check_current_is_not_dead()?;
+    if dptr == 0 {
+        return Ok(());
+    }
+    let freed = table::remove(dptr as usize, |kind| matches!(kind, Kind::Device(_)));
+    freed.map(|_| ()).ok_or(CUDA_ERROR_INVALID_VALUE)
+}
+
+pub(crate) fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> Answer {
+    let device = current()?.device();
+    let all = device::total_memory();
+    free.set_if_wanted((all - window::used(device.ordinal())) as usize);
+    total.set_if_wanted(all as usize);
+    Ok(())
+}
+
+pub(crate) fn cuMemGetAddressRange_v2(
+    pbase: Out<CUdeviceptr_v2>,
+    psize: Out<usize>,
+    dptr: CUdeviceptr_v2,
+) -> Answer {
+    current()?;
+    let allocation = table::find(dptr as usize).ok_or(CUDA_ERROR_NOT_FOUND)?;
+    pbase.set_if_wanted(allocation.address as u64);
+    psize.set_if_wanted(allocation.size);
+    Ok(())
+}

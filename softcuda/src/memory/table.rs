@@ -1,0 +1,121 @@
+//! Every allocation and registration, by address.
+
+use super::window::Range;
+use crate::context::Activation;
+use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What an allocation is, with what holds its bytes.
+pub(crate) enum Kind {
+    /// Device memory.
+    Device(#[allow(dead_code)] Range), // held for its drop
+    /// Page-locked host memory of ours, with its `CU_MEMHOSTALLOC_*` flags.
+    Pinned(#[allow(dead_code)] HostPages, u32), // held for its drop
+    /// Host memory of the caller's, with its `CU_MEMHOSTREGISTER_*` flags.
+    Registered(u32),
+}
+
+/// A range of addresses that the driver knows.
+pub(crate) struct Allocation {
+    /// What callers know it by.
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    /// Where the bytes are.
+    bytes: *mut u8,
+    pub(crate) kind: Kind,
+    pub(crate) owner: Arc<Activation>,
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: never used twice.
+    pub(crate) id: u64,
+    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
+    pub(crate) sync_operations: AtomicBool,
+}
+
+// SAFETY: `bytes` is an address; who reads or writes there orders it as the driver API demands of its callers.
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
+
+/// Host pages of our own; dropping unmaps them.
+pub(crate) struct HostPages {
+    pub(super) address: usize,
+    pub(super) size: usize,
+}
+
+impl Drop for HostPages {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, which nothing refers to any more.
+        unsafe { libc::munmap(self.address as *mut _, self.size) };
+    }
+}
+
+static TABLE: RwLock<BTreeMap<usize, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
+
+impl Allocation {
+    pub(super) fn new(
+        address: usize,
+        size: usize,
+        bytes: *mut u8,
+        kind: Kind,
+        owner: Arc<Activation>,
+    ) -> Arc<Self> {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        let sync_operations = AtomicBool::new(false);
+        Arc::new(Self { address, size, bytes, kind, owner, id, sync_operations })
+    }
+
+    /// Where `size` bytes at a device pointer are; refuses what is not wholly inside.
+    pub(crate) fn locate(&self, address: usize, size: usize) -> Result<*mut u8, CUresult> {
+        let offset = address.checked_sub(self.address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let end = offset.checked_add(size).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        if end > self.size { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(self.bytes.wrapping_add(offset)) }
+    }
+
+    pub(crate) fn is_device(&self) -> bool {
+        matches!(self.kind, Kind::Device(_))
+    }
+}
+
+pub(super) fn insert(allocation: Arc<Allocation>) {
+    TABLE.write().insert(allocation.address, allocation);
+}
+
+/// Adds `allocation` unless another one shares bytes with it, which is then returned.
+pub(super) fn insert_disjoint(allocation: Arc<Allocation>) -> Result<(), Arc<Allocation>> {
+    let mut table = TABLE.write();
+    let below = table.range(..allocation.address + allocation.size).next_back();
+    if let Some((_, other)) = below.filter(|(_, other)| other.address + other.size > allocation.address) {
+        return Err(Arc::clone(other));
+    }
+    table.insert(allocation.address, allocation);
+    Ok(())
+}
+
+/// The allocation that the address lies in.
+pub(crate) fn find(address: usize) -> Option<Arc<Allocation>> {
+    let table = TABLE.read();
+    let (_, allocation) = table.range(..=address).next_back()?;
+    (address - allocation.address < allocation.size).then(|| Arc::clone(allocation))
+}
+
+/// Takes the allocation that starts at the address out of the table, if it is of the wanted kind.
+pub(super) fn remove(address: usize, wanted: impl Fn(&Kind) -> bool) -> Option<Arc<Allocation>> {
+    let mut table = TABLE.write();
+    if !wanted(&table.get(&address)?.kind) {
+        return None;
+    }
+    table.remove(&address)
+}
+
+/// Drops everything that belongs to a context that has ended.
+pub(crate) fn forget(owner: &Arc<Activation>) {
+    TABLE.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+}
+
+/// Number of allocations and registrations.
+pub(crate) fn live() -> usize {
+    TABLE.read().len()
+}
