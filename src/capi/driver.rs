@@ -201,7 +201,7 @@ pub unsafe extern "C" fn cushim_driver_open(
         let _guard = handle::enter()?;
         // SAFETY: the caller vouches for `options`.
         let opened = unsafe { open_options(options) }?.open()?;
-        *driver = handle::claim(&Arc::new(DriverObject::new(opened))).to_pointer();
+        *driver = handle::claim(Arc::new(DriverObject::new(opened)))?.to_pointer();
         Ok(())
     })
 }
@@ -233,7 +233,10 @@ unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOpti
     if options.flags & !known != 0 || options.reserved != 0 {
         return Err(Error::new(
             Status::INVALID_ARGUMENT,
-            format!("options: flags is {:#x}, of which {known:#x} is known, and reserved must be 0", options.flags),
+            format!(
+                "options: flags is {:#x}, of which {known:#x} is known, and reserved must be 0",
+                options.flags
+            ),
         ));
     }
     Ok(open.environment(!ignore_environment))
@@ -246,7 +249,8 @@ fn os_string(text: &CStr) -> Result<&OsStr, Error> {
 
 #[cfg(not(unix))]
 fn os_string(text: &CStr) -> Result<&OsStr, Error> {
-    let text = text.to_str().map_err(|_| Error::new(Status::INVALID_ARGUMENT, "options: driver must be UTF-8"))?;
+    let text =
+        text.to_str().map_err(|_| Error::new(Status::INVALID_ARGUMENT, "options: driver must be UTF-8"))?;
     Ok(OsStr::new(text))
 }
 
@@ -262,8 +266,8 @@ pub extern "C" fn cushim_driver_destroy(driver: cushim_driver) -> cushim_status 
         if driver.is_null() {
             return Ok(());
         }
-        let guard = handle::enter()?;
-        guard.destroy::<DriverObject>(Token::from_pointer(driver))?;
+        // The driver itself stays: nothing can go wrong when the last hold goes, here or later.
+        drop(handle::enter()?.destroy::<DriverObject>(Token::from_pointer(driver))?);
         Ok(())
     })
 }
@@ -271,7 +275,8 @@ pub extern "C" fn cushim_driver_destroy(driver: cushim_driver) -> cushim_status 
 /// Runs `body` with the object behind the handle.
 fn with<R>(driver: cushim_driver, body: impl FnOnce(&DriverObject) -> Result<R, Error>) -> Result<R, Error> {
     let guard = handle::enter()?;
-    body(guard.get::<DriverObject>(Token::from_pointer(driver))?)
+    let object = guard.get::<DriverObject>(Token::from_pointer(driver))?;
+    body(&object)
 }
 
 /// Hands out the driver's table of functions.
@@ -306,7 +311,9 @@ fn table_of(driver: &Driver, kind: i32) -> Result<&'static Table, Error> {
         k if k == cushim_table_kind::CUSHIM_TABLE_PER_THREAD_STREAM as i32 => Ok(driver.per_thread_table()),
         _ => Err(Error::new(
             Status::INVALID_ARGUMENT,
-            format!("kind is {kind}; use CUSHIM_TABLE_LEGACY_STREAM (0) or CUSHIM_TABLE_PER_THREAD_STREAM (1)"),
+            format!(
+                "kind is {kind}; use CUSHIM_TABLE_LEGACY_STREAM (0) or CUSHIM_TABLE_PER_THREAD_STREAM (1)"
+            ),
         )),
     }
 }
@@ -340,7 +347,10 @@ fn default_driver() -> &'static Result<Driver, Error> {
     static DEFAULT: OnceLock<Result<Driver, Error>> = OnceLock::new();
     DEFAULT.get_or_init(|| {
         let opened = std::panic::catch_unwind(Driver::open);
-        opened.map_or_else(|panic| Err(super::error::internal(panic.as_ref())), |result| result.map_err(Error::from))
+        opened.map_or_else(
+            |panic| Err(super::error::internal(panic.as_ref())),
+            |result| result.map_err(Error::from),
+        )
     })
 }
 
@@ -417,7 +427,10 @@ fn unknown(name: &str, abi: i32) -> Error {
 /// # Safety
 /// `info` is NULL or valid for writes of the bytes that its `struct_size` names.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_driver_get_info(driver: cushim_driver, info: *mut cushim_driver_info) -> cushim_status {
+pub unsafe extern "C" fn cushim_driver_get_info(
+    driver: cushim_driver,
+    info: *mut cushim_driver_info,
+) -> cushim_status {
     call(|| {
         let full = with(driver, |object| Ok(object.info()))?;
         // SAFETY: the caller vouches for `info`.

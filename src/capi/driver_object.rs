@@ -1,12 +1,13 @@
 //! What stands behind a `cushim_driver`: the driver, with its texts as C reads them.
 
 use crate::driver::{Candidate, Driver, catalogue};
-use crate::handle::{Kind, Object};
+use crate::handle::{Header, object};
 use std::ffi::{CString, OsStr};
 use std::sync::OnceLock;
 
 /// An opened driver.
-pub(super) struct DriverObject {
+pub(crate) struct DriverObject {
+    header: Header,
     pub(super) driver: Driver,
     pub(super) path: CString,
     pub(super) getter: CString,
@@ -23,6 +24,7 @@ pub(super) struct CandidateTexts {
 impl DriverObject {
     pub(super) fn new(driver: Driver) -> Self {
         Self {
+            header: Header::new::<Self>(),
             path: os_text(driver.path().map_or(OsStr::new(""), |path| path.as_os_str())),
             getter: text(driver.getter().name()),
             candidates: driver.report().candidates.iter().map(candidate).collect(),
@@ -31,9 +33,7 @@ impl DriverObject {
     }
 }
 
-impl Object for DriverObject {
-    const KIND: Kind = Kind::Driver;
-}
+object!(DriverObject: Driver, header);
 
 fn candidate(candidate: &Candidate) -> CandidateTexts {
     CandidateTexts {

@@ -117,11 +117,8 @@ pub unsafe extern "C" fn cushim_last_error(detail: *mut cushim_error_detail) -> 
 /// Copies a text into a fixed field, cut at a character's start and marked with "..." where it does not fit.
 pub(super) fn copy_text<const N: usize>(text: &str, field: &mut [c_char; N]) {
     let room = N - 1;
-    let (kept, mark) = if text.len() <= room {
-        (text, "")
-    } else {
-        (&text[..text.floor_char_boundary(room - 3)], "...")
-    };
+    let (kept, mark) =
+        if text.len() <= room { (text, "") } else { (&text[..text.floor_char_boundary(room - 3)], "...") };
     for (to, from) in field.iter_mut().zip(kept.bytes().chain(mark.bytes()).chain(std::iter::once(0))) {
         *to = from as c_char;
     }

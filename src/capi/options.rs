@@ -110,7 +110,8 @@ mod tests {
     fn a_shorter_struct_is_completed() {
         let old = Old { struct_size: size_of::<Old>(), a: 7 };
         // SAFETY: only the bytes of `old` are read.
-        let new = unsafe { read(std::ptr::from_ref(&old).cast::<New>(), "options") }.expect("a shorter struct");
+        let new =
+            unsafe { read(std::ptr::from_ref(&old).cast::<New>(), "options") }.expect("a shorter struct");
         assert_eq!((new.a, new.b), (7, 0));
     }
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Packs the programs that are run on a machine with a real GPU: they need a driver there and nothing else.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/gpu-pack.sh FOLDER
+
+Builds probe, benchmarks and the C test programs (release, stripped, libcushim linked statically) and puts them into
+FOLDER with a script that runs them all:
+
+  FOLDER/run [RESULTS]    on any x86-64 Linux machine with an NVIDIA driver; prints one table, and leaves what each
+                          program printed in the folder RESULTS (default: ./results)
+
+FOLDER may be at most 40 MiB, so that it can be sent to machines that are lent for minutes.
+TEXT
+}
+
+case ${1:-} in
+  --help | -h) usage; exit 0 ;;
+  '' | -*) usage >&2; exit 2 ;;
+esac
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+
+rm -rf "$out"/bin "$out"/lib "$out"/run
+mkdir -p "$out/bin" "$out/lib"
+
+echo 'building ...' >&2
+cargo build -q --release -p cushim -p softcuda --example probe
+cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
+  sed -n 's/.*"kind":\["bench"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
+  while read -r name path; do cp "$path" "$out/bin/bench-$name"; done
+cp "$target/release/examples/probe" "$out/bin/probe"
+cp "$target/release/libsoftcuda.so" "$out/lib/"
+
+for source in examples/raw.c examples/porting/after.c capi-tests/c/gpu_*.c capi-tests/c/raw_*.c; do
+  [ -f "$source" ] || continue
+  name=$(basename "$source" .c)
+  [ "$name" = after ] && name=ported
+  cc -std=c11 -O1 -Iinclude -Icapi-tests/c "$source" "$target/release/libcushim.a" \
+    -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$name"
+done
+strip "$out"/bin/* "$out"/lib/*
+git rev-parse --short HEAD > "$out/commit"
+[ -z "$(git status --porcelain -- src include capi-tests examples benches softcuda)" ] || echo '(with changes)' >> "$out/commit"
+
+cat > "$out/run" <<'RUN'
+#!/usr/bin/env bash
+# Runs every packed program on the driver of this machine and prints one table.
+here=$(cd "$(dirname "$0")" && pwd)
+results=${1:-./results}
+mkdir -p "$results"
+echo "commit $(tr '\n' ' ' < "$here/commit")"
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null
+printf '%-28s%-10s%10s\n' program result seconds
+failures=0
+one() { # name, command...
+  local name=$1 start end verdict
+  shift
+  start=$(date +%s.%N)
+  if timeout 120 "$@" > "$results/$name.txt" 2>&1; then verdict=ok; else verdict="FAIL $?"; failures=$((failures + 1)); fi
+  end=$(date +%s.%N)
+  printf '%-28s%-10s%10.2f\n' "$name" "$verdict" "$(echo "$end - $start" | bc 2>/dev/null || python3 -c "print($end - $start)")"
+}
+one probe "$here/bin/probe" --driver auto
+one probe-json "$here/bin/probe" --driver auto --json --symbols
+for program in "$here"/bin/*; do
+  name=$(basename "$program")
+  case $name in
+    probe) ;;
+    *) one "$name" "$program" ;;
+  esac
+done
+echo "$failures failed"
+[ "$failures" -eq 0 ]
+RUN
+chmod +x "$out/run"
+size=$(du -sm "$out" | cut -f1)
+echo "packed into $out, $size MiB" >&2
+[ "$size" -le 40 ] || { echo 'gpu-pack.sh: more than 40 MiB' >&2; exit 1; }

@@ -1,0 +1,190 @@
+//! What an object brings to the table, and what a look-up lends.
+
+use super::kind::{Holds, Listed};
+use super::sync::{AtomicBool, AtomicU64, Mutex, table};
+use super::{Guard, Kind, Token, forked, threads};
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::Weak;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// A type whose values handles can name, always inside an `Arc`. Implemented by [`object!`].
+pub(crate) trait Object: Send + Sync + Sized + 'static {
+    /// The marker of the kind, which in turn names this type.
+    type Kind: Holds<Object = Self>;
+
+    /// The object's header.
+    fn header(&self) -> &Header;
+}
+
+/// Makes a type with a field `Header` the one behind handles of a kind: `object!(Stream: Stream, header)`.
+macro_rules! object {
+    ($type:ty: $kind:ident, $header:ident) => {
+        impl $crate::handle::Object for $type {
+            type Kind = $crate::handle::kind::$kind;
+
+            fn header(&self) -> &$crate::handle::Header {
+                &self.$header
+            }
+        }
+
+        impl $crate::handle::kind::Holds for $crate::handle::kind::$kind {
+            type Object = $type;
+        }
+    };
+}
+pub(crate) use object;
+
+/// The kind of handles that name a `T`.
+pub(super) const fn kind_of<T: Object>() -> Kind {
+    <T::Kind as Listed>::KIND
+}
+
+/// What every object carries: its label and its tokens. Dropping it, with the object, ends the borrowed token.
+pub(crate) struct Header {
+    kind: Kind,
+    /// Whether there is a label, to be asked without the lock.
+    labelled: AtomicBool,
+    label: Mutex<Option<Arc<str>>>,
+    /// The claim that was made last, or 0.
+    pub(super) claim: AtomicU64,
+    /// The borrowed token, or 0 until someone asks for it.
+    pub(super) borrowed: AtomicU64,
+}
+
+impl Header {
+    /// The header of a new object of type `T`.
+    pub(crate) fn new<T: Object>() -> Self {
+        let kind = kind_of::<T>();
+        threads::with(|record| record.count(kind, 1));
+        Self {
+            kind,
+            labelled: AtomicBool::new(false),
+            label: Mutex::new(None),
+            claim: AtomicU64::new(0),
+            borrowed: AtomicU64::new(0),
+        }
+    }
+
+    /// Names the object for messages; `None` takes the name away.
+    pub(crate) fn set_label(&self, label: Option<&str>) {
+        let mut place = self.label.lock();
+        self.labelled.store(label.is_some(), Release);
+        *place = label.map(Arc::from);
+    }
+
+    /// The object's label.
+    pub(crate) fn label(&self) -> Option<Arc<str>> {
+        if !self.labelled.load(Acquire) {
+            return None;
+        }
+        self.label.lock().clone()
+    }
+
+    /// Keeps others from issuing the borrowed token at the same time.
+    pub(super) fn locked<R>(&self, body: impl FnOnce() -> R) -> R {
+        let _label = self.label.lock();
+        body()
+    }
+}
+
+impl Drop for Header {
+    fn drop(&mut self) {
+        // The other threads of the parent are not there to answer for the calls that they were in.
+        if forked() {
+            return;
+        }
+        threads::with(|record| record.count(self.kind, -1));
+        let borrowed = Token(self.borrowed.load(Relaxed));
+        if !borrowed.is_null() {
+            table().end_borrowed(borrowed, self.label());
+        }
+    }
+}
+
+/// An object that a look-up found, lent for the time of the guard. Clone the `Arc` to keep it longer.
+pub(crate) struct Ref<'guard, T> {
+    object: ManuallyDrop<Arc<T>>,
+    /// Whether the count is ours to give back; if not, a claim holds it that cannot let go before the guard ends.
+    counted: bool,
+    _guard: PhantomData<&'guard Guard>,
+}
+
+impl<T> Ref<'_, T> {
+    /// # Safety
+    /// `object` came from `Arc::into_raw`, and that count is kept until the guard ends.
+    #[inline]
+    pub(super) unsafe fn lent(object: *const T) -> Self {
+        // SAFETY: the count is kept, and never given back here.
+        let object = ManuallyDrop::new(unsafe { Arc::from_raw(object) });
+        Self { object, counted: false, _guard: PhantomData }
+    }
+
+    pub(super) fn counted(object: Arc<T>) -> Self {
+        Self { object: ManuallyDrop::new(object), counted: true, _guard: PhantomData }
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = Arc<T>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<T> {
+        &self.object
+    }
+}
+
+impl<T> Drop for Ref<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.counted {
+            // SAFETY: the count is ours, and this is the only place that gives it back.
+            unsafe { ManuallyDrop::drop(&mut self.object) };
+        }
+    }
+}
+
+/// What the table does with an object whose type it does not know any more.
+pub(super) struct Operations {
+    /// The label of the object behind a slot's pointer.
+    ///
+    /// # Safety
+    /// The pointer is one that a slot of this type holds, its token's borrowed bit is passed with it, and the slot
+    /// cannot let go of it during the call.
+    pub(super) label: unsafe fn(*const (), borrowed: bool) -> Option<Arc<str>>,
+    /// Gives back what a slot's pointer holds.
+    ///
+    /// # Safety
+    /// As above, and the slot does not use the pointer again.
+    pub(super) let_go: unsafe fn(*const (), borrowed: bool),
+}
+
+impl Operations {
+    pub(super) fn of<T: Object>() -> &'static Self {
+        &Self { label: label::<T>, let_go: let_go::<T> }
+    }
+}
+
+unsafe fn label<T: Object>(object: *const (), borrowed: bool) -> Option<Arc<str>> {
+    let object = object.cast::<T>();
+    if borrowed {
+        // SAFETY: the slot of a borrowed token holds a `Weak<T>`, and keeps it.
+        let weak = ManuallyDrop::new(unsafe { Weak::from_raw(object) });
+        return weak.upgrade()?.header().label();
+    }
+    // SAFETY: the slot of a claim holds an `Arc<T>`, and keeps it during this call.
+    unsafe { &*object }.header().label()
+}
+
+unsafe fn let_go<T: Object>(object: *const (), borrowed: bool) {
+    let object = object.cast::<T>();
+    if borrowed {
+        // SAFETY: the slot of a borrowed token held this `Weak<T>` and gives it up.
+        drop(unsafe { Weak::from_raw(object) });
+    } else {
+        // SAFETY: the slot of a claim held this `Arc<T>` and gives it up.
+        drop(unsafe { Arc::from_raw(object) });
+    }
+}
