@@ -25,6 +25,9 @@ pub enum Kind {
     Custom,
 }
 
+/// How the names of softcuda's libraries for single versions begin.
+const SHELL: &str = "libsoftcuda-";
+
 impl Kind {
     /// The word that reports use: `native`, `compat`, `stub`, `wsl`, `tegra`, `software`, `none` or `custom`.
     #[must_use]
@@ -41,12 +44,15 @@ impl Kind {
         }
     }
 
-    /// The kind of a real driver library, by the real path of its file.
+    /// The kind of a driver's library, by the real path of its file.
     pub(super) fn of_path(path: &Path) -> Self {
         let folder = |name: &str| path.components().any(|part| part == Component::Normal(name.as_ref()));
+        let file = path.file_name().unwrap_or_default();
         // JetPack 6 keeps its libcuda in a folder that desktop packages use as well; the file's version tells them apart.
-        let jetpack = folder("nvidia") && path.file_name().is_some_and(|name| name == "libcuda.so.1.1");
-        if folder("wsl") {
+        let jetpack = folder("nvidia") && file == "libcuda.so.1.1";
+        if file.to_string_lossy().starts_with(SHELL) {
+            Self::Software
+        } else if folder("wsl") {
             Self::Wsl
         } else if folder("tegra") || jetpack {
             Self::Tegra
@@ -80,6 +86,8 @@ mod tests {
             ("/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1", Kind::Tegra),
             ("/usr/local/cuda-13.0/compat/libcuda.so.580.65.06", Kind::Compat),
             ("/usr/local/cuda/compat_orin/libcuda.so.1.1", Kind::Compat),
+            ("/opt/softcuda/libsoftcuda-12.2.so", Kind::Software),
+            ("/opt/libsoftcuda-12.2.so/libcuda.so.1", Kind::Native),
             ("/opt/compatible/libcuda.so.1", Kind::Native),
         ] {
             assert_eq!(Kind::of_path(Path::new(path)), kind, "{path}");

@@ -14,7 +14,7 @@ use super::resolve::Resolver;
 use super::sys::{CUDA_ERROR_STUB_LIBRARY, CUDA_SUCCESS, CUresult};
 use super::version::Version;
 use std::ffi::{c_int, c_void};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 pub(super) fn open(options: &OpenOptions) -> Result<Driver, OpenError> {
@@ -192,10 +192,18 @@ fn examine(library: Library) -> Result<Core, Refusal> {
             return Err(Refusal { reason, path, kind: is_stub.then_some(Kind::Stub) });
         }
     };
-    let is_software = !library.symbol(c"softcuda_version").is_null();
-    let kind = if is_software { Kind::Software } else { path.as_deref().map_or(Kind::Native, Kind::of_path) };
+    let kind = kind_of(&library, path.as_deref());
     let resolver = Resolver { getter: Getter::of(&library), library: Some(library), version: Some(version) };
     Ok(Core::new(kind, path, &resolver))
+}
+
+/// softcuda gives itself away by an export, its per-version shells, which export a driver's names only, by their own.
+fn kind_of(library: &Library, path: Option<&Path>) -> Kind {
+    if library.symbol(c"softcuda_version").is_null() {
+        path.map_or(Kind::Native, Kind::of_path)
+    } else {
+        Kind::Software
+    }
 }
 
 const STUB: &str =

@@ -68,8 +68,11 @@ pub struct Candidate {
 
 impl fmt::Display for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.display();
         let outcome = self.error.as_deref().unwrap_or("opened");
-        write!(f, "{} ({}): {outcome}", self.name.display(), self.origin)
+        // The loader begins with the name, which needs no repeating.
+        let outcome = outcome.strip_prefix(&format!("{name}: ")).unwrap_or(outcome);
+        write!(f, "{name} ({}): {outcome}", self.origin)
     }
 }
 

@@ -18,8 +18,9 @@ pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Handle, String> {
     // any other library is one that the caller named.
     let opened = unsafe { Library::open(Some(name), flags) };
     opened.map(Library::into_raw).map_err(|error| match error.source() {
+        // Here the loader tells of files that it never tried to load.
+        _ if lookup == Lookup::Loaded => "no such library is loaded in this process".to_owned(),
         Some(words) => words.to_string(),
-        None if lookup == Lookup::Loaded => "no such library is loaded in this process".to_owned(),
         None => error.to_string(),
     })
 }
