@@ -14,7 +14,8 @@ pub enum OpenError {
     /// No driver was found on this machine.
     #[error(
         "no CUDA driver was found. Install the NVIDIA driver (in a container, start it with the GPU and with \
-         NVIDIA_DRIVER_CAPABILITIES=compute,utility), or name its library{}.{}",
+         NVIDIA_DRIVER_CAPABILITIES=compute,utility), or name its library{}; \"software\" there stands for softcuda, which \
+         needs no GPU.{}",
         in_variable(.0, "CUSHIM_DRIVER"), Tried(.0)
     )]
     NotFound(Box<LoadReport>),
