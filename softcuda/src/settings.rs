@@ -43,8 +43,11 @@ pub(crate) fn version() -> u32 {
 
 /// Fixes the version of the process, as a shell does when it is loaded; false if another version is in use.
 pub(crate) fn claim(version: u32) -> bool {
-    let claimed = *CLAIMED.lock().get_or_insert(version);
-    claimed == version && settings().is_none_or(|s| s.version == version)
+    if SETTINGS.get().is_none() && *CLAIMED.lock().get_or_insert(version) != version {
+        return false;
+    }
+    // Read now, so that a claim which came too late is not taken for one that holds.
+    settings().is_none_or(|s| s.version == version)
 }
 
 /// Says on stderr what nobody else will: the driver API has no place for a sentence.
