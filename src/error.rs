@@ -1,6 +1,6 @@
 //! What went wrong, as a number for programs and a sentence for people.
 
-use crate::driver::OpenError;
+use crate::driver::{CallError, Driver, OpenError};
 use std::fmt;
 
 /// A status of the C ABI: 0 is success, a positive number is the driver's own `CUresult`, a negative one is cushim's.
@@ -38,6 +38,10 @@ statuses! {
     INTERNAL = -7, c"CUSHIM_ERROR_INTERNAL", c"an internal error of cushim";
     /// The process was forked after the library was used; the child must start afresh.
     FORKED = -8, c"CUSHIM_ERROR_FORKED", c"the process was forked after cushim was used";
+    /// An event does not measure time.
+    TIMING_DISABLED = -9, c"CUSHIM_ERROR_TIMING_DISABLED", c"the event does not measure time";
+    /// An event was never recorded.
+    NOT_RECORDED = -10, c"CUSHIM_ERROR_NOT_RECORDED", c"the event was never recorded";
 }
 
 impl Status {
@@ -67,7 +71,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// A failure: the status, a sentence that says what to do, and the driver function that failed, where one did.
+/// A failure: the status, a sentence that says what to do, and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -79,12 +83,23 @@ pub struct Error {
     pub function: String,
     /// The number of that function's ABI; 0 where none is concerned.
     pub abi: u32,
+    /// The object that the call was about: `stream "copy"`; empty where none is concerned.
+    pub object: String,
+    /// Which of several items failed, where the call took several.
+    pub item: Option<usize>,
 }
 
 impl Error {
     /// A failure with a sentence, in which no driver function is concerned.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), function: String::new(), abi: 0 }
+        Self {
+            status,
+            message: message.into(),
+            function: String::new(),
+            abi: 0,
+            object: String::new(),
+            item: None,
+        }
     }
 
     /// The same failure, with the driver function that it is about.
@@ -93,6 +108,40 @@ impl Error {
         base.clone_into(&mut self.function);
         self.abi = abi;
         self
+    }
+
+    /// The same failure, with the object that it is about.
+    #[must_use]
+    pub fn with_object(mut self, object: impl Into<String>) -> Self {
+        self.object = object.into();
+        self
+    }
+
+    /// A call of the driver that failed, or could not be made.
+    pub(crate) fn of_call(driver: &Driver, error: CallError) -> Self {
+        let (base, abi) = (error.base(), error.abi());
+        let failure = match error.result() {
+            Some(result) => Self::new(
+                Status(result.0),
+                format!("{base} answered {}", Self::result_text(driver, result.0)),
+            ),
+            None => match driver.symbol(base, abi) {
+                Some(symbol) => Self::new(Status::UNSUPPORTED, driver.explain(symbol).to_string()),
+                None => Self::new(Status::INTERNAL, format!("the catalogue has no {base} (ABI {abi})")),
+            },
+        };
+        failure.with_function(base, abi)
+    }
+
+    fn result_text(driver: &Driver, result: i32) -> String {
+        let status = Status(result);
+        match (status.name().or_else(|| driver.result_name(result)), status.text()) {
+            (Some(name), Some(text)) => {
+                format!("{} ({result}): {}", name.to_string_lossy(), text.to_string_lossy())
+            }
+            (Some(name), None) => format!("{} ({result})", name.to_string_lossy()),
+            _ => format!("{result}, which this version of cushim has no name for"),
+        }
     }
 }
 

@@ -8,10 +8,20 @@
 #[cfg(feature = "capi")]
 #[allow(unsafe_code)]
 pub mod capi;
+mod context;
+mod device;
 #[allow(unsafe_code)]
 pub mod driver;
 mod error;
+mod event;
 #[allow(unsafe_code)]
 pub(crate) mod handle;
+mod release;
+mod stream;
 
+pub use context::Context;
+pub use device::Device;
 pub use error::{Error, Status};
+pub use event::{Event, EventOptions};
+pub use release::unreported_release_errors;
+pub use stream::{Stream, StreamOptions};

@@ -14,6 +14,8 @@
 //! # Ok::<(), cushim::driver::OpenError>(())
 //! ```
 
+mod call;
+pub(crate) mod calls;
 pub mod catalogue;
 mod environment;
 mod error;
@@ -22,6 +24,7 @@ mod getter;
 mod kind;
 mod library;
 mod module;
+mod none;
 mod open;
 mod opened;
 mod options;
@@ -33,6 +36,8 @@ pub mod sys;
 mod table;
 mod version;
 
+pub use call::CallError;
+pub(crate) use call::call;
 pub use environment::{DRIVER_VARIABLE, SOFTWARE_VARIABLE, SOFTWARE_VERSION_VARIABLE, Variable};
 pub use error::{MissingSymbol, OpenError};
 pub use getter::{CustomGetter, GetProcAddress, GetterKind};

@@ -104,6 +104,15 @@ impl Driver {
         &self.core.table
     }
 
+    /// The functions that the objects call: the table, or for [`Kind::None`] one whose streams and events are no-ops.
+    #[must_use]
+    pub(crate) fn object_table(&self) -> &'static Table {
+        match self.core.kind {
+            Kind::None => &super::none::NO_OPS,
+            _ => &self.core.table,
+        }
+    }
+
     /// The same functions, those that have such a variant understanding the null stream as the calling thread's.
     #[must_use]
     pub fn per_thread_table(&self) -> &'static Table {

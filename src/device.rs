@@ -1,0 +1,209 @@
+//! Devices.
+
+use crate::context::Context;
+use crate::driver::calls::{context as context_calls, device as calls};
+use crate::driver::{CallError, Driver, sys};
+use crate::error::{Error, Status};
+use crate::handle::{Header, object};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// A CUDA device of one driver. There is one object per device, which lives until the process ends.
+///
+/// ```
+/// # use cushim::driver::{Choice, OpenOptions};
+/// use cushim::Device;
+///
+/// let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+/// for device in Device::all(&driver)? {
+///     println!("{}: {}", device.ordinal(), device.name()?);
+/// }
+/// # Ok::<(), cushim::Error>(())
+/// ```
+pub struct Device {
+    header: Header,
+    driver: Driver,
+    ordinal: i32,
+    raw: sys::CUdevice,
+    /// The primary context, while somebody holds it.
+    primary: Mutex<Weak<Context>>,
+}
+
+object!(Device: Device, header);
+
+impl Device {
+    /// The number of devices that the driver shows. Initialises the driver.
+    ///
+    /// # Errors
+    /// The driver's error of `cuInit` or `cuDeviceGetCount`; a machine without a device is one (`CUDA_ERROR_NO_DEVICE`).
+    pub fn count(driver: &Driver) -> Result<i32, Error> {
+        let table = driver.object_table();
+        calls::initialise(table)
+            .and_then(|()| calls::count(table))
+            .map_err(|error| Error::of_call(driver, error))
+    }
+
+    /// Every device, by ordinal. Initialises the driver.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    pub fn all(driver: &Driver) -> Result<Vec<Arc<Self>>, Error> {
+        (0..Self::count(driver)?).map(|ordinal| Self::get(driver, ordinal)).collect()
+    }
+
+    /// The device with this ordinal, the same object each time. Initialises the driver.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if there is no such device; the driver's errors.
+    pub fn get(driver: &Driver, ordinal: i32) -> Result<Arc<Self>, Error> {
+        let mut known = KNOWN.lock();
+        if let Some(device) = known.iter().find(|known| known.ordinal == ordinal && known.driver == *driver) {
+            return Ok(Arc::clone(device));
+        }
+        let count = Self::count(driver)?;
+        if !(0..count).contains(&ordinal) {
+            return Err(Error::new(
+                Status::INVALID_ARGUMENT,
+                format!("there is no device {ordinal}; this driver shows {count}, numbered from 0"),
+            ));
+        }
+        let raw =
+            calls::get(driver.object_table(), ordinal).map_err(|error| Error::of_call(driver, error))?;
+        let device = Arc::new(Self {
+            header: Header::new::<Self>(),
+            driver: driver.clone(),
+            ordinal,
+            raw,
+            primary: Mutex::new(Weak::new()),
+        });
+        known.push(Arc::clone(&device));
+        Ok(device)
+    }
+
+    /// The driver that the device belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The device's number, from 0.
+    #[must_use]
+    pub fn ordinal(&self) -> i32 {
+        self.ordinal
+    }
+
+    /// The driver's own handle, a `CUdevice`.
+    #[must_use]
+    pub fn native(&self) -> sys::CUdevice {
+        self.raw
+    }
+
+    /// The device's name: "NVIDIA H100 80GB HBM3".
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn name(&self) -> Result<String, Error> {
+        calls::name(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+    }
+
+    /// The device's UUID; of a MIG instance its own, on drivers of 11.4 or later.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn uuid(&self) -> Result<[u8; 16], Error> {
+        calls::uuid(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+    }
+
+    /// Bytes of the device's memory.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn total_memory(&self) -> Result<usize, Error> {
+        calls::total_memory(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+    }
+
+    /// An attribute, by its number in the driver's `CUdevice_attribute`.
+    ///
+    /// # Errors
+    /// The driver's; an attribute that is younger than the driver is `CUDA_ERROR_INVALID_VALUE`.
+    pub fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32, Error> {
+        calls::attribute(self.driver.object_table(), self.raw, attribute).map_err(|error| self.failed(error))
+    }
+
+    /// Whether this device can reach the memory of `peer`.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if `peer` belongs to another driver; the driver's.
+    pub fn can_access_peer(&self, peer: &Self) -> Result<bool, Error> {
+        if peer.driver != self.driver {
+            return Err(Error::new(Status::INVALID_HANDLE, "the two devices belong to different drivers"));
+        }
+        calls::can_access_peer(self.driver.object_table(), self.raw, peer.raw)
+            .map_err(|error| self.failed(error))
+    }
+
+    /// The device's primary context, which this process's other users of CUDA (the runtime, other libraries) share. It is
+    /// retained as long as the object lives; all callers get the same object.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn primary_context(self: &Arc<Self>) -> Result<Arc<Context>, Error> {
+        let mut primary = self.primary.lock();
+        if let Some(context) = primary.upgrade() {
+            return Ok(context);
+        }
+        let context = Context::retain_primary(self)?;
+        *primary = Arc::downgrade(&context);
+        Ok(context)
+    }
+
+    /// Whether the primary context is active, for whomever, and its flags (`CU_CTX_*`).
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn primary_context_state(&self) -> Result<(bool, u32), Error> {
+        context_calls::primary_state(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+    }
+
+    /// Destroys everything in the primary context, for every user of this process. Objects of the context stay valid
+    /// handles; their calls answer `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn reset_primary_context(&self) -> Result<(), Error> {
+        // A new retain must ask the driver: the one at hand is gone, although the driver reuses its address.
+        *self.primary.lock() = Weak::new();
+        context_calls::reset_primary(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+    }
+
+    /// Names the device in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.header.set_label(label);
+    }
+
+    fn failed(&self, error: CallError) -> Error {
+        Error::of_call(&self.driver, error).with_object(self.to_string())
+    }
+}
+
+/// Every device that was asked for.
+static KNOWN: Mutex<Vec<Arc<Device>>> = Mutex::new(Vec::new());
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.header.label() {
+            Some(label) => write!(f, "device {} \"{label}\"", self.ordinal),
+            None => write!(f, "device {}", self.ordinal),
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("driver", &self.driver)
+            .field("ordinal", &self.ordinal)
+            .finish_non_exhaustive()
+    }
+}

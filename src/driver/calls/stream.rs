@@ -1,0 +1,108 @@
+//! Streams.
+
+use super::context::RawContext;
+use super::event::RawEvent;
+use super::{gone_at_exit, ready};
+use crate::driver::call;
+use crate::driver::sys::{CU_STREAM_NON_BLOCKING, CUhostFn, CUstream};
+use crate::driver::{CallError, Table};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// A stream of the driver, held by whoever holds this.
+pub(crate) struct RawStream {
+    table: &'static Table,
+    handle: CUstream,
+}
+
+// SAFETY: the driver's streams may be used from every thread.
+unsafe impl Send for RawStream {}
+// SAFETY: as above.
+unsafe impl Sync for RawStream {}
+
+impl RawStream {
+    /// Creates a stream in the context.
+    pub(crate) fn create(context: &RawContext, non_blocking: bool, priority: i32) -> Result<Self, CallError> {
+        let table = context.table();
+        let flags = if non_blocking { CU_STREAM_NON_BLOCKING.0 as u32 } else { 0 };
+        let mut handle = null_mut();
+        let _current = context.enter()?;
+        // SAFETY: writes one handle; the context is current.
+        unsafe { call!(table, cuStreamCreateWithPriority_5050(&raw mut handle, flags, priority)) }?;
+        Ok(Self { table, handle })
+    }
+
+    /// Takes in a handle of somebody else's. Only the `unsafe` functions that wrap native handles call it, and pass its
+    /// duty on to their callers: the handle is one of this driver, alive for as long as this exists.
+    pub(crate) fn adopt(table: &'static Table, handle: CUstream) -> Self {
+        Self { table, handle }
+    }
+
+    pub(crate) fn handle(&self) -> CUstream {
+        self.handle
+    }
+
+    /// Destroys the stream at once; its work goes on.
+    pub(crate) fn destroy(self) -> Result<(), CallError> {
+        // SAFETY: nobody else holds it.
+        gone_at_exit(unsafe { call!(self.table, cuStreamDestroy_4000(self.handle)) })
+    }
+
+    /// Whether all work is done.
+    #[inline]
+    pub(crate) fn query(&self) -> Result<bool, CallError> {
+        // SAFETY: the stream is alive.
+        ready(unsafe { call!(self.table, cuStreamQuery_2000(self.handle)) })
+    }
+
+    /// Waits until all work is done.
+    #[inline]
+    pub(crate) fn synchronize(&self) -> Result<(), CallError> {
+        // SAFETY: the stream is alive.
+        unsafe { call!(self.table, cuStreamSynchronize_2000(self.handle)) }
+    }
+
+    /// Makes work enqueued from now on wait for the event.
+    #[inline]
+    pub(crate) fn wait(&self, event: &RawEvent) -> Result<(), CallError> {
+        // SAFETY: both are alive.
+        unsafe { call!(self.table, cuStreamWaitEvent_3020(self.handle, event.handle(), 0)) }
+    }
+
+    /// Whether the stream ignores the legacy default stream.
+    pub(crate) fn is_non_blocking(&self) -> Result<bool, CallError> {
+        let mut flags = 0;
+        // SAFETY: writes one number; the stream is alive.
+        unsafe { call!(self.table, cuStreamGetFlags_5050(self.handle, &raw mut flags)) }?;
+        Ok(flags & CU_STREAM_NON_BLOCKING.0 as u32 != 0)
+    }
+
+    /// The stream's priority.
+    pub(crate) fn priority(&self) -> Result<i32, CallError> {
+        let mut priority = 0;
+        // SAFETY: writes one number; the stream is alive.
+        unsafe { call!(self.table, cuStreamGetPriority_5050(self.handle, &raw mut priority)) }?;
+        Ok(priority)
+    }
+
+    /// The number by which the driver tells streams apart, never used again; 12.0.
+    pub(crate) fn id(&self) -> Result<u64, CallError> {
+        let mut id = 0;
+        // SAFETY: writes one number; the stream is alive.
+        unsafe { call!(self.table, cuStreamGetId_12000(self.handle, &raw mut id)) }?;
+        Ok(id)
+    }
+
+    /// Enqueues a function that the driver calls on a thread of its own.
+    ///
+    /// # Safety
+    /// `function` may be called with `data` from another thread when the stream's earlier work is done.
+    pub(crate) unsafe fn host_function(
+        &self,
+        function: CUhostFn,
+        data: *mut c_void,
+    ) -> Result<(), CallError> {
+        // SAFETY: the caller vouches for the function; the stream is alive.
+        unsafe { call!(self.table, cuLaunchHostFunc_10000(self.handle, function, data)) }
+    }
+}

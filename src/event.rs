@@ -1,0 +1,240 @@
+//! Events: marks in a stream that others wait for, and that measure time.
+
+use crate::context::Context;
+use crate::driver::calls::event::RawEvent;
+use crate::driver::{CallError, Driver, sys};
+use crate::error::{Error, Status};
+use crate::handle::{Header, object};
+use crate::stream::{Stream, wait_until};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// How to create an event.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct EventOptions {
+    /// Measure time. Off by default: recording is cheaper without.
+    pub timing: bool,
+    /// Let a thread that waits for the event sleep instead of spin.
+    pub blocking_sync: bool,
+    /// Let other processes open the event; excludes `timing`.
+    pub interprocess: bool,
+}
+
+/// An event of a context.
+///
+/// Every function may be called from every thread. An event keeps its context alive. Recording again replaces what was
+/// recorded; who waits already keeps waiting for the earlier record.
+pub struct Event {
+    header: Header,
+    context: Arc<Context>,
+    options: EventOptions,
+    owned: bool,
+    /// Whether it was recorded through this object. Of a wrapped event nobody here knows.
+    recorded: AtomicBool,
+    /// `None` only while it is being released.
+    raw: Option<RawEvent>,
+}
+
+object!(Event: Event, header);
+
+impl Event {
+    /// Creates an event in the context.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for an event that is both timed and for several processes; the driver's.
+    pub fn create(context: &Arc<Context>, options: &EventOptions) -> Result<Arc<Self>, Error> {
+        if options.timing && options.interprocess {
+            return Err(Error::new(
+                Status::INVALID_ARGUMENT,
+                "an event for several processes cannot measure time; choose one of timing and interprocess",
+            ));
+        }
+        let raw = RawEvent::create(context.raw(), flags(options))
+            .map_err(|error| context.failed(error, context.as_ref()))?;
+        Ok(Self::new(context, *options, true, raw))
+    }
+
+    /// Takes in an event that somebody else created; `options` say how.
+    ///
+    /// # Safety
+    /// `native` is an event of `context`, alive until the returned object is gone.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL.
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub unsafe fn wrap(
+        context: &Arc<Context>,
+        native: sys::CUevent,
+        options: &EventOptions,
+    ) -> Result<Arc<Self>, Error> {
+        if native.is_null() {
+            return Err(Error::new(Status::INVALID_ARGUMENT, "the native event is NULL"));
+        }
+        Ok(Self::new(context, *options, false, RawEvent::adopt(context.raw().table(), native)))
+    }
+
+    fn new(context: &Arc<Context>, options: EventOptions, owned: bool, raw: RawEvent) -> Arc<Self> {
+        Arc::new(Self {
+            header: Header::new::<Self>(),
+            context: Arc::clone(context),
+            options,
+            owned,
+            recorded: AtomicBool::new(!owned),
+            raw: Some(raw),
+        })
+    }
+
+    /// The context that the event belongs to.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The driver that the event belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        self.context.driver()
+    }
+
+    /// How the event was created.
+    #[must_use]
+    pub fn options(&self) -> EventOptions {
+        self.options
+    }
+
+    /// The driver's own handle, a `CUevent`.
+    #[must_use]
+    pub fn native(&self) -> sys::CUevent {
+        self.raw().handle()
+    }
+
+    /// Records what is enqueued in the stream by now.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the stream belongs to another driver; the driver's, also for a stream of another
+    /// context.
+    pub fn record(&self, stream: &Stream) -> Result<(), Error> {
+        stream.same_driver(self.driver(), self)?;
+        let _current = stream.enter_if_default()?;
+        self.done(self.raw().record(stream.raw()))?;
+        if !self.recorded.load(Relaxed) {
+            self.recorded.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Whether what was recorded last is done; yes if nothing was recorded.
+    ///
+    /// # Errors
+    /// The driver's; an error of the recorded work may appear here.
+    pub fn query(&self) -> Result<bool, Error> {
+        self.done(self.raw().query())
+    }
+
+    /// Waits until what was recorded last is done.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.done(self.raw().synchronize())
+    }
+
+    /// Waits until what was recorded last is done, at most this long; answers whether it is. Zero asks once. See
+    /// [`Stream::synchronize_within`].
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn synchronize_within(&self, timeout: Duration) -> Result<bool, Error> {
+        wait_until(timeout, || self.query())
+    }
+
+    /// The milliseconds between what `start` recorded and what this event recorded, to about half a microsecond.
+    /// Negative if this one came first.
+    ///
+    /// # Errors
+    /// [`Status::TIMING_DISABLED`] if one of the two does not measure time, [`Status::NOT_RECORDED`] if one was never
+    /// recorded, `CUDA_ERROR_NOT_READY` (600) if one is not done; [`Status::INVALID_HANDLE`] if they belong to different
+    /// drivers; the driver's.
+    pub fn elapsed_since(&self, start: &Self) -> Result<f32, Error> {
+        if start.driver() != self.driver() {
+            return Err(Error::new(
+                Status::INVALID_HANDLE,
+                format!("{start} and {self} belong to different drivers"),
+            ));
+        }
+        for event in [start, self] {
+            event.check_measures()?;
+        }
+        self.raw().elapsed_since(start.raw()).map_err(|error| match error.result() {
+            Some(sys::CUDA_ERROR_NOT_READY) => {
+                let mut failure = Error::of_call(self.driver(), error).with_object(self.to_string());
+                failure.message.push_str(". Synchronise both events first");
+                failure
+            }
+            _ => self.context.failed(error, self),
+        })
+    }
+
+    fn check_measures(&self) -> Result<(), Error> {
+        let (status, why) = if !self.options.timing {
+            (Status::TIMING_DISABLED, "does not measure time; create it with timing")
+        } else if !self.recorded.load(Relaxed) {
+            (Status::NOT_RECORDED, "was never recorded; record it in a stream first")
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(status, format!("{self} {why}")).with_object(self.to_string()))
+    }
+
+    /// Names the event in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.header.set_label(label);
+    }
+
+    pub(crate) fn raw(&self) -> &RawEvent {
+        self.raw.as_ref().expect("an event has its handle until it is dropped")
+    }
+
+    #[inline]
+    fn done<T>(&self, result: Result<T, CallError>) -> Result<T, Error> {
+        result.map_err(|error| self.context.failed(error, self))
+    }
+}
+
+fn flags(options: &EventOptions) -> u32 {
+    let flag = |set: bool, flag: sys::CUevent_flags| if set { flag.0 as u32 } else { 0 };
+    flag(!options.timing, sys::CU_EVENT_DISABLE_TIMING)
+        | flag(options.blocking_sync, sys::CU_EVENT_BLOCKING_SYNC)
+        | flag(options.interprocess, sys::CU_EVENT_INTERPROCESS)
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        let Some(raw) = self.raw.take() else { return };
+        if self.owned {
+            crate::release::report(raw.destroy().map_err(|error| self.context.failed(error, self)));
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.owned { "event" } else { "wrapped event" };
+        match self.header.label() {
+            Some(label) => write!(f, "{kind} \"{label}\""),
+            None => f.write_str(kind),
+        }
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event")
+            .field("context", &self.context)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
