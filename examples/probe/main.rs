@@ -1,0 +1,57 @@
+//! Tells the truth about the CUDA driver of this machine, or why there is none.
+//!
+//! `cargo run --example probe -- --help` lists the options. The parts:
+//!
+//! - `args`: the command line; `verdict`, `advice`: what it all comes to, and what to do;
+//! - `host`, `kernel_module`, `environment`: what surrounds the driver;
+//! - `subject`: one driver, opened and examined; `devices`, `operations`, `selfcheck`: the examinations;
+//! - `calls`: the only file that calls the driver;
+//! - `report`: the same facts for people and for programs.
+
+mod advice;
+mod args;
+mod calls;
+mod devices;
+mod environment;
+mod host;
+mod kernel_module;
+mod operations;
+mod report;
+mod selfcheck;
+mod subject;
+mod verdict;
+
+use args::Command;
+use report::Report;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+/// The exit code for a command line that makes no sense.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    match args::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Help) => print(args::HELP, 0),
+        Ok(Command::Probe(args)) => {
+            let report = Report::gather(&args);
+            let text = if args.json {
+                report::json::render(&report)
+            } else {
+                report::human::render(&report, args.symbols)
+            };
+            print(&text, report.verdict.exit_code)
+        }
+        Err(complaint) => {
+            // Nothing is left to be done for whoever closed the error stream.
+            let _ = writeln!(io::stderr(), "probe: {complaint}\nTry --help for the options.");
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+/// Writes the report and ends with its exit code, also if the reader wanted the beginning only.
+fn print(text: &str, exit_code: u8) -> ExitCode {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    ExitCode::from(exit_code)
+}

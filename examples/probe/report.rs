@@ -1,0 +1,56 @@
+//! Everything that the probe found, before it is put into words.
+
+pub(crate) mod human;
+pub(crate) mod json;
+mod page;
+
+use crate::advice::Advice;
+use crate::args::Args;
+use crate::calls;
+use crate::environment::Environment;
+use crate::host::Host;
+use crate::subject::Subject;
+use crate::verdict::{self, Verdict};
+use cushim::driver::{Choice, OpenError};
+use std::path::Path;
+
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) host: Host,
+    pub(crate) environment: Environment,
+    /// The driver that was asked for.
+    pub(crate) subject: Subject,
+    /// softcuda, where nobody asked for a driver and there is none.
+    pub(crate) stand_in: Option<Subject>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) verdict: Verdict,
+}
+
+impl Report {
+    pub(crate) fn gather(args: &Args) -> Self {
+        let host = Host::read(Path::new("/"), calls::c_library());
+        let environment = Environment::of(std::env::vars_os());
+        let subject = Subject::examine(args.driver.clone(), args.no_init);
+        let stand_in =
+            stands_in(args, &subject).then(|| Subject::examine(Some(Choice::Software), args.no_init));
+        let advice = Advice { host: &host, environment: &environment };
+        let verdict = match &stand_in {
+            Some(stand_in) => verdict::of_stand_in(stand_in, &advice),
+            None => verdict::of(&subject, args.require, &advice),
+        };
+        let notes = advice.notes(&subject, args.driver.is_some());
+        Self { host, environment, subject, stand_in, notes, verdict }
+    }
+
+    /// The one whose self-check the report shows.
+    pub(crate) fn checked(&self) -> &Subject {
+        self.stand_in.as_ref().unwrap_or(&self.subject)
+    }
+}
+
+/// Whether softcuda shows what can be shown: nobody has said what the driver should be, and there is none at all.
+fn stands_in(args: &Args, subject: &Subject) -> bool {
+    let nothing_asked = args.driver.is_none() && args.require.is_none() && !subject.variable_is_set();
+    let nothing_there = matches!(subject.opened, Err(OpenError::NotFound(_))) && subject.broken().is_none();
+    nothing_asked && nothing_there
+}

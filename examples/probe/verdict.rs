@@ -1,0 +1,198 @@
+//! What it all comes to: a finding, what was seen in one sentence, and one line that says what to do.
+
+use crate::advice::Advice;
+use crate::calls::Failure;
+use crate::devices::Device;
+use crate::selfcheck::Check;
+use crate::subject::{self, Init, Subject};
+use cushim::driver::{Candidate, Driver, Kind, OpenError, Version};
+
+/// What can be the matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finding {
+    Ok,
+    Usage,
+    NoDriver,
+    UnusableDriver,
+    NoSoftcuda,
+    NoneChosen,
+    Stub,
+    NoDevice,
+    InitFailed,
+    TooOld,
+    SelfCheckFailed,
+    Mismatch,
+}
+
+impl Finding {
+    /// The word for programs, and the exit code.
+    fn word_and_code(self) -> (&'static str, u8) {
+        match self {
+            Self::Ok => ("ok", 0),
+            Self::Usage => ("usage", 2),
+            Self::NoDriver => ("no-driver", 10),
+            Self::UnusableDriver => ("unusable-driver", 10),
+            Self::NoSoftcuda => ("no-softcuda", 10),
+            Self::NoneChosen => ("none-chosen", 10),
+            Self::Stub => ("stub", 11),
+            Self::NoDevice => ("no-device", 12),
+            Self::InitFailed => ("init-failed", 13),
+            Self::TooOld => ("too-old", 14),
+            Self::SelfCheckFailed => ("self-check-failed", 15),
+            Self::Mismatch => ("mismatch", 16),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) finding: Finding,
+    pub(crate) exit_code: u8,
+    pub(crate) summary: String,
+    /// What to do.
+    pub(crate) action: String,
+}
+
+impl Verdict {
+    fn new(finding: Finding, summary: impl Into<String>, action: impl Into<String>) -> Self {
+        let (_, exit_code) = finding.word_and_code();
+        Self { finding, exit_code, summary: summary.into(), action: action.into() }
+    }
+
+    /// The finding as a word for programs.
+    pub(crate) fn name(&self) -> &'static str {
+        self.finding.word_and_code().0
+    }
+}
+
+/// Judges the driver that was asked for.
+pub(crate) fn of(subject: &Subject, require: Option<Version>, advice: &Advice) -> Verdict {
+    match &subject.opened {
+        Err(error) => of_search(error, subject, advice),
+        Ok(driver) if driver.kind() == Kind::None => Verdict::new(
+            Finding::NoneChosen,
+            "no driver is used, because \"none\" was asked for",
+            "unset CUSHIM_DRIVER, or give --driver auto, to see the driver of this machine",
+        ),
+        Ok(driver) => of_version(driver, require, advice).unwrap_or_else(|| of_init(driver, subject, advice)),
+    }
+}
+
+const NO_DRIVER: &str = "there is no CUDA driver on this machine";
+
+/// Judges a machine without a driver by softcuda, which stood in: the exit code is that of its own verdict.
+pub(crate) fn of_stand_in(stand_in: &Subject, advice: &Advice) -> Verdict {
+    let verdict = of(stand_in, None, advice);
+    if verdict.exit_code == 0 {
+        let action = format!("{}; without a GPU, set CUSHIM_DRIVER=software", advice.install());
+        let summary = format!("{NO_DRIVER}; {}", verdict.summary);
+        Verdict { exit_code: 0, ..Verdict::new(Finding::NoDriver, summary, action) }
+    } else {
+        Verdict {
+            summary: format!("{NO_DRIVER}, and softcuda does not stand in: {}", verdict.summary),
+            ..verdict
+        }
+    }
+}
+
+/// Judges a search that led to no driver.
+fn of_search(error: &OpenError, subject: &Subject, advice: &Advice) -> Verdict {
+    match (error, subject.broken()) {
+        (OpenError::Stub(_), _) => Verdict::new(
+            Finding::Stub,
+            "only a stub of the driver was found: it serves for linking and cannot run anything",
+            "take the toolkit's stubs folder out of LD_LIBRARY_PATH and ld.so.conf, and install the NVIDIA driver",
+        ),
+        (OpenError::InvalidOption(complaint), _) => Verdict::new(Finding::Usage, complaint, "see --help"),
+        (OpenError::NotFound(_), Some(broken)) => Verdict::new(
+            Finding::UnusableDriver,
+            format!("a libcuda is there and cannot be used: {}", described(broken)),
+            "remove or repair that file, or reinstall the NVIDIA driver",
+        ),
+        (OpenError::NotFound(_), None) => Verdict::new(Finding::NoDriver, NO_DRIVER, advice.install()),
+        (OpenError::SoftwareNotFound(_), Some(broken)) => Verdict::new(
+            Finding::UnusableDriver,
+            format!("softcuda cannot be used: {}", described(broken)),
+            advice.softcuda(),
+        ),
+        (OpenError::SoftwareNotFound(_), None) => Verdict::new(
+            Finding::NoSoftcuda,
+            "softcuda is not beside this program, nor where the loader looks",
+            "run the probe through cargo, or name softcuda's library in CUSHIM_SOFTCUDA",
+        ),
+        _ => Verdict::new(
+            Finding::UnusableDriver,
+            match subject.candidates().last() {
+                Some(only) => format!("the driver that was asked for cannot be used: {}", described(only)),
+                None => "the driver that was asked for cannot be used".to_owned(),
+            },
+            "name the libcuda.so.1 of a driver, or leave the choice out to have one looked for",
+        ),
+    }
+}
+
+fn described(candidate: &Candidate) -> String {
+    format!("{}: {}", candidate.name.display(), subject::reason(candidate).unwrap_or_default())
+}
+
+/// Complains if the driver is older than it must be.
+fn of_version(driver: &Driver, require: Option<Version>, advice: &Advice) -> Option<Verdict> {
+    let (version, require) = (driver.version()?, require?);
+    (version < require).then(|| {
+        let summary = format!("{} is older than {require}, which is required", named(driver));
+        Verdict::new(Finding::TooOld, summary, advice.update(driver, require))
+    })
+}
+
+fn of_init(driver: &Driver, subject: &Subject, advice: &Advice) -> Verdict {
+    match &subject.init {
+        Init::NotCalled => {
+            let found = driver.symbols().iter().filter(|symbol| symbol.via.is_some()).count();
+            let total = driver.symbols().len();
+            let summary = format!("{} has {found} of {total} ABIs; it was not initialised", named(driver));
+            Verdict::new(Finding::Ok, summary, "run the probe without --no-init to try it")
+        }
+        Init::Failed(failure) => of_failed_init(failure, driver, advice),
+        Init::Done(Err(failure)) => Verdict::new(
+            Finding::InitFailed,
+            format!("the devices cannot be listed: {failure}"),
+            advice.init(failure.code(), driver),
+        ),
+        Init::Done(Ok(devices)) if devices.is_empty() => {
+            Verdict::new(Finding::NoDevice, "the driver starts and sees no device", advice.no_device(driver))
+        }
+        Init::Done(Ok(devices)) => of_checks(driver, devices, &subject.checks, advice),
+    }
+}
+
+fn of_failed_init(failure: &Failure, driver: &Driver, advice: &Advice) -> Verdict {
+    let (finding, what) = match failure.code() {
+        Some(34) => (Finding::Stub, "the library is a stub"),
+        Some(100) => (Finding::NoDevice, "the driver sees no device"),
+        Some(803 | 804) => (Finding::Mismatch, "the driver library does not fit this machine"),
+        _ => (Finding::InitFailed, "the driver cannot be initialised"),
+    };
+    Verdict::new(finding, format!("{what}: {failure}"), advice.init(failure.code(), driver))
+}
+
+fn of_checks(driver: &Driver, devices: &[Device], checks: &[Check], advice: &Advice) -> Verdict {
+    if let Some(Check { device, name, detail, code, .. }) = checks.iter().find(|check| !check.ok) {
+        let summary = format!("the self-check failed on device {device}: {name}: {detail}");
+        return Verdict::new(Finding::SelfCheckFailed, summary, advice.self_check(*code, driver));
+    }
+    let devices = match devices.len() {
+        1 => "its device".to_owned(),
+        count => format!("each of its {count} devices"),
+    };
+    let summary = format!("{} works: {devices} passed the self-check", named(driver));
+    Verdict::new(Finding::Ok, summary, advice.when_all_is_well(driver))
+}
+
+/// What to call a driver in a sentence.
+fn named(driver: &Driver) -> String {
+    let version = driver.version().map(|version| version.to_string()).unwrap_or_default();
+    match driver.kind() {
+        Kind::Software => format!("softcuda, the driver in software, here as one for CUDA {version},"),
+        _ => format!("the driver for CUDA {version}"),
+    }
+}
