@@ -4,7 +4,10 @@ use std::env::var;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    if var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+    // Cargo hands these arguments on to the cdylibs of crates that depend on this one. Those leave the feature out, or
+    // they would export this C ABI as well.
+    let is_c_library = var("CARGO_FEATURE_CAPI").is_ok();
+    if !is_c_library || var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return;
     }
     let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
