@@ -65,7 +65,10 @@ impl Advice<'_> {
         if self.host.serves_gpus()
             && let Some(value) = self.environment.get("CUDA_VISIBLE_DEVICES")
         {
-            return format!("unset CUDA_VISIBLE_DEVICES, which hides every device but {value:?}");
+            return format!(
+                "unset CUDA_VISIBLE_DEVICES, which is {value:?} and may hide the devices, or see whether nvidia-smi -L \
+                 lists any"
+            );
         }
         if self.host.serves_gpus() {
             return "see whether nvidia-smi -L lists a GPU, and whether this user may open /dev/nvidia*"
@@ -120,7 +123,8 @@ impl Advice<'_> {
             )
         } else {
             format!(
-                "reboot, or reload the nvidia modules, after the update of the driver{releases}; in a container, restart it"
+                "use the library of the kernel module's own release{releases}; after an update of the driver, reboot, and \
+                 restart containers"
             )
         }
     }
@@ -202,7 +206,7 @@ impl Advice<'_> {
         {
             let why = match driver.kind() {
                 Kind::Compat => "as forward compatibility means it",
-                _ => "which does not work; reboot after an update",
+                _ => "which does not work together",
             };
             notes.push(format!(
                 "the library is of release {library} and the kernel module of {}, {why}",
