@@ -4,6 +4,7 @@ use super::catalogue::Row;
 use super::error::{MissingSymbol, OpenError};
 use super::getter::{Getter, GetterKind};
 use super::kind::Kind;
+use super::library::Library;
 use super::options::OpenOptions;
 use super::report::LoadReport;
 use super::resolve::{self, Resolver, Symbol};
@@ -11,7 +12,7 @@ use super::table::Table;
 use super::version::Version;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What all openings of one library share.
 pub(super) struct Core {
@@ -20,26 +21,50 @@ pub(super) struct Core {
     pub(super) version: Option<Version>,
     pub(super) getter: GetterKind,
     symbols: Vec<Symbol>,
-    per_thread_symbols: Vec<Symbol>,
     table: Table,
-    per_thread_table: Table,
+    /// Few programs ask for the variants of the per-thread default stream, so they are looked up when somebody does.
+    per_thread: OnceLock<PerThread>,
+    /// What to look them up in; `None` without a library.
+    library: Option<Library>,
+}
+
+/// The variants for the per-thread default stream.
+struct PerThread {
+    symbols: Vec<Symbol>,
+    table: Table,
 }
 
 impl Core {
     pub(super) fn new(kind: Kind, path: Option<PathBuf>, resolver: &Resolver) -> Self {
         let symbols = resolver.symbols();
-        let per_thread_symbols = resolver.per_thread_symbols();
         let without = if resolver.library.is_some() { GetterKind::Dlsym } else { GetterKind::None };
-        Self {
+        let core = Self {
             kind,
             path,
             version: resolver.version,
             getter: resolver.getter.as_ref().map_or(without, Getter::kind),
             table: resolve::table(&symbols),
-            per_thread_table: resolve::per_thread_table(&symbols, &per_thread_symbols),
             symbols,
-            per_thread_symbols,
+            per_thread: OnceLock::new(),
+            library: resolver.library,
+        };
+        if core.getter == GetterKind::Custom {
+            // A caller's getter is called while the driver is being opened, never later.
+            core.per_thread.get_or_init(|| core.resolve_per_thread(resolver));
         }
+        core
+    }
+
+    fn per_thread(&self) -> &PerThread {
+        self.per_thread.get_or_init(|| {
+            let getter = self.library.as_ref().and_then(Getter::of);
+            self.resolve_per_thread(&Resolver { getter, library: self.library, version: self.version })
+        })
+    }
+
+    fn resolve_per_thread(&self, resolver: &Resolver) -> PerThread {
+        let variants = resolver.per_thread_symbols();
+        PerThread { table: resolve::per_thread_table(&self.symbols, &variants), symbols: variants }
     }
 }
 
@@ -116,7 +141,7 @@ impl Driver {
     /// The same functions, those that have such a variant understanding the null stream as the calling thread's.
     #[must_use]
     pub fn per_thread_table(&self) -> &'static Table {
-        &self.core.per_thread_table
+        &self.core.per_thread().table
     }
 
     /// What the driver has of the ABI `abi` of the function `base`; `None` if the catalogue has no such ABI.
@@ -140,7 +165,7 @@ impl Driver {
     #[must_use]
     pub fn per_thread_symbol(&self, base: &str, abi: u32) -> Option<&'static Symbol> {
         let (_, row) = Row::find(base, abi)?;
-        self.core.per_thread_symbols.iter().find(|symbol| std::ptr::eq(symbol.row, row))
+        self.core.per_thread().symbols.iter().find(|symbol| std::ptr::eq(symbol.row, row))
     }
 
     /// Every ABI of the catalogue, in its order, which is that of the table.
@@ -152,7 +177,7 @@ impl Driver {
     /// Every variant for the per-thread default stream, in the order of the catalogue.
     #[must_use]
     pub fn per_thread_symbols(&self) -> &'static [Symbol] {
-        &self.core.per_thread_symbols
+        &self.core.per_thread().symbols
     }
 
     /// The explanation of why the driver lacks `symbol`, one of its own.
