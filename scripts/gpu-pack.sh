@@ -29,7 +29,7 @@ rm -rf "$out"/bin "$out"/lib "$out"/run
 mkdir -p "$out/bin" "$out/lib"
 
 echo 'building ...' >&2
-cargo build -q --release -p cushim -p softcuda --example probe
+cargo build -q --release -p cushim -p softcuda --lib --example probe
 cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
   sed -n 's/.*"kind":\["bench"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
   while read -r name path; do cp "$path" "$out/bin/bench-$name"; done
