@@ -3633,8 +3633,8 @@ cushim_status cushim_driver_get_table(cushim_driver driver,
 // The familiar names of `CUSHIM_CUDA_NAMES` call through it. Costs an atomic load once the driver is open.
 //
 // @param kind A `cushim_table_kind`: which default stream the functions use.
-// @return The table, valid until the process ends and never NULL. Where there is no driver, or `kind` is unknown, a table
-//   without entries; `cushim_last_error` then says why.
+// @return The table, valid until the process ends and never NULL. Where there is no driver, in the child of a fork, or if
+//   `kind` is unknown, a table without entries; `cushim_last_error` then says why.
 //
 // Errors: none of its own. Threads: any.
 const cushim_driver_table *cushim_driver_default_table(int32_t kind);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds cushim and softcuda and installs headers and libraries under a prefix.
+# Builds cushim and softcuda and installs headers and libraries under a prefix. See --help.
 set -euo pipefail
+shopt -s nullglob
 
 usage() {
   cat <<'TEXT'
@@ -16,47 +17,55 @@ PREFIX          where to install; created if missing. DESTDIR is put in front of
 
 A program is then compiled with
   cc prog.c -IPREFIX/include -LPREFIX/lib -lcushim -Wl,-rpath,PREFIX/lib
+
+Exit status: 0 installed; 2 wrong usage; 69 a tool is missing; anything else is a failure of the build or the disk.
 TEXT
 }
 
+say() { echo "install: $*" >&2; }
+
 prefix=''
 profile=release
-while [ $# -gt 0 ]; do
+while (($# > 0)); do
   case $1 in
-    --help | -h) usage; exit 0 ;;
+    -h | --help) usage; exit 0 ;;
     --profile)
-      [ $# -ge 2 ] || { echo 'install.sh: --profile needs a name' >&2; exit 2; }
+      (($# >= 2)) || { say '--profile needs a name'; exit 2; }
       profile=$2
       shift ;;
-    -*) echo "install.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
+    -*) say "unknown option $1; see --help"; exit 2 ;;
     *)
-      [ -z "$prefix" ] || { echo 'install.sh: one PREFIX only (see --help)' >&2; exit 2; }
+      [[ -z $prefix ]] || { say 'one PREFIX only; see --help'; exit 2; }
       prefix=$1 ;;
   esac
   shift
 done
-[ -n "$prefix" ] || { usage >&2; exit 2; }
-command -v cargo >/dev/null || { echo 'install.sh: cargo is not on the PATH; install Rust (https://rustup.rs)' >&2; exit 1; }
+[[ -n $prefix ]] || { usage >&2; exit 2; }
+command -v cargo >/dev/null || { say 'needs cargo; install Rust (https://rustup.rs)'; exit 69; }
+command -v objdump >/dev/null || { say 'needs objdump; install binutils'; exit 69; }
 
-mkdir -p "${DESTDIR:-}$prefix"
-prefix=$(cd "${DESTDIR:-}$prefix" && pwd)
-cd "$(dirname "$0")/.."
+mkdir -p "${DESTDIR-}$prefix"
+prefix=$(cd -P "${DESTDIR-}$prefix" && pwd)
+cd -P "$(dirname "$0")/.."
 
-cargo build --profile "$profile" -p cushim -p softcuda
-target=${CARGO_TARGET_DIR:-target}
-case $profile in dev) built=$target/debug ;; *) built=$target/$profile ;; esac
+# Cargo says what it built and where, whatever the configuration makes of target folders.
+built=$(cargo build --locked --profile "$profile" -p cushim -p softcuda --message-format json-render-diagnostics)
 
+# built_file NAME: where cargo has put the file.
+built_file() {
+  grep -o "\"[^\"]*/$1\"" <<<"$built" | tail -n 1 | tr -d '"'
+}
+
+library=$(built_file 'libcushim\.so')
+soname=$(objdump -p "$library" | awk '$1 == "SONAME" { print $2 }')
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-soname=$(objdump -p "$built/libcushim.so" | awk '$1 == "SONAME" { print $2 }')
+shells=$(sed -n '/"build-script-executed"/ { /softcuda/ s/.*"out_dir":"\([^"]*\)".*/\1/p }' <<<"$built")
 
 install -d "$prefix/include" "$prefix/lib"
 install -m 644 include/*.h "$prefix/include/"
-install -m 755 "$built/libcushim.so" "$prefix/lib/libcushim.so.$version"
+install -m 755 "$library" "$prefix/lib/libcushim.so.$version"
 ln -sf "libcushim.so.$version" "$prefix/lib/$soname"
 ln -sf "$soname" "$prefix/lib/libcushim.so"
-install -m 644 "$built/libcushim.a" "$prefix/lib/"
-install -m 755 "$built/libsoftcuda.so" "$prefix/lib/"
-# The newest build of the shells, should several configurations have left theirs.
-shells=$(ls -td "$built"/build/softcuda-*/out 2>/dev/null | head -n 1)
-[ -z "$shells" ] || install -m 755 "$shells"/libsoftcuda-*.so "$prefix/lib/"
+install -m 644 "$(built_file 'libcushim\.a')" "$prefix/lib/"
+install -m 755 "$(built_file 'libsoftcuda\.so')" "$shells"/libsoftcuda-*.so "$prefix/lib/"
 echo "installed under $prefix"

@@ -323,8 +323,8 @@ fn table_of(driver: &Driver, kind: i32) -> Result<&'static Table, Error> {
 /// The familiar names of `CUSHIM_CUDA_NAMES` call through it. Costs an atomic load once the driver is open.
 ///
 /// @param kind A `cushim_table_kind`: which default stream the functions use.
-/// @return The table, valid until the process ends and never NULL. Where there is no driver, or `kind` is unknown, a table
-///   without entries; `cushim_last_error` then says why.
+/// @return The table, valid until the process ends and never NULL. Where there is no driver, in the child of a fork, or if
+///   `kind` is unknown, a table without entries; `cushim_last_error` then says why.
 ///
 /// Errors: none of its own. Threads: any.
 #[unsafe(no_mangle)]
@@ -337,21 +337,32 @@ pub extern "C" fn cushim_driver_default_table(kind: i32) -> *const Table {
             call(|| table_of(driver, kind).map(|found| table = found));
         }
         Err(error) => {
-            fail(error.clone());
+            fail(error);
         }
     }
     table
 }
 
-fn default_driver() -> &'static Result<Driver, Error> {
+fn default_driver() -> Result<&'static Driver, Error> {
     static DEFAULT: OnceLock<Result<Driver, Error>> = OnceLock::new();
-    DEFAULT.get_or_init(|| {
-        let opened = std::panic::catch_unwind(Driver::open);
-        opened.map_or_else(
-            |panic| Err(super::error::internal(panic.as_ref())),
-            |result| result.map_err(Error::from),
-        )
-    })
+    // The child of a fork is turned away before the lock, which a thread that it does not have may hold.
+    let opened = match DEFAULT.get() {
+        Some(_) if handle::forked() => return Err(handle::Forked.into()),
+        Some(opened) => opened,
+        None => {
+            let _guard = handle::enter()?;
+            DEFAULT.get_or_init(open_default)
+        }
+    };
+    opened.as_ref().map_err(Clone::clone)
+}
+
+fn open_default() -> Result<Driver, Error> {
+    let opened = std::panic::catch_unwind(Driver::open);
+    opened.map_or_else(
+        |panic| Err(super::error::internal(panic.as_ref())),
+        |result| result.map_err(Error::from),
+    )
 }
 
 /// Finds one ABI of one function.

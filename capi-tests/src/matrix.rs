@@ -1,0 +1,93 @@
+//! What the programs are tried with: driver versions, language standards, compilers.
+
+use crate::skip;
+use std::process::Command;
+
+/// The driver versions, as `SOFTCUDA_VERSION` spells them, with their numbers. There is no other list.
+pub use softcuda::VERSIONS;
+
+/// The version that tests use which try one only.
+pub const ONE_VERSION: &str = "13.0";
+
+/// C or C++.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cpp,
+}
+
+/// A language standard, as `-std=` spells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standard {
+    /// What follows `-std=`.
+    pub name: &'static str,
+    /// The language.
+    pub language: Language,
+}
+
+const fn c(name: &'static str) -> Standard {
+    Standard { name, language: Language::C }
+}
+
+const fn cpp(name: &'static str) -> Standard {
+    Standard { name, language: Language::Cpp }
+}
+
+/// The standards. There is no other list.
+pub const STANDARDS: &[Standard] = &[
+    c("c99"),
+    c("c11"),
+    c("c17"),
+    c("c2x"),
+    cpp("c++11"),
+    cpp("c++14"),
+    cpp("c++17"),
+    cpp("c++20"),
+    cpp("c++2b"),
+];
+
+/// The standard that programs are written in.
+pub const C11: Standard = c("c11");
+/// The standard that C++ programs are run with.
+pub const CPP17: Standard = cpp("c++17");
+
+/// A compiler, which speaks both languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compiler {
+    /// GCC.
+    Gcc,
+    /// Clang.
+    Clang,
+}
+
+impl Compiler {
+    /// The command that compiles a language.
+    #[must_use]
+    pub fn command(self, language: Language) -> &'static str {
+        match (self, language) {
+            (Self::Gcc, Language::C) => "gcc",
+            (Self::Gcc, Language::Cpp) => "g++",
+            (Self::Clang, Language::C) => "clang",
+            (Self::Clang, Language::Cpp) => "clang++",
+        }
+    }
+
+    /// Whether the compiler is there for both languages; says so if not.
+    fn is_installed(self) -> bool {
+        let missing = [Language::C, Language::Cpp].into_iter().map(|language| self.command(language));
+        let missing = missing.filter(|command| Command::new(command).arg("--version").output().is_err());
+        let missing: Vec<_> = missing.collect();
+        if !missing.is_empty() {
+            skip(format_args!("no {}: apt install {}", missing.join(" and no "), missing.join(" ")));
+        }
+        missing.is_empty()
+    }
+}
+
+/// The compilers that are installed; the others have been skipped aloud.
+#[must_use]
+pub fn compilers() -> Vec<Compiler> {
+    [Compiler::Gcc, Compiler::Clang].into_iter().filter(|compiler| compiler.is_installed()).collect()
+}

@@ -1,0 +1,28 @@
+//! Many compilations or runs at a time, with all their failures reported.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Does the work for every item, as many at a time as there are processors.
+///
+/// # Panics
+/// If any of it failed, with all that failed.
+pub fn for_each<T: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> Result<(), String> + Sync) {
+    let waiting: Vec<T> = items.into_iter().collect();
+    assert!(!waiting.is_empty(), "there is nothing to do");
+    let (count, waiting, failures) = (waiting.len(), Mutex::new(waiting.into_iter()), Mutex::new(Vec::new()));
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some(item) = next() {
+                    if let Err(failure) = work(item) {
+                        failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    assert!(failures.is_empty(), "{} of {count} failed:\n\n{}", failures.len(), failures.join("\n\n"));
+}

@@ -1,0 +1,129 @@
+//! Runs programs on a driver.
+
+use crate::libraries::library;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The driver that a program finds in its environment.
+#[derive(Debug, Clone, Copy)]
+pub enum Driver<'a> {
+    /// softcuda as a driver of this version, with exactly that version's exports.
+    Shell(&'a str),
+    /// softcuda as a driver of this version, found as `CUSHIM_DRIVER=software` finds it.
+    Software(&'a str),
+    /// No driver.
+    None,
+    /// This value of `CUSHIM_DRIVER`.
+    Value(&'a str),
+    /// `CUSHIM_DRIVER` unset.
+    Unset,
+}
+
+/// One run of a program.
+pub struct Run {
+    command: Command,
+}
+
+/// Variables that steer the libraries or the loader.
+const STEERING: [&str; 6] = [
+    "CUSHIM_DRIVER",
+    "CUSHIM_SOFTCUDA",
+    "SOFTCUDA_VERSION",
+    "SOFTCUDA_DEVICES",
+    "SOFTCUDA_MEMORY",
+    "LD_LIBRARY_PATH",
+];
+
+impl Run {
+    /// Of the program, on the driver, and with no other variable that steers anything.
+    ///
+    /// `CHECK_VERSION` tells the program the number of the version that it is to find.
+    ///
+    /// # Panics
+    /// If softcuda cannot be that version.
+    pub fn new(program: impl AsRef<OsStr>, driver: Driver<'_>) -> Self {
+        let mut command = Command::new(program);
+        for name in STEERING {
+            command.env_remove(name);
+        }
+        match driver {
+            Driver::Shell(version) => {
+                let shell = softcuda::shell_path(version).expect("softcuda has a shell of each version");
+                command.env("CUSHIM_DRIVER", shell).env("CHECK_VERSION", number(version));
+            }
+            Driver::Software(version) => {
+                command.env("CUSHIM_DRIVER", "software").env("CUSHIM_SOFTCUDA", library("libsoftcuda.so"));
+                command.env("SOFTCUDA_VERSION", version).env("CHECK_VERSION", number(version));
+            }
+            Driver::None => {
+                command.env("CUSHIM_DRIVER", "none");
+            }
+            Driver::Value(value) => {
+                command.env("CUSHIM_DRIVER", value);
+            }
+            Driver::Unset => {}
+        }
+        Self { command }
+    }
+
+    /// With this variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// With this argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
+    /// In this folder.
+    #[must_use]
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// What the program printed.
+    ///
+    /// # Errors
+    /// If it failed: the command with its variables, the status, and all that it printed.
+    pub fn output(mut self) -> Result<String, String> {
+        let output = self.command.output().map_err(|error| format!("{:?}: {error}", self.command))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(self.report(&output))
+    }
+
+    /// Runs a program that uses `check.h` to its end: it failed no check, and it made some.
+    ///
+    /// # Errors
+    /// As [`output`](Self::output).
+    pub fn checks(mut self) -> Result<(), String> {
+        let output = self.command.output().map_err(|error| format!("{:?}: {error}", self.command))?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let made = printed.lines().last().and_then(|line| line.strip_suffix(" checks passed"));
+        if output.status.success()
+            && made.and_then(|count| count.parse().ok()).is_some_and(|count: u32| count > 0)
+        {
+            return Ok(());
+        }
+        Err(self.report(&output))
+    }
+
+    fn report(&self, output: &Output) -> String {
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        format!("{:?}: {}\n{out}{err}", self.command, output.status)
+    }
+}
+
+/// The number of a version.
+fn number(version: &str) -> String {
+    let found = softcuda::VERSIONS.iter().find(|(name, _)| *name == version);
+    found.expect("the version is one of the list").1.to_string()
+}

@@ -1,0 +1,186 @@
+//! The install script, and the README's lines as it prints them.
+
+use capi_tests::build::STATIC_LIBRARIES;
+use capi_tests::header::between;
+use capi_tests::libraries::{built, soname};
+use capi_tests::matrix::{Compiler, Language, compilers};
+use capi_tests::repository;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+fn readme() -> String {
+    std::fs::read_to_string(repository("README.md")).expect("the README is there")
+}
+
+/// The line that installs.
+const INSTALL: &str = "scripts/install.sh prefix";
+
+/// The lines of the shell block that begins with the installation, without their comments.
+fn shell_lines(readme: &str) -> Vec<String> {
+    let block = between(readme, &format!("```sh\n{INSTALL}\n"), "```");
+    block.lines().map(|line| line.split(" # ").next().unwrap_or(line).trim_end().to_owned()).collect()
+}
+
+/// The line that links statically.
+fn static_line(readme: &str) -> String {
+    format!("cc {} -o raw", between(readme, "`cc ", " -o raw`"))
+}
+
+/// A folder that looks like the repository to whoever follows the README, and in which `cc` is the compiler.
+struct Reader {
+    folder: TempDir,
+}
+
+impl Reader {
+    fn new(prefix: &Path, compiler: Compiler) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let link =
+            |target: &Path, name: &str| symlink(target, folder.path().join(name)).expect("a symbolic link");
+        link(&repository("examples"), "examples");
+        link(prefix, "prefix");
+        std::fs::create_dir(folder.path().join("bin")).expect("a folder");
+        link(&which(compiler.command(Language::C)), "bin/cc");
+        Self { folder }
+    }
+
+    /// Runs a line, and returns its status and what it printed.
+    fn run(&self, line: &str) -> (Option<i32>, String) {
+        let path = std::env::var("PATH").expect("there is a PATH");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(self.folder.path());
+        shell.env("PATH", format!("{}:{path}", self.folder.path().join("bin").display()));
+        for name in ["CUSHIM_DRIVER", "CUSHIM_SOFTCUDA", "SOFTCUDA_VERSION", "LD_LIBRARY_PATH"] {
+            shell.env_remove(name);
+        }
+        let output = shell.output().expect("sh is there");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.code(), format!("{out}{err}"))
+    }
+
+    fn succeed(&self, line: &str) -> String {
+        let (status, printed) = self.run(line);
+        assert_eq!(status, Some(0), "{line}\n{printed}");
+        printed
+    }
+}
+
+fn which(command: &str) -> PathBuf {
+    let output =
+        Command::new("sh").args(["-c", &format!("command -v {command}")]).output().expect("sh is there");
+    PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end())
+}
+
+/// Installs what this test was built with.
+fn install(prefix: &Path) {
+    let profile = built().parent().expect("deps lies in the profile's folder");
+    let target = profile.parent().expect("that in the target folder");
+    let name = profile.file_name().and_then(|name| name.to_str()).expect("profiles have plain names");
+    let mut script = Command::new(repository("scripts/install.sh"));
+    script.arg(prefix).args(["--profile", if name == "debug" { "dev" } else { name }]);
+    script.env("CARGO_TARGET_DIR", target).env_remove("DESTDIR");
+    let output = script.output().expect("the script is executable");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{printed}", output.status);
+}
+
+fn assert_round_trip(printed: &str) {
+    assert!(printed.contains("libsoftcuda") && printed.contains("over to the device and back"), "{printed}");
+}
+
+#[test]
+fn what_the_readme_says_works_as_printed() {
+    let readme = readme();
+    let parent = tempfile::tempdir().expect("a temporary folder");
+    let prefix = parent.path().join("prefix");
+    install(&prefix);
+    assert_installed(&prefix);
+    let lines = shell_lines(&readme);
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    let [compile, here, software] = [&lines[0], &lines[1], &lines[2]];
+    for compiler in compilers() {
+        let reader = Reader::new(&prefix, compiler);
+        reader.succeed(compile);
+        assert_round_trip(&reader.succeed(software));
+        assert_round_trip(&reader.succeed(&format!("SOFTCUDA_VERSION=12.4 {software}")));
+        // The driver of this machine, if there is one; if not, a sentence.
+        let (status, printed) = reader.run(here);
+        assert!(status == Some(0) || (status == Some(1) && !printed.is_empty()), "{status:?}: {printed}");
+
+        std::fs::remove_file(reader.folder.path().join("raw")).expect("the program is there");
+        reader.succeed(&static_line(&readme));
+        let beside = prefix.join("lib/libsoftcuda.so");
+        let elsewhere = format!("CUSHIM_SOFTCUDA={} {software}", beside.display());
+        assert_round_trip(&reader.succeed(&elsewhere));
+    }
+}
+
+fn assert_installed(prefix: &Path) {
+    let lib = prefix.join("lib");
+    let version = env!("CARGO_PKG_VERSION");
+    let target =
+        |name: &str| std::fs::read_link(lib.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(target("libcushim.so"), Path::new(&soname()));
+    assert_eq!(target(&soname()), Path::new(&format!("libcushim.so.{version}")));
+    let header = std::fs::read(prefix.join("include/cushim_driver.h")).expect("the header is installed");
+    assert_eq!(header, std::fs::read(repository("include/cushim_driver.h")).expect("the header is there"));
+    for (version, _) in softcuda::VERSIONS {
+        assert!(lib.join(format!("libsoftcuda-{version}.so")).is_file(), "{version}");
+    }
+}
+
+#[test]
+fn the_script_says_how_it_is_used() {
+    let run = |arguments: &[&str]| {
+        let output =
+            Command::new(repository("scripts/install.sh")).args(arguments).output().expect("bash is there");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.code(), out.into_owned(), err.into_owned())
+    };
+    let (status, help, _) = run(&["--help"]);
+    assert!(status == Some(0) && help.contains("PREFIX/lib/libcushim.so"), "{status:?}: {help}");
+    for wrong in [&[][..], &["--unknown"], &["a", "b"], &["a", "--profile"]] {
+        let (status, out, err) = run(wrong);
+        assert!(status == Some(2) && out.is_empty() && !err.is_empty(), "{wrong:?}: {status:?}: {out}{err}");
+    }
+}
+
+#[test]
+fn the_readme_shows_the_example() {
+    let shown = between(&readme(), "```c\n", "```").to_owned();
+    let example = std::fs::read_to_string(repository("examples/raw.c")).expect("the example is there");
+    assert!(
+        shown == example,
+        "the README's C block is not examples/raw.c, byte for byte; copy the file there"
+    );
+}
+
+/// The libraries of the README's static line are those that the compiler asks for on this target, each where it is named
+/// last: a linker that has found a library there needs no earlier mention.
+#[test]
+fn the_static_line_names_the_libraries_that_rust_wants() {
+    let line = static_line(&readme());
+    let named: Vec<&str> = line.split(' ').filter(|word| word.starts_with("-l")).collect();
+    assert_eq!(named, STATIC_LIBRARIES);
+    let wanted = native_static_libraries();
+    let wanted: Vec<&str> = wanted.split_whitespace().collect();
+    let is_last = |(place, name): &(usize, &&str)| !wanted[place + 1..].contains(name);
+    let last: Vec<&str> = wanted.iter().enumerate().filter(is_last).map(|(_, name)| *name).collect();
+    assert_eq!(named, last);
+}
+
+/// What `rustc --print native-static-libs` says of a static library that contains cushim.
+fn native_static_libraries() -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = folder.path().join("all.rs");
+    std::fs::write(&source, "pub extern crate cushim;").expect("the source is written");
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--edition=2024", "--crate-type=staticlib", "--print=native-static-libs"]).arg(&source);
+    rustc.arg("--extern").arg(format!("cushim={}", built().join("libcushim.rlib").display()));
+    rustc.arg("-L").arg(format!("dependency={}", built().display())).arg("--out-dir").arg(folder.path());
+    let output = rustc.output().expect("rustc is there");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let line = printed.lines().find_map(|line| line.strip_prefix("note: native-static-libs: "));
+    line.unwrap_or_else(|| panic!("{rustc:?}: {}\n{printed}", output.status)).trim_end().to_owned()
+}
