@@ -334,6 +334,7 @@ fn rectangles() {
             ("host pointer as device", 1, &|r| r.dst_device = r.src_host),
             ("target NULL", 1, &|r| r.dst_device = 0),
             ("source NULL", 1, &|r| r.src_host = 0),
+            ("source NULL, not from its start", 1, &|r| (r.src_host, r.src_x) = (0, 8)),
             ("array NULL", 1, &|r| r.src_type = ARRAY),
             ("odd pitch", 0, &|r| r.dst_pitch = 65),
             ("last row is short", 0, &|r| (r.height, r.dst_device) = (64, r.dst_device + 40)),
@@ -644,6 +645,39 @@ fn pointer_attributes() {
         assert_eq!(get(6, device), small(1));
         assert_eq!(cu.call("cuCtxSetCurrent", &[0]), 0);
         assert_eq!(get(2, device), small(2), "no context is needed");
+    });
+}
+
+#[test]
+fn pointer_attributes_belong_to_versions() {
+    for (version, known) in [("12.5", false), ("12.8", true)] {
+        alone("pointer_attributes_belong_to_versions", &[("SOFTCUDA_VERSION", version)], || {
+            let cu = with_context();
+            let device = allocate(&cu, 64);
+            let mut value = 9u32;
+            let result = cu.call("cuPointerGetAttribute", &[at(&mut value), 21, device]);
+            assert_eq!((result, value), if known { (0, 0) } else { (INVALID_VALUE, 9) }, "{version}");
+        });
+    }
+}
+
+/// What is freed goes back to the system.
+#[test]
+fn freed_memory_is_given_back() {
+    alone("freed_memory_is_given_back", &[], || {
+        let cu = with_context();
+        let resident = || {
+            let text = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
+            text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).expect("a number of pages")
+                * 4096
+        };
+        let before = resident();
+        let size = 128 << 20;
+        let pointer = allocate(&cu, size);
+        assert_eq!(cu.call("cuMemsetD8_v2", &[pointer, 1, size]), 0);
+        assert!(resident() >= before + size);
+        assert_eq!(cu.call("cuMemFree_v2", &[pointer]), 0);
+        assert!(resident() < before + size / 4);
     });
 }
 

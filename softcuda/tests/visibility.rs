@@ -8,6 +8,7 @@ use common::{
     catalogue, dotted, shell_path,
 };
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Functions that answer before `cuInit`.
 const BEFORE_INIT: &[&str] = &[
@@ -163,6 +164,38 @@ fn a_shell_passes_arguments_through() {
         assert_eq!(shell.call("cuMemcpyDtoH_v2", &[at(&mut host), device + 32, 16]), 0);
         assert_eq!(host, [0x0102_0304; 4]);
     });
+}
+
+/// An installed shell finds the core beside itself; one that finds none says so and answers an error.
+#[test]
+fn an_installed_shell() {
+    let parents = std::env::temp_dir().join(format!("softcuda-shell-{}", std::process::id()));
+    let child = std::env::var("TEST_FOLDER").ok();
+    let folder = child.as_ref().map_or(parents, PathBuf::from);
+    let shell = folder.join("libsoftcuda-12.0.so");
+    let text = folder.to_str().expect("a temporary folder has a plain name");
+    if child.is_none() {
+        std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
+        std::fs::copy(shell_path("12.0"), &shell).expect("the shell can be copied");
+    }
+    let variables = [("TEST_FOLDER", text), ("LD_LIBRARY_PATH", ""), ("TEST_CORE", "absent")];
+    let said = alone("an_installed_shell", &variables, || {
+        let shell = Library::open(&shell);
+        assert_eq!(shell.call("cuInit", &[0]), 303);
+        assert_eq!(shell.call("cuMemAlloc_v2", &[0, 0]), 303);
+    });
+    if child.is_none() {
+        assert!(said.contains("the shell of version 12.0 cannot use libsoftcuda.so: "), "{said}");
+        std::fs::copy(common::core_path(), folder.join("libsoftcuda.so")).expect("the core can be copied");
+    }
+    let variables = [("TEST_FOLDER", text), ("LD_LIBRARY_PATH", ""), ("TEST_CORE", "beside")];
+    alone("an_installed_shell", &variables, || {
+        let library = Library::open(&shell);
+        assert_eq!(library.call("cuInit", &[0]), 0);
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux has it");
+        assert!(maps.contains(folder.join("libsoftcuda.so").to_str().unwrap()), "{maps}");
+    });
+    std::fs::remove_dir_all(&folder).expect("the temporary folder can be removed");
 }
 
 /// Both libraries stay loaded, know their names and keep their calls to themselves.
