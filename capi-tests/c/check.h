@@ -17,12 +17,20 @@
 #include <unistd.h>
 
 static int check_count, check_failures;
+enum { CHECK_SHOWN = 20 }; /* failures; more say no more */
 
 static inline int check_that(int passed, const char *file, int line, const char *what) {
   __atomic_add_fetch(&check_count, 1, __ATOMIC_RELAXED);
   if (passed) return 1;
-  __atomic_add_fetch(&check_failures, 1, __ATOMIC_RELAXED);
-  fprintf(stderr, "%s:%d: %s\n", file, line, what);
+  if (__atomic_add_fetch(&check_failures, 1, __ATOMIC_RELAXED) <= CHECK_SHOWN) {
+    fprintf(stderr, "%s:%d: %s\n", file, line, what);
+  }
+  return 0;
+}
+
+/* A line of its own below the failure that was just shown. */
+static inline int check_more(const char *what, const char *more) {
+  if (check_failures <= CHECK_SHOWN) fprintf(stderr, "  %s%s\n", what, more);
   return 0;
 }
 
@@ -35,15 +43,16 @@ static inline const char *last_message(void) {
 }
 
 static inline int check_status(cushim_status expected, cushim_status got, const char *file, int line, const char *call) {
+  char what[64];
   if (check_that(expected == got, file, line, call)) return 1;
-  fprintf(stderr, "  is %d, not %d; last error: %s\n", (int)got, (int)expected, last_message());
-  return 0;
+  snprintf(what, sizeof what, "is %d, not %d; last error: ", (int)got, (int)expected);
+  return check_more(what, last_message());
 }
 
 static inline int check_contains(const char *text, const char *part, const char *file, int line, const char *what) {
   if (check_that(text != NULL && strstr(text, part) != NULL, file, line, what)) return 1;
-  fprintf(stderr, "  has no \"%s\": %s\n", part, text != NULL ? text : "NULL");
-  return 0;
+  check_more("lacks: ", part);
+  return check_more("is: ", text != NULL ? text : "NULL");
 }
 
 /* The condition holds. */
