@@ -25,6 +25,7 @@ static void fail(const char *path) {
 static void nothing_yet(void) {
   CHECK(last()->status == 0 && last()->abi == 0);
   CHECK(last()->function[0] == '\0' && last()->message[0] == '\0');
+  CHECK(cushim_last_error_message()[0] == '\0');
 }
 
 static void *other_thread(void *unused) {
@@ -42,6 +43,7 @@ static void per_thread(void) {
   CHECK(pthread_join(thread, NULL) == 0);
   CHECK_CONTAINS(last()->message, "/nonexistent/mine");
   CHECK(last()->status == CUSHIM_ERROR_DRIVER_UNUSABLE);
+  CHECK(strcmp(cushim_last_error_message(), last()->message) == 0);
 }
 
 static void success_leaves_it(void) {

@@ -19,6 +19,7 @@ static void writes_nothing(void) {
   CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cuCtxCreate(&context, 0, 0));
   CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cuMemAlloc(&memory, 1));
   CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cuDriverGetVersion(&version));
+  CHECK(last_message()[0] != '\0'); /* which driver lacks what, or why there is none */
   CHECK(context == (CUcontext)&context && memory == 7 && version == 7);
 }
 
@@ -26,6 +27,10 @@ static void errors(void) {
   const char *text = NULL;
   CHECK_OK(cuGetErrorName(CUDA_ERROR_NOT_FOUND, &text));
   CHECK(text != NULL && strcmp(text, "CUDA_ERROR_NOT_FOUND") == 0);
+  CHECK_OK(cuGetErrorName(CUDA_SUCCESS, &text));
+  CHECK(text != NULL && strcmp(text, "CUDA_SUCCESS") == 0);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cuGetErrorName(CUDA_SUCCESS, NULL));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cuGetErrorString(CUDA_SUCCESS, NULL));
   CHECK_OK(cuGetErrorString(CUDA_ERROR_NOT_FOUND, &text));
   CHECK(text != NULL && text[0] != '\0');
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cuGetErrorName((CUresult)12345, &text));

@@ -95,6 +95,8 @@ static void unknown(cushim_driver driver) {
   CHECK_CONTAINS(last_message(), "cuNoSuchThing");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_lookup(driver, "cuMemAlloc_v2", 3020, 0, &function));
   CHECK_CONTAINS(last_message(), "base name");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_lookup(driver, "cuMemAlloc_v1", 0, 0, &function));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_lookup(driver, "cuMemAlloc", -3020, 0, &function));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_lookup(driver, "cuMemPrefetchAsync", 12030, 0, &function));
   CHECK_CONTAINS(last_message(), "12030");
   CHECK_CONTAINS(last_message(), "8000");
@@ -151,6 +153,17 @@ static void landmarks(cushim_driver driver) {
   CHECK(CUSHIM_HAS(table, cuMemPrefetchBatchAsync_13000) == (version >= 13000));
 }
 
+/* By the name that libcuda exports, as a program asks that used dlsym. */
+static void exported_names(cushim_driver driver) {
+  void *exported, *numbered;
+  CHECK_OK(cushim_driver_lookup(driver, "cuMemAlloc_v2", 0, 0, &exported));
+  CHECK_OK(cushim_driver_lookup(driver, "cuMemAlloc", 3020, 0, &numbered));
+  CHECK(exported == numbered);
+  CHECK_OK(cushim_driver_lookup(driver, "cuMemAlloc", 0, 0, &exported));
+  CHECK_OK(cushim_driver_lookup(driver, "cuMemAlloc", 2000, 0, &numbered));
+  CHECK(exported == numbered);
+}
+
 int main(void) {
   cushim_driver driver;
   check_begin();
@@ -159,6 +172,7 @@ int main(void) {
   every_entry(driver);
   per_thread(driver);
   unknown(driver);
+  exported_names(driver);
   absent(driver);
   landmarks(driver);
   CHECK_OK(cushim_driver_destroy(driver));

@@ -44,7 +44,7 @@ fn types(catalogue: &Catalogue, out: &mut String) {
         guarded.item(c.since, &callback(c));
     }
     for s in structs::in_order(catalogue) {
-        guarded.item(s.since, &format!("{}\n", c_struct(catalogue, s)));
+        guarded.item(s.since, &shared(&s.name, &format!("{}\n", c_struct(catalogue, s))));
         let mut aliases: Vec<_> =
             catalogue.aliases.iter().filter(|a| root(catalogue, &a.name) == s.name).collect();
         aliases.sort_by_key(|a| depth(catalogue, &a.name));
@@ -59,6 +59,17 @@ fn types(catalogue: &Catalogue, out: &mut String) {
     out.push_str("struct CUeglStreamConnection_st;\n\n/* Macro constants of cuda.h. */\n");
     for c in &catalogue.constants {
         writeln!(out, "#ifndef {0}\n#define {0} {1}\n#endif", c.name, c.value).unwrap();
+    }
+}
+
+/// The runtime's headers declare `CUuuid` as well, with the same body, unless this macro says that somebody did.
+fn shared(name: &str, declaration: &str) -> String {
+    match name {
+        "CUuuid" => {
+            let guard = "CU_UUID_HAS_BEEN_DEFINED";
+            format!("#ifndef {guard}\n#define {guard}\n{declaration}#endif\n")
+        }
+        _ => declaration.to_owned(),
     }
 }
 
@@ -215,10 +226,14 @@ fn names(catalogue: &Catalogue, out: &mut String) {
 fn name(abi: &Abi, plain: &str, out: &mut String) {
     let slot = abi.slot();
     let args: Vec<&str> = abi.params.iter().map(|p| p.name.as_str()).collect();
+    let missing = format!("cushim_table_missing(table, \"{}\", {})", abi.base, abi.number);
     let otherwise = match plain {
-        "cuGetErrorName" => "cushim_names_error(*pStr = cushim_status_name(error))",
-        "cuGetErrorString" => "cushim_names_error(*pStr = cushim_status_string(error))",
-        _ => "CUDA_ERROR_NOT_FOUND",
+        "cuGetErrorName" => {
+            let name = "error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name(error)";
+            format!("cushim_names_error(pStr, {name})")
+        }
+        "cuGetErrorString" => "cushim_names_error(pStr, cushim_status_string(error))".to_owned(),
+        _ => format!("(CUresult){missing}"),
     };
     writeln!(
         out,

@@ -3,7 +3,7 @@
 use super::driver_object::{DriverObject, catalogue_texts};
 use super::error::{call, cushim_status, fail};
 use super::{options, out};
-use crate::driver::{Choice, CustomGetter, Driver, Kind, OpenOptions, Symbol, Table, Via, catalogue};
+use crate::driver::{Choice, CustomGetter, Driver, Kind, OpenOptions, Symbol, Table, Via, catalogue, sys};
 use crate::error::{Error, Status};
 use crate::handle::{self, Token};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -365,11 +365,42 @@ fn open_default() -> Result<Driver, Error> {
     )
 }
 
+/// What a familiar name of `CUSHIM_CUDA_NAMES` does where the table has no such entry; programs have no reason to call it.
+///
+/// @param table The table without the entry.
+/// @param name Base name of the function.
+/// @param abi Number of the ABI.
+/// @return `CUDA_ERROR_NOT_FOUND` (500); `cushim_last_error` says which driver lacks the function.
+///
+/// Errors: none of its own. Threads: any.
+///
+/// # Safety
+/// `name` is NULL or ends in NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_table_missing(table: *const Table, name: *const c_char, abi: i32) -> i32 {
+    call(|| {
+        // SAFETY: the caller vouches for `name`.
+        let name = if name.is_null() { "".into() } else { unsafe { CStr::from_ptr(name) }.to_string_lossy() };
+        let driver = default_driver()?;
+        let number = u32::try_from(abi).unwrap_or(0);
+        let symbol = driver.symbol(&name, number).ok_or_else(|| unknown(&name, abi))?;
+        let is_default =
+            std::ptr::eq(table, driver.table()) || std::ptr::eq(table, driver.per_thread_table());
+        if is_default {
+            return Err(missing(driver, symbol));
+        }
+        let text =
+            format!("the driver behind this table has no {name} (ABI {abi}); cushim_driver_lookup says why");
+        Err(Error::new(Status::UNSUPPORTED, text).with_function(&name, number))
+    });
+    sys::CUDA_ERROR_NOT_FOUND.0
+}
+
 /// Finds one ABI of one function.
 ///
 /// @param driver The driver.
 /// @param name Base name, without a version suffix: "cuMemAlloc". Must not be NULL.
-/// @param abi Number of the ABI: 3020.
+/// @param abi Number of the ABI: 3020. Or 0: then `name` is the one that libcuda exports, as for dlsym: "cuMemAlloc_v2".
 /// @param kind A `cushim_table_kind`: which default stream the function uses. A function that has no variant for the
 ///   per-thread one is the same in both.
 /// @param function Receives the address; NULL on failure. Must not be NULL.
@@ -405,22 +436,29 @@ pub unsafe extern "C" fn cushim_driver_lookup(
 }
 
 fn find(driver: &Driver, name: &str, abi: i32, kind: i32) -> Result<&'static Symbol, Error> {
-    let number = u32::try_from(abi).unwrap_or(0);
+    let (base, number) = match (abi, catalogue::Row::exported_as(name)) {
+        (0, Some(row)) => (row.base, row.abi),
+        _ => (name, u32::try_from(abi).unwrap_or(0)),
+    };
     let per_thread = kind == cushim_table_kind::CUSHIM_TABLE_PER_THREAD_STREAM as i32;
-    let variant = if per_thread { driver.per_thread_symbol(name, number) } else { None };
-    let symbol = variant.or_else(|| driver.symbol(name, number)).ok_or_else(|| unknown(name, abi))?;
+    let variant = if per_thread { driver.per_thread_symbol(base, number) } else { None };
+    let symbol = variant.or_else(|| driver.symbol(base, number)).ok_or_else(|| unknown(name, abi))?;
     if symbol.address.is_null() {
-        let missing = driver.explain(symbol);
-        return Err(Error::new(Status::UNSUPPORTED, missing.to_string()).with_function(name, number));
+        return Err(missing(driver, symbol));
     }
     Ok(symbol)
+}
+
+fn missing(driver: &Driver, symbol: &Symbol) -> Error {
+    let explanation = driver.explain(symbol).to_string();
+    Error::new(Status::UNSUPPORTED, explanation).with_function(symbol.row.base, symbol.abi)
 }
 
 fn unknown(name: &str, abi: i32) -> Error {
     let numbers: Vec<String> =
         catalogue::ROWS.iter().filter(|row| row.base == name).map(|row| row.abi.to_string()).collect();
     let hint = if numbers.is_empty() {
-        "no function has that name; give the base name without a suffix such as _v2".to_owned()
+        "no function has that name; give the base name without a suffix such as _v2, or the exported name and 0".to_owned()
     } else {
         format!("it has {}", numbers.join(", "))
     };

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Status};
 use std::cell::RefCell;
-use std::ffi::c_char;
+use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What every function returns: `CUSHIM_SUCCESS` (0); a positive number is the driver's own `CUresult`, unchanged; a
@@ -52,6 +52,8 @@ pub struct cushim_error_detail {
 
 thread_local! {
     static LAST: RefCell<Option<Error>> = const { RefCell::new(None) };
+    /// The text that `cushim_last_error_message` handed out last.
+    static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
 }
 
 /// Runs the body of an exported function: an error becomes the thread's last error and its status, a panic an internal
@@ -114,6 +116,26 @@ pub unsafe extern "C" fn cushim_last_error(detail: *mut cushim_error_detail) -> 
     })
 }
 
+/// The message of the last call that failed on this thread, for programs that only print it.
+///
+/// @return The whole message, never NULL; "" if no call of this thread failed yet. Valid until this thread calls this
+///   function again or ends.
+///
+/// Errors: none. Threads: any. Needs no driver.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_last_error_message() -> *const c_char {
+    let message =
+        LAST.try_with(|last| last.borrow().as_ref().map(|error| error.message.clone())).ok().flatten();
+    let text = CString::new(message.unwrap_or_default().replace('\0', " ")).unwrap_or_default();
+    MESSAGE
+        .try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            *kept = text;
+            kept.as_ptr()
+        })
+        .unwrap_or(c"".as_ptr())
+}
+
 /// Copies a text into a fixed field, cut at a character's start and marked with "..." where it does not fit.
 pub(super) fn copy_text<const N: usize>(text: &str, field: &mut [c_char; N]) {
     let room = N - 1;
@@ -167,7 +189,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_internal_error() {
         assert_eq!(call(|| panic!("boom")), Status::INTERNAL.0);
-        let message = LAST.with(|last| last.borrow().clone()).expect("a last error").message;
-        assert!(message.contains("boom"), "{message}");
+        let last = LAST.with(|last| last.borrow().clone()).expect("a last error");
+        assert!(last.message.contains("boom"), "{last}");
     }
 }

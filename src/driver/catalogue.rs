@@ -28,6 +28,12 @@ impl Row {
     pub fn find(base: &str, abi: u32) -> Option<(usize, &'static Self)> {
         ROWS.iter().enumerate().find(|(_, row)| row.abi == abi && row.base == base)
     }
+
+    /// The row of the ABI that libraries export as `name`: `cuMemAlloc_v2`.
+    #[must_use]
+    pub fn exported_as(name: &str) -> Option<&'static Self> {
+        ROWS.iter().find(|row| row.exported == name)
+    }
 }
 
 macro_rules! groups {

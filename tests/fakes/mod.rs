@@ -151,6 +151,20 @@ impl Child {
         self
     }
 
+    /// A program that was just copied is busy for as long as a child that another test forked meanwhile has the copy
+    /// open for writing, which ends with that child's exec.
+    fn start(&mut self) -> std::process::Output {
+        for _ in 0..1000 {
+            match self.command.output() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                output => return output.expect("the test program starts"),
+            }
+        }
+        panic!("{}: the test program stays busy", self.test)
+    }
+
     /// In the child: runs `body`. In the parent: starts the child, and fails as it fails.
     pub(crate) fn run(mut self, body: impl FnOnce()) {
         if is_child() {
@@ -159,7 +173,7 @@ impl Child {
             writeln!(std::io::stdout(), "{DONE}").expect("stdout is open");
             return;
         }
-        let output = self.command.output().expect("the test program starts");
+        let output = self.start();
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(
             output.status.success() && out.contains(DONE),
