@@ -1,0 +1,47 @@
+//! Work on a stream that does not end until it is let go: what a busy GPU is where no kernel can be run.
+//!
+//! A host function that waits. While it does, nothing may be called that waits for the whole device, such as
+//! `cuMemFree`: it would wait for ever.
+
+use crate::driver::need;
+use crate::driver::{Cu, Outcome};
+use cushim::driver::sys::CUstream;
+use std::ffi::c_void;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+#[derive(Default)]
+struct State {
+    open: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// A closed gate on a stream. Dropping it opens it.
+pub(crate) struct Gate(Arc<State>);
+
+impl Gate {
+    /// Closes the stream: what is submitted to it afterwards waits until the gate is opened.
+    pub(crate) fn close(cu: &Cu, stream: CUstream) -> Outcome<Self> {
+        extern "C" fn wait(state: *mut c_void) {
+            // SAFETY: made by `into_raw` below, and this is the only call with it.
+            let state = unsafe { Arc::from_raw(state.cast::<State>().cast_const()) };
+            let mut open = state.open.lock().unwrap_or_else(PoisonError::into_inner);
+            while !*open {
+                open = state.changed.wait(open).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+        let state = Arc::new(State::default());
+        let user = Arc::into_raw(Arc::clone(&state)).cast_mut().cast();
+        need!(cu, cuLaunchHostFunc_10000(stream, Some(wait), user))?;
+        Ok(Self(state))
+    }
+
+    /// Opens the gate.
+    pub(crate) fn open(self) {}
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        *self.0.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.changed.notify_all();
+    }
+}

@@ -1,0 +1,68 @@
+//! The situations.
+
+use crate::driver::{Cu, Outcome};
+use crate::transcript::{Lines, Transcript};
+use cushim::driver::{Table, Version};
+
+mod contexts;
+mod ctxgone;
+mod devices;
+mod entry;
+mod events;
+mod hostfn;
+mod hostmem;
+mod legacy_sync;
+mod logs;
+mod memory;
+mod needctx;
+mod noctx;
+mod order;
+mod peers;
+mod pools;
+mod primary;
+mod reset;
+mod streams;
+
+/// A group of situations.
+pub struct Section {
+    /// What it is called in the transcript.
+    pub name: &'static str,
+    /// How many processes it takes. A question that may crash a driver gets one of its own.
+    pub parts: usize,
+    /// Runs one part in a process where the driver was loaded and nothing else was done.
+    run: fn(&mut Lines, &Cu, usize) -> Outcome,
+}
+
+impl Section {
+    /// Runs one part in this process, which may be the end of it, and writes to the standard output.
+    ///
+    /// `table` is of a driver that was loaded and not yet called, `version` what it reports.
+    pub fn run_part(&self, part: usize, table: &'static Table, version: Version) {
+        let mut transcript = Transcript::new(Box::new(std::io::stdout()) as Box<dyn std::io::Write>);
+        if let Err(stop) = (self.run)(&mut transcript, &Cu { table, version: version.number() }, part) {
+            transcript.stop(&stop);
+        }
+    }
+}
+
+/// Every section, in the order of the transcript.
+pub const SECTIONS: &[&Section] = &[
+    &noctx::SECTION,
+    &entry::SECTION,
+    &devices::SECTION,
+    &primary::SECTION,
+    &contexts::SECTION,
+    &events::SECTION,
+    &streams::SECTION,
+    &legacy_sync::SECTION,
+    &order::SECTION,
+    &hostfn::SECTION,
+    &memory::SECTION,
+    &hostmem::SECTION,
+    &pools::SECTION,
+    &peers::SECTION,
+    &reset::SECTION,
+    &needctx::SECTION,
+    &ctxgone::SECTION,
+    &logs::SECTION,
+];

@@ -1,0 +1,97 @@
+//! The pool that a device has from the beginning.
+
+use super::Section;
+use crate::driver::{Answer, Cu, NON_BLOCKING, Outcome, yes};
+use crate::driver::{call, need};
+use crate::transcript::Lines;
+use cushim::driver::sys::{
+    CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+    CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+    CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+    CU_MEMPOOL_ATTR_USED_MEM_HIGH, CUmemPool_attribute, CUmemoryPool,
+};
+use std::ptr::null_mut;
+
+pub(super) const SECTION: Section = Section { name: "pools", parts: 1, run };
+
+fn run(t: &mut Lines, cu: &Cu, _: usize) -> Outcome {
+    cu.start()?;
+    let pool = cu.default_pool()?;
+    let mut other = null_mut();
+    t.line("current pool is the default one", || {
+        call!(cu, cuDeviceGetMemPool_11020(&raw mut other, 0)).then(|| yes(other == pool))
+    });
+    t.line("default pool of device 99", || call!(cu, cuDeviceGetDefaultMemPool_11020(&raw mut other, 99)));
+    t.line("default pool to NULL", || call!(cu, cuDeviceGetDefaultMemPool_11020(null_mut(), 0)));
+    t.line("default release threshold", || wide(cu, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD));
+    t.line("reuse: event dependencies", || narrow(cu, pool, CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES));
+    t.line("reuse: opportunistic", || narrow(cu, pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC));
+    t.line("reuse: internal dependencies", || {
+        narrow(cu, pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES)
+    });
+    t.line("set used current", || set(cu, pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, 0));
+    t.line("set used high 5", || set(cu, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, 5));
+    t.line("set used high 0", || set(cu, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0));
+    t.line("set attribute 9999", || set(cu, pool, CUmemPool_attribute(9999), 0));
+    t.line("attribute 9999", || wide(cu, pool, CUmemPool_attribute(9999)));
+    t.line("attribute to NULL", || {
+        call!(cu, cuMemPoolGetAttribute_11020(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, null_mut()))
+    });
+    t.line("set release threshold", || set(cu, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 1 << 20));
+    t.line("  reads back", || wide(cu, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD));
+    need_threshold(cu, pool)?;
+    usage(t, cu, pool)?;
+    t.line("destroy default pool", || call!(cu, cuMemPoolDestroy_11020(pool)));
+    t.line("destroy NULL", || call!(cu, cuMemPoolDestroy_11020(null_mut())));
+    Ok(())
+}
+
+/// Puts the threshold back, by which the pool gives unused memory back at the next synchronisation.
+fn need_threshold(cu: &Cu, pool: CUmemoryPool) -> Outcome {
+    let mut zero = 0u64;
+    need!(cu, cuMemPoolSetAttribute_11020(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, (&raw mut zero).cast()))
+}
+
+fn usage(t: &mut Lines, cu: &Cu, pool: CUmemoryPool) -> Outcome {
+    let stream = cu.stream(NON_BLOCKING)?;
+    let used = |attribute| -> u64 { wide(cu, pool, attribute).to_string().parse().unwrap_or(u64::MAX) };
+    let mut address = 0;
+    t.line("used before", || wide(cu, pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT));
+    need!(cu, cuMemAllocAsync_11020(&raw mut address, 5000, stream))?;
+    need!(cu, cuStreamSynchronize_2000(stream))?;
+    t.line("allocated 5000: used", || wide(cu, pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT));
+    t.line("  used high", || wide(cu, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH));
+    t.line("  used <= reserved", || {
+        yes(used(CU_MEMPOOL_ATTR_USED_MEM_CURRENT) <= used(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT))
+    });
+    t.line("  reserved", || wide(cu, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
+    t.line("trim while in use", || call!(cu, cuMemPoolTrimTo_11020(pool, 0)));
+    need!(cu, cuMemFreeAsync_11020(address, stream))?;
+    need!(cu, cuStreamSynchronize_2000(stream))?;
+    t.line("freed: used", || wide(cu, pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT));
+    t.line("  reserved", || wide(cu, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
+    t.line("trim", || call!(cu, cuMemPoolTrimTo_11020(pool, 0)));
+    t.line("  reserved", || wide(cu, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT));
+    t.line("allocate from it by name", || {
+        call!(cu, cuMemAllocFromPoolAsync_11020(&raw mut address, 64, pool, stream))
+    });
+    t.line("  free", || call!(cu, cuMemFreeAsync_11020(address, stream)));
+    t.line("allocate from pool NULL", || {
+        call!(cu, cuMemAllocFromPoolAsync_11020(&raw mut address, 64, null_mut(), stream))
+    });
+    need!(cu, cuStreamSynchronize_2000(stream))
+}
+
+fn wide(cu: &Cu, pool: CUmemoryPool, attribute: CUmemPool_attribute) -> Answer {
+    let mut value = 0u64;
+    call!(cu, cuMemPoolGetAttribute_11020(pool, attribute, (&raw mut value).cast())).then(|| value)
+}
+
+fn narrow(cu: &Cu, pool: CUmemoryPool, attribute: CUmemPool_attribute) -> Answer {
+    let mut value = 0i32;
+    call!(cu, cuMemPoolGetAttribute_11020(pool, attribute, (&raw mut value).cast())).then(|| value)
+}
+
+fn set(cu: &Cu, pool: CUmemoryPool, attribute: CUmemPool_attribute, mut value: u64) -> Answer {
+    call!(cu, cuMemPoolSetAttribute_11020(pool, attribute, (&raw mut value).cast()))
+}

@@ -1,0 +1,89 @@
+//! Transcripts: how they are written, line by line, and read again.
+//!
+//! ```text
+//! [events]
+//!   query never-recorded                                        CUDA_SUCCESS
+//! ```
+
+use crate::driver::{Answer, Stop};
+use std::fmt;
+use std::io::Write;
+
+/// What stands before something that is no answer: a crash, or a section that could not go on.
+pub(crate) const TROUBLE: &str = "!!";
+/// The column where answers begin.
+const COLUMN: usize = 66;
+
+/// Writes lines as they happen, so that what was said before a crash is not lost.
+pub(crate) struct Transcript<W> {
+    out: W,
+}
+
+/// What the sections write to.
+pub(crate) type Lines = Transcript<Box<dyn Write>>;
+
+impl<W: Write> Transcript<W> {
+    /// To this writer.
+    pub(crate) const fn new(out: W) -> Self {
+        Self { out }
+    }
+
+    /// One line: the situation, and what `ask` answers in it.
+    ///
+    /// The situation is written before the question is put: if that is the end of the process, it can be seen where.
+    pub(crate) fn line<A: Into<Answer>>(&mut self, situation: &str, ask: impl FnOnce() -> A) {
+        assert!(situation.len() < COLUMN - 2, "{situation:?} is too long for a line");
+        self.write(format_args!("  {situation:<width$}", width = COLUMN - 2));
+        let answer = ask().into();
+        self.write(format_args!("{answer}\n"));
+    }
+
+    /// The section ends here, because something that it needs did not work.
+    pub(crate) fn stop(&mut self, Stop(reason): &Stop) {
+        self.write(format_args!("  {TROUBLE} cannot go on: {reason}\n"));
+    }
+
+    fn write(&mut self, text: fmt::Arguments<'_>) {
+        self.out.write_fmt(text).and_then(|()| self.out.flush()).expect("the transcript can be written");
+    }
+}
+
+/// One line that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The section that it stands in.
+    pub(crate) section: String,
+    /// What was asked, with its indentation.
+    pub(crate) situation: String,
+    /// What was answered; for a section that ended early, the reason.
+    pub(crate) answer: String,
+}
+
+/// Reads a transcript: `#` begins a comment, `[name]` a section.
+#[must_use]
+pub(crate) fn read(text: &str) -> Vec<Line> {
+    let mut section = String::new();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            name.clone_into(&mut section);
+        } else if let Some(line) = line.strip_prefix("  ") {
+            let (situation, answer) = split(line);
+            lines.push(Line {
+                section: section.clone(),
+                situation: situation.to_owned(),
+                answer: answer.to_owned(),
+            });
+        }
+    }
+    lines
+}
+
+/// A situation and its answer: two spaces or more stand between them.
+fn split(line: &str) -> (&str, &str) {
+    let indentation = line.len() - line.trim_start().len();
+    match line[indentation..].find("  ") {
+        Some(at) => (&line[..indentation + at], line[indentation + at..].trim()),
+        None => line.find(TROUBLE).map_or((line, ""), |at| (line[..at].trim_end(), &line[at..])),
+    }
+}
