@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::thread::ThreadId;
 
-pub(super) const SECTION: Section = Section { name: "hostfn", parts: 2, run };
+pub(super) const SECTION: Section = Section { name: "hostfn", parts: 3, run };
 
 /// What the host function finds, and where it leaves what it was answered.
 struct Inside {
@@ -20,20 +20,34 @@ struct Inside {
     event: CUevent,
     recorded: CUevent,
     memory: CUdeviceptr,
-    answers: Vec<(&'static str, Answer)>,
+    ask: fn(&Inside) -> Answers,
+    answers: Answers,
     thread: Option<ThreadId>,
 }
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     let context = cu.start()?;
     let own = cu.stream(NON_BLOCKING)?;
-    if part == 1 {
-        return callbacks(t, cu, own);
+    match part {
+        0 => {
+            inside(t, cu, context, own, |inside| [allowed(inside), refused(inside)].concat())?;
+            t.line("host fn NULL", || call!(cu, cuLaunchHostFunc_10000(own, None, null_mut())));
+            Ok(())
+        }
+        1 => inside(t, cu, context, own, waiting),
+        _ => callbacks(t, cu, own),
     }
+}
+
+type Answers = Vec<(&'static str, Answer)>;
+
+/// Launches a host function that puts these questions.
+fn inside(t: &mut Lines, cu: &Cu, context: CUcontext, own: CUstream, ask: fn(&Inside) -> Answers) -> Outcome {
     let recorded = cu.event(0)?;
     need!(cu, cuEventRecord_2000(recorded, own))?;
     need!(cu, cuStreamSynchronize_2000(own))?;
-    let mut inside = Inside {
+    // Never freed: if the stream could not be synchronised, the host function may still run.
+    let inside = Box::leak(Box::new(Inside {
         cu: *cu,
         context,
         own,
@@ -41,31 +55,30 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
         event: cu.event(0)?,
         recorded,
         memory: cu.memory(4096)?,
+        ask,
         answers: Vec::new(),
         thread: None,
-    };
-    let user = (&raw mut inside).cast();
-    t.line("host function", || call!(cu, cuLaunchHostFunc_10000(own, Some(ask), user)));
-    t.line("  stream ends", || call!(cu, cuStreamSynchronize_2000(own)));
+    }));
+    let user = std::ptr::from_mut(inside).cast();
+    t.line("host function", || call!(cu, cuLaunchHostFunc_10000(own, Some(run_inside), user)));
+    need!(cu, cuStreamSynchronize_2000(own))?;
     t.line("  on another thread", || {
         yes(inside.thread.is_some_and(|thread| thread != std::thread::current().id()))
     });
-    for (situation, answer) in inside.answers {
+    for (situation, answer) in inside.answers.drain(..) {
         t.line(&format!("  in it: {situation}"), || answer);
     }
-    t.line("host fn NULL", || call!(cu, cuLaunchHostFunc_10000(own, None, null_mut())));
     Ok(())
 }
 
-extern "C" fn ask(inside: *mut c_void) {
+extern "C" fn run_inside(inside: *mut c_void) {
     // SAFETY: `run` waits for this call, and touches the value only afterwards.
     let inside = unsafe { &mut *inside.cast::<Inside>() };
     inside.thread = Some(std::thread::current().id());
-    inside.answers = allowed(inside);
-    inside.answers.extend(refused(inside));
+    inside.answers = (inside.ask)(inside);
 }
 
-fn allowed(inside: &Inside) -> Vec<(&'static str, Answer)> {
+fn allowed(inside: &Inside) -> Answers {
     let Inside { cu, own, idle, event, recorded, .. } = *inside;
     let (mut number, mut milliseconds) = (0, 0.0);
     let mut text = std::ptr::null();
@@ -82,17 +95,15 @@ fn allowed(inside: &Inside) -> Vec<(&'static str, Answer)> {
     ]
 }
 
-fn refused(inside: &Inside) -> Vec<(&'static str, Answer)> {
+fn refused(inside: &Inside) -> Answers {
     let Inside { cu, context, idle, event, recorded, memory, .. } = *inside;
     let (mut stream, mut created, mut current, mut address, mut flags) =
         (null_mut(), null_mut(), null_mut(), 0, 0);
     vec![
         ("cuStreamQuery(NULL)", call!(cu, cuStreamQuery_2000(null_mut()))),
-        ("cuStreamSynchronize(idle stream)", call!(cu, cuStreamSynchronize_2000(idle))),
         ("cuStreamWaitEvent", call!(cu, cuStreamWaitEvent_3020(idle, recorded, 0))),
         ("cuStreamGetFlags", call!(cu, cuStreamGetFlags_5050(idle, &raw mut flags))),
         ("cuStreamCreate", call!(cu, cuStreamCreate_2000(&raw mut stream, NON_BLOCKING))),
-        ("cuEventSynchronize", call!(cu, cuEventSynchronize_2000(recorded))),
         ("cuEventCreate", call!(cu, cuEventCreate_2000(&raw mut created, 0))),
         ("cuEventDestroy", call!(cu, cuEventDestroy_4000(event))),
         ("cuCtxGetCurrent", call!(cu, cuCtxGetCurrent_4000(&raw mut current))),
@@ -104,6 +115,16 @@ fn refused(inside: &Inside) -> Vec<(&'static str, Answer)> {
         ("cuMemsetD8Async", call!(cu, cuMemsetD8Async_3020(memory, 0, 64, idle))),
         ("cuLaunchHostFunc", call!(cu, cuLaunchHostFunc_10000(idle, Some(nothing), null_mut()))),
         ("cuPointerGetAttribute", memory_type(&cu, memory)),
+    ]
+}
+
+/// Calls that wait, for which a driver may wait for ever.
+fn waiting(inside: &Inside) -> Answers {
+    let Inside { cu, idle, recorded, .. } = *inside;
+    vec![
+        ("cuStreamSynchronize(idle stream)", call!(cu, cuStreamSynchronize_2000(idle))),
+        ("cuEventSynchronize", call!(cu, cuEventSynchronize_2000(recorded))),
+        ("cuCtxSynchronize", call!(cu, cuCtxSynchronize_2000())),
     ]
 }
 
