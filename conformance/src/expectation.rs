@@ -1,82 +1,136 @@
 //! What a driver is known to answer, and how a transcript differs from that.
 
 use crate::transcript::{self, Line};
+use cushim::driver::Version;
 use std::fmt;
 
-/// The answer of a line that nobody has put to the driver yet.
-pub const UNKNOWN: &str = "?";
+/// The answer of a line that nobody has put to the driver yet. Any answer is taken for it.
+pub(crate) const UNKNOWN: &str = "?";
 
-/// The answers of driver 580.159, which is for CUDA 13.0, on an H100.
+/// The answers of driver 580.159, which is for CUDA 13.0.
 const DRIVER_580: &str = include_str!("../expect/580.txt");
 
 /// The known answers of a driver for this version of CUDA, if there are any.
-#[must_use]
-pub fn of_version(version: u32) -> Option<&'static str> {
-    (version == 13000).then_some(DRIVER_580)
+pub(crate) fn of_version(version: Version) -> Option<&'static str> {
+    (version.number() == 13000).then_some(DRIVER_580)
 }
 
 /// A line that is not as expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// Where.
-    pub section: String,
-    /// Of which line.
-    pub situation: String,
+pub(crate) struct Difference {
+    pub(crate) section: String,
+    pub(crate) situation: String,
     /// What is known; `None` if the line is not in the expectation.
-    pub expected: Option<String>,
+    pub(crate) expected: Option<String>,
     /// What was answered; `None` if the line is not in the transcript.
-    pub found: Option<String>,
+    pub(crate) found: Option<String>,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |answer: &Option<String>| answer.clone().unwrap_or_else(|| "(no such line)".to_owned());
-        let Self { section, situation, .. } = self;
-        write!(
-            f,
-            "[{section}] {}: expected {}, found {}",
-            situation.trim(),
-            text(&self.expected),
-            text(&self.found)
-        )
+        let Self { section, situation, expected, found } = self;
+        let text = |answer: &Option<String>| answer.clone().unwrap_or_else(|| "no such line".to_owned());
+        write!(f, "[{section}] {}: expected {}, found {}", situation.trim(), text(expected), text(found))
     }
 }
 
-/// Every line whose answer is not the expected one. A line is known by its section, its situation and how many of the
-/// same name stand before it. Sections that are not in the transcript at all are left out.
-#[must_use]
-pub fn compare(expected: &str, found: &str) -> Vec<Difference> {
-    let (mut expected, found) = (keyed(expected), keyed(found));
-    expected.retain(|(key, _)| found.iter().any(|(other, _)| other.0 == key.0));
-    let mut differences = Vec::new();
-    let mut note = |key: &Key, expected: Option<&String>, found: Option<&String>| {
-        differences.push(Difference {
-            section: key.0.clone(),
-            situation: key.1.clone(),
+/// Every line whose answer is not the expected one, of the sections that the transcript has.
+///
+/// A line is known by its section, its situation, and how many of the same name stand before it.
+pub(crate) fn compare(expected: &str, found: &str) -> Vec<Difference> {
+    let (expected, found) = (keyed(expected), keyed(found));
+    let in_found = |key: &Key| found.iter().any(|(other, _)| other == key);
+    let was_run = |key: &Key| found.iter().any(|(other, _)| other.section == key.section);
+    let differing = found.iter().filter_map(|(key, answer)| {
+        let known = expected.iter().find(|(other, _)| other == key).map(|(_, known)| known);
+        let fits = known.is_some_and(|known| known == answer || known == UNKNOWN);
+        (!fits).then(|| key.difference(known, Some(answer)))
+    });
+    let absent = expected
+        .iter()
+        .filter(|(key, _)| was_run(key) && !in_found(key))
+        .map(|(key, known)| key.difference(Some(known), None));
+    differing.chain(absent).collect()
+}
+
+#[derive(PartialEq)]
+struct Key {
+    section: String,
+    situation: String,
+    /// Lines before it that have the same name.
+    before: usize,
+}
+
+impl Key {
+    fn difference(&self, expected: Option<&String>, found: Option<&String>) -> Difference {
+        Difference {
+            section: self.section.clone(),
+            situation: self.situation.clone(),
             expected: expected.cloned(),
             found: found.cloned(),
-        });
-    };
-    for (key, answer) in &found {
-        match expected.iter().find(|(other, _)| other == key) {
-            Some((_, known)) if known == answer || known == UNKNOWN => {}
-            other => note(key, other.map(|(_, known)| known), Some(answer)),
         }
     }
-    for (key, known) in expected.iter().filter(|(key, _)| !found.iter().any(|(other, _)| other == key)) {
-        note(key, Some(known), None);
-    }
-    differences
 }
-
-/// Section, situation, and the number of lines before it that have the same.
-type Key = (String, String, usize);
 
 fn keyed(text: &str) -> Vec<(Key, String)> {
     let mut keyed: Vec<(Key, String)> = Vec::new();
     for Line { section, situation, answer } in transcript::read(text) {
-        let before = keyed.iter().filter(|(key, _)| key.0 == section && key.1 == situation).count();
-        keyed.push(((section, situation, before), answer));
+        let before =
+            keyed.iter().filter(|(key, _)| key.section == section && key.situation == situation).count();
+        keyed.push((Key { section, situation, before }, answer));
     }
     keyed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DRIVER_580, compare};
+    use crate::sections::SECTIONS;
+    use crate::transcript;
+
+    fn differences(expected: &str, found: &str) -> Vec<String> {
+        compare(expected, found).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn answers_are_compared_line_by_line() {
+        let expected = "[a]\n  one  1\n  two  2\n    sub  3\n  two  4\n  open  ?\n[b]\n  not run  1\n";
+        let found = "[a]\n  one  1\n  two  2\n    sub  4\n  two  5\n  open  9\n  new  6\n";
+        assert_eq!(
+            differences(expected, found),
+            [
+                "[a] sub: expected 3, found 4",
+                "[a] two: expected 4, found 5",
+                "[a] new: expected no such line, found 6"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_not_there_differs_even_if_its_answer_is_unknown() {
+        assert_eq!(
+            differences("[a]\n  one  1\n  two  ?\n", "[a]\n  one  1\n"),
+            ["[a] two: expected ?, found no such line"]
+        );
+    }
+
+    #[test]
+    fn a_crash_differs_from_an_answer() {
+        let found = "[a]\n  one   !! killed by signal 11\n  !! killed by signal 6\n";
+        assert_eq!(
+            differences("[a]\n  one  1\n", found),
+            [
+                "[a] one: expected 1, found !! killed by signal 11",
+                "[a] : expected no such line, found !! killed by signal 6"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_section_is_expected_and_every_expected_section_is_there() {
+        let mut expected: Vec<String> =
+            transcript::read(DRIVER_580).into_iter().map(|line| line.section).collect();
+        expected.dedup();
+        assert_eq!(expected, SECTIONS.iter().map(|section| section.name).collect::<Vec<_>>());
+    }
 }

@@ -1,153 +1,41 @@
-//! Prints what a CUDA driver answers in the situations of the conformance suite.
+//! Conformance of CUDA drivers: situations that programs get into, and what the driver answers.
+//!
+//! The same calls run on softcuda and on a real GPU. What comes out is a *transcript*: sections of lines, each with a
+//! situation and an answer, the same for every run on the same driver, so that two transcripts can be compared. What
+//! the real drivers answered is kept in `expect/`, and there too where softcuda differs from them on purpose.
+//!
+//! - `command_line`: what can be asked for;
+//! - `sections`: the situations, a file for each section;
+//! - `driver`, `gate`: the driver's calls, and work that waits until it is let go;
+//! - `transcript`: how lines are written and read;
+//! - `process`: a process for every part of a section, because a driver may crash;
+//! - `expectation`, `waiver`: a driver's known answers, the differences from them, and those that are meant.
 
-use conformance::expectation;
-use conformance::process::{self, PART_OPTION};
-use conformance::sections::{SECTIONS, Section};
-use cushim::driver::{Choice, Driver, OpenOptions, Version};
-use std::ffi::OsString;
-use std::io::{self, Write as _};
-use std::process::ExitCode;
+#[cfg(unix)]
+mod command_line;
+#[cfg(unix)]
+mod driver;
+#[cfg(unix)]
+mod expectation;
+#[cfg(unix)]
+mod gate;
+#[cfg(unix)]
+mod process;
+#[cfg(unix)]
+mod sections;
+#[cfg(unix)]
+mod transcript;
+#[cfg(unix)]
+mod waiver;
 
-const HELP: &str = "\
-Asks a CUDA driver what it answers in many situations, and prints a transcript.
-
-usage: conformance [options]
-
-  --driver auto       the NVIDIA driver of this machine
-  --driver software   softcuda, the driver in software
-  --driver PATH       this library and no other
-  --section NAME      only this section (may be given several times)
-  --compare           then compare with what is known of drivers of this version, and fail if anything differs
-  --list              the names of the sections
-  --help, -h          this text
-
-Without --driver: what CUSHIM_DRIVER says, else the NVIDIA driver of this machine.
-
-Every part of a section runs in a process of its own. A crash of the driver is an answer: `!! killed by signal 11`. The
-device is used lightly: a few kilobytes of memory, no kernels, no settings.
-
-Exit codes:
-   0  the transcript is complete; with --compare, nothing differs
-   1  with --compare: something differs, or nothing is known of drivers of this version
-   2  the command line makes no sense
-  10  the driver cannot be opened
-";
-
-const DIFFERS: u8 = 1;
-const USAGE: u8 = 2;
-const NO_DRIVER: u8 = 10;
-
-#[derive(Default)]
-struct Args {
-    driver: Option<OsString>,
-    sections: Vec<&'static Section>,
-    compare: bool,
-    part: Option<(&'static Section, usize)>,
+#[cfg(unix)]
+fn main() -> std::process::ExitCode {
+    command_line::run()
 }
 
-enum Command {
-    Help,
-    List,
-    Run(Args),
-}
-
-fn main() -> ExitCode {
-    match parse(std::env::args_os().skip(1)) {
-        Ok(Command::Help) => print(HELP),
-        Ok(Command::List) => {
-            print(&SECTIONS.iter().map(|section| format!("{}\n", section.name)).collect::<String>())
-        }
-        Ok(Command::Run(args)) => run(&args),
-        Err(complaint) => fail(USAGE, &format!("{complaint}\nTry --help for the options.")),
-    }
-}
-
-fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
-    let mut args = Args::default();
-    let mut arguments = arguments;
-    while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or(format!("{} needs a value", argument.display()));
-        match argument.to_str() {
-            Some("--driver") => args.driver = Some(value()?),
-            Some("--section") => args.sections.push(section(&value()?.to_string_lossy())?),
-            Some(PART_OPTION) => args.part = Some(part(&value()?.to_string_lossy())?),
-            Some("--compare") => args.compare = true,
-            Some("--list") => return Ok(Command::List),
-            Some("--help" | "-h") => return Ok(Command::Help),
-            _ => return Err(format!("{} is no option", argument.display())),
-        }
-    }
-    if args.sections.is_empty() {
-        args.sections = SECTIONS.to_vec();
-    }
-    Ok(Command::Run(args))
-}
-
-fn section(name: &str) -> Result<&'static Section, String> {
-    let known = SECTIONS.iter().copied().find(|section| section.name == name);
-    known.ok_or_else(|| format!("there is no section {name}; --list tells which there are"))
-}
-
-fn part(text: &str) -> Result<(&'static Section, usize), String> {
-    let (name, number) = text.split_once(':').ok_or("a part is NAME:NUMBER")?;
-    let section = section(name)?;
-    let number = number.parse().ok().filter(|&number| number < section.parts);
-    Ok((section, number.ok_or_else(|| format!("{name} has {} parts", section.parts))?))
-}
-
-fn run(args: &Args) -> ExitCode {
-    let options = args
-        .driver
-        .as_ref()
-        .map_or(OpenOptions::new(), |driver| OpenOptions::new().choice(Choice::from(driver.as_os_str())));
-    let driver = match options.open() {
-        Ok(driver) => driver,
-        Err(error) => return fail(NO_DRIVER, &error.to_string()),
-    };
-    let Some(version) = driver.version() else {
-        return fail(NO_DRIVER, "there is no driver to ask: `none` was chosen");
-    };
-    match args.part {
-        Some((section, part)) => {
-            section.run_part(part, driver.table(), version);
-            ExitCode::SUCCESS
-        }
-        None => run_sections(args, &driver, version),
-    }
-}
-
-fn run_sections(args: &Args, driver: &Driver, version: Version) -> ExitCode {
-    let choice: Vec<OsString> =
-        args.driver.iter().flat_map(|driver| ["--driver".into(), driver.clone()]).collect();
-    let transcript = match process::transcript(&args.sections, &choice) {
-        Ok(transcript) => transcript,
-        Err(error) => return fail(NO_DRIVER, &format!("a part of the suite cannot be run: {error}")),
-    };
-    let head = format!("# Answers of a {} driver for CUDA {}\n", driver.kind(), version);
-    let printed = print(&(head + &transcript));
-    if args.compare { compare(version, &transcript) } else { printed }
-}
-
-fn compare(version: Version, transcript: &str) -> ExitCode {
-    let Some(expected) = expectation::of_version(version.number()) else {
-        return fail(DIFFERS, &format!("nothing is known of drivers for CUDA {}", version));
-    };
-    let differences = expectation::compare(expected, transcript);
-    let mut text: String = differences.iter().map(|difference| format!("# {difference}\n")).collect();
-    text += &format!("# {} differences\n", differences.len());
-    print(&text);
-    if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
-}
-
-/// Writes the text, also if the reader wanted the beginning only.
-fn print(text: &str) -> ExitCode {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    ExitCode::SUCCESS
-}
-
-fn fail(code: u8, complaint: &str) -> ExitCode {
-    // Nothing is left to be done for whoever closed the error stream.
-    let _ = writeln!(io::stderr(), "conformance: {complaint}");
-    ExitCode::from(code)
+#[cfg(not(unix))]
+#[allow(clippy::print_stderr)] // it is what there is to say
+fn main() -> std::process::ExitCode {
+    eprintln!("conformance: runs on Linux only: it asks what is left of a driver after a fork or a signal");
+    std::process::ExitCode::FAILURE
 }

@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const AT_ONCE: usize = 4;
 
 /// The option that makes this program run one part of a section in its own process: `NAME:PART`.
-pub const PART_OPTION: &str = "--part";
+pub(crate) const PART_OPTION: &str = "--part";
 
 /// The transcript of these sections, run on the driver that `driver` names, as the command line does.
-pub fn transcript(sections: &[&'static Section], driver: &[OsString]) -> io::Result<String> {
+pub(crate) fn transcript(sections: &[&'static Section], driver: &[OsString]) -> io::Result<String> {
     let parts: Vec<(&Section, usize)> =
         sections.iter().flat_map(|section| (0..section.parts).map(move |part| (*section, part))).collect();
     let texts: Vec<OnceLock<io::Result<String>>> = parts.iter().map(|_| OnceLock::new()).collect();

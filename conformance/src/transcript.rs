@@ -87,3 +87,35 @@ fn split(line: &str) -> (&str, &str) {
         None => line.find(TROUBLE).map_or((line, ""), |at| (line[..at].trim_end(), &line[at..])),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, Transcript, read};
+    use crate::driver::{Answer, Stop};
+    use cushim::driver::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+
+    fn line(section: &str, situation: &str, answer: &str) -> Line {
+        Line { section: section.to_owned(), situation: situation.to_owned(), answer: answer.to_owned() }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut out = Vec::new();
+        let mut transcript = Transcript::new(&mut out);
+        transcript.line("a call", || Answer::Result(CUDA_ERROR_INVALID_VALUE));
+        transcript.line("  a value of it", || "two words");
+        transcript.line("a newer result", || Answer::Result(CUresult(4711)));
+        transcript.line("a function that is not there", || Answer::Absent("cuNew_99000"));
+        transcript.stop(&Stop("cuInit CUDA_ERROR_NO_DEVICE".to_owned()));
+        assert_eq!(
+            read(&format!("# comment\n[s]\n{}", String::from_utf8(out).expect("it is text"))),
+            [
+                line("s", "a call", "CUDA_ERROR_INVALID_VALUE"),
+                line("s", "  a value of it", "two words"),
+                line("s", "a newer result", "CUresult 4711"),
+                line("s", "a function that is not there", "absent: cuNew_99000"),
+                line("s", "", "!! cannot go on: cuInit CUDA_ERROR_NO_DEVICE"),
+            ]
+        );
+    }
+}

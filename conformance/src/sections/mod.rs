@@ -24,11 +24,11 @@ mod reset;
 mod streams;
 
 /// A group of situations.
-pub struct Section {
+pub(crate) struct Section {
     /// What it is called in the transcript.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How many processes it takes. A question that may crash a driver gets one of its own.
-    pub parts: usize,
+    pub(crate) parts: usize,
     /// Runs one part in a process where the driver was loaded and nothing else was done.
     run: fn(&mut Lines, &Cu, usize) -> Outcome,
 }
@@ -37,7 +37,7 @@ impl Section {
     /// Runs one part in this process, which may be the end of it, and writes to the standard output.
     ///
     /// `table` is of a driver that was loaded and not yet called, `version` what it reports.
-    pub fn run_part(&self, part: usize, table: &'static Table, version: Version) {
+    pub(crate) fn run_part(&self, part: usize, table: &'static Table, version: Version) {
         let mut transcript = Transcript::new(Box::new(std::io::stdout()) as Box<dyn std::io::Write>);
         if let Err(stop) = (self.run)(&mut transcript, &Cu { table, version: version.number() }, part) {
             transcript.stop(&stop);
@@ -46,7 +46,7 @@ impl Section {
 }
 
 /// Every section, in the order of the transcript.
-pub const SECTIONS: &[&Section] = &[
+pub(crate) const SECTIONS: &[&Section] = &[
     &noctx::SECTION,
     &entry::SECTION,
     &devices::SECTION,

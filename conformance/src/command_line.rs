@@ -1,0 +1,156 @@
+//! The command line.
+
+use crate::process::{self, PART_OPTION};
+use crate::sections::{SECTIONS, Section};
+use crate::{expectation, waiver};
+use cushim::driver::{Choice, Driver, Kind, OpenOptions};
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Asks a CUDA driver what it answers in many situations, and prints a transcript.
+
+usage: conformance [options]
+
+  --driver auto       the NVIDIA driver of this machine
+  --driver software   softcuda, the driver in software
+  --driver PATH       this library and no other
+  --section NAME      only this section (may be given several times)
+  --compare           then compare with what is known of drivers of this version, and fail if anything differs; where
+                      softcuda differs on purpose does not count
+  --list              the names of the sections
+  --help, -h          this text
+
+Without --driver: what CUSHIM_DRIVER says, else the NVIDIA driver of this machine.
+
+Every part of a section runs in a process of its own. A crash of the driver is an answer: `!! killed by signal 11`. The
+device is used lightly: a few kilobytes of memory, no kernels, no settings.
+
+Exit codes:
+   0  the transcript is complete; with --compare, nothing differs
+   1  with --compare: something differs, or nothing is known of drivers of this version
+   2  the command line makes no sense
+  10  the driver cannot be opened
+";
+
+const DIFFERS: u8 = 1;
+const USAGE: u8 = 2;
+const NO_DRIVER: u8 = 10;
+
+#[derive(Default)]
+struct Args {
+    driver: Option<OsString>,
+    sections: Vec<&'static Section>,
+    compare: bool,
+    part: Option<(&'static Section, usize)>,
+}
+
+enum Command {
+    Help,
+    List,
+    Run(Args),
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run() -> ExitCode {
+    match parse(std::env::args_os().skip(1)) {
+        Ok(Command::Help) => print(HELP),
+        Ok(Command::List) => {
+            print(&SECTIONS.iter().map(|section| format!("{}\n", section.name)).collect::<String>())
+        }
+        Ok(Command::Run(args)) => ask(&args),
+        Err(complaint) => fail(USAGE, &format!("{complaint}\nTry --help for the options.")),
+    }
+}
+
+fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let mut args = Args::default();
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{} needs a value", argument.display()));
+        match argument.to_str() {
+            Some("--driver") => args.driver = Some(value()?),
+            Some("--section") => args.sections.push(section(&value()?.to_string_lossy())?),
+            Some(PART_OPTION) => args.part = Some(part(&value()?.to_string_lossy())?),
+            Some("--compare") => args.compare = true,
+            Some("--list") => return Ok(Command::List),
+            Some("--help" | "-h") => return Ok(Command::Help),
+            _ => return Err(format!("{} is no option", argument.display())),
+        }
+    }
+    if args.sections.is_empty() {
+        args.sections = SECTIONS.to_vec();
+    }
+    Ok(Command::Run(args))
+}
+
+fn section(name: &str) -> Result<&'static Section, String> {
+    let known = SECTIONS.iter().copied().find(|section| section.name == name);
+    known.ok_or_else(|| format!("there is no section {name}; --list tells which there are"))
+}
+
+fn part(text: &str) -> Result<(&'static Section, usize), String> {
+    let (name, number) = text.split_once(':').ok_or("a part is NAME:NUMBER")?;
+    let section = section(name)?;
+    let number = number.parse().ok().filter(|&number| number < section.parts);
+    Ok((section, number.ok_or_else(|| format!("{name} has {} parts", section.parts))?))
+}
+
+fn ask(args: &Args) -> ExitCode {
+    let options = args
+        .driver
+        .as_ref()
+        .map_or(OpenOptions::new(), |driver| OpenOptions::new().choice(Choice::from(driver.as_os_str())));
+    let driver = match options.open() {
+        Ok(driver) => driver,
+        Err(error) => return fail(NO_DRIVER, &error.to_string()),
+    };
+    let Some(version) = driver.version() else {
+        return fail(NO_DRIVER, "there is no driver to ask: `none` was chosen");
+    };
+    match args.part {
+        Some((section, part)) => {
+            section.run_part(part, driver.table(), version);
+            ExitCode::SUCCESS
+        }
+        None => run_sections(args, &driver),
+    }
+}
+
+fn run_sections(args: &Args, driver: &Driver) -> ExitCode {
+    let choice: Vec<OsString> =
+        args.driver.iter().flat_map(|driver| ["--driver".into(), driver.clone()]).collect();
+    let transcript = match process::transcript(&args.sections, &choice) {
+        Ok(transcript) => transcript,
+        Err(error) => return fail(NO_DRIVER, &format!("a part of the suite cannot be run: {error}")),
+    };
+    let version = driver.version().map(|version| version.to_string()).unwrap_or_default();
+    let printed = print(&format!("# Answers of a {} driver for CUDA {version}\n{transcript}", driver.kind()));
+    if args.compare { compare(driver, &transcript) } else { printed }
+}
+
+fn compare(driver: &Driver, transcript: &str) -> ExitCode {
+    let Some(expected) = driver.version().and_then(expectation::of_version) else {
+        return fail(DIFFERS, "nothing is known of drivers for this version of CUDA");
+    };
+    let waivers = if driver.kind() == Kind::Software { waiver::of_softcuda() } else { Vec::new() };
+    let complaints = waiver::complaints(&expectation::compare(expected, transcript), &waivers, transcript);
+    let mut text: String = complaints.iter().map(|complaint| format!("# {complaint}\n")).collect();
+    text += &format!("# {} complaints\n", complaints.len());
+    print(&text);
+    if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
+}
+
+/// Writes the text, also if the reader wanted the beginning only.
+fn print(text: &str) -> ExitCode {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    ExitCode::SUCCESS
+}
+
+fn fail(code: u8, complaint: &str) -> ExitCode {
+    // Nothing is left to be done for whoever closed the error stream.
+    let _ = writeln!(io::stderr(), "conformance: {complaint}");
+    ExitCode::from(code)
+}

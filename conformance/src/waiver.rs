@@ -1,0 +1,92 @@
+//! Where softcuda answers otherwise than a real driver, on purpose.
+
+use crate::expectation::Difference;
+use crate::transcript;
+use std::fmt;
+
+const SOFTCUDA: &str = include_str!("../expect/softcuda.txt");
+
+/// One difference that is meant.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Waiver {
+    section: String,
+    situation: String,
+    answer: String,
+    reason: String,
+}
+
+impl fmt::Display for Waiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { section, situation, answer, reason } = self;
+        write!(f, "[{section}] {situation}: {answer} is waived ({reason}), but that is no difference")
+    }
+}
+
+/// The differences of softcuda that are meant.
+pub(crate) fn of_softcuda() -> Vec<Waiver> {
+    read(SOFTCUDA)
+}
+
+/// Reads waivers: `section | situation | answer | reason`.
+fn read(text: &str) -> Vec<Waiver> {
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let waiver = |line: &str| match *line.split('|').map(str::trim).collect::<Vec<_>>() {
+        [section, situation, answer, reason] if !reason.is_empty() => Waiver {
+            section: section.to_owned(),
+            situation: situation.to_owned(),
+            answer: answer.to_owned(),
+            reason: reason.to_owned(),
+        },
+        _ => panic!("{line:?} is not section | situation | answer | reason"),
+    };
+    lines.map(waiver).collect()
+}
+
+/// Complaints about a transcript: the differences that no waiver covers, and the waivers of its sections that cover
+/// none.
+pub(crate) fn complaints(differences: &[Difference], waivers: &[Waiver], transcript: &str) -> Vec<String> {
+    let covers = |waiver: &Waiver, difference: &Difference| {
+        waiver.section == difference.section
+            && waiver.situation == difference.situation.trim()
+            && difference.found.as_ref() == Some(&waiver.answer)
+    };
+    let unexpected =
+        differences.iter().filter(|difference| !waivers.iter().any(|waiver| covers(waiver, difference)));
+    let lines = transcript::read(transcript);
+    let stale = waivers.iter().filter(|waiver| {
+        lines.iter().any(|line| line.section == waiver.section)
+            && !differences.iter().any(|difference| covers(waiver, difference))
+    });
+    unexpected.map(ToString::to_string).chain(stale.map(ToString::to_string)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{complaints, of_softcuda, read};
+    use crate::expectation::compare;
+
+    const EXPECTED: &str = "[a]\n  one  1\n    two  2\n[b]\n  three  3\n";
+
+    fn complaints_about(found: &str, waivers: &str) -> Vec<String> {
+        complaints(&compare(EXPECTED, found), &read(waivers), found)
+    }
+
+    #[test]
+    fn a_waiver_covers_one_answer_to_one_situation() {
+        let waiver = "# comment\n\na | two | 9 | a reason\n";
+        assert!(complaints_about("[a]\n  one  1\n    two  9\n", waiver).is_empty());
+        assert_eq!(complaints_about("[a]\n  one  9\n    two  9\n", waiver), ["[a] one: expected 1, found 9"]);
+    }
+
+    #[test]
+    fn a_waiver_without_a_difference_is_a_complaint() {
+        let stale = ["[a] two: 9 is waived (a reason), but that is no difference"];
+        assert_eq!(complaints_about("[a]\n  one  1\n    two  2\n", "a | two | 9 | a reason\n"), stale);
+        assert!(complaints_about("[b]\n  three  3\n", "a | two | 9 | a reason\n").is_empty());
+    }
+
+    #[test]
+    fn the_waivers_of_softcuda_can_be_read() {
+        assert!(!of_softcuda().is_empty());
+    }
+}

@@ -1,0 +1,85 @@
+//! The suite on softcuda: as driver 580 answers where it impersonates that version, and whole at every other.
+#![cfg(target_os = "linux")]
+
+use std::process::{Command, Output};
+
+/// What softcuda has so far.
+const SECTIONS: &[&str] = &["entry", "devices", "primary", "contexts", "hostmem"];
+
+fn conformance(version: &str, options: &[&str]) -> Output {
+    let driver = softcuda::shell_path(version).expect("the build has made the shell of every version");
+    let sections = SECTIONS.iter().flat_map(|section| ["--section", section]);
+    Command::new(env!("CARGO_BIN_EXE_conformance"))
+        .arg("--driver")
+        .arg(driver)
+        .args(sections)
+        .args(options)
+        .output()
+        .expect("the suite runs")
+}
+
+fn transcript(version: &str) -> String {
+    let output = conformance(version, &[]);
+    assert!(output.status.success(), "{version}: {output:?}");
+    String::from_utf8(output.stdout).expect("a transcript is text")
+}
+
+/// Situations and answers: the transcript's columns.
+fn lines(transcript: &str) -> impl Iterator<Item = (&str, &str)> {
+    const COLUMN: usize = 66;
+    transcript
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split_at_checked(COLUMN).unwrap_or((line, "")))
+}
+
+#[test]
+fn softcuda_answers_as_driver_580() {
+    let output = conformance("13.0", &["--compare"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let complaints: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
+    assert!(output.status.success(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn two_runs_have_the_same_transcript() {
+    assert_eq!(transcript("13.0"), transcript("13.0"));
+}
+
+#[test]
+fn every_version_answers_every_question() {
+    let asked: Vec<String> = lines(&transcript("13.0")).map(|(situation, _)| situation.to_owned()).collect();
+    std::thread::scope(|scope| {
+        for (name, number) in softcuda::VERSIONS {
+            let asked = &asked;
+            scope.spawn(move || {
+                let transcript = transcript(name);
+                assert!(!transcript.contains("!!"), "softcuda {name} crashes or gives up:\n{transcript}");
+                assert!(
+                    lines(&transcript).map(|(situation, _)| situation).eq(asked),
+                    "{name}:\n{transcript}"
+                );
+                for (situation, answer) in lines(&transcript) {
+                    absent_only_if_newer(situation, answer, *number);
+                }
+            });
+        }
+    });
+}
+
+/// A function is absent because the version is older than it, and for no other reason.
+fn absent_only_if_newer(situation: &str, answer: &str, version: u32) {
+    if let Some(entry) = answer.strip_prefix("absent: ") {
+        let abi = entry.rsplit_once('_').and_then(|(_, abi)| abi.parse().ok());
+        assert!(abi.is_some_and(|abi: u32| abi > version), "{version}: {situation}: {entry} is absent");
+    }
+}
+
+#[test]
+fn an_old_version_lacks_functions() {
+    let old = transcript("11.4");
+    let absent =
+        |line: &str| lines(&old).any(|(at, answer)| at.trim() == line && answer.starts_with("absent: "));
+    assert!(absent("unknown name"), "cuGetProcAddress_12000 is there on 11.4:\n{old}");
+    assert!(absent("synchronize that one"), "cuCtxSynchronize_13000 is there on 11.4:\n{old}");
+}
