@@ -3348,6 +3348,14 @@ enum cushim_status_code
   CUSHIM_ERROR_INTERNAL = -7,
   // The process was forked after cushim was used. CUDA does not work in such a child; start it with exec.
   CUSHIM_ERROR_FORKED = -8,
+  // An event does not measure time; create it with `CUSHIM_EVENT_TIMING`.
+  CUSHIM_ERROR_TIMING_DISABLED = -9,
+  // An event was never recorded.
+  CUSHIM_ERROR_NOT_RECORDED = -10,
+  // No stream was named. Nothing was enqueued: no stream is ever chosen by default.
+  CUSHIM_ERROR_STREAM_REQUIRED = -11,
+  // The call was made inside a function that the driver called, where it allows next to none.
+  CUSHIM_ERROR_IN_CALLBACK = -12,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -3469,6 +3477,20 @@ typedef struct cushim_error_detail {
   char function[64];
   // What went wrong and what to do about it.
   char message[4096];
+  // Which of several items failed, from 0, where the call took several; otherwise -1.
+  int64_t item;
+  // What the driver answered, a `CUresult`; 0 where it was not asked or is not to blame.
+  int32_t driver_code;
+  // Zero.
+  int32_t reserved;
+  // The name of that code, e.g. "CUDA_ERROR_INVALID_VALUE"; empty where there is none.
+  char driver_code_name[64];
+  // The object that the call was about, e.g. `stream "copy"`; empty where none is.
+  char object[256];
+  // That object's label; empty where it has none.
+  char label[256];
+  // What the driver logged about the call, a line per entry; empty before driver 12.9, or if it logged nothing.
+  char driver_log[4096];
 } cushim_error_detail;
 
 // A getter of the caller's own: `cuGetProcAddress_v2` with a pointer of the caller's before its parameters.

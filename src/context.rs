@@ -3,8 +3,10 @@
 use crate::device::Device;
 use crate::driver::calls::context::{self as calls, Current, RawContext};
 use crate::driver::{CallError, Driver, sys};
-use crate::error::{Error, Status};
+use crate::error::{Error, Status, Subject};
 use crate::handle::{Header, object};
+use crate::ownership::Ownership;
+use crate::registry::Registry;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -15,30 +17,48 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 pub struct Context {
     header: Header,
     device: Arc<Device>,
-    origin: Origin,
+    kind: ContextKind,
+    ownership: Ownership,
     /// `None` only while it is being released.
     raw: Option<RawContext>,
-    /// The sticky error that the driver answered, after which nothing in the context works; 0 if none.
+    /// By this it is told from a later one at the same address; `None` before driver 12.0.
+    id: Option<u64>,
+    /// The error that the driver answered, after which nothing in the context works; 0 if none.
     lost: AtomicI32,
 }
 
 object!(Context: Context, header);
 
-/// Where a context came from, which decides how it is let go.
+/// What a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+pub enum ContextKind {
+    /// The one that all users of CUDA in a process share.
     Primary,
+    /// One that was created here.
     Created,
-    /// Somebody else's.
-    Borrowed,
+    /// One that somebody else created.
+    Wrapped,
+    /// One that stands for a green context.
+    Green,
 }
+
+/// A context as the driver hands it back.
+#[derive(Debug)]
+pub struct NativeContext {
+    /// The driver's handle.
+    pub native: sys::CUcontext,
+    /// The object that owns it; `None` if it is somebody else's.
+    pub object: Option<Arc<Context>>,
+}
+
+/// The contexts that were retained or created here, or taken over.
+static KNOWN: Registry<Context> = Registry::new();
 
 impl Context {
     pub(crate) fn retain_primary(device: &Arc<Device>) -> Result<Arc<Self>, Error> {
-        let table = device.driver().object_table();
-        let raw = RawContext::retain_primary(table, device.native())
-            .map_err(|error| Error::of_call(device.driver(), error).with_object(device.to_string()))?;
-        Ok(Self::new(device, Origin::Primary, raw))
+        let raw = RawContext::retain_primary(device.driver().object_table(), device.native())
+            .map_err(|error| device.failed(error))?;
+        Ok(Self::new(device, ContextKind::Primary, Ownership::Owned, raw))
     }
 
     /// Creates a context; `flags` are the driver's `CU_CTX_*`. Prefer the primary context, which other libraries share.
@@ -48,37 +68,91 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn create(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>, Error> {
-        let table = device.driver().object_table();
-        let raw = RawContext::create(table, flags, device.native())
-            .map_err(|error| Error::of_call(device.driver(), error).with_object(device.to_string()))?;
-        Ok(Self::new(device, Origin::Created, raw))
+        let raw = RawContext::create(device.driver().object_table(), flags, device.native())
+            .map_err(|error| device.failed(error))?;
+        Ok(Self::new(device, ContextKind::Created, Ownership::Owned, raw))
     }
 
-    /// Takes in a context that somebody else created.
+    /// Takes in a context that somebody else created. One that is owned here already gives its object again.
     ///
     /// # Safety
     /// `native` is a context of `device`, alive until the last object that is made in it here is gone. (Driver 580 crashes
-    /// in calls on streams of a context that was destroyed.)
+    /// in calls on streams of a context that was destroyed.) If it is to be owned, nobody else destroys it.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL.
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and already is.
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
-    pub unsafe fn wrap(device: &Arc<Device>, native: sys::CUcontext) -> Result<Arc<Self>, Error> {
+    pub unsafe fn wrap(
+        device: &Arc<Device>,
+        native: sys::CUcontext,
+        ownership: Ownership,
+    ) -> Result<Arc<Self>, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native context is NULL"));
         }
+        if let Some(known) = Self::find(device.driver(), native) {
+            return known.again(ownership);
+        }
         let raw = RawContext::adopt(device.driver().object_table(), native);
-        Ok(Self::new(device, Origin::Borrowed, raw))
+        Ok(Self::new(device, ContextKind::Wrapped, ownership, raw))
     }
 
-    fn new(device: &Arc<Device>, origin: Origin, raw: RawContext) -> Arc<Self> {
-        Arc::new(Self {
+    /// Takes in a green context, by way of the context that stands for it.
+    ///
+    /// Streams in it get its share of the device, and must be non-blocking.
+    ///
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and already is; [`Status::UNSUPPORTED`] before
+    /// driver 12.4; the driver's.
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub unsafe fn wrap_green(
+        device: &Arc<Device>,
+        native: sys::CUgreenCtx,
+        ownership: Ownership,
+    ) -> Result<Arc<Self>, Error> {
+        if native.is_null() {
+            return Err(Error::new(Status::INVALID_ARGUMENT, "the native green context is NULL"));
+        }
+        let raw = RawContext::of_green(device.driver().object_table(), native)
+            .map_err(|error| device.failed(error))?;
+        if let Some(known) = Self::find(device.driver(), raw.handle()) {
+            return known.again(ownership);
+        }
+        Ok(Self::new(device, ContextKind::Green, ownership, raw))
+    }
+
+    fn new(device: &Arc<Device>, kind: ContextKind, ownership: Ownership, raw: RawContext) -> Arc<Self> {
+        let (native, id) = (raw.handle(), raw.id().ok());
+        let context = Arc::new(Self {
             header: Header::new::<Self>(),
             device: Arc::clone(device),
-            origin,
+            kind,
+            ownership,
             raw: Some(raw),
+            id,
             lost: AtomicI32::new(0),
-        })
+        });
+        if ownership == Ownership::Owned {
+            KNOWN.add(device.driver(), native, &context);
+        }
+        context
+    }
+
+    /// The object that owns the native handle.
+    fn find(driver: &Driver, native: sys::CUcontext) -> Option<Arc<Self>> {
+        let known = KNOWN.find(driver, native)?;
+        // After a reset by others the driver uses the address for another context.
+        let is_same = known.id.is_none() || calls::id(driver.object_table(), native).ok() == known.id;
+        is_same.then_some(known)
+    }
+
+    /// This object once more, for a native handle that it owns.
+    fn again(self: Arc<Self>, ownership: Ownership) -> Result<Arc<Self>, Error> {
+        ownership.once(self.as_ref())?;
+        Ok(self)
     }
 
     /// The device that the context belongs to.
@@ -99,13 +173,14 @@ impl Context {
         self.raw().handle()
     }
 
-    /// Whether this is the device's primary context.
+    /// What the context is.
     #[must_use]
-    pub fn is_primary(&self) -> bool {
-        self.origin == Origin::Primary
+    pub fn kind(&self) -> ContextKind {
+        self.kind
     }
 
-    /// The sticky error after which nothing in the context works any more.
+    /// The error after which nothing in the context works any more: one that is sticky, or
+    /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) after a reset. Known once a call met it, or if the reset happened here.
     #[must_use]
     pub fn lost(&self) -> Option<Status> {
         match self.lost.load(Relaxed) {
@@ -178,20 +253,26 @@ impl Context {
         self.done(calls::push(self.raw().table(), self.raw().handle()))
     }
 
-    /// Takes the topmost context off this thread's stack; the one below becomes current.
+    /// Takes the topmost context off this thread's stack and answers with it; the one below becomes current.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_CONTEXT` if the stack is empty; the driver's.
-    pub fn pop(driver: &Driver) -> Result<sys::CUcontext, Error> {
-        calls::pop(driver.object_table()).map_err(|error| Error::of_call(driver, error))
+    pub fn pop(driver: &Driver) -> Result<NativeContext, Error> {
+        let native = calls::pop(driver.object_table()).map_err(|error| Error::of_call(driver, error))?;
+        Ok(Self::handed_back(driver, native))
     }
 
-    /// The driver's handle of the context that is current on this thread; NULL if none is.
+    /// The context that is current on this thread, if one is.
     ///
     /// # Errors
     /// The driver's.
-    pub fn current(driver: &Driver) -> Result<sys::CUcontext, Error> {
-        calls::current(driver.object_table()).map_err(|error| Error::of_call(driver, error))
+    pub fn current(driver: &Driver) -> Result<Option<NativeContext>, Error> {
+        let native = calls::current(driver.object_table()).map_err(|error| Error::of_call(driver, error))?;
+        Ok((!native.is_null()).then(|| Self::handed_back(driver, native)))
+    }
+
+    fn handed_back(driver: &Driver, native: sys::CUcontext) -> NativeContext {
+        NativeContext { native, object: Self::find(driver, native) }
     }
 
     /// Makes no context current on this thread.
@@ -206,6 +287,12 @@ impl Context {
     /// Names the context in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
         self.header.set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
     }
 
     pub(crate) fn raw(&self) -> &RawContext {
@@ -223,41 +310,80 @@ impl Context {
 
     /// The error of a call on `object`, which belongs to this context; notes if the context is lost.
     #[cold]
-    pub(crate) fn failed(&self, error: CallError, object: &dyn fmt::Display) -> Error {
-        let mut failure = Error::of_call(self.driver(), error).with_object(object.to_string());
-        if is_sticky(failure.status) {
+    pub(crate) fn failed(&self, error: CallError, object: &dyn Subject) -> Error {
+        let mut failure = Error::of_call(self.driver(), error).about(object);
+        if let Some(advice) = advice(failure.status) {
             self.lost.store(failure.status.0, Relaxed);
-            failure.message.push_str(
-                ". Nothing in this context works any more, and no new one can be had: end the process and start again",
-            );
+            failure.message.push_str(advice);
         }
         failure
     }
+
+    /// What is left to say of the release of `object`, which belongs to this context: nothing if it went with a reset.
+    pub(crate) fn released(&self, result: Result<(), CallError>, object: &dyn Subject) -> Result<(), Error> {
+        let went_before = |error: &CallError| {
+            error.result().map(|result| result.0) == Some(DESTROYED) && self.lost() == Some(Status(DESTROYED))
+        };
+        match result {
+            Err(error) if went_before(&error) => Ok(()),
+            result => result.map_err(|error| self.failed(error, object)),
+        }
+    }
+
+    /// Refuses `object`, which belongs to the context `of`, if that is another one.
+    pub(crate) fn has(&self, of: &Self, object: &dyn Subject) -> Result<(), Error> {
+        if std::ptr::eq(self, of) {
+            return Ok(());
+        }
+        let refusal = format!("{object} belongs to {of}, and not to {self}; name its own context");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object))
+    }
+
+    /// Notes that everything in the context was destroyed.
+    pub(crate) fn was_reset(&self) {
+        KNOWN.remove(self.driver(), self.native(), self);
+        self.lost.store(DESTROYED, Relaxed);
+    }
 }
 
-/// Whether the driver answers every later call in the context with the same error.
-fn is_sticky(status: Status) -> bool {
-    matches!(status.0, 700 | 702 | 710 | 714..=719)
+const DESTROYED: i32 = sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0;
+
+/// What to do after an answer that the driver gives to every later call in the context, too.
+fn advice(status: Status) -> Option<&'static str> {
+    match status.0 {
+        700 | 702 | 710 | 714..=719 => Some(
+            ". Nothing in this context works any more, and no new one can be had: end the process and start again",
+        ),
+        DESTROYED => Some(
+            ". The device was reset, or the context destroyed, and what was made in it is gone: get the context anew, and \
+             make in it what is still needed",
+        ),
+        _ => None,
+    }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
         let Some(raw) = self.raw.take() else { return };
-        let result = match self.origin {
-            Origin::Primary => raw.release_primary(self.device.native()),
-            Origin::Created => raw.destroy(),
-            Origin::Borrowed => Ok(()),
+        if self.ownership == Ownership::Borrowed {
+            return;
+        }
+        KNOWN.remove(self.driver(), raw.handle(), self);
+        let result = match self.kind {
+            ContextKind::Primary => raw.release_primary(self.device.native()),
+            _ => raw.destroy(),
         };
-        crate::release::report(result.map_err(|error| self.failed(error, self)));
+        crate::release::report(self.driver(), self.released(result, self));
     }
 }
 
 impl fmt::Display for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.origin {
-            Origin::Primary => "primary context",
-            Origin::Created => "context",
-            Origin::Borrowed => "wrapped context",
+        let kind = match self.kind {
+            ContextKind::Primary => "primary context",
+            ContextKind::Created => "context",
+            ContextKind::Wrapped => "wrapped context",
+            ContextKind::Green => "green context",
         };
         match self.header.label() {
             Some(label) => write!(f, "{kind} \"{label}\" of {}", self.device),
@@ -270,7 +396,7 @@ impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("device", &self.device)
-            .field("origin", &self.origin)
+            .field("kind", &self.kind)
             .finish_non_exhaustive()
     }
 }

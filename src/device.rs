@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::driver::calls::{context as context_calls, device as calls};
 use crate::driver::{CallError, Driver, sys};
 use crate::error::{Error, Status};
+use crate::feature::Feature;
 use crate::handle::{Header, object};
 use parking_lot::Mutex;
 use std::fmt;
@@ -131,13 +132,33 @@ impl Device {
         calls::attribute(self.driver.object_table(), self.raw, attribute).map_err(|error| self.failed(error))
     }
 
+    /// Whether the driver and this device offer the [`Feature`] of this name.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if there is no such feature; the driver's.
+    pub fn supports(&self, feature: &str) -> Result<bool, Error> {
+        let feature = Feature::named(feature).ok_or_else(|| unknown(feature))?;
+        let Some(attribute) = feature.attribute().filter(|_| feature.is_in(&self.driver)) else {
+            return Ok(feature.is_in(&self.driver));
+        };
+        match calls::attribute(self.driver.object_table(), self.raw, attribute) {
+            Ok(value) => Ok(value != 0),
+            // The driver is older than the attribute.
+            Err(error) if error.result() == Some(sys::CUDA_ERROR_INVALID_VALUE) => Ok(false),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
     /// Whether this device can reach the memory of `peer`.
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if `peer` belongs to another driver; the driver's.
     pub fn can_access_peer(&self, peer: &Self) -> Result<bool, Error> {
         if peer.driver != self.driver {
-            return Err(Error::new(Status::INVALID_HANDLE, "the two devices belong to different drivers"));
+            return Err(Error::new(
+                Status::INVALID_HANDLE,
+                format!("{self} and {peer} belong to different drivers"),
+            ));
         }
         calls::can_access_peer(self.driver.object_table(), self.raw, peer.raw)
             .map_err(|error| self.failed(error))
@@ -167,14 +188,27 @@ impl Device {
     }
 
     /// Destroys everything in the primary context, for every user of this process. Objects of the context stay valid
-    /// handles; their calls answer `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
+    /// handles; their calls answer `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Retaining it again gives a new, empty one.
     ///
     /// # Errors
     /// The driver's.
     pub fn reset_primary_context(&self) -> Result<(), Error> {
-        // A new retain must ask the driver: the one at hand is gone, although the driver reuses its address.
-        *self.primary.lock() = Weak::new();
-        context_calls::reset_primary(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
+        let known = self.primary.lock().clone();
+        context_calls::reset_primary(self.driver.object_table(), self.raw)
+            .map_err(|error| self.failed(error))?;
+        self.forget(&known);
+        if let Some(context) = known.upgrade() {
+            context.was_reset();
+        }
+        Ok(())
+    }
+
+    /// From now on a retain asks the driver: the context at hand is gone, although the driver reuses its address.
+    fn forget(&self, context: &Weak<Context>) {
+        let mut primary = self.primary.lock();
+        if primary.ptr_eq(context) {
+            *primary = Weak::new();
+        }
     }
 
     /// Names the device in messages; `None` takes the name away.
@@ -182,9 +216,23 @@ impl Device {
         self.header.set_label(label);
     }
 
-    fn failed(&self, error: CallError) -> Error {
-        Error::of_call(&self.driver, error).with_object(self.to_string())
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
     }
+
+    pub(crate) fn failed(&self, error: CallError) -> Error {
+        Error::of_call(&self.driver, error).about(self)
+    }
+}
+
+fn unknown(feature: &str) -> Error {
+    let names: Vec<&str> = Feature::all().iter().map(|feature| feature.name).collect();
+    Error::new(
+        Status::INVALID_ARGUMENT,
+        format!("there is no feature {feature:?}; there are {}", names.join(", ")),
+    )
 }
 
 /// Every device that was asked for.

@@ -1,7 +1,9 @@
 //! What went wrong, as a number for programs and a sentence for people.
 
 use crate::driver::{CallError, Driver, OpenError};
+use crate::handle::Object;
 use std::fmt;
+use std::sync::Arc;
 
 /// A status of the C ABI: 0 is success, a positive number is the driver's own `CUresult`, a negative one is cushim's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +44,10 @@ statuses! {
     TIMING_DISABLED = -9, c"CUSHIM_ERROR_TIMING_DISABLED", c"the event does not measure time";
     /// An event was never recorded.
     NOT_RECORDED = -10, c"CUSHIM_ERROR_NOT_RECORDED", c"the event was never recorded";
+    /// No stream was named, and none is ever chosen by default.
+    STREAM_REQUIRED = -11, c"CUSHIM_ERROR_STREAM_REQUIRED", c"a stream must be named";
+    /// The call is not allowed inside a function that the driver, or the library, called.
+    IN_CALLBACK = -12, c"CUSHIM_ERROR_IN_CALLBACK", c"not allowed inside a callback";
 }
 
 impl Status {
@@ -73,8 +79,13 @@ impl fmt::Display for Status {
 
 /// A failure: the status, a sentence that says what to do, and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Error {
+#[error("{}", .0.message)]
+pub struct Error(Box<Failure>); // one word, so that success costs no more than a status
+
+/// What an [`Error`] says. Reached through it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Failure {
     /// The number for programs.
     pub status: Status,
     /// The sentence for people.
@@ -83,23 +94,49 @@ pub struct Error {
     pub function: String,
     /// The number of that function's ABI; 0 where none is concerned.
     pub abi: u32,
+    /// What the driver answered, a `CUresult`; 0 where it was not asked or is not to blame.
+    pub driver_code: i32,
+    /// The name of that: `CUDA_ERROR_INVALID_VALUE`; empty where there is none.
+    pub driver_code_name: String,
+    /// What the driver logged about the call, a line per entry; empty before driver 12.9, or if it logged nothing.
+    pub driver_log: String,
     /// The object that the call was about: `stream "copy"`; empty where none is concerned.
     pub object: String,
+    /// That object's label; empty where it has none.
+    pub label: String,
     /// Which of several items failed, where the call took several.
     pub item: Option<usize>,
+}
+
+impl std::ops::Deref for Error {
+    type Target = Failure;
+
+    fn deref(&self) -> &Failure {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Error {
+    fn deref_mut(&mut self) -> &mut Failure {
+        &mut self.0
+    }
 }
 
 impl Error {
     /// A failure with a sentence, in which no driver function is concerned.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Failure {
             status,
             message: message.into(),
             function: String::new(),
             abi: 0,
+            driver_code: 0,
+            driver_code_name: String::new(),
+            driver_log: String::new(),
             object: String::new(),
+            label: String::new(),
             item: None,
-        }
+        }))
     }
 
     /// The same failure, with the driver function that it is about.
@@ -110,10 +147,18 @@ impl Error {
         self
     }
 
-    /// The same failure, with the object that it is about.
+    /// The same failure, with the object that it is about, in words.
     #[must_use]
     pub fn with_object(mut self, object: impl Into<String>) -> Self {
         self.object = object.into();
+        self
+    }
+
+    /// The same failure, with the object that it is about, and its label.
+    #[must_use]
+    pub(crate) fn about(mut self, object: &dyn Subject) -> Self {
+        self.object = object.to_string();
+        self.label = object.label().map(|label| label.to_string()).unwrap_or_default();
         self
     }
 
@@ -121,10 +166,7 @@ impl Error {
     pub(crate) fn of_call(driver: &Driver, error: CallError) -> Self {
         let (base, abi) = (error.base(), error.abi());
         let failure = match error.result() {
-            Some(result) => Self::new(
-                Status(result.0),
-                format!("{base} answered {}", Self::result_text(driver, result.0)),
-            ),
+            Some(result) => Self::of_result(driver, base, result.0),
             None => match driver.symbol(base, abi) {
                 Some(symbol) => Self::new(Status::UNSUPPORTED, driver.explain(symbol).to_string()),
                 None => Self::new(Status::INTERNAL, format!("the catalogue has no {base} (ABI {abi})")),
@@ -133,15 +175,30 @@ impl Error {
         failure.with_function(base, abi)
     }
 
-    fn result_text(driver: &Driver, result: i32) -> String {
+    fn of_result(driver: &Driver, base: &str, result: i32) -> Self {
         let status = Status(result);
-        match (status.name().or_else(|| driver.result_name(result)), status.text()) {
-            (Some(name), Some(text)) => {
-                format!("{} ({result}): {}", name.to_string_lossy(), text.to_string_lossy())
-            }
-            (Some(name), None) => format!("{} ({result})", name.to_string_lossy()),
+        let name = status.name().or_else(|| driver.result_name(result)).map(std::ffi::CStr::to_string_lossy);
+        let answer = match (&name, status.text()) {
+            (Some(name), Some(text)) => format!("{name} ({result}): {}", text.to_string_lossy()),
+            (Some(name), None) => format!("{name} ({result})"),
             _ => format!("{result}, which this version of cushim has no name for"),
-        }
+        };
+        let mut failure = Self::new(status, format!("{base} answered {answer}"));
+        failure.driver_code = result;
+        failure.driver_code_name = name.map(String::from).unwrap_or_default();
+        failure
+    }
+}
+
+/// What an error can be about: an object, in words and by its label.
+pub(crate) trait Subject: fmt::Display {
+    /// The object's label.
+    fn label(&self) -> Option<Arc<str>>;
+}
+
+impl<T: Object + fmt::Display> Subject for T {
+    fn label(&self) -> Option<Arc<str>> {
+        self.header().label()
     }
 }
 

@@ -5,6 +5,8 @@ use crate::driver::calls::event::RawEvent;
 use crate::driver::{CallError, Driver, sys};
 use crate::error::{Error, Status};
 use crate::handle::{Header, object};
+use crate::ownership::Ownership;
+use crate::registry::Registry;
 use crate::stream::{Stream, wait_until};
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +33,8 @@ pub struct Event {
     header: Header,
     context: Arc<Context>,
     options: EventOptions,
-    owned: bool,
+    ownership: Ownership,
+    wrapped: bool,
     /// Whether it was recorded through this object. Of a wrapped event nobody here knows.
     recorded: AtomicBool,
     /// `None` only while it is being released.
@@ -39,6 +42,9 @@ pub struct Event {
 }
 
 object!(Event: Event, header);
+
+/// The events that were created here, or taken over.
+static KNOWN: Registry<Event> = Registry::new();
 
 impl Event {
     /// Creates an event in the context.
@@ -54,37 +60,59 @@ impl Event {
         }
         let raw = RawEvent::create(context.raw(), flags(options))
             .map_err(|error| context.failed(error, context.as_ref()))?;
-        Ok(Self::new(context, *options, true, raw))
+        Ok(Self::new(context, *options, Ownership::Owned, false, raw))
     }
 
-    /// Takes in an event that somebody else created; `options` say how.
+    /// Takes in an event that somebody else created; `options` say how. One that is owned here already gives its object
+    /// again, with the options that it has.
     ///
     /// # Safety
-    /// `native` is an event of `context`, alive until the returned object is gone.
+    /// `native` is an event of `context`, alive until the returned object is gone. If it is to be owned, nobody else
+    /// destroys it.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL.
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, is to be owned and already is, or belongs to another context by
+    /// what is known here.
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn wrap(
         context: &Arc<Context>,
         native: sys::CUevent,
+        ownership: Ownership,
         options: &EventOptions,
     ) -> Result<Arc<Self>, Error> {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native event is NULL"));
         }
-        Ok(Self::new(context, *options, false, RawEvent::adopt(context.raw().table(), native)))
+        let Some(known) = KNOWN.find(context.driver(), native) else {
+            let raw = RawEvent::adopt(context.raw().table(), native);
+            return Ok(Self::new(context, *options, ownership, true, raw));
+        };
+        context.has(&known.context, known.as_ref())?;
+        ownership.once(known.as_ref())?;
+        Ok(known)
     }
 
-    fn new(context: &Arc<Context>, options: EventOptions, owned: bool, raw: RawEvent) -> Arc<Self> {
-        Arc::new(Self {
+    fn new(
+        context: &Arc<Context>,
+        options: EventOptions,
+        ownership: Ownership,
+        wrapped: bool,
+        raw: RawEvent,
+    ) -> Arc<Self> {
+        let native = raw.handle();
+        let event = Arc::new(Self {
             header: Header::new::<Self>(),
             context: Arc::clone(context),
             options,
-            owned,
-            recorded: AtomicBool::new(!owned),
+            ownership,
+            wrapped,
+            recorded: AtomicBool::new(wrapped),
             raw: Some(raw),
-        })
+        });
+        if ownership == Ownership::Owned {
+            KNOWN.add(context.driver(), native, &event);
+        }
+        event
     }
 
     /// The context that the event belongs to.
@@ -160,17 +188,15 @@ impl Event {
     /// drivers; the driver's.
     pub fn elapsed_since(&self, start: &Self) -> Result<f32, Error> {
         if start.driver() != self.driver() {
-            return Err(Error::new(
-                Status::INVALID_HANDLE,
-                format!("{start} and {self} belong to different drivers"),
-            ));
+            let refusal = format!("{start} and {self} belong to different drivers");
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(start));
         }
         for event in [start, self] {
             event.check_measures()?;
         }
         self.raw().elapsed_since(start.raw()).map_err(|error| match error.result() {
             Some(sys::CUDA_ERROR_NOT_READY) => {
-                let mut failure = Error::of_call(self.driver(), error).with_object(self.to_string());
+                let mut failure = Error::of_call(self.driver(), error).about(self);
                 failure.message.push_str(". Synchronise both events first");
                 failure
             }
@@ -186,12 +212,18 @@ impl Event {
         } else {
             return Ok(());
         };
-        Err(Error::new(status, format!("{self} {why}")).with_object(self.to_string()))
+        Err(Error::new(status, format!("{self} {why}")).about(self))
     }
 
     /// Names the event in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
         self.header.set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
     }
 
     pub(crate) fn raw(&self) -> &RawEvent {
@@ -214,15 +246,16 @@ fn flags(options: &EventOptions) -> u32 {
 impl Drop for Event {
     fn drop(&mut self) {
         let Some(raw) = self.raw.take() else { return };
-        if self.owned {
-            crate::release::report(raw.destroy().map_err(|error| self.context.failed(error, self)));
+        if self.ownership == Ownership::Owned {
+            KNOWN.remove(self.driver(), raw.handle(), self);
+            crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
         }
     }
 }
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.owned { "event" } else { "wrapped event" };
+        let kind = if self.wrapped { "wrapped event" } else { "event" };
         match self.header.label() {
             Some(label) => write!(f, "{kind} \"{label}\""),
             None => f.write_str(kind),

@@ -14,14 +14,19 @@ mod device;
 pub mod driver;
 mod error;
 mod event;
+mod feature;
 #[allow(unsafe_code)]
 pub(crate) mod handle;
+mod ownership;
+mod registry;
 mod release;
 mod stream;
 
-pub use context::Context;
+pub use context::{Context, ContextKind, NativeContext};
 pub use device::Device;
-pub use error::{Error, Status};
+pub use error::{Error, Failure, Status};
 pub use event::{Event, EventOptions};
+pub use feature::Feature;
+pub use ownership::Ownership;
 pub use release::unreported_release_errors;
-pub use stream::{Stream, StreamOptions};
+pub use stream::{Stream, StreamKind, StreamOptions};

@@ -1,22 +1,23 @@
 //! What becomes of an error that happens when the last hold on an object goes.
 //!
 //! A destroy answers for a release that happens inside it; a release that happens later, or on another thread, goes to
-//! the log and is counted, and never surfaces from an unrelated call.
+//! the log and is counted for its driver, and never surfaces from an unrelated call.
 
+use crate::driver::Driver;
 use crate::error::Error;
+use parking_lot::Mutex;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 thread_local! {
     /// Where a destroy that is under way on this thread collects the errors of what it releases.
     static COLLECTING: RefCell<Option<Vec<Error>>> = const { RefCell::new(None) };
 }
 
-/// Releases that failed and that no destroy could answer for.
-static UNREPORTED: AtomicU64 = AtomicU64::new(0);
+/// By driver, releases that failed and that no destroy could answer for.
+static UNREPORTED: Mutex<Vec<(Driver, u64)>> = Mutex::new(Vec::new());
 
-/// Takes the result of releasing an object.
-pub(crate) fn report(result: Result<(), Error>) {
+/// Takes the result of releasing an object of the driver.
+pub(crate) fn report(driver: &Driver, result: Result<(), Error>) {
     let Err(error) = result else { return };
     // A thread that is ending collects nothing any more.
     let rest = COLLECTING.try_with(|collecting| match collecting.borrow_mut().as_mut() {
@@ -24,11 +25,19 @@ pub(crate) fn report(result: Result<(), Error>) {
             errors.push(error.clone());
             None
         }
-        None => Some(error),
+        None => Some(error.clone()),
     });
-    if let Ok(Some(error)) = rest {
-        UNREPORTED.fetch_add(1, Relaxed);
+    if let Some(error) = rest.unwrap_or(Some(error)) {
+        count(driver);
         log::warn!("releasing {} failed: {error}", error.object);
+    }
+}
+
+fn count(driver: &Driver) {
+    let mut unreported = UNREPORTED.lock();
+    match unreported.iter_mut().find(|(of, _)| of == driver) {
+        Some((_, count)) => *count += 1,
+        None => unreported.push((driver.clone(), 1)),
     }
 }
 
@@ -45,8 +54,34 @@ pub(crate) fn collect(release: impl FnOnce()) -> Result<(), Error> {
     first.map_or(Ok(()), Err)
 }
 
-/// How many releases failed without a destroy to answer for them, in this process.
+/// How many releases of the driver's objects failed without a destroy to answer for them.
 #[must_use]
-pub fn unreported_release_errors() -> u64 {
-    UNREPORTED.load(Relaxed)
+pub fn unreported_release_errors(driver: &Driver) -> u64 {
+    UNREPORTED.lock().iter().find(|(of, _)| of == driver).map_or(0, |(_, count)| *count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::{Choice, OpenOptions};
+    use crate::error::Status;
+
+    fn failure() -> Result<(), Error> {
+        Err(Error::new(Status::INTERNAL, "for a test"))
+    }
+
+    #[test]
+    fn a_destroy_answers_for_what_it_releases_and_no_other_call_does() {
+        let driver = OpenOptions::new().choice(Choice::None).open().expect("none always opens");
+        let before = unreported_release_errors(&driver);
+        let answer = collect(|| {
+            report(&driver, failure());
+            report(&driver, Ok(()));
+        });
+        assert_eq!(answer, failure());
+        assert_eq!(unreported_release_errors(&driver), before);
+        report(&driver, failure());
+        assert_eq!(unreported_release_errors(&driver), before + 1);
+        assert_eq!(collect(|| ()), Ok(()));
+    }
 }

@@ -1,13 +1,17 @@
 //! Streams: queues of work that runs in order.
 
 use crate::context::Context;
+use crate::driver::calls::context::Current;
 use crate::driver::calls::stream::RawStream;
 use crate::driver::{CallError, Driver, sys};
-use crate::error::{Error, Status};
+use crate::error::{Error, Status, Subject};
 use crate::event::{Event, EventOptions};
 use crate::handle::{Header, object};
+use crate::ownership::Ownership;
+use crate::registry::Registry;
+use std::cell::RefCell;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// How to create a stream.
@@ -27,24 +31,29 @@ pub struct StreamOptions {
 pub struct Stream {
     header: Header,
     context: Arc<Context>,
-    origin: Origin,
+    kind: StreamKind,
+    ownership: Ownership,
     /// `None` only while it is being released.
     raw: Option<RawStream>,
 }
 
 object!(Stream: Stream, header);
 
-/// Where a stream came from.
+/// What a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+pub enum StreamKind {
+    /// One that was created here.
     Created,
-    /// Somebody else's.
-    Borrowed,
-    /// The driver's token of the legacy default stream.
+    /// One that somebody else created.
+    Wrapped,
+    /// The legacy default stream of its context.
     Legacy,
-    /// The driver's token of the calling thread's default stream.
+    /// The default stream that the calling thread has in its context.
     PerThread,
 }
+
+/// The streams that were created here, or taken over.
+static KNOWN: Registry<Stream> = Registry::new();
 
 impl Stream {
     /// Creates a stream in the context.
@@ -58,43 +67,75 @@ impl Stream {
         }
         let raw = RawStream::create(context.raw(), !options.blocking, options.priority)
             .map_err(|error| context.failed(error, context.as_ref()))?;
-        Ok(Self::new(context, Origin::Created, raw))
+        Ok(Self::new(context, StreamKind::Created, Ownership::Owned, raw))
     }
 
     /// The legacy default stream of the context, which waits for all blocking streams and they for it.
     #[must_use]
     pub fn legacy(context: &Arc<Context>) -> Arc<Self> {
-        Self::token(context, Origin::Legacy, LEGACY)
+        Self::token(context, StreamKind::Legacy, LEGACY)
     }
 
     /// The default stream that each thread has for itself in the context.
     #[must_use]
     pub fn per_thread(context: &Arc<Context>) -> Arc<Self> {
-        Self::token(context, Origin::PerThread, PER_THREAD)
+        Self::token(context, StreamKind::PerThread, PER_THREAD)
     }
 
-    fn token(context: &Arc<Context>, origin: Origin, token: usize) -> Arc<Self> {
+    fn token(context: &Arc<Context>, kind: StreamKind, token: usize) -> Arc<Self> {
         let raw = RawStream::adopt(context.raw().table(), std::ptr::without_provenance_mut(token));
-        Self::new(context, origin, raw)
+        Self::new(context, kind, Ownership::Borrowed, raw)
     }
 
     /// Takes in a stream that somebody else created. The values 0 and 1 give the legacy default stream, 2 the calling
-    /// thread's.
+    /// thread's; they are never owned. A stream that is owned here already gives its object again.
     ///
     /// # Safety
-    /// `native` is a stream of `context`, alive until the returned object is gone.
-    #[must_use]
+    /// `native` is a stream of `context`, alive until the returned object is gone. If it is to be owned, nobody else
+    /// destroys it.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if `native` is to be owned and is a default stream or owned already, or belongs to
+    /// another context by what is known here.
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
-    pub unsafe fn wrap(context: &Arc<Context>, native: sys::CUstream) -> Arc<Self> {
-        match native.addr() {
+    pub unsafe fn wrap(
+        context: &Arc<Context>,
+        native: sys::CUstream,
+        ownership: Ownership,
+    ) -> Result<Arc<Self>, Error> {
+        let default = match native.addr() {
             0 | LEGACY => Self::legacy(context),
             PER_THREAD => Self::per_thread(context),
-            _ => Self::new(context, Origin::Borrowed, RawStream::adopt(context.raw().table(), native)),
+            _ => return Self::wrap_created(context, native, ownership),
+        };
+        if ownership == Ownership::Owned {
+            let refusal = format!("the {default} belongs to the driver; wrap it as borrowed");
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
         }
+        Ok(default)
     }
 
-    fn new(context: &Arc<Context>, origin: Origin, raw: RawStream) -> Arc<Self> {
-        Arc::new(Self { header: Header::new::<Self>(), context: Arc::clone(context), origin, raw: Some(raw) })
+    fn wrap_created(
+        context: &Arc<Context>,
+        native: sys::CUstream,
+        ownership: Ownership,
+    ) -> Result<Arc<Self>, Error> {
+        let Some(known) = KNOWN.find(context.driver(), native) else {
+            let raw = RawStream::adopt(context.raw().table(), native);
+            return Ok(Self::new(context, StreamKind::Wrapped, ownership, raw));
+        };
+        context.has(&known.context, known.as_ref())?;
+        ownership.once(known.as_ref())?;
+        Ok(known)
+    }
+
+    fn new(context: &Arc<Context>, kind: StreamKind, ownership: Ownership, raw: RawStream) -> Arc<Self> {
+        let (header, native) = (Header::new::<Self>(), raw.handle());
+        let stream = Arc::new(Self { header, context: Arc::clone(context), kind, ownership, raw: Some(raw) });
+        if ownership == Ownership::Owned {
+            KNOWN.add(context.driver(), native, &stream);
+        }
+        stream
     }
 
     /// The context that the stream belongs to.
@@ -115,10 +156,16 @@ impl Stream {
         self.raw().handle()
     }
 
+    /// What the stream is.
+    #[must_use]
+    pub fn kind(&self) -> StreamKind {
+        self.kind
+    }
+
     /// Whether this stands for a default stream.
     #[must_use]
     pub fn is_default(&self) -> bool {
-        matches!(self.origin, Origin::Legacy | Origin::PerThread)
+        matches!(self.kind, StreamKind::Legacy | StreamKind::PerThread)
     }
 
     /// Whether all work enqueued so far is done.
@@ -198,28 +245,77 @@ impl Stream {
         self.header.set_label(label);
     }
 
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
+    }
+
     pub(crate) fn raw(&self) -> &RawStream {
         self.raw.as_ref().expect("a stream has its handle until it is dropped")
     }
 
     /// Calls the driver; a default stream's token means that of the current context, so its context is made current.
     #[inline]
-    fn here<T>(&self, call: impl FnOnce(&RawStream) -> Result<T, CallError>) -> Result<T, Error> {
+    pub(crate) fn here<T>(&self, call: impl FnOnce(&RawStream) -> Result<T, CallError>) -> Result<T, Error> {
         let _current = if self.is_default() { Some(self.context.enter()?) } else { None };
         call(self.raw()).map_err(|error| self.context.failed(error, self))
     }
 
     /// Makes the context current where the driver would take the stream for another context's.
-    pub(crate) fn enter_if_default(&self) -> Result<Option<crate::driver::calls::context::Current>, Error> {
+    pub(crate) fn enter_if_default(&self) -> Result<Option<Current>, Error> {
         if self.is_default() { self.context.enter().map(Some) } else { Ok(None) }
     }
 
-    pub(crate) fn same_driver(&self, other: &Driver, object: &dyn fmt::Display) -> Result<(), Error> {
+    /// Refuses an object of another driver.
+    pub(crate) fn same_driver(&self, other: &Driver, object: &dyn Subject) -> Result<(), Error> {
         if self.driver() == other {
             return Ok(());
         }
-        Err(Error::new(Status::INVALID_HANDLE, format!("{self} and {object} belong to different drivers")))
+        let refusal = format!("{self} and {object} belong to different drivers");
+        Err(Error::new(Status::INVALID_HANDLE, refusal).about(object))
     }
+}
+
+thread_local! {
+    /// This thread's current stream is the last of these. Whoever pushes a stream keeps it alive.
+    static CURRENT: RefCell<Vec<Weak<Stream>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The current stream of a thread: a choice that a program makes once and names wherever a stream is asked for.
+impl Stream {
+    /// Makes the stream the thread's current one, until it is popped or the thread ends. This does not keep it alive.
+    pub fn push_current(self: &Arc<Self>) {
+        CURRENT.with_borrow_mut(|stack| stack.push(Arc::downgrade(self)));
+    }
+
+    /// Takes the thread's current stream away; the one before it becomes current. `None` if it is gone.
+    ///
+    /// # Errors
+    /// [`Status::STREAM_REQUIRED`] if the thread has none.
+    pub fn pop_current() -> Result<Option<Arc<Self>>, Error> {
+        let popped = CURRENT.with_borrow_mut(Vec::pop);
+        popped
+            .map(|stream| stream.upgrade())
+            .ok_or_else(|| no_current("nothing was pushed that could be popped"))
+    }
+
+    /// The thread's current stream.
+    ///
+    /// # Errors
+    /// [`Status::STREAM_REQUIRED`] if the thread has none, [`Status::INVALID_HANDLE`] if it is gone.
+    pub fn current() -> Result<Arc<Self>, Error> {
+        let top = CURRENT.with_borrow(|stack| stack.last().cloned());
+        top.ok_or_else(|| no_current("push one, or name the stream"))?.upgrade().ok_or_else(|| {
+            let refusal =
+                "the thread's current stream was destroyed; pop it before its last handle is destroyed";
+            Error::new(Status::INVALID_HANDLE, refusal)
+        })
+    }
+}
+
+fn no_current(advice: &str) -> Error {
+    Error::new(Status::STREAM_REQUIRED, format!("this thread has no current stream: {advice}"))
 }
 
 const LEGACY: usize = 1;
@@ -255,19 +351,20 @@ pub(crate) fn wait_until(timeout: Duration, ask: impl Fn() -> Result<bool, Error
 impl Drop for Stream {
     fn drop(&mut self) {
         let Some(raw) = self.raw.take() else { return };
-        if self.origin == Origin::Created {
-            crate::release::report(raw.destroy().map_err(|error| self.context.failed(error, self)));
+        if self.ownership == Ownership::Owned {
+            KNOWN.remove(self.driver(), raw.handle(), self);
+            crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
         }
     }
 }
 
 impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.origin {
-            Origin::Created => "stream",
-            Origin::Borrowed => "wrapped stream",
-            Origin::Legacy => "legacy default stream",
-            Origin::PerThread => "per-thread default stream",
+        let kind = match self.kind {
+            StreamKind::Created => "stream",
+            StreamKind::Wrapped => "wrapped stream",
+            StreamKind::Legacy => "legacy default stream",
+            StreamKind::PerThread => "per-thread default stream",
         };
         match self.header.label() {
             Some(label) => write!(f, "{kind} \"{label}\""),
@@ -280,7 +377,7 @@ impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stream")
             .field("context", &self.context)
-            .field("origin", &self.origin)
+            .field("kind", &self.kind)
             .finish_non_exhaustive()
     }
 }

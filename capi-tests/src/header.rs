@@ -12,6 +12,15 @@ pub fn text() -> String {
     std::fs::read_to_string(repository("include/cushim_driver.h")).expect("the header is there")
 }
 
+/// The text of `include/cushim.h`.
+///
+/// # Panics
+/// If it cannot be read.
+#[must_use]
+pub fn objects() -> String {
+    std::fs::read_to_string(repository("include/cushim.h")).expect("the header is there")
+}
+
 /// The functions that the header declares: `cushim_driver_open` and so on.
 #[must_use]
 pub fn functions(header: &str) -> BTreeSet<String> {

@@ -3,6 +3,13 @@
 use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, Language, Style};
 use std::path::Path;
 
+/// The files whose exports `cushim_driver.h` declares.
+pub(crate) const RAW: &[&str] = &["error.rs", "driver.rs"];
+
+/// The files whose exports `cushim.h` declares.
+pub(crate) const OBJECTS: &[&str] =
+    &["error_object.rs", "handles.rs", "device.rs", "context.rs", "stream.rs", "event.rs"];
+
 /// Declares in C what the named files of `src/capi/` export.
 pub(crate) fn write(capi: &Path, files: &[&str]) -> String {
     let mut config = Config {

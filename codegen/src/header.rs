@@ -1,11 +1,12 @@
-//! `include/cushim_driver.h`: prose and functions around the generated types, table and names.
+//! The headers: prose and functions, and in `include/cushim_driver.h` the generated types, table and names.
 
 use crate::catalogue::{Abi, Catalogue, Param, Struct};
-use crate::ctype;
 use crate::structs::{self, Body, Member, Part};
+use crate::{ctype, functions};
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// `include/cushim_driver.h`.
 pub(crate) fn write(catalogue: &Catalogue, parts: &Path, functions: &str) -> String {
     let part =
         |name: &str| std::fs::read_to_string(parts.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -18,6 +19,16 @@ pub(crate) fn write(catalogue: &Catalogue, parts: &Path, functions: &str) -> Str
     names(catalogue, &mut out);
     out.push_str(&part("tail.h"));
     out
+}
+
+/// `include/cushim.h`: prose around the functions of the objects.
+pub(crate) fn objects(root: &Path) -> String {
+    let part = |name: &str| {
+        std::fs::read_to_string(root.join("codegen/header").join(name))
+            .unwrap_or_else(|e| panic!("{name}: {e}"))
+    };
+    let functions = functions::write(&root.join("src/capi"), functions::OBJECTS);
+    part("objects_head.h") + &functions + &part("objects_tail.h")
 }
 
 /// Declares what the included `cuda.h` does not, in an order in which every type comes before its use.

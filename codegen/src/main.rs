@@ -66,9 +66,10 @@ fn outputs(root: &PathBuf) -> Vec<Output> {
             text: header::write(
                 &catalogue,
                 &root.join("codegen/header"),
-                &functions::write(&root.join("src/capi"), &["error.rs", "driver.rs"]),
+                &functions::write(&root.join("src/capi"), functions::RAW),
             ),
         },
+        Output { path: "include/cushim.h", text: header::objects(root) },
         rust("src/driver/rows.rs", rust_rows::write(&catalogue)),
         rust("src/driver/sys.rs", rust_sys::write(&catalogue)),
         rust("src/driver/table.rs", rust_table::write(&catalogue)),

@@ -2,8 +2,9 @@
 
 use crate::driver::{Candidate, Driver, catalogue};
 use crate::handle::{Header, object};
+use parking_lot::Mutex;
 use std::ffi::{CString, OsStr};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// An opened driver.
 pub(crate) struct DriverObject {
@@ -34,6 +35,18 @@ impl DriverObject {
 }
 
 object!(DriverObject: Driver, header);
+
+/// The object that stands for the driver where a device is asked for it: one for each driver, and never released.
+pub(super) fn shared(driver: &Driver) -> Arc<DriverObject> {
+    static SHARED: Mutex<Vec<Arc<DriverObject>>> = Mutex::new(Vec::new());
+    let mut shared = SHARED.lock();
+    if let Some(known) = shared.iter().find(|known| known.driver == *driver) {
+        return Arc::clone(known);
+    }
+    let new = Arc::new(DriverObject::new(driver.clone()));
+    shared.push(Arc::clone(&new));
+    new
+}
 
 fn candidate(candidate: &Candidate) -> CandidateTexts {
     CandidateTexts {

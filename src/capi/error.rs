@@ -33,6 +33,14 @@ pub enum cushim_status_code {
     CUSHIM_ERROR_INTERNAL = -7,
     /// The process was forked after cushim was used. CUDA does not work in such a child; start it with exec.
     CUSHIM_ERROR_FORKED = -8,
+    /// An event does not measure time; create it with `CUSHIM_EVENT_TIMING`.
+    CUSHIM_ERROR_TIMING_DISABLED = -9,
+    /// An event was never recorded.
+    CUSHIM_ERROR_NOT_RECORDED = -10,
+    /// No stream was named. Nothing was enqueued: no stream is ever chosen by default.
+    CUSHIM_ERROR_STREAM_REQUIRED = -11,
+    /// The call was made inside a function that the driver called, where it allows next to none.
+    CUSHIM_ERROR_IN_CALLBACK = -12,
 }
 
 /// The detail of a failed call. Texts end with NUL; one that did not fit is cut and ends with "...".
@@ -48,6 +56,57 @@ pub struct cushim_error_detail {
     pub function: [c_char; 64],
     /// What went wrong and what to do about it.
     pub message: [c_char; 4096],
+    /// Which of several items failed, from 0, where the call took several; otherwise -1.
+    pub item: i64,
+    /// What the driver answered, a `CUresult`; 0 where it was not asked or is not to blame.
+    pub driver_code: i32,
+    /// Zero.
+    pub reserved: i32,
+    /// The name of that code, e.g. "CUDA_ERROR_INVALID_VALUE"; empty where there is none.
+    pub driver_code_name: [c_char; 64],
+    /// The object that the call was about, e.g. `stream "copy"`; empty where none is.
+    pub object: [c_char; 256],
+    /// That object's label; empty where it has none.
+    pub label: [c_char; 256],
+    /// What the driver logged about the call, a line per entry; empty before driver 12.9, or if it logged nothing.
+    pub driver_log: [c_char; 4096],
+}
+
+impl cushim_error_detail {
+    /// The detail of an error, or of none.
+    pub(super) fn of(error: Option<&Error>) -> Self {
+        let mut detail = Self {
+            struct_size: size_of::<Self>(),
+            status: 0,
+            abi: 0,
+            function: [0; 64],
+            message: [0; 4096],
+            item: -1,
+            driver_code: 0,
+            reserved: 0,
+            driver_code_name: [0; 64],
+            object: [0; 256],
+            label: [0; 256],
+            driver_log: [0; 4096],
+        };
+        if let Some(error) = error {
+            detail.fill(error);
+        }
+        detail
+    }
+
+    fn fill(&mut self, error: &Error) {
+        self.status = error.status.0;
+        self.abi = error.abi as i32;
+        copy_text(&error.function, &mut self.function);
+        copy_text(&error.message, &mut self.message);
+        self.item = error.item.map_or(-1, |item| item as i64);
+        self.driver_code = error.driver_code;
+        copy_text(&error.driver_code_name, &mut self.driver_code_name);
+        copy_text(&error.object, &mut self.object);
+        copy_text(&error.label, &mut self.label);
+        copy_text(&error.driver_log, &mut self.driver_log);
+    }
 }
 
 thread_local! {
@@ -74,6 +133,11 @@ pub(super) fn fail(error: Error) -> cushim_status {
     status
 }
 
+/// Takes the thread's last error away.
+pub(super) fn take() -> Option<Error> {
+    LAST.try_with(|last| last.take()).ok().flatten()
+}
+
 pub(super) fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic
         .downcast_ref::<&str>()
@@ -98,19 +162,7 @@ pub(super) fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
 pub unsafe extern "C" fn cushim_last_error(detail: *mut cushim_error_detail) -> cushim_status {
     let last = LAST.try_with(|last| last.borrow().clone()).ok().flatten();
     call(|| {
-        let mut full = cushim_error_detail {
-            struct_size: size_of::<cushim_error_detail>(),
-            status: 0,
-            abi: 0,
-            function: [0; 64],
-            message: [0; 4096],
-        };
-        if let Some(error) = &last {
-            full.status = error.status.0;
-            full.abi = error.abi as i32;
-            copy_text(&error.function, &mut full.function);
-            copy_text(&error.message, &mut full.message);
-        }
+        let full = cushim_error_detail::of(last.as_ref());
         // SAFETY: the caller vouches for `detail`.
         unsafe { super::options::write_out(detail, &full, "detail") }
     })
@@ -136,14 +188,9 @@ pub extern "C" fn cushim_last_error_message() -> *const c_char {
         .unwrap_or(c"".as_ptr())
 }
 
-/// Copies a text into a fixed field, cut at a character's start and marked with "..." where it does not fit.
+/// Copies a text into a fixed field, cut and marked where it does not fit.
 pub(super) fn copy_text<const N: usize>(text: &str, field: &mut [c_char; N]) {
-    let room = N - 1;
-    let (kept, mark) =
-        if text.len() <= room { (text, "") } else { (&text[..text.floor_char_boundary(room - 3)], "...") };
-    for (to, from) in field.iter_mut().zip(kept.bytes().chain(mark.bytes()).chain(std::iter::once(0))) {
-        *to = from as c_char;
-    }
+    field.iter_mut().zip(super::text::cut(text, N)).for_each(|(to, from)| *to = from as c_char);
 }
 
 /// The name of a status: "CUSHIM_ERROR_UNSUPPORTED", "CUDA_ERROR_INVALID_VALUE".
@@ -171,20 +218,6 @@ pub extern "C" fn cushim_status_string(status: cushim_status) -> *const c_char {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn copied<const N: usize>(text: &str) -> String {
-        let mut field = [1; N];
-        copy_text(text, &mut field);
-        // SAFETY: `copy_text` ends the field with NUL.
-        unsafe { std::ffi::CStr::from_ptr(field.as_ptr()) }.to_str().expect("UTF-8").to_owned()
-    }
-
-    #[test]
-    fn texts_are_cut_at_characters() {
-        assert_eq!(copied::<8>("1234567"), "1234567");
-        assert_eq!(copied::<8>("12345678"), "1234...");
-        assert_eq!(copied::<8>("123é5678"), "123...");
-    }
 
     #[test]
     fn a_panic_is_an_internal_error() {

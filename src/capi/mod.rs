@@ -2,8 +2,16 @@
 
 #![allow(non_camel_case_types)]
 
+pub mod context;
+pub mod device;
 pub mod driver;
 mod driver_object;
+pub mod driver_types;
 pub mod error;
+pub mod error_object;
+pub mod event;
+pub mod handles;
 mod options;
 mod out;
+pub mod stream;
+mod text;

@@ -64,6 +64,23 @@ pub(super) unsafe fn write_out<T>(out: *mut T, full: &T, what: &str) -> Result<(
     Ok(())
 }
 
+/// Refuses flags that are not known.
+pub(super) fn check_flags(flags: u32, known: u32) -> Result<(), Error> {
+    if flags & !known == 0 {
+        return Ok(());
+    }
+    let refusal = format!("options: flags is {flags:#x}, of which {known:#x} is known");
+    Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+}
+
+/// Refuses a reserved member that is set.
+pub(super) fn check_reserved(reserved: u32) -> Result<(), Error> {
+    if reserved == 0 {
+        return Ok(());
+    }
+    Err(Error::new(Status::INVALID_ARGUMENT, format!("options: reserved is {reserved}; it must be 0")))
+}
+
 fn check_size(size: usize, what: &str) -> Result<(), Error> {
     if size < size_of::<usize>() {
         return Err(Error::new(

@@ -16,3 +16,22 @@ pub(super) unsafe fn cleared<'a, T>(out: *mut T, empty: T, what: &str) -> Result
         Ok(&mut *out)
     }
 }
+
+/// The same for a parameter that may be NULL.
+///
+/// # Safety
+/// As for [`cleared`].
+pub(super) unsafe fn cleared_if_given<'a, T>(out: *mut T, empty: T) -> Option<&'a mut T> {
+    // SAFETY: the caller vouches for `out`.
+    (!out.is_null()).then(|| unsafe {
+        out.write(empty);
+        &mut *out
+    })
+}
+
+/// Writes a value where it is wanted.
+pub(super) fn put<T>(out: Option<&mut T>, value: T) {
+    if let Some(out) = out {
+        *out = value;
+    }
+}

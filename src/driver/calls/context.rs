@@ -2,7 +2,7 @@
 
 use super::gone_at_exit;
 use crate::driver::call;
-use crate::driver::sys::{CUcontext, CUdevice, CUlimit};
+use crate::driver::sys::{CUcontext, CUdevice, CUgreenCtx, CUlimit};
 use crate::driver::{CallError, Table};
 use std::ptr::null_mut;
 
@@ -10,6 +10,8 @@ use std::ptr::null_mut;
 pub(crate) struct RawContext {
     table: &'static Table,
     handle: CUcontext,
+    /// The green context for which this one stands, or NULL.
+    green: CUgreenCtx,
 }
 
 // SAFETY: the driver's contexts may be used from every thread.
@@ -23,7 +25,7 @@ impl RawContext {
         let mut handle = null_mut();
         // SAFETY: writes one handle.
         unsafe { call!(table, cuDevicePrimaryCtxRetain_7000(&raw mut handle, device)) }?;
-        Ok(Self { table, handle })
+        Ok(Self { table, handle, green: null_mut() })
     }
 
     /// Creates a context and leaves the caller's current one as it was.
@@ -42,13 +44,26 @@ impl RawContext {
             // Creating makes the context current; that is for the caller to ask for.
             call!(table, cuCtxPopCurrent_4000(&raw mut popped))?;
         }
-        Ok(Self { table, handle })
+        Ok(Self { table, handle, green: null_mut() })
     }
 
     /// Takes in a handle of somebody else's. Only the `unsafe` functions that wrap native handles call it, and pass its
     /// duty on to their callers: the handle is one of this driver, alive for as long as this exists.
     pub(crate) fn adopt(table: &'static Table, handle: CUcontext) -> Self {
-        Self { table, handle }
+        Self { table, handle, green: null_mut() }
+    }
+
+    /// Takes in the context that stands for a green one. As for [`adopt`](Self::adopt).
+    pub(crate) fn of_green(table: &'static Table, green: CUgreenCtx) -> Result<Self, CallError> {
+        let mut handle = null_mut();
+        // SAFETY: writes one handle; the callers of this vouch for the green context.
+        unsafe { call!(table, cuCtxFromGreenCtx_12040(&raw mut handle, green)) }?;
+        Ok(Self { table, handle, green })
+    }
+
+    /// Whether this context stands for a green one.
+    pub(crate) fn is_green(&self) -> bool {
+        !self.green.is_null()
     }
 
     pub(crate) fn handle(&self) -> CUcontext {
@@ -65,10 +80,15 @@ impl RawContext {
         gone_at_exit(unsafe { call!(self.table, cuDevicePrimaryCtxRelease_11000(device)) })
     }
 
-    /// Destroys a created context.
+    /// Destroys the context.
     pub(crate) fn destroy(self) -> Result<(), CallError> {
         // SAFETY: nobody else holds it.
-        gone_at_exit(unsafe { call!(self.table, cuCtxDestroy_4000(self.handle)) })
+        gone_at_exit(unsafe {
+            match self.is_green() {
+                true => call!(self.table, cuGreenCtxDestroy_12040(self.green)),
+                false => call!(self.table, cuCtxDestroy_4000(self.handle)),
+            }
+        })
     }
 
     /// Waits until all work of the context is done.
@@ -80,10 +100,7 @@ impl RawContext {
 
     /// The number by which the driver tells contexts apart, never used again; 12.0.
     pub(crate) fn id(&self) -> Result<u64, CallError> {
-        let mut id = 0;
-        // SAFETY: writes one number.
-        unsafe { call!(self.table, cuCtxGetId_12000(self.handle, &raw mut id)) }?;
-        Ok(id)
+        id(self.table, self.handle)
     }
 
     /// The least and the greatest priority of streams; the greatest is the smaller number.
@@ -156,6 +173,14 @@ pub(crate) fn current(table: &Table) -> Result<CUcontext, CallError> {
     // SAFETY: writes one handle.
     unsafe { call!(table, cuCtxGetCurrent_4000(&raw mut handle)) }?;
     Ok(handle)
+}
+
+/// The number by which the driver tells contexts apart, never used again; 12.0.
+pub(crate) fn id(table: &Table, handle: CUcontext) -> Result<u64, CallError> {
+    let mut id = 0;
+    // SAFETY: writes one number; the driver checks the handle against those that it knows.
+    unsafe { call!(table, cuCtxGetId_12000(handle, &raw mut id)) }?;
+    Ok(id)
 }
 
 /// Makes the context, or none, current on this thread.

@@ -1,0 +1,2 @@
+
+#endif /* CUSHIM_H */

@@ -1,0 +1,100 @@
+//! Texts that come in, and texts that go into a caller's buffer.
+
+use crate::error::{Error, Status};
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char};
+use std::mem::MaybeUninit;
+
+/// A text of the caller's, if there is one.
+///
+/// # Safety
+/// `text` is NULL or ends in NUL, and stays as it is while the result lives.
+pub(super) unsafe fn given<'a>(text: *const c_char) -> Option<Cow<'a, str>> {
+    // SAFETY: the caller vouches for the text.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
+}
+
+/// As [`given`], for a parameter that must be there.
+///
+/// # Safety
+/// As [`given`].
+pub(super) unsafe fn required<'a>(text: *const c_char, what: &str) -> Result<Cow<'a, str>, Error> {
+    // SAFETY: the caller vouches for the text.
+    let given = unsafe { given(text) };
+    given.ok_or_else(|| Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")))
+}
+
+/// Where a text goes: a caller's buffer, and where its whole length is wanted.
+pub(super) struct Room<'a> {
+    buffer: &'a mut [MaybeUninit<u8>],
+    needed: Option<&'a mut usize>,
+}
+
+impl<'a> Room<'a> {
+    /// The caller's buffer, with an empty text in it, and 0 as the length.
+    ///
+    /// # Safety
+    /// `buffer` is NULL or valid for writes of `size` bytes, `needed` is NULL or valid for writes, both while the result
+    /// lives.
+    pub(super) unsafe fn new(buffer: *mut c_char, size: usize, needed: *mut usize) -> Result<Self, Error> {
+        // SAFETY: the caller vouches for `needed`; it may be uninitialised, so it is written before it is borrowed.
+        let needed = (!needed.is_null()).then(|| unsafe {
+            needed.write(0);
+            &mut *needed
+        });
+        if buffer.is_null() && size > 0 {
+            return Err(Error::new(
+                Status::INVALID_ARGUMENT,
+                format!("buffer is NULL and its size {size}; without a buffer the size is 0"),
+            ));
+        }
+        if size == 0 {
+            return Ok(Self { buffer: &mut [], needed });
+        }
+        // SAFETY: the caller vouches for the buffer.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<MaybeUninit<u8>>(), size) };
+        buffer[0].write(0);
+        Ok(Self { buffer, needed })
+    }
+
+    /// Writes the text, cut and marked with "..." where it does not fit.
+    pub(super) fn write(&mut self, text: &str) {
+        if let Some(needed) = &mut self.needed {
+            **needed = text.len() + 1;
+        }
+        let bytes = cut(text, self.buffer.len());
+        self.buffer.iter_mut().zip(bytes).for_each(|(to, from)| _ = to.write(from));
+    }
+}
+
+/// The bytes of a text and its NUL for a place of `size` bytes: cut at a character's start and marked with "..." where it
+/// does not fit.
+pub(super) fn cut(text: &str, size: usize) -> impl Iterator<Item = u8> {
+    let room = size.saturating_sub(1);
+    let (kept, mark) = if text.len() <= room {
+        (text, "")
+    } else {
+        (&text[..text.floor_char_boundary(room.saturating_sub(3))], &"..."[..room.min(3)])
+    };
+    kept.bytes().chain(mark.bytes()).chain(std::iter::once(0)).take(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_cut(text: &str, size: usize, expected: &[u8]) {
+        assert_eq!(cut(text, size).collect::<Vec<u8>>(), expected);
+    }
+
+    #[test]
+    fn texts_are_cut_at_characters() {
+        assert_cut("1234567", 8, b"1234567\0");
+        assert_cut("12345678", 8, b"1234...\0");
+        assert_cut("123é5678", 8, b"123...\0");
+        assert_cut("123", 3, b"..\0");
+        assert_cut("123", 1, b"\0");
+        assert_cut("123", 0, b"");
+    }
+}
