@@ -30,10 +30,11 @@ mkdir -p "$out/bin" "$out/lib"
 
 echo 'building ...' >&2
 cargo build -q --release -p cushim -p softcuda --lib --example probe
+cargo build -q --release -p conformance
 cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
   sed -n 's/.*"kind":\["bench"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
   while read -r name path; do cp "$path" "$out/bin/bench-$name"; done
-cp "$target/release/examples/probe" "$out/bin/probe"
+cp "$target/release/examples/probe" "$target/release/conformance" "$out/bin/"
 cp "$target/release/libsoftcuda.so" "$out/lib/"
 
 for source in examples/raw.c examples/porting/after.c capi-tests/c/gpu_*.c capi-tests/c/raw_*.c; do
@@ -67,10 +68,11 @@ one() { # name, command...
 }
 one probe "$here/bin/probe" --driver auto
 one probe-json "$here/bin/probe" --driver auto --json --symbols
+one conformance "$here/bin/conformance" --driver auto
 for program in "$here"/bin/*; do
   name=$(basename "$program")
   case $name in
-    probe) ;;
+    probe | conformance) ;;
     *) one "$name" "$program" ;;
   esac
 done

@@ -24,7 +24,7 @@ fn row(abi: &Abi) -> String {
         None => "None".to_owned(),
     };
     format!(
-        "Row {{ base: {:?}, abi: {}, exported: {:?}, per_thread: {per_thread}, first_header: {:?}, group: Group::{} }}",
+        "Row::new(c{:?}, {}, {:?}, {per_thread}, {:?}, Group::{})",
         abi.base,
         abi.number,
         abi.exported,

@@ -1,6 +1,7 @@
 //! What is known of the driver's functions without asking one: names, ABI numbers, exported symbols.
 
 pub use super::rows::ROWS;
+use std::ffi::CStr;
 
 /// One ABI of one driver function, as NVIDIA's headers 11.7 to 13.5 declare it.
 ///
@@ -10,6 +11,8 @@ pub use super::rows::ROWS;
 pub struct Row {
     /// The name to ask `cuGetProcAddress` for: `cuMemAlloc`.
     pub base: &'static str,
+    /// The same name as the driver takes it.
+    pub(super) c_base: &'static CStr,
     /// The number to ask with, and the driver version from which the ABI exists: 3020.
     pub abi: u32,
     /// The name under which the library exports exactly this ABI: `cuMemAlloc_v2`.
@@ -23,6 +26,19 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row of the list, which names the function once.
+    pub(super) const fn new(
+        base: &'static CStr,
+        abi: u32,
+        exported: &'static str,
+        per_thread: Option<(&'static str, u32)>,
+        first_header: &'static str,
+        group: Group,
+    ) -> Self {
+        let Ok(name) = base.to_str() else { panic!("names are ASCII") };
+        Self { base: name, c_base: base, abi, exported, per_thread, first_header, group }
+    }
+
     /// The row of the ABI `abi` of `base`, with its index in [`ROWS`] and in the table.
     #[must_use]
     pub fn find(base: &str, abi: u32) -> Option<(usize, &'static Self)> {

@@ -66,8 +66,13 @@ const FOLDERS: &[&str] = &[
 #[cfg(windows)]
 const FOLDERS: &[&str] = &[];
 
-/// Turns the caller's choice and the environment into places to look at. `module` is the file that holds this code.
-pub(super) fn plan(choice: Option<&Choice>, environment: &Environment, module: Option<&Path>) -> Plan {
+/// Turns the caller's choice and the environment into places to look at. `module` finds the file that holds this code,
+/// which takes a while and is only asked for where softcuda is wanted.
+pub(super) fn plan(
+    choice: Option<&Choice>,
+    environment: &Environment,
+    module: impl FnOnce() -> Option<PathBuf>,
+) -> Plan {
     match choice {
         Some(choice) => plan_for(choice, Origin::Options, environment, module),
         None => match environment.get(DRIVER_VARIABLE) {
@@ -79,7 +84,12 @@ pub(super) fn plan(choice: Option<&Choice>, environment: &Environment, module: O
     }
 }
 
-fn plan_for(choice: &Choice, origin: Origin, environment: &Environment, module: Option<&Path>) -> Plan {
+fn plan_for(
+    choice: &Choice,
+    origin: Origin,
+    environment: &Environment,
+    module: impl FnOnce() -> Option<PathBuf>,
+) -> Plan {
     match choice {
         Choice::Auto => Plan::First(native(), Wanted::Any),
         Choice::Path(path) => Plan::Only(Place::new(path, origin), Wanted::Any),
@@ -89,7 +99,8 @@ fn plan_for(choice: &Choice, origin: Origin, environment: &Environment, module: 
                 Plan::Only(Place::new(path, Origin::Environment(SOFTWARE_VARIABLE)), Wanted::Software)
             }
             None => {
-                Plan::First(software(environment.get(SOFTWARE_VERSION_VARIABLE), module), Wanted::Software)
+                let places = software(environment.get(SOFTWARE_VERSION_VARIABLE), module().as_deref());
+                Plan::First(places, Wanted::Software)
             }
         },
     }

@@ -24,7 +24,7 @@ pub(super) fn open(options: &OpenOptions) -> Result<Driver, OpenError> {
     if let Some(getter) = options.getter {
         return search.custom(getter);
     }
-    match find::plan(options.choice.as_ref(), &search.environment, module::path().as_deref()) {
+    match find::plan(options.choice.as_ref(), &search.environment, module::path) {
         Plan::Nothing => Ok(search.finish(none())),
         Plan::Only(place, wanted) => match search.attempt(place, wanted) {
             Some(core) => Ok(search.finish(core)),

@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::library::Library;
 use super::options::OpenOptions;
 use super::report::LoadReport;
-use super::resolve::{self, Resolver, Symbol};
+use super::resolve::{self, Resolved, Resolver, Symbol};
 use super::table::Table;
 use super::version::Version;
 use std::fmt;
@@ -20,8 +20,10 @@ pub(super) struct Core {
     pub(super) path: Option<PathBuf>,
     pub(super) version: Option<Version>,
     pub(super) getter: GetterKind,
-    symbols: Vec<Symbol>,
     table: Table,
+    resolved: Resolved,
+    /// The symbols with all that can be said of them, made when somebody asks.
+    symbols: OnceLock<Vec<Symbol>>,
     /// Few programs ask for the variants of the per-thread default stream, so they are looked up when somebody does.
     per_thread: OnceLock<PerThread>,
     /// What to look them up in; `None` without a library.
@@ -36,15 +38,16 @@ struct PerThread {
 
 impl Core {
     pub(super) fn new(kind: Kind, path: Option<PathBuf>, resolver: &Resolver) -> Self {
-        let symbols = resolver.symbols();
+        let resolved = resolver.resolve();
         let without = if resolver.library.is_some() { GetterKind::Dlsym } else { GetterKind::None };
         let core = Self {
             kind,
             path,
             version: resolver.version,
             getter: resolver.getter.as_ref().map_or(without, Getter::kind),
-            table: resolve::table(&symbols),
-            symbols,
+            table: Table::from_addresses(&resolved.addresses),
+            resolved,
+            symbols: OnceLock::new(),
             per_thread: OnceLock::new(),
             library: resolver.library,
         };
@@ -53,6 +56,10 @@ impl Core {
             core.per_thread.get_or_init(|| core.resolve_per_thread(resolver));
         }
         core
+    }
+
+    fn symbols(&self) -> &[Symbol] {
+        self.symbols.get_or_init(|| self.resolved.symbols())
     }
 
     fn per_thread(&self) -> &PerThread {
@@ -64,7 +71,7 @@ impl Core {
 
     fn resolve_per_thread(&self, resolver: &Resolver) -> PerThread {
         let variants = resolver.per_thread_symbols();
-        PerThread { table: resolve::per_thread_table(&self.symbols, &variants), symbols: variants }
+        PerThread { table: resolve::per_thread_table(&self.resolved.addresses, &variants), symbols: variants }
     }
 }
 
@@ -157,7 +164,7 @@ impl Driver {
     #[must_use]
     pub fn symbol(&self, base: &str, abi: u32) -> Option<&'static Symbol> {
         let (index, _) = Row::find(base, abi)?;
-        self.core.symbols.get(index)
+        self.core.symbols().get(index)
     }
 
     /// What the driver has of the variant for the per-thread default stream of the ABI `abi` of the function `base`;
@@ -171,7 +178,7 @@ impl Driver {
     /// Every ABI of the catalogue, in its order, which is that of the table.
     #[must_use]
     pub fn symbols(&self) -> &'static [Symbol] {
-        &self.core.symbols
+        self.core.symbols()
     }
 
     /// Every variant for the per-thread default stream, in the order of the catalogue.

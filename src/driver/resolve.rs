@@ -111,10 +111,30 @@ pub struct Symbol {
     pub address: *const c_void,
 }
 
+impl Symbol {
+    fn new(
+        row: &'static Row,
+        abi: u32,
+        exported: &'static str,
+        outcome: Result<(*const c_void, Via), Status>,
+    ) -> Self {
+        let (status, via, address) = match outcome {
+            Ok((address, via)) => (Status::Found, Some(via), address),
+            Err(status) => (status, None, std::ptr::null()),
+        };
+        Self { row, abi, exported, status, via, address }
+    }
+}
+
 // SAFETY: the address is that of code, which any thread may look at, and calling it is `unsafe` anyway.
 unsafe impl Send for Symbol {}
 // SAFETY: as above; nothing here changes.
 unsafe impl Sync for Symbol {}
+
+// SAFETY: addresses of code, as above.
+unsafe impl Send for Resolved {}
+// SAFETY: as above; nothing here changes.
+unsafe impl Sync for Resolved {}
 
 /// Which default stream a symbol's null stream stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,31 +150,75 @@ pub(super) struct Resolver {
     pub(super) version: Option<Version>,
 }
 
-impl Resolver {
+/// What resolving found, small enough to make while a program waits for its driver.
+pub(super) struct Resolved {
+    /// By row of the catalogue; null where the driver has no such ABI.
+    pub(super) addresses: Box<[*const c_void; Table::LEN]>,
+    /// The symbols that there is more to say of than that, with their rows.
+    exceptions: Vec<(usize, Symbol)>,
+    version: Option<Version>,
+    via: Via,
+}
+
+impl Resolved {
     /// Every ABI, in the order of the catalogue.
     pub(super) fn symbols(&self) -> Vec<Symbol> {
-        ROWS.iter().map(|row| self.symbol(row, row.abi, row.exported, NullStream::Legacy)).collect()
+        let mut exceptions = self.exceptions.iter().peekable();
+        let symbol = |(index, row)| match exceptions.next_if(|(exception, _)| *exception == index) {
+            Some((_, symbol)) => *symbol,
+            None => self.expected(index, row),
+        };
+        ROWS.iter().enumerate().map(symbol).collect()
+    }
+
+    fn expected(&self, index: usize, row: &'static Row) -> Symbol {
+        let address = self.addresses[index];
+        let (status, via) = match self.version {
+            _ if !address.is_null() => (Status::Found, Some(self.via)),
+            Some(_) => (Status::NewerThanDriver, None),
+            None => (Status::NoDriver, None),
+        };
+        Symbol { row, abi: row.abi, exported: row.exported, status, via, address }
+    }
+}
+
+impl Resolver {
+    /// Every ABI of the catalogue.
+    pub(super) fn resolve(&self) -> Resolved {
+        let via = match &self.getter {
+            Some(Getter::Custom(_)) => Via::Custom,
+            Some(_) => Via::Getter,
+            None => Via::Dlsym,
+        };
+        let mut addresses = Box::new([std::ptr::null(); Table::LEN]);
+        let mut exceptions = Vec::new();
+        for (index, row) in ROWS.iter().enumerate() {
+            match self.find(row.c_base, row.abi, row.exported, NullStream::Legacy) {
+                Ok((address, found)) if found == via => addresses[index] = address,
+                Err(Status::NewerThanDriver | Status::NoDriver) => {}
+                outcome => {
+                    let symbol = Symbol::new(row, row.abi, row.exported, outcome);
+                    addresses[index] = symbol.address;
+                    exceptions.push((index, symbol));
+                }
+            }
+        }
+        Resolved { addresses, exceptions, version: self.version, via }
     }
 
     /// Every ABI that has a variant for the per-thread default stream, in the order of the catalogue.
     pub(super) fn per_thread_symbols(&self) -> Vec<Symbol> {
         let variants = ROWS.iter().filter_map(|row| Some((row, row.per_thread?)));
         variants
-            .map(|(row, (exported, abi))| self.symbol(row, abi, exported, NullStream::PerThread))
+            .map(|(row, (exported, abi))| {
+                Symbol::new(row, abi, exported, self.find(row.c_base, abi, exported, NullStream::PerThread))
+            })
             .collect()
-    }
-
-    fn symbol(&self, row: &'static Row, abi: u32, exported: &'static str, stream: NullStream) -> Symbol {
-        let (status, via, address) = match self.find(row.base, abi, exported, stream) {
-            Ok((address, via)) => (Status::Found, Some(via), address),
-            Err(status) => (status, None, std::ptr::null()),
-        };
-        Symbol { row, abi, exported, status, via, address }
     }
 
     fn find(
         &self,
-        base: &str,
+        base: &CStr,
         abi: u32,
         exported: &str,
         stream: NullStream,
@@ -177,12 +241,12 @@ impl Resolver {
     }
 }
 
-fn ask(getter: &Getter, base: &str, abi: u32, stream: NullStream) -> Result<(*const c_void, Via), Status> {
+fn ask(getter: &Getter, base: &CStr, abi: u32, stream: NullStream) -> Result<(*const c_void, Via), Status> {
     let flags = match stream {
         NullStream::Legacy => LEGACY_STREAM,
         NullStream::PerThread => PER_THREAD_STREAM,
     };
-    let answer = with_c_name(base, |name| getter.ask(name, abi, flags));
+    let answer = getter.ask(base, abi, flags);
     if answer.address.is_null() {
         return Err(Status::Denied { result: answer.result, query: answer.query });
     }
@@ -190,13 +254,13 @@ fn ask(getter: &Getter, base: &str, abi: u32, stream: NullStream) -> Result<(*co
     Ok((answer.address, via))
 }
 
-/// The room for a name of the catalogue with its NUL, on the stack: resolving allocates nothing for a name.
+/// The room for an exported name with its NUL, on the stack: resolving allocates nothing for a name.
 const NAME_ROOM: usize = 64;
 
 const _: () = {
     let mut i = 0;
     while i < ROWS.len() {
-        assert!(ROWS[i].base.len() < NAME_ROOM && ROWS[i].exported.len() < NAME_ROOM);
+        assert!(ROWS[i].exported.len() < NAME_ROOM);
         if let Some((exported, _)) = ROWS[i].per_thread {
             assert!(exported.len() < NAME_ROOM);
         }
@@ -210,22 +274,13 @@ fn with_c_name<T>(name: &str, use_it: impl FnOnce(&CStr) -> T) -> T {
     use_it(CStr::from_bytes_until_nul(&room).expect("names of the catalogue are shorter than the room"))
 }
 
-/// The table of the symbols found.
-pub(super) fn table(symbols: &[Symbol]) -> Table {
-    Table::from_addresses(&addresses(symbols))
-}
-
 /// The same table with the per-thread variants in the places of their plain forms. Where a driver lacks a variant the
 /// entry is empty: the plain form would work on another stream.
-pub(super) fn per_thread_table(symbols: &[Symbol], variants: &[Symbol]) -> Table {
-    let mut addresses = addresses(symbols);
+pub(super) fn per_thread_table(plain: &[*const c_void; Table::LEN], variants: &[Symbol]) -> Table {
+    let mut addresses = *plain;
     let places = ROWS.iter().enumerate().filter(|(_, row)| row.per_thread.is_some());
     for ((place, _), variant) in places.zip(variants) {
         addresses[place] = variant.address;
     }
     Table::from_addresses(&addresses)
-}
-
-fn addresses(symbols: &[Symbol]) -> [*const c_void; Table::LEN] {
-    std::array::from_fn(|i| symbols[i].address)
 }
