@@ -4,7 +4,7 @@
 use std::process::{Command, Output};
 
 /// What softcuda has so far.
-const SECTIONS: &[&str] = &["entry", "devices", "primary", "contexts", "hostmem"];
+const SECTIONS: &[&str] = &["entry", "devices", "primary", "contexts", "boxes", "hostmem"];
 
 fn conformance(version: &str, options: &[&str]) -> Output {
     let driver = softcuda::shell_path(version).expect("the build has made the shell of every version");

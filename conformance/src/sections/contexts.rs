@@ -43,6 +43,11 @@ fn created(t: &mut Lines, cu: &Cu) -> Outcome {
     t.line("  nothing is current", || current_is(cu, null_mut()));
     t.line("  pop", || call!(cu, cuCtxPopCurrent_4000(&raw mut out)));
     need!(cu, cuCtxSetCurrent_4000(a))?;
+    t.line("nothing is current in a new thread", || {
+        let cu = *cu;
+        let there = std::thread::spawn(move || current_is(&cu, null_mut()));
+        there.join().unwrap_or_else(|_| "the thread panicked".into())
+    });
     t.line("destroy the current one", || call!(cu, cuCtxDestroy_4000(a)));
     t.line("  nothing is current", || current_is(cu, null_mut()));
     t.line("destroy one that is not current", || call!(cu, cuCtxDestroy_4000(b)));

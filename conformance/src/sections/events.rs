@@ -7,6 +7,7 @@ use crate::gate::Gate;
 use crate::transcript::Lines;
 use cushim::driver::sys::{CUcontext, CUevent, CUipcEventHandle, CUstream};
 use std::ptr::null_mut;
+use std::time::Duration;
 
 pub(super) const SECTION: Section = Section { name: "events", parts: 2, run };
 
@@ -62,6 +63,20 @@ fn elapsed(t: &mut Lines, cu: &Cu, stream: CUstream) -> Outcome {
     t.line("elapsed same event twice", || {
         call!(cu, cuEventElapsedTime_2000(&raw mut milliseconds, start, start))
             .then(|| format!("{milliseconds:.1}"))
+    });
+    t.line("elapsed around work of 20 ms", || {
+        let around = || -> Outcome<f32> {
+            let mut milliseconds = -1.0;
+            need!(cu, cuEventRecord_2000(start, stream))?;
+            let gate = Gate::close(cu, stream)?;
+            need!(cu, cuEventRecord_2000(end, stream))?;
+            std::thread::sleep(Duration::from_millis(20));
+            gate.open();
+            need!(cu, cuEventSynchronize_2000(end))?;
+            need!(cu, cuEventElapsedTime_2000(&raw mut milliseconds, start, end))?;
+            Ok(milliseconds)
+        };
+        around().map_or_else(|stop| stop.0, |ms| if ms >= 15.0 { ">=15" } else { "<15" }.to_owned())
     });
     t.line("elapsed to NULL", || call!(cu, cuEventElapsedTime_2000(null_mut(), start, end)));
     t.line("elapsed of NULL events", || elapsed_between(cu, null_mut(), null_mut()));

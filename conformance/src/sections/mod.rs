@@ -4,11 +4,13 @@ use crate::driver::{Cu, Outcome};
 use crate::transcript::{Lines, Transcript};
 use cushim::driver::{Table, Version};
 
+mod boxes;
 mod contexts;
 mod ctxgone;
 mod devices;
 mod entry;
 mod events;
+mod hidden_sync;
 mod hostfn;
 mod hostmem;
 mod legacy_sync;
@@ -55,9 +57,11 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &events::SECTION,
     &streams::SECTION,
     &legacy_sync::SECTION,
+    &hidden_sync::SECTION,
     &order::SECTION,
     &hostfn::SECTION,
     &memory::SECTION,
+    &boxes::SECTION,
     &hostmem::SECTION,
     &pools::SECTION,
     &peers::SECTION,
