@@ -2,13 +2,14 @@
 //!
 //! - `c/`: the programs, one per area, and `check.h`, which they share;
 //! - [`matrix`]: the one list of versions, and those of standards and compilers;
-//! - [`header`]: what `cushim_driver.h` declares, as data;
+//! - [`header`]: what the headers declare, as data; [`interface`]: what `cushim.json` says of it;
 //! - [`libraries`]: the libraries under test; [`build`]: programs against them; [`run`]: the programs on a driver;
 //! - [`parallel`]: many of these at a time.
 #![cfg(target_os = "linux")]
 
 pub mod build;
 pub mod header;
+pub mod interface;
 pub mod libraries;
 pub mod matrix;
 pub mod parallel;

@@ -6,13 +6,14 @@ mod catalogue;
 mod ctype;
 mod functions;
 mod header;
+mod interface;
 mod rust_rows;
 mod rust_sys;
 mod rust_table;
 mod softcuda;
 mod structs;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 /// One generated file: where it goes and what it holds.
@@ -57,8 +58,9 @@ fn main() -> ExitCode {
     if stale == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn outputs(root: &PathBuf) -> Vec<Output> {
+fn outputs(root: &Path) -> Vec<Output> {
     let catalogue = catalogue::Catalogue::read(&root.join("catalogue"));
+    let interface = interface(root);
     let rust = |path, text: String| Output { path, text: rustfmt(root, &text) };
     vec![
         Output {
@@ -70,6 +72,9 @@ fn outputs(root: &PathBuf) -> Vec<Output> {
             ),
         },
         Output { path: "include/cushim.h", text: header::objects(root) },
+        Output { path: "include/cushim.json", text: interface::json(&interface) },
+        Output { path: "capi-tests/c/recorder.h", text: interface::recorder(&interface) },
+        Output { path: "capi-tests/c/sweep.inc", text: interface::sweep(&interface) },
         rust("src/driver/rows.rs", rust_rows::write(&catalogue)),
         rust("src/driver/sys.rs", rust_sys::write(&catalogue)),
         rust("src/driver/table.rs", rust_table::write(&catalogue)),
@@ -77,6 +82,12 @@ fn outputs(root: &PathBuf) -> Vec<Output> {
         rust("softcuda/src/sys.rs", softcuda::types(&catalogue)),
         rust("softcuda/src/exports.rs", softcuda::functions(&catalogue, &root.join("softcuda/src"))),
     ]
+}
+
+/// The C interface as data.
+fn interface(root: &Path) -> interface::Interface {
+    let headers = [("cushim_driver.h", functions::RAW), ("cushim.h", functions::OBJECTS)];
+    interface::read(&root.join("src/capi"), &headers)
 }
 
 /// Generated Rust is formatted like the rest, so that `cargo fmt --check` has nothing to say about it.

@@ -412,10 +412,9 @@ pub unsafe extern "C" fn cushim_context_get_stream_priorities(
     greatest: *mut i32,
 ) -> cushim_status {
     call(|| {
-        // SAFETY: the caller vouches for `least`.
-        let least = unsafe { out::cleared(least, 0, "least") }?;
-        // SAFETY: the caller vouches for `greatest`.
-        let greatest = unsafe { out::cleared(greatest, 0, "greatest") }?;
+        // SAFETY: the caller vouches for both.
+        let outs = unsafe { (out::cleared(least, 0, "least"), out::cleared(greatest, 0, "greatest")) };
+        let (least, greatest) = (outs.0?, outs.1?);
         let guard = enter()?;
         (*least, *greatest) = get(&guard, context)?.stream_priorities()?;
         Ok(())
@@ -586,10 +585,10 @@ unsafe fn hand_back(
     native: *mut CUcontext,
     ask: impl FnOnce(&Driver) -> Result<Option<NativeContext>, Error>,
 ) -> Result<(), Error> {
-    // SAFETY: the caller vouches for `context`.
-    let context = unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?;
     // SAFETY: the caller vouches for `native`.
     let native = unsafe { out::cleared_if_given(native, std::ptr::null_mut()) };
+    // SAFETY: the caller vouches for `context`.
+    let context = unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?;
     let guard = enter()?;
     let Some(found) = ask(&get(&guard, driver)?.driver)? else { return Ok(()) };
     if let Some(object) = &found.object {

@@ -1,0 +1,110 @@
+/* What the test programs of the objects share. Include it first. */
+#ifndef OBJECTS_H
+#define OBJECTS_H
+
+#include "check.h"
+
+#include <cushim.h>
+#include <stdint.h>
+
+/* A pointer that points nowhere. */
+#define NOT_NULL ((void *)(uintptr_t)0x1234)
+
+/* One object of each kind. */
+struct objects {
+  cushim_driver driver;
+  cushim_device device; /* borrowed */
+  cushim_context context;
+  cushim_stream stream;
+  cushim_event event;
+  cushim_error error;
+};
+
+static inline cushim_device first_device(cushim_driver driver) {
+  cushim_device device;
+  if (!CHECK_OK(cushim_driver_get_device(driver, 0, &device))) exit(1);
+  return device;
+}
+
+static inline cushim_context primary_context(cushim_device device) {
+  cushim_context context;
+  if (!CHECK_OK(cushim_context_retain_primary(device, &context))) exit(1);
+  return context;
+}
+
+static inline cushim_stream new_stream(cushim_context context) {
+  cushim_stream stream;
+  CHECK_OK(cushim_stream_create(context, NULL, &stream));
+  return stream;
+}
+
+static inline cushim_event new_event(cushim_context context, unsigned flags) {
+  cushim_event_options options;
+  cushim_event event;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.flags = flags;
+  CHECK_OK(cushim_event_create(context, &options, &event));
+  return event;
+}
+
+/* The last error of this thread, which is made if there is none. */
+static inline cushim_error some_error(void) {
+  cushim_error error;
+  int32_t same;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_same(NULL, NULL, &same));
+  CHECK_OK(cushim_error_take(&error));
+  return error;
+}
+
+/* Driver, device and context; the rest is NULL. */
+static inline struct objects open_context(void) {
+  struct objects objects;
+  memset(&objects, 0, sizeof objects);
+  objects.driver = open_driver();
+  objects.device = first_device(objects.driver);
+  objects.context = primary_context(objects.device);
+  return objects;
+}
+
+static inline struct objects open_objects(void) {
+  struct objects objects = open_context();
+  objects.stream = new_stream(objects.context);
+  objects.event = new_event(objects.context, CUSHIM_EVENT_TIMING);
+  objects.error = some_error();
+  return objects;
+}
+
+static inline void close_objects(struct objects *objects) {
+  CHECK_OK(cushim_error_destroy(objects->error));
+  CHECK_OK(cushim_event_destroy(objects->event));
+  CHECK_OK(cushim_stream_destroy(objects->stream));
+  CHECK_OK(cushim_context_destroy(objects->context));
+  CHECK_OK(cushim_driver_destroy(objects->driver));
+}
+
+static inline int is_same(const void *a, const void *b) {
+  int32_t same = -1;
+  CHECK_OK(cushim_same(a, b, &same));
+  return same;
+}
+
+/* One line on the handle. */
+static inline const char *description(const void *handle) {
+  static __thread char line[256];
+  CHECK_OK(cushim_describe(handle, line, sizeof line, NULL));
+  return line;
+}
+
+static inline const cushim_error_detail *last_detail(void) {
+  static __thread cushim_error_detail detail;
+  memset(&detail, 0, sizeof detail);
+  detail.struct_size = sizeof detail;
+  CHECK_OK(cushim_last_error(&detail));
+  return &detail;
+}
+
+/* Whether this driver is "none": streams and events do nothing, and all else is absent. */
+static inline int is_none(cushim_driver driver) { return info_of(driver).kind == CUSHIM_DRIVER_KIND_NONE; }
+
+#endif

@@ -1,0 +1,318 @@
+/*
+ * Every function with a bad argument in each place: handles that are NULL, stale, of another library, of another kind and
+ * no handles at all, and pointers that are NULL. Then every function in the child of a fork.
+ *
+ * Argument 1 is a plug-in with a copy of the library of its own.
+ */
+#include "objects.h"
+#include "plug_in.h"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+
+enum swept_role { VALUE, HANDLE, ENDED, POINTER, ROOM };
+
+struct swept_parameter {
+  const char *name;
+  enum swept_role role;
+  const char *kind; /* of a handle */
+  int nullable;
+};
+
+struct swept {
+  const char *name;
+  cushim_status (*call)(int slot, void *value);
+  const struct swept_parameter *parameters;
+  int parameter_count;
+  int refuses_fork;
+  int refuses_callback;
+};
+
+/* A place for any value that comes out. */
+union sweep_room {
+  long long aligned;
+  unsigned char bytes[64];
+};
+
+static struct objects fixture;
+
+/* Good arguments, by the name of the parameter or by its type. */
+#define GOOD_abi 2000
+#define GOOD_attribute CU_DEVICE_ATTRIBUTE_WARP_SIZE
+#define GOOD_capacity 4
+#define GOOD_feature "memory-pools"
+#define GOOD_index 0
+#define GOOD_kind 0
+#define GOOD_label "label"
+#define GOOD_level CUSHIM_LOG_WARN
+#define GOOD_limit CU_LIMIT_STACK_SIZE
+#define GOOD_name "cuInit"
+#define GOOD_nanoseconds 0
+#define GOOD_ordinal 0
+#define GOOD_ownership CUSHIM_BORROWED
+#define GOOD_size 256
+#define GOOD_stride sizeof(cushim_item)
+#define GOOD_timeout_ms 0
+#define GOOD_value 2048
+#define GOOD_CUcontext native_context()
+#define GOOD_CUevent native_event()
+#define GOOD_CUgreenCtx NULL
+#define GOOD_CUstream native_stream()
+
+static CUcontext native_context(void) {
+  CUcontext native = NULL;
+  cushim_context_native(fixture.context, &native);
+  return native;
+}
+
+static CUevent native_event(void) {
+  CUevent native = NULL;
+  cushim_event_native(fixture.event, &native);
+  return native;
+}
+
+static CUstream native_stream(void) {
+  CUstream native = NULL;
+  cushim_stream_native(fixture.stream, &native);
+  return native;
+}
+
+/* A claim of one's own; in the child of a fork there is no more than the one at hand. */
+#define ONE_MORE(kind)                                                                    \
+  static cushim_##kind one_more_##kind(void) {                                            \
+    cushim_##kind more;                                                                   \
+    return cushim_##kind##_ref(fixture.kind, &more) == CUSHIM_SUCCESS ? more : fixture.kind; \
+  }
+ONE_MORE(driver)
+ONE_MORE(device)
+ONE_MORE(context)
+ONE_MORE(stream)
+ONE_MORE(event)
+ONE_MORE(error)
+
+static int is_zero(const void *place, size_t size) {
+  const unsigned char *bytes = (const unsigned char *)place;
+  size_t i;
+  for (i = 0; i < size; i++) {
+    if (bytes[i] != 0) return 0;
+  }
+  return 1;
+}
+
+#include "sweep.inc"
+
+enum { SWEPT = sizeof swept / sizeof *swept };
+
+/* All objects, the context current and the stream, too. */
+static void set_up(void) {
+  fixture = open_objects();
+  CHECK_OK(cushim_context_push(fixture.context));
+  CHECK_OK(cushim_stream_push_current(fixture.stream));
+}
+
+static void tear_down(void) {
+  cushim_context context;
+  cushim_stream_pop_current(NULL);
+  cushim_context_pop(fixture.driver, &context, NULL);
+  close_objects(&fixture);
+}
+
+static int is(const struct swept *function, const char *name) { return strcmp(function->name, name) == 0; }
+
+/* Says which call it was where a check failed. */
+static void expect(const struct swept *function, int slot, const char *what, cushim_status expected, cushim_status got) {
+  char line[160];
+  snprintf(line, sizeof line, "%s, %s: %s", function->name, slot < 0 ? "as it is" : function->parameters[slot].name, what);
+  check_status(expected, got, __FILE__, __LINE__, line);
+}
+
+/* With good arguments no function finds fault with one: what the other parts of this program find is what they put in. */
+static void with_good_arguments(const struct swept *function) {
+  cushim_status status;
+  if (is(function, "cushim_context_wrap_green")) return; /* none to be had */
+  set_up();
+  status = function->call(-1, NULL);
+  if (status == CUSHIM_ERROR_INVALID_ARGUMENT || status == CUSHIM_ERROR_INVALID_HANDLE ||
+      status == CUSHIM_ERROR_STREAM_REQUIRED || status == CUSHIM_ERROR_ALREADY_DESTROYED || status == CUSHIM_ERROR_INTERNAL) {
+    expect(function, -1, "good arguments", CUSHIM_SUCCESS, status);
+  }
+  tear_down();
+}
+
+/* Handles of all kinds but one. */
+struct bad_handle {
+  const char *what;
+  void *value;
+  int stale;
+};
+
+static void with_bad_handles(const struct swept *function, int slot, const struct bad_handle *bad, int count) {
+  const struct swept_parameter *parameter = &function->parameters[slot];
+  const int ends = parameter->role == ENDED;
+  cushim_status on_null = CUSHIM_ERROR_INVALID_HANDLE;
+  int i;
+  if (strcmp(parameter->kind, "stream") == 0) on_null = CUSHIM_ERROR_STREAM_REQUIRED;
+  if (parameter->nullable) on_null = CUSHIM_SUCCESS;
+  expect(function, slot, "NULL", on_null, function->call(slot, NULL));
+  for (i = 0; i < count; i++) {
+    const int fits = strstr(bad[i].what, parameter->kind) != NULL; /* "stale stream" for a stream */
+    cushim_status expected = CUSHIM_ERROR_INVALID_HANDLE;
+    if (ends && fits && bad[i].stale) expected = CUSHIM_ERROR_ALREADY_DESTROYED;
+    if (strcmp(parameter->kind, "any") == 0 && parameter->nullable) expected = CUSHIM_SUCCESS;
+    expect(function, slot, bad[i].what, expected, function->call(slot, bad[i].value));
+  }
+}
+
+static void with_other_kinds(const struct swept *function, int slot) {
+  const char *kind = function->parameters[slot].kind;
+  const struct bad_handle all[] = {
+      {"driver", (void *)fixture.driver, 0}, {"device", (void *)fixture.device, 0}, {"context", (void *)fixture.context, 0},
+      {"stream", (void *)fixture.stream, 0}, {"event", (void *)fixture.event, 0},   {"error", (void *)fixture.error, 0},
+  };
+  size_t i;
+  if (strcmp(kind, "any") == 0) return;
+  for (i = 0; i < sizeof all / sizeof *all; i++) {
+    if (strcmp(all[i].what, kind) == 0) continue;
+    expect(function, slot, all[i].what, CUSHIM_ERROR_INVALID_HANDLE, function->call(slot, all[i].value));
+  }
+}
+
+static void with_null(const struct swept *function, int slot) {
+  const struct swept_parameter *parameter = &function->parameters[slot];
+  cushim_status status = function->call(slot, NULL);
+  if (parameter->role == ROOM || !parameter->nullable) {
+    expect(function, slot, "NULL", CUSHIM_ERROR_INVALID_ARGUMENT, status);
+    CHECK_CONTAINS(last_message(), parameter->name);
+  } else if (status == CUSHIM_ERROR_INVALID_ARGUMENT) {
+    expect(function, slot, "NULL, which it accepts", CUSHIM_SUCCESS, status);
+  }
+}
+
+/* A driver's handle of the plug-in's own library. */
+static cushim_driver foreign_driver(const char *path) {
+  cushim_status (*open)(cushim_driver *);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol;
+  cushim_driver driver = NULL;
+  if (!CHECK(library != NULL) || !CHECK((symbol = dlsym(library, "plug_in_open")) != NULL)) exit(1);
+  memcpy(&open, &symbol, sizeof open);
+  CHECK(open(&driver) == CUSHIM_SUCCESS && driver != NULL);
+  return driver;
+}
+
+/* The handle as another copy of the library would have made it. */
+static void *foreign(const void *handle) { return (void *)((uintptr_t)handle ^ (uintptr_t)1 << 60); }
+
+/* What is no living handle. A claim of each kind is made and ended for it. */
+static int bad_handles(struct bad_handle *bad, const char *plug_in) {
+  static int local;
+  const struct bad_handle all[] = {
+      {"stale driver", (void *)one_more_driver(), 1},
+      {"stale device", (void *)one_more_device(), 1},
+      {"stale context", (void *)one_more_context(), 1},
+      {"stale stream", (void *)one_more_stream(), 1},
+      {"stale event", (void *)one_more_event(), 1},
+      {"stale error", (void *)one_more_error(), 1},
+      {"of another library", (void *)foreign_driver(plug_in), 0},
+      {"1", (void *)(uintptr_t)1, 0},
+      {"2", (void *)(uintptr_t)2, 0},
+      {"0x10", (void *)(uintptr_t)0x10, 0},
+      {"all ones", (void *)UINTPTR_MAX, 0},
+      {"the address of a variable", (void *)&local, 0},
+      {"memory of malloc", malloc(16), 0},
+      {"a native context", (void *)native_context(), 0},
+      {"foreign driver", foreign(fixture.driver), 0},
+      {"foreign device", foreign(fixture.device), 0},
+      {"foreign context", foreign(fixture.context), 0},
+      {"foreign stream", foreign(fixture.stream), 0},
+      {"foreign event", foreign(fixture.event), 0},
+      {"foreign error", foreign(fixture.error), 0},
+  };
+  memcpy(bad, all, sizeof all);
+  CHECK_OK(cushim_driver_destroy((cushim_driver)bad[0].value));
+  CHECK_OK(cushim_device_destroy((cushim_device)bad[1].value));
+  CHECK_OK(cushim_context_destroy((cushim_context)bad[2].value));
+  CHECK_OK(cushim_stream_destroy((cushim_stream)bad[3].value));
+  CHECK_OK(cushim_event_destroy((cushim_event)bad[4].value));
+  CHECK_OK(cushim_error_destroy((cushim_error)bad[5].value));
+  return (int)(sizeof all / sizeof *all);
+}
+
+static void with_bad_arguments(const struct swept *function, const char *plug_in) {
+  struct bad_handle bad[32];
+  int slot, count;
+  set_up();
+  count = bad_handles(bad, plug_in);
+  for (slot = 0; slot < function->parameter_count; slot++) {
+    switch (function->parameters[slot].role) {
+    case VALUE: break;
+    case HANDLE:
+    case ENDED:
+      with_bad_handles(function, slot, bad, count);
+      with_other_kinds(function, slot);
+      break;
+    case POINTER:
+    case ROOM: with_null(function, slot); break;
+    }
+  }
+  tear_down();
+}
+
+/* A borrowed handle is nobody's to destroy. */
+static void with_borrowed_handles(void) {
+  cushim_device device;
+  cushim_context context;
+  cushim_stream stream;
+  cushim_driver driver;
+  set_up();
+  CHECK_OK(cushim_driver_get_device(fixture.driver, 0, &device));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_device_destroy(device));
+  CHECK_CONTAINS(last_message(), "borrowed");
+  CHECK_OK(cushim_device_get_driver(device, &driver));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_destroy(driver));
+  CHECK_OK(cushim_stream_get_context(fixture.stream, &context));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_context_destroy(context));
+  CHECK_OK(cushim_stream_get_current(&stream));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_destroy(stream));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_destroy(cushim_stream_current()));
+  tear_down();
+}
+
+static void in_child_of_fork(void) {
+  int status = 0, i;
+  pid_t child;
+  set_up();
+  fflush(NULL);
+  child = fork();
+  if (child == 0) {
+    alarm(30);
+    check_failures = 0;
+    for (i = 0; i < SWEPT; i++) {
+      if (swept[i].refuses_fork) expect(&swept[i], -1, "in the child of a fork", CUSHIM_ERROR_FORKED, swept[i].call(-1, NULL));
+    }
+    fflush(NULL);
+    _exit(check_failures != 0);
+  }
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  tear_down();
+}
+
+/* Whether good arguments can be had on this driver. */
+static int is_swept(const struct swept *function) {
+  /* Nothing was tried to find no driver. */
+  return !is(function, "cushim_driver_candidate_at") || getenv("CHECK_VERSION") != NULL;
+}
+
+int main(int argc, char **argv) {
+  int i;
+  check_begin();
+  if (!CHECK(argc == 2)) return 2;
+  for (i = 0; i < SWEPT; i++) {
+    if (!is_swept(&swept[i])) continue;
+    with_good_arguments(&swept[i]);
+    with_bad_arguments(&swept[i], argv[1]);
+  }
+  with_borrowed_handles();
+  in_child_of_fork();
+  return check_done();
+}

@@ -1,0 +1,71 @@
+//! `cushim.json` says what the headers say, and describes every function that they declare.
+
+use capi_tests::build::Build;
+use capi_tests::interface::{self, list, text};
+use capi_tests::libraries::Workshop;
+use capi_tests::matrix::{STANDARDS, compilers};
+use capi_tests::parallel::for_each;
+use capi_tests::{header, run};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+#[test]
+fn it_compiles_everywhere() {
+    let workshop = Workshop::new();
+    workshop.write("interface.inc", &interface::as_c(&interface::read()));
+    let build =
+        |compiler, standard| Build::new(&workshop, "objects_header.c").compiler(compiler).standard(standard);
+    let builds = compilers()
+        .into_iter()
+        .flat_map(|compiler| STANDARDS.iter().map(move |standard| build(compiler, *standard)));
+    for_each(builds, Build::check);
+}
+
+#[test]
+fn it_runs_without_a_driver() {
+    let workshop = Workshop::new();
+    workshop.write("interface.inc", &interface::as_c(&interface::read()));
+    let program =
+        Build::new(&workshop, "objects_header.c").option("-fno-strict-aliasing").program("objects_header");
+    let program = program.expect("it compiles");
+    // The familiar names go to a driver, of which "none" has none.
+    let failure = run::Run::new(program, run::Driver::None).output().expect_err("cuInit is absent");
+    assert!(failure.contains("exit status: 1"), "{failure}");
+}
+
+#[test]
+fn it_has_every_function() {
+    let interface = interface::read();
+    let described: BTreeSet<String> =
+        list(&interface, "functions").iter().map(|function| text(function, "name").to_owned()).collect();
+    assert_eq!(described, header::functions(&(header::text() + &header::objects())));
+}
+
+/// What a binding, and the tests that are generated, count on.
+#[test]
+fn every_function_is_described() {
+    let interface = interface::read();
+    for function in list(&interface, "functions") {
+        assert!(describes(&interface, function), "{function:#}");
+    }
+}
+
+fn describes(interface: &Value, function: &Value) -> bool {
+    let statuses: Vec<&Value> =
+        list(interface, "enums").iter().flat_map(|item| list(item, "values")).collect();
+    let known = |error: &Value| {
+        let name = error.as_str().unwrap_or_default();
+        name.starts_with("CUDA_ERROR_") || statuses.iter().any(|status| text(status, "name") == name)
+    };
+    let is_status = text(&function["returns"], "type") == "cushim_status";
+    let has = |name: &str| list(function, "errors").iter().any(|error| error == name);
+    let parameters = list(function, "parameters");
+    let takes_handle =
+        parameters.iter().any(|p| matches!(text(p, "role"), "handle" | "ended") && p["nullable"] == false);
+    list(function, "errors").iter().all(known)
+        && !text(function, "doc").is_empty()
+        && !text(function, "threads").is_empty()
+        && parameters.iter().all(|parameter| !text(parameter, "doc").is_empty())
+        && (!is_status || !list(function, "errors").is_empty())
+        && (!takes_handle || has("CUSHIM_ERROR_INVALID_HANDLE"))
+}
