@@ -31,13 +31,14 @@ mkdir -p "$out/bin" "$out/lib"
 echo 'building ...' >&2
 cargo build -q --release -p cushim -p softcuda --lib --example probe
 cargo build -q --release -p conformance
+cargo run -q --release -p capi-tests --bin pack -- "$out/bin"
 cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
   sed -n 's/.*"kind":\["bench"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
   while read -r name path; do cp "$path" "$out/bin/bench-$name"; done
 cp "$target/release/examples/probe" "$target/release/conformance" "$out/bin/"
 cp "$target/release/libsoftcuda.so" "$out/lib/"
 
-for source in examples/raw.c examples/porting/after.c capi-tests/c/gpu_*.c capi-tests/c/raw_*.c; do
+for source in examples/raw.c examples/porting/after.c capi-tests/c/gpu_*.c; do
   [ -f "$source" ] || continue
   name=$(basename "$source" .c)
   [ "$name" = after ] && name=ported
@@ -69,10 +70,15 @@ one() { # name, command...
 one probe "$here/bin/probe" --driver auto
 one probe-json "$here/bin/probe" --driver auto --json --symbols
 one conformance "$here/bin/conformance" --driver auto
+# The C programs are told which driver they are to meet.
+found=$("$here/bin/probe" --driver auto --no-init)
+path=$(echo "$found" | awk '$1 == "file" { print $2; exit }')
+number=$(echo "$found" | awk '$1 == "version" { split($3, v, "[.,]"); print v[1] * 1000 + v[2] * 10; exit }')
 for program in "$here"/bin/*; do
   name=$(basename "$program")
   case $name in
     probe | conformance) ;;
+    c-*) one "$name" env CUSHIM_DRIVER="$path" CHECK_VERSION="$number" "$program" ;;
     *) one "$name" "$program" ;;
   esac
 done

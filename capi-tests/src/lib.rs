@@ -4,6 +4,7 @@
 //! - [`matrix`]: the one list of versions, and those of standards and compilers;
 //! - [`header`]: what the headers declare, as data; [`interface`]: what `cushim.json` says of it;
 //! - [`libraries`]: the libraries under test; [`build`]: programs against them; [`run`]: the programs on a driver;
+//! - [`programs`]: which of them run where;
 //! - [`parallel`]: many of these at a time.
 #![cfg(target_os = "linux")]
 
@@ -13,6 +14,7 @@ pub mod interface;
 pub mod libraries;
 pub mod matrix;
 pub mod parallel;
+pub mod programs;
 pub mod run;
 
 use std::fmt;

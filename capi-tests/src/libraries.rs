@@ -4,17 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// The folder in which cargo puts the libraries that a test depends on: that of the test's own executable.
+/// The folder in which cargo puts the libraries that a program depends on: that of a test's own executable, and below that
+/// of any other.
 ///
 /// The copies one folder up are those of the last `cargo build`, and may be old or absent.
 ///
 /// # Panics
-/// If the test's executable cannot be found.
+/// If the program's executable cannot be found.
 pub fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let program = std::env::current_exe().expect("the test program knows where it is");
-        program.parent().expect("a program lies in a folder").to_owned()
+        let folder = program.parent().expect("a program lies in a folder");
+        let below = folder.join("deps");
+        if below.is_dir() { below } else { folder.to_owned() }
     })
 }
 

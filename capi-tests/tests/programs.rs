@@ -5,32 +5,10 @@ use capi_tests::build::{Build, Link};
 use capi_tests::libraries::{Workshop, library};
 use capi_tests::matrix::{CPP17, Compiler, ONE_VERSION, VERSIONS, compilers};
 use capi_tests::parallel::for_each;
+use capi_tests::programs::{ON_ANY_DRIVER, SHARED_ONLY, workshop};
+use capi_tests::repository;
 use capi_tests::run::{Driver, Run};
-use capi_tests::{header, repository};
 use std::path::PathBuf;
-
-/// The programs that run on any driver version as they are.
-const PROGRAMS: &[&str] = &[
-    "open",
-    "last_error",
-    "handles",
-    "table",
-    "older_table",
-    "getter",
-    "candidates",
-    "names",
-    "threads",
-    "fork",
-    "default_fork",
-];
-
-fn workshop() -> Workshop {
-    let workshop = Workshop::new();
-    let header = header::text();
-    workshop.write("entries.inc", &header::entries_as_c(&header));
-    workshop.write("calls.inc", &header::calls_as_c(&header));
-    workshop
-}
 
 fn versions() -> impl Iterator<Item = &'static str> {
     VERSIONS.iter().map(|(name, _)| *name)
@@ -39,7 +17,7 @@ fn versions() -> impl Iterator<Item = &'static str> {
 #[test]
 fn every_program_on_every_version() {
     let workshop = workshop();
-    for_each(PROGRAMS, |name| {
+    for_each(ON_ANY_DRIVER, |name| {
         let program = Build::new(&workshop, &format!("{name}.c")).program(name)?;
         let failures: Vec<_> = versions()
             .filter_map(|version| Run::new(&program, Driver::Shell(version)).checks().err())
@@ -59,7 +37,7 @@ fn software_by_name_on_every_version() {
 #[test]
 fn statically_linked() {
     let workshop = workshop();
-    for_each(PROGRAMS.iter().filter(|name| **name != "candidates"), |name| {
+    for_each(ON_ANY_DRIVER.iter().filter(|name| !SHARED_ONLY.contains(name)), |name| {
         let program = Build::new(&workshop, &format!("{name}.c")).link(Link::Static).program(name)?;
         Run::new(program, Driver::Shell(ONE_VERSION)).checks()
     });

@@ -1,0 +1,32 @@
+//! The programs in `c/`, by where they run.
+
+use crate::header;
+use crate::libraries::Workshop;
+
+/// Those that run on any driver, of any version, as they are.
+pub const ON_ANY_DRIVER: &[&str] = &[
+    "open",
+    "last_error",
+    "handles",
+    "table",
+    "older_table",
+    "getter",
+    "candidates",
+    "names",
+    "threads",
+    "fork",
+    "default_fork",
+];
+
+/// Those that only work as a shared library's programs do.
+pub const SHARED_ONLY: &[&str] = &["candidates"];
+
+/// A folder to build them in, with the files that they include.
+#[must_use]
+pub fn workshop() -> Workshop {
+    let workshop = Workshop::new();
+    let header = header::text();
+    workshop.write("entries.inc", &header::entries_as_c(&header));
+    workshop.write("calls.inc", &header::calls_as_c(&header));
+    workshop
+}
