@@ -83,7 +83,9 @@ impl fmt::Display for HandleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (needed, passed, value) = (self.needed(), self.passed(), self.token.0);
         match self.fault {
-            Fault::Null => write!(f, "{needed} is needed, not NULL; pass a handle that this library returned"),
+            Fault::Null => {
+                write!(f, "{needed} is needed, not NULL; pass a handle that this library returned")
+            }
             Fault::NotAHandle => write!(
                 f,
                 "{needed} is needed, but {value:#x} is not a handle; pass a value that this library returned, as it was, \
@@ -121,7 +123,13 @@ impl std::error::Error for HandleError {}
 
 impl From<HandleError> for Error {
     fn from(error: HandleError) -> Self {
-        Self::new(error.status(), error.to_string())
+        let failure = Self::new(error.status(), error.to_string());
+        if matches!(error.fault, Fault::Null | Fault::NotAHandle) {
+            return failure;
+        }
+        let mut failure = failure.with_object(error.passed().0.to_string());
+        failure.label = error.label.map(|label| label.to_string()).unwrap_or_default();
+        failure
     }
 }
 

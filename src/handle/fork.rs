@@ -12,7 +12,7 @@ pub(crate) fn forked() -> bool {
 
 /// Sees to it that children of later forks know what they are.
 #[cfg(all(unix, not(loom)))]
-pub(super) fn watch() {
+pub(crate) fn watch() {
     static WATCHED: parking_lot::Once = parking_lot::Once::new();
 
     extern "C" fn in_child() {
@@ -27,4 +27,4 @@ pub(super) fn watch() {
 }
 
 #[cfg(not(all(unix, not(loom))))]
-pub(super) fn watch() {}
+pub(crate) fn watch() {}

@@ -59,7 +59,7 @@ macro_rules! kinds {
     };
 }
 
-// Numbers from 1 to 31. They are part of no interface.
+// Numbers from 1 to 30, so that neither 0 nor a value of all ones is ever a token. They are part of no interface.
 kinds! {
     Driver = 1, "driver";
     Device = 2, "device";
@@ -77,8 +77,9 @@ kinds! {
     Builder = 14, "builder";
     Error = 15, "error";
     // Kinds for the tests of this module, so that they need no real object.
-    #[cfg(test)] ProbeA = 30, "probe";
-    #[cfg(test)] ProbeB = 31, "other probe";
+    #[cfg(test)] Measured = 28, "measured";
+    #[cfg(test)] Probe = 29, "probe";
+    #[cfg(test)] Other = 30, "other";
 }
 
 impl Kind {

@@ -41,16 +41,15 @@ mod models;
 mod tests;
 
 pub(crate) use error::{Exhausted, Fault, Forked, HandleError};
-pub(crate) use fork::forked;
+pub(crate) use fork::{forked, watch as watch_forks};
 pub(crate) use kind::Kind;
 pub(crate) use object::{Header, Object, Ref, object};
-pub(crate) use threads::{Hold, hold_releases};
+pub(crate) use threads::{Hold, hold_releases, owes_releases};
 pub(crate) use token::Token;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 use sync::table;
-use threads::Record;
 
 /// Begins a call into the library; within another call of the same thread it costs next to nothing.
 ///
@@ -58,7 +57,7 @@ use threads::Record;
 /// [`Forked`] in the child of a fork, before any lock.
 #[inline]
 pub(crate) fn enter() -> Result<Guard, Forked> {
-    Ok(Guard { record: threads::enter()?, _this_thread: PhantomData })
+    Ok(Guard { call: threads::enter()?, _this_thread: PhantomData })
 }
 
 /// Makes a claim on the object: a new token, which keeps it alive until it is destroyed.
@@ -81,9 +80,10 @@ pub(crate) fn borrowed<T: Object>(object: &Arc<T>) -> Result<Token, Exhausted> {
 
 /// Lets go of objects whose release was deferred and that no thread can be using any more; returns how many still wait.
 ///
-/// Threads that leave a call do this by themselves; a worker thread may do it for a program that has gone idle.
+/// Threads that leave a call do this by themselves; a worker thread may do it for a program that has gone idle. Does
+/// nothing in the child of a fork.
 pub(crate) fn collect() -> usize {
-    table().collect()
+    if forked() { 0 } else { table().collect() }
 }
 
 /// How many objects of each kind are alive, with or without handles; kinds with none are left out.
@@ -99,7 +99,7 @@ pub(crate) fn claims() -> Vec<Token> {
 /// The calling thread is inside a call: what it looks up stays alive until this is dropped.
 #[must_use = "what is looked up lives as long as the guard"]
 pub(crate) struct Guard {
-    record: &'static Record,
+    call: threads::Call,
     /// Dropping it on another thread would end the wrong call.
     _this_thread: PhantomData<*const ()>,
 }
@@ -120,7 +120,7 @@ impl Guard {
     /// As [`get`](Self::get); a claim that was destroyed before is [`Fault::AlreadyDestroyed`], a borrowed token
     /// [`Fault::Borrowed`]. Nothing is destroyed then.
     pub(crate) fn destroy<T: Object>(&mut self, token: Token) -> Result<Released<T>, HandleError> {
-        table().destroy(token, self.record)
+        table().destroy(token, self.call)
     }
 
     /// Whether both tokens name the same object.
@@ -140,16 +140,15 @@ impl Guard {
 impl Drop for Guard {
     #[inline]
     fn drop(&mut self) {
-        if self.record.leave() {
-            threads::run_errands(self.record);
-        }
+        self.call.leave();
     }
 }
 
 /// What became of a destroyed claim's hold on its object.
 #[must_use = "dropping `Now` may release the object; `Later` is to be counted"]
 pub(crate) enum Released<T> {
-    /// The hold itself. If it is the last one, dropping it releases the object, here and on this thread.
+    /// The hold itself. If it is the last one, dropping it releases the object, here and on this thread. Dropping the
+    /// guard may release other objects, for which this destroy does not answer.
     Now(Arc<T>),
     /// Another thread (or an outer call of this one) may be using the object; the last of them to leave lets go of it.
     Later,

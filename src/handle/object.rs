@@ -19,7 +19,8 @@ pub(crate) trait Object: Send + Sync + Sized + 'static {
     fn header(&self) -> &Header;
 }
 
-/// Makes a type with a field `Header` the one behind handles of a kind: `object!(Stream: Stream, header)`.
+/// Makes a type with a field of type `Header` the one behind handles of a kind: `object!(Stream: Stream, header)` says
+/// that `Stream` has a field `header` and is what handles of `Kind::Stream` name. The type is at least `pub(crate)`.
 macro_rules! object {
     ($type:ty: $kind:ident, $header:ident) => {
         impl $crate::handle::Object for $type {

@@ -8,7 +8,7 @@ mod real {
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence,
     };
-    pub(crate) use std::thread_local;
+    pub(crate) use std::thread_local as per_thread;
 
     static TABLE: Table = Table::new();
 
@@ -31,7 +31,6 @@ mod model {
     pub(crate) use loom::sync::atomic::{
         AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence,
     };
-    pub(crate) use loom::thread_local;
 
     loom::lazy_static! {
         static ref TABLE: Table = Table::new();
@@ -45,6 +44,13 @@ mod model {
         ($($function:tt)*) => { $($function)* };
     }
     pub(crate) use const_fn;
+
+    macro_rules! per_thread {
+        ($(static $name:ident: $type:ty = const { $initial:expr };)*) => {
+            loom::thread_local! { $(static $name: $type = $initial;)* }
+        };
+    }
+    pub(crate) use per_thread;
 
     /// Loom's lock with the interface of the real one.
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);

@@ -4,14 +4,14 @@
 //! call that began before) free, or retired if its generations are used up. An ended slot keeps its pointer, so that a
 //! call which read the token in force may read the pointer afterwards and use it until it leaves.
 
+use super::Released;
 use super::error::{Exhausted, Fault, HandleError, Named};
 use super::kind::Kind;
 use super::object::{Object, Operations, Ref, kind_of};
 use super::slots::{Slot, Slots};
 use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn};
-use super::threads::{self, Blocker, Record, Threads};
+use super::threads::{self, Call, Record, Threads};
 use super::token::{Brand, LAST_USE, Token};
-use super::Released;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::mem::ManuallyDrop;
@@ -38,7 +38,7 @@ pub(super) struct Table {
 /// An ended slot that threads may still be reading.
 struct Deferred {
     index: u32,
-    blockers: Vec<Blocker>,
+    blockers: Vec<Call>,
 }
 
 /// What a value turns out to be.
@@ -153,7 +153,11 @@ impl Table {
 
     /// # Safety
     /// `object` is the `Weak<T>` of the slot, whose token was in force during this call.
-    unsafe fn get_borrowed<'guard, T: Object>(&self, slot: &Slot, object: *const T) -> Option<Ref<'guard, T>> {
+    unsafe fn get_borrowed<'guard, T: Object>(
+        &self,
+        slot: &Slot,
+        object: *const T,
+    ) -> Option<Ref<'guard, T>> {
         let claim = Token(slot.link.load(Acquire));
         if self.slot_in_force(claim).is_some() {
             // SAFETY: the claim is on the same object, so both pointers are the same, and as in `get` the claim's count is
@@ -252,7 +256,7 @@ impl Table {
 
 /// Ending tokens.
 impl Table {
-    pub(super) fn destroy<T: Object>(&self, token: Token, own: &Record) -> Result<Released<T>, HandleError> {
+    pub(super) fn destroy<T: Object>(&self, token: Token, own: Call) -> Result<Released<T>, HandleError> {
         let kind = kind_of::<T>();
         let error = || self.error(token, Some(kind), Purpose::Destroy);
         if !token.claims_to_be(kind) || token.is_borrowed() {
@@ -267,18 +271,17 @@ impl Table {
         self.keep_label(token, label);
 
         // Within another call of this thread, that one may be using the object.
-        let exempt = own.is_outermost().then_some(own);
-        if !self.is_unread(token, exempt) {
+        if !self.is_unread(token, own.outermost()) {
             return Ok(Released::Later);
         }
-        self.free(token.index() as u32, own);
+        threads::with(|record| self.free(token.index() as u32, record));
+        if self.waiting.load(Relaxed) > 0 {
+            // Nobody else is inside, so what waits may go; on leaving, so that this destroy does not answer for it.
+            own.ask();
+        }
         // SAFETY: no thread is inside a call that began before the claim ended, so the count is ours alone; the pointer
         // is an `Arc<T>`'s, since the token was in force and of the kind whose type is `T`.
-        let object = unsafe { Arc::from_raw(object) };
-        if self.waiting.load(Relaxed) > 0 && threads::may_collect() {
-            self.collect();
-        }
-        Ok(Released::Now(object))
+        Ok(Released::Now(unsafe { Arc::from_raw(object) }))
     }
 
     /// Ends the borrowed token of an object that is being dropped.
@@ -303,9 +306,9 @@ impl Table {
             return true;
         }
         let mut deferred = self.deferred.lock();
-        blockers.iter().for_each(Blocker::ask);
+        blockers.iter().for_each(Call::ask);
         // One that left before it could see that it was asked.
-        blockers.retain(Blocker::is_inside);
+        blockers.retain(Call::goes_on);
         if blockers.is_empty() {
             return true;
         }
@@ -355,7 +358,7 @@ impl Table {
 
 impl Deferred {
     fn is_unread(&mut self) -> bool {
-        self.blockers.retain(Blocker::is_inside);
+        self.blockers.retain(Call::goes_on);
         self.blockers.is_empty()
     }
 }
@@ -365,7 +368,10 @@ impl Table {
     pub(super) fn live_objects(&self) -> Vec<(Kind, usize)> {
         let count = |kind| self.threads.records().map(|record| record.objects(kind)).sum::<i64>();
         let kinds = (0..Kind::END as u8).filter_map(Kind::from_number);
-        kinds.filter_map(|kind| Some((kind, usize::try_from(count(kind)).ok()?))).filter(|(_, n)| *n > 0).collect()
+        kinds
+            .filter_map(|kind| Some((kind, usize::try_from(count(kind)).ok()?)))
+            .filter(|(_, n)| *n > 0)
+            .collect()
     }
 
     pub(super) fn claims(&self) -> Vec<Token> {

@@ -6,7 +6,8 @@
 use super::fork::{self, forked};
 use super::slots::Queue;
 use super::sync::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU64, SEEN, barrier, const_fn, publish, spin_loop, table, thread_local,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU64, SEEN, barrier, const_fn, per_thread, publish, spin_loop,
+    table,
 };
 use super::{Forked, Kind};
 use std::cell::Cell;
@@ -25,8 +26,8 @@ const TRANSIENT: u8 = 2;
 pub(super) struct Record {
     /// Odd while the thread is inside a call; one more at each entry and each leave.
     call: AtomicU64,
-    /// Calls within calls; used by the record's thread only.
-    depth: AtomicU32,
+    /// Calls within the call; used by the record's thread only.
+    nested: AtomicU32,
     /// What to do on leaving: `WANTED`, `TRANSIENT`.
     errands: AtomicU8,
     /// Whether a thread has the record.
@@ -39,7 +40,7 @@ pub(super) struct Record {
     objects: [AtomicI64; Kind::END],
 }
 
-thread_local! {
+per_thread! {
     static CURRENT: Cell<Option<&'static Record>> = const { Cell::new(None) };
     static AT_EXIT: AtExit = const { AtExit(Cell::new(None)) };
     static HOLDS: Cell<u32> = const { Cell::new(0) };
@@ -52,32 +53,68 @@ impl Drop for AtExit {
     fn drop(&mut self) {
         let _ = CURRENT.try_with(|current| current.set(None));
         // A guard that was never dropped: the call never ends, and nobody else may continue it.
-        if let Some(record) = self.0.take().filter(|record| record.depth.load(Relaxed) == 0) {
+        if let Some(record) = self.0.take().filter(|record| !is_inside(record.call.load(Relaxed))) {
             record.taken.store(false, Release);
         }
     }
 }
 
-/// Begins a call, or a call within one.
+/// A thread inside a call, by its record, and which call.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    record: &'static Record,
+    number: u64,
+}
+
+/// Begins a call, or one within the call that the thread is in.
 #[inline]
-pub(super) fn enter() -> Result<&'static Record, Forked> {
+pub(super) fn enter() -> Result<Call, Forked> {
     if forked() {
         return Err(Forked);
     }
     let record = current();
-    let depth = record.depth.load(Relaxed);
-    record.depth.store(depth + 1, Relaxed);
-    if depth == 0 {
-        publish(&record.call, record.call.load(Relaxed) + 1);
+    let last = record.call.load(Relaxed);
+    let number = last | 1;
+    if is_inside(last) {
+        record.nested.store(record.nested.load(Relaxed) + 1, Relaxed);
+    } else {
+        publish(&record.call, number);
     }
-    Ok(record)
+    Ok(Call { record, number })
+}
+
+impl Call {
+    /// Ends the call, or the one within; in whichever order guards are dropped, the last ends the call.
+    #[inline]
+    pub(super) fn leave(self) {
+        let record = self.record;
+        let nested = record.nested.load(Relaxed);
+        if nested > 0 {
+            return record.nested.store(nested - 1, Relaxed);
+        }
+        record.call.store(self.number + 1, Release);
+        if record.errands.load(Relaxed) != 0 {
+            run_errands(record);
+        }
+    }
+
+    /// The thread's record, unless the thread is inside another call around this one.
+    pub(super) fn outermost(self) -> Option<&'static Record> {
+        (self.record.nested.load(Relaxed) == 0).then_some(self.record)
+    }
+}
+
+/// Whether a record's `call` says that its thread is inside one.
+#[inline]
+fn is_inside(call: u64) -> bool {
+    call % 2 == 1
 }
 
 /// Runs `body` with the thread's record, in a call or not. It must neither enter a call nor run code of others.
 pub(super) fn with<R>(body: impl FnOnce(&'static Record) -> R) -> R {
     let record = current();
     let result = body(record);
-    if record.errands.load(Relaxed) & TRANSIENT != 0 && record.depth.load(Relaxed) == 0 {
+    if record.errands.load(Relaxed) & TRANSIENT != 0 && !is_inside(record.call.load(Relaxed)) {
         give_back(record);
     }
     result
@@ -108,12 +145,12 @@ fn give_back(record: &'static Record) {
 
 /// Does what was left to the thread while it was inside a call.
 #[cold]
-pub(super) fn run_errands(record: &'static Record) {
+fn run_errands(record: &'static Record) {
     if forked() {
         return;
     }
     let errands = record.errands.load(Relaxed);
-    let collect = errands & WANTED != 0 && may_collect();
+    let collect = errands & WANTED != 0 && HOLDS.with(Cell::get) == 0;
     if collect {
         record.errands.fetch_and(!WANTED, Relaxed);
     }
@@ -126,16 +163,18 @@ pub(super) fn run_errands(record: &'static Record) {
 }
 
 /// While the result lives, the thread lets go of no object whose release others left to it: for the time inside a
-/// callback of the driver, which refuses calls there. What was held back waits for [`collect`](super::collect), or for
-/// the next destroy that finds no thread inside a call.
+/// callback of the driver, which refuses calls there. What was held back waits for [`collect`](super::collect), for the
+/// thread's next call outside callbacks, or for the next destroy that finds no thread inside a call.
 pub(crate) fn hold_releases() -> Hold {
     HOLDS.with(|holds| holds.set(holds.get() + 1));
     Hold(PhantomData)
 }
 
-/// Whether the thread may let go of objects whose release others left to it.
-pub(super) fn may_collect() -> bool {
-    HOLDS.with(Cell::get) == 0
+/// Whether others left releases to this thread that were held back, so that somebody has to [`collect`](super::collect)
+/// in its stead.
+pub(crate) fn owes_releases() -> bool {
+    let owes = |record: &Record| record.errands.load(Relaxed) & WANTED != 0;
+    HOLDS.with(Cell::get) == 0 && CURRENT.with(Cell::get).is_some_and(owes)
 }
 
 /// See [`hold_releases`].
@@ -152,30 +191,13 @@ impl Record {
     fn new() -> Self {
         Self {
             call: AtomicU64::new(0),
-            depth: AtomicU32::new(0),
+            nested: AtomicU32::new(0),
             errands: AtomicU8::new(0),
             taken: AtomicBool::new(true),
             next: AtomicPtr::new(std::ptr::null_mut()),
             free: Queue::new(),
             objects: [const { AtomicI64::new(0) }; Kind::END],
         }
-    }
-
-    /// Ends the call; true if it is the outermost one and errands are waiting.
-    #[inline]
-    pub(super) fn leave(&self) -> bool {
-        let depth = self.depth.load(Relaxed) - 1;
-        self.depth.store(depth, Relaxed);
-        if depth > 0 {
-            return false;
-        }
-        self.call.store(self.call.load(Relaxed) + 1, Release);
-        self.errands.load(Relaxed) != 0
-    }
-
-    /// Whether the thread is in one call only, and in none around it.
-    pub(super) fn is_outermost(&self) -> bool {
-        self.depth.load(Relaxed) == 1
     }
 
     pub(super) fn count(&self, kind: Kind, change: i64) {
@@ -188,21 +210,16 @@ impl Record {
     }
 }
 
-/// A thread that was found inside a call, and which call.
-pub(super) struct Blocker {
-    record: &'static Record,
-    call: u64,
-}
-
-impl Blocker {
+/// Calls of other threads, as a destroy sees them.
+impl Call {
     fn of(record: &'static Record) -> Option<Self> {
-        let call = record.call.load(SEEN);
-        (call % 2 == 1).then_some(Self { record, call })
+        let number = record.call.load(SEEN);
+        is_inside(number).then_some(Self { record, number })
     }
 
     /// Whether the thread is still inside that call.
-    pub(super) fn is_inside(&self) -> bool {
-        self.record.call.load(SEEN) == self.call
+    pub(super) fn goes_on(&self) -> bool {
+        self.record.call.load(SEEN) == self.number
     }
 
     /// Asks the thread to collect when it leaves.
@@ -226,15 +243,16 @@ impl Threads {
 
     /// The threads inside a call, other than `exempt`, after up to `patience` looks: most calls take less time than it
     /// takes to defer a release. Must follow a `publish` or a `barrier` after what the calls are not to see any more.
-    pub(super) fn inside(&self, exempt: Option<&Record>, patience: u32) -> Vec<Blocker> {
-        let others = self.records().filter(|record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));
-        let mut blockers: Vec<_> = others.filter_map(Blocker::of).collect();
+    pub(super) fn inside(&self, exempt: Option<&Record>, patience: u32) -> Vec<Call> {
+        let others =
+            self.records().filter(|record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));
+        let mut blockers: Vec<_> = others.filter_map(Call::of).collect();
         for _ in 0..patience {
             if blockers.is_empty() {
                 break;
             }
             spin_loop();
-            blockers.retain(Blocker::is_inside);
+            blockers.retain(Call::goes_on);
         }
         blockers
     }

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Checks the handle table with loom. See --help.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/loom.sh [NAME]
+
+Runs the loom models of src/handle/models.rs: look-up against destroy, against reuse of the slot, against the end of the
+object, and so on, each in every order of its threads' steps (up to a number of preemptions that the model names) and
+with every value that the memory model lets a load see. With NAME, only the models whose names contain it. Takes about a
+minute the first time, most of it to build loom, into target/loom.
+
+Loom's own settings apply: LOOM_LOG=1 traces, LOOM_CHECKPOINT_FILE=FILE keeps the order that failed.
+
+Exit status: 0 all models hold; 2 wrong usage; anything else is a failure.
+TEXT
+}
+
+case "${1-}" in
+  -h | --help) usage; exit 0 ;;
+  -*) usage >&2; exit 2 ;;
+esac
+if (($# > 1)); then
+  usage >&2
+  exit 2
+fi
+
+cd "$(dirname "$0")/.."
+export RUSTFLAGS="${RUSTFLAGS-} --cfg loom"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR-target}/loom"
+# Optimised, for loom runs a model many thousand times.
+exec cargo test --release --package cushim --lib "handle::models::${1-}"
