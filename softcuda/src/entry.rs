@@ -4,9 +4,9 @@ use crate::error::Answer;
 use crate::names::EXPORTS;
 use crate::settings::{settings, version};
 use crate::sys::{
-    CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_SUCCESS, CUresult,
+    CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_SUCCESS, CUresult,
 };
-use crate::{exports, init};
+use crate::{exports, host_function, init};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::LazyLock;
@@ -55,18 +55,28 @@ thread_local! {
 
 /// Runs the driver function behind export number `index`.
 pub(crate) fn call(index: usize, body: impl FnOnce() -> Answer) -> CUresult {
-    match admit(index).and_then(|()| body()) {
+    run(index, false, body)
+}
+
+/// As `call`, for the variant of a function whose default stream is the per-thread one.
+pub(crate) fn call_per_thread(index: usize, body: impl FnOnce() -> Answer) -> CUresult {
+    run(index, true, body)
+}
+
+fn run(index: usize, per_thread: bool, body: impl FnOnce() -> Answer) -> CUresult {
+    // Given back at the end: the body may run a caller's function, which calls the driver again.
+    let outer = PER_THREAD.replace(per_thread);
+    let answer = admit(index).and_then(|()| body());
+    PER_THREAD.set(outer);
+    match answer {
         Ok(()) => CUDA_SUCCESS,
         Err(code) => code,
     }
 }
 
-/// As `call`, for the variant of a function whose default stream is the per-thread one.
-pub(crate) fn call_per_thread(index: usize, body: impl FnOnce() -> Answer) -> CUresult {
-    PER_THREAD.set(true);
-    let result = call(index, body);
-    PER_THREAD.set(false);
-    result
+/// Whether stream NULL means the per-thread default stream in the running call.
+pub(crate) fn per_thread() -> bool {
+    PER_THREAD.get()
 }
 
 /// What an export answers that nothing implements.
@@ -78,11 +88,13 @@ fn admit(index: usize) -> Answer {
     if settings().is_none() {
         return Err(CUDA_ERROR_SYSTEM_NOT_READY);
     }
+    if host_function::running() && !host_function::permits(index) {
+        return Err(CUDA_ERROR_NOT_PERMITTED);
+    }
     match GATES[index] {
         Gate::Always => Ok(()),
         Gate::Never => Err(CUDA_ERROR_NOT_SUPPORTED),
-        Gate::AfterInit if init::done() => Ok(()),
-        Gate::AfterInit => Err(CUDA_ERROR_NOT_INITIALIZED),
+        Gate::AfterInit => init::check(),
     }
 }
 

@@ -407,8 +407,8 @@ extern "C" fn cuDeviceGetCount(count: Out<i32>) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetDefaultMemPool() -> CUresult {
-    entry::refuse(77)
+extern "C" fn cuDeviceGetDefaultMemPool(pool_out: Out<CUmemoryPool>, dev: CUdevice_v1) -> CUresult {
+    entry::call(77, || crate::memory::pool::choice::cuDeviceGetDefaultMemPool(pool_out, dev))
 }
 
 #[unsafe(no_mangle)]
@@ -446,8 +446,8 @@ extern "C" fn cuDeviceGetLuid(luid: Out<c_char>, deviceNodeMask: Out<u32>, dev: 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetMemPool() -> CUresult {
-    entry::refuse(84)
+extern "C" fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice_v1) -> CUresult {
+    entry::call(84, || crate::memory::pool::choice::cuDeviceGetMemPool(pool, dev))
 }
 
 #[unsafe(no_mangle)]
@@ -551,8 +551,8 @@ extern "C" fn cuDeviceSetGraphMemAttribute() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceSetMemPool() -> CUresult {
-    entry::refuse(105)
+extern "C" fn cuDeviceSetMemPool(dev: CUdevice_v1, pool: CUmemoryPool) -> CUresult {
+    entry::call(105, || crate::memory::pool::choice::cuDeviceSetMemPool(dev, pool))
 }
 
 #[unsafe(no_mangle)]
@@ -621,8 +621,8 @@ extern "C" fn cuEGLStreamProducerReturnFrame() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventCreate() -> CUresult {
-    entry::refuse(119)
+extern "C" fn cuEventCreate(phEvent: Out<CUevent>, Flags: u32) -> CUresult {
+    entry::call(119, || crate::event::cuEventCreate(phEvent, Flags))
 }
 
 #[unsafe(no_mangle)]
@@ -631,53 +631,53 @@ extern "C" fn cuEventCreateFromEGLSync() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventDestroy() -> CUresult {
-    entry::refuse(121)
+extern "C" fn cuEventDestroy(hEvent: CUevent) -> CUresult {
+    entry::call(121, || crate::event::cuEventDestroy(hEvent))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventDestroy_v2() -> CUresult {
-    entry::refuse(122)
+extern "C" fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult {
+    entry::call(122, || crate::event::cuEventDestroy_v2(hEvent))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventElapsedTime() -> CUresult {
-    entry::refuse(123)
+extern "C" fn cuEventElapsedTime(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> CUresult {
+    entry::call(123, || crate::event::cuEventElapsedTime(pMilliseconds, hStart, hEnd))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventElapsedTime_v2() -> CUresult {
-    entry::refuse(124)
+extern "C" fn cuEventElapsedTime_v2(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> CUresult {
+    entry::call(124, || crate::event::cuEventElapsedTime_v2(pMilliseconds, hStart, hEnd))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventQuery() -> CUresult {
-    entry::refuse(125)
+extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
+    entry::call(125, || crate::event::cuEventQuery(hEvent))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecord() -> CUresult {
-    entry::refuse(126)
+extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult {
+    entry::call(126, || crate::event::cuEventRecord(hEvent, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecord_ptsz() -> CUresult {
-    entry::refuse(127)
+extern "C" fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult {
+    entry::call_per_thread(127, || crate::event::cuEventRecord(hEvent, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecordWithFlags() -> CUresult {
-    entry::refuse(128)
+extern "C" fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: u32) -> CUresult {
+    entry::call(128, || crate::event::cuEventRecordWithFlags(hEvent, hStream, flags))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecordWithFlags_ptsz() -> CUresult {
-    entry::refuse(129)
+extern "C" fn cuEventRecordWithFlags_ptsz(hEvent: CUevent, hStream: CUstream, flags: u32) -> CUresult {
+    entry::call_per_thread(129, || crate::event::cuEventRecordWithFlags(hEvent, hStream, flags))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventSynchronize() -> CUresult {
-    entry::refuse(130)
+extern "C" fn cuEventSynchronize(hEvent: CUevent) -> CUresult {
+    entry::call(130, || crate::event::cuEventSynchronize(hEvent))
 }
 
 #[unsafe(no_mangle)]
@@ -1522,8 +1522,8 @@ extern "C" fn cuIpcCloseMemHandle() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuIpcGetEventHandle() -> CUresult {
-    entry::refuse(297)
+extern "C" fn cuIpcGetEventHandle(pHandle: Out<CUipcEventHandle_v1>, event: CUevent) -> CUresult {
+    entry::call(297, || crate::event::cuIpcGetEventHandle(pHandle, event))
 }
 
 #[unsafe(no_mangle)]
@@ -1617,23 +1617,35 @@ extern "C" fn cuLaunchGridAsync() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchHostFunc() -> CUresult {
-    entry::refuse(316)
+extern "C" fn cuLaunchHostFunc(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) -> CUresult {
+    entry::call(316, || crate::host_function::cuLaunchHostFunc(hStream, fn_, userData))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchHostFunc_v2() -> CUresult {
-    entry::refuse(317)
+extern "C" fn cuLaunchHostFunc_v2(
+    hStream: CUstream,
+    fn_: CUhostFn,
+    userData: *mut c_void,
+    syncMode: u32,
+) -> CUresult {
+    entry::call(317, || crate::host_function::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchHostFunc_ptsz() -> CUresult {
-    entry::refuse(318)
+extern "C" fn cuLaunchHostFunc_ptsz(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) -> CUresult {
+    entry::call_per_thread(318, || crate::host_function::cuLaunchHostFunc(hStream, fn_, userData))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchHostFunc_v2_ptsz() -> CUresult {
-    entry::refuse(319)
+extern "C" fn cuLaunchHostFunc_v2_ptsz(
+    hStream: CUstream,
+    fn_: CUhostFn,
+    userData: *mut c_void,
+    syncMode: u32,
+) -> CUresult {
+    entry::call_per_thread(319, || {
+        crate::host_function::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -1862,23 +1874,39 @@ extern "C" fn cuMemAlloc_v2(dptr: Out<CUdeviceptr_v2>, bytesize: usize) -> CUres
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAllocAsync() -> CUresult {
-    entry::refuse(365)
+extern "C" fn cuMemAllocAsync(dptr: Out<CUdeviceptr_v2>, bytesize: usize, hStream: CUstream) -> CUresult {
+    entry::call(365, || crate::memory::pool::ordered::cuMemAllocAsync(dptr, bytesize, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAllocAsync_ptsz() -> CUresult {
-    entry::refuse(366)
+extern "C" fn cuMemAllocAsync_ptsz(
+    dptr: Out<CUdeviceptr_v2>,
+    bytesize: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(366, || crate::memory::pool::ordered::cuMemAllocAsync(dptr, bytesize, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAllocFromPoolAsync() -> CUresult {
-    entry::refuse(367)
+extern "C" fn cuMemAllocFromPoolAsync(
+    dptr: Out<CUdeviceptr_v2>,
+    bytesize: usize,
+    pool: CUmemoryPool,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(367, || crate::memory::pool::ordered::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAllocFromPoolAsync_ptsz() -> CUresult {
-    entry::refuse(368)
+extern "C" fn cuMemAllocFromPoolAsync_ptsz(
+    dptr: Out<CUdeviceptr_v2>,
+    bytesize: usize,
+    pool: CUmemoryPool,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(368, || {
+        crate::memory::pool::ordered::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -1965,13 +1993,13 @@ extern "C" fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemFreeAsync() -> CUresult {
-    entry::refuse(384)
+extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult {
+    entry::call(384, || crate::memory::pool::ordered::cuMemFreeAsync(dptr, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemFreeAsync_ptsz() -> CUresult {
-    entry::refuse(385)
+extern "C" fn cuMemFreeAsync_ptsz(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult {
+    entry::call_per_thread(385, || crate::memory::pool::ordered::cuMemFreeAsync(dptr, hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -2009,8 +2037,12 @@ extern "C" fn cuMemGetAllocationPropertiesFromHandle() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemGetDefaultMemPool() -> CUresult {
-    entry::refuse(392)
+extern "C" fn cuMemGetDefaultMemPool(
+    pool_out: Out<CUmemoryPool>,
+    location: Out<CUmemLocation>,
+    type_: CUmemAllocationType,
+) -> CUresult {
+    entry::call(392, || crate::memory::pool::choice::cuMemGetDefaultMemPool(pool_out, location, type_))
 }
 
 #[unsafe(no_mangle)]
@@ -2034,8 +2066,12 @@ extern "C" fn cuMemGetLocationInfo() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemGetMemPool() -> CUresult {
-    entry::refuse(397)
+extern "C" fn cuMemGetMemPool(
+    pool_out: Out<CUmemoryPool>,
+    location: Out<CUmemLocation>,
+    type_: CUmemAllocationType,
+) -> CUresult {
+    entry::call(397, || crate::memory::pool::choice::cuMemGetMemPool(pool_out, location, type_))
 }
 
 #[unsafe(no_mangle)]
@@ -2098,13 +2134,13 @@ extern "C" fn cuMemMapArrayAsync_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolCreate() -> CUresult {
-    entry::refuse(409)
+extern "C" fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolProps_v1>) -> CUresult {
+    entry::call(409, || crate::memory::pool::created::cuMemPoolCreate(pool, poolProps))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolDestroy() -> CUresult {
-    entry::refuse(410)
+extern "C" fn cuMemPoolDestroy(pool: CUmemoryPool) -> CUresult {
+    entry::call(410, || crate::memory::pool::created::cuMemPoolDestroy(pool))
 }
 
 #[unsafe(no_mangle)]
@@ -2118,13 +2154,21 @@ extern "C" fn cuMemPoolExportToShareableHandle() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolGetAccess() -> CUresult {
-    entry::refuse(413)
+extern "C" fn cuMemPoolGetAccess(
+    flags: Out<CUmemAccess_flags>,
+    memPool: CUmemoryPool,
+    location: Out<CUmemLocation_v1>,
+) -> CUresult {
+    entry::call(413, || crate::memory::pool::access::cuMemPoolGetAccess(flags, memPool, location))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolGetAttribute() -> CUresult {
-    entry::refuse(414)
+extern "C" fn cuMemPoolGetAttribute(
+    pool: CUmemoryPool,
+    attr: CUmemPool_attribute,
+    value: *mut c_void,
+) -> CUresult {
+    entry::call(414, || crate::memory::pool::attributes::cuMemPoolGetAttribute(pool, attr, value))
 }
 
 #[unsafe(no_mangle)]
@@ -2138,18 +2182,22 @@ extern "C" fn cuMemPoolImportPointer() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolSetAccess() -> CUresult {
-    entry::refuse(417)
+extern "C" fn cuMemPoolSetAccess(pool: CUmemoryPool, map: In<CUmemAccessDesc_v1>, count: usize) -> CUresult {
+    entry::call(417, || crate::memory::pool::access::cuMemPoolSetAccess(pool, map, count))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolSetAttribute() -> CUresult {
-    entry::refuse(418)
+extern "C" fn cuMemPoolSetAttribute(
+    pool: CUmemoryPool,
+    attr: CUmemPool_attribute,
+    value: *mut c_void,
+) -> CUresult {
+    entry::call(418, || crate::memory::pool::attributes::cuMemPoolSetAttribute(pool, attr, value))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPoolTrimTo() -> CUresult {
-    entry::refuse(419)
+extern "C" fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult {
+    entry::call(419, || crate::memory::pool::attributes::cuMemPoolTrimTo(pool, minBytesToKeep))
 }
 
 #[unsafe(no_mangle)]
@@ -2208,8 +2256,12 @@ extern "C" fn cuMemSetAccess() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemSetMemPool() -> CUresult {
-    entry::refuse(431)
+extern "C" fn cuMemSetMemPool(
+    location: Out<CUmemLocation>,
+    type_: CUmemAllocationType,
+    pool: CUmemoryPool,
+) -> CUresult {
+    entry::call(431, || crate::memory::pool::choice::cuMemSetMemPool(location, type_, pool))
 }
 
 #[unsafe(no_mangle)]
@@ -2248,13 +2300,13 @@ extern "C" fn cuMemcpy2DAsync() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy2DAsync_v2() -> CUresult {
-    entry::refuse(439)
+extern "C" fn cuMemcpy2DAsync_v2(pCopy: In<CUDA_MEMCPY2D_v2>, hStream: CUstream) -> CUresult {
+    entry::call(439, || crate::memory::copy_box::cuMemcpy2DAsync_v2(pCopy, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy2DAsync_v2_ptsz() -> CUresult {
-    entry::refuse(440)
+extern "C" fn cuMemcpy2DAsync_v2_ptsz(pCopy: In<CUDA_MEMCPY2D_v2>, hStream: CUstream) -> CUresult {
+    entry::call_per_thread(440, || crate::memory::copy_box::cuMemcpy2DAsync_v2(pCopy, hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -2293,13 +2345,13 @@ extern "C" fn cuMemcpy3DAsync() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DAsync_v2() -> CUresult {
-    entry::refuse(448)
+extern "C" fn cuMemcpy3DAsync_v2(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUstream) -> CUresult {
+    entry::call(448, || crate::memory::copy_box::cuMemcpy3DAsync_v2(pCopy, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DAsync_v2_ptsz() -> CUresult {
-    entry::refuse(449)
+extern "C" fn cuMemcpy3DAsync_v2_ptsz(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUstream) -> CUresult {
+    entry::call_per_thread(449, || crate::memory::copy_box::cuMemcpy3DAsync_v2(pCopy, hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -2333,13 +2385,13 @@ extern "C" fn cuMemcpy3DPeer_ptds(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> CUresult 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DPeerAsync() -> CUresult {
-    entry::refuse(456)
+extern "C" fn cuMemcpy3DPeerAsync(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream: CUstream) -> CUresult {
+    entry::call(456, || crate::memory::copy_box::cuMemcpy3DPeerAsync(pCopy, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DPeerAsync_ptsz() -> CUresult {
-    entry::refuse(457)
+extern "C" fn cuMemcpy3DPeerAsync_ptsz(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream: CUstream) -> CUresult {
+    entry::call_per_thread(457, || crate::memory::copy_box::cuMemcpy3DPeerAsync(pCopy, hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -2353,13 +2405,23 @@ extern "C" fn cuMemcpy3DWithAttributesAsync_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyAsync() -> CUresult {
-    entry::refuse(460)
+extern "C" fn cuMemcpyAsync(
+    dst: CUdeviceptr_v2,
+    src: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(460, || crate::memory::copy::cuMemcpyAsync(dst, src, ByteCount, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyAsync_ptsz() -> CUresult {
-    entry::refuse(461)
+extern "C" fn cuMemcpyAsync_ptsz(
+    dst: CUdeviceptr_v2,
+    src: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(461, || crate::memory::copy::cuMemcpyAsync(dst, src, ByteCount, hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -2486,13 +2548,25 @@ extern "C" fn cuMemcpyDtoDAsync() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoDAsync_v2() -> CUresult {
-    entry::refuse(485)
+extern "C" fn cuMemcpyDtoDAsync_v2(
+    dstDevice: CUdeviceptr_v2,
+    srcDevice: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(485, || crate::memory::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoDAsync_v2_ptsz() -> CUresult {
-    entry::refuse(486)
+extern "C" fn cuMemcpyDtoDAsync_v2_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    srcDevice: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(486, || {
+        crate::memory::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -2520,13 +2594,25 @@ extern "C" fn cuMemcpyDtoHAsync() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoHAsync_v2() -> CUresult {
-    entry::refuse(491)
+extern "C" fn cuMemcpyDtoHAsync_v2(
+    dstHost: *mut c_void,
+    srcDevice: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(491, || crate::memory::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoHAsync_v2_ptsz() -> CUresult {
-    entry::refuse(492)
+extern "C" fn cuMemcpyDtoHAsync_v2_ptsz(
+    dstHost: *mut c_void,
+    srcDevice: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(492, || {
+        crate::memory::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -2588,13 +2674,25 @@ extern "C" fn cuMemcpyHtoDAsync() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyHtoDAsync_v2() -> CUresult {
-    entry::refuse(503)
+extern "C" fn cuMemcpyHtoDAsync_v2(
+    dstDevice: CUdeviceptr_v2,
+    srcHost: *const c_void,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(503, || crate::memory::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyHtoDAsync_v2_ptsz() -> CUresult {
-    entry::refuse(504)
+extern "C" fn cuMemcpyHtoDAsync_v2_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    srcHost: *const c_void,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(504, || {
+        crate::memory::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -2624,13 +2722,35 @@ extern "C" fn cuMemcpyPeer_ptds(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyPeerAsync() -> CUresult {
-    entry::refuse(507)
+extern "C" fn cuMemcpyPeerAsync(
+    dstDevice: CUdeviceptr_v2,
+    dstContext: CUcontext,
+    srcDevice: CUdeviceptr_v2,
+    srcContext: CUcontext,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(507, || {
+        crate::memory::copy::cuMemcpyPeerAsync(
+            dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
+        )
+    })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyPeerAsync_ptsz() -> CUresult {
-    entry::refuse(508)
+extern "C" fn cuMemcpyPeerAsync_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    dstContext: CUcontext,
+    srcDevice: CUdeviceptr_v2,
+    srcContext: CUcontext,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(508, || {
+        crate::memory::copy::cuMemcpyPeerAsync(
+            dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
+        )
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -2659,13 +2779,18 @@ extern "C" fn cuMemsetD16_v2_ptds(dstDevice: CUdeviceptr_v2, us: u16, N: usize) 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD16Async() -> CUresult {
-    entry::refuse(514)
+extern "C" fn cuMemsetD16Async(dstDevice: CUdeviceptr_v2, us: u16, N: usize, hStream: CUstream) -> CUresult {
+    entry::call(514, || crate::memory::fill::cuMemsetD16Async(dstDevice, us, N, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD16Async_ptsz() -> CUresult {
-    entry::refuse(515)
+extern "C" fn cuMemsetD16Async_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    us: u16,
+    N: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(515, || crate::memory::fill::cuMemsetD16Async(dstDevice, us, N, hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -2698,13 +2823,31 @@ extern "C" fn cuMemsetD2D16_v2_ptds(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD2D16Async() -> CUresult {
-    entry::refuse(519)
+extern "C" fn cuMemsetD2D16Async(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    us: u16,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(519, || {
+        crate::memory::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD2D16Async_ptsz() -> CUresult {
-    entry::refuse(520)
+extern "C" fn cuMemsetD2D16Async_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    us: u16,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(520, || {
+        crate::memory::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -2737,13 +2880,31 @@ extern "C" fn cuMemsetD2D32_v2_ptds(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD2D32Async() -> CUresult {
-    entry::refuse(524)
+extern "C" fn cuMemsetD2D32Async(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    ui: u32,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(524, || {
+        crate::memory::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD2D32Async_ptsz() -> CUresult {
-    entry::refuse(525)
+extern "C" fn cuMemsetD2D32Async_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    ui: u32,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(525, || {
+        crate::memory::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -2776,13 +2937,31 @@ extern "C" fn cuMemsetD2D8_v2_ptds(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD2D8Async() -> CUresult {
-    entry::refuse(529)
+extern "C" fn cuMemsetD2D8Async(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    uc: u8,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(529, || {
+        crate::memory::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD2D8Async_ptsz() -> CUresult {
-    entry::refuse(530)
+extern "C" fn cuMemsetD2D8Async_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    uc: u8,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(530, || {
+        crate::memory::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -2801,13 +2980,18 @@ extern "C" fn cuMemsetD32_v2_ptds(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD32Async() -> CUresult {
-    entry::refuse(534)
+extern "C" fn cuMemsetD32Async(dstDevice: CUdeviceptr_v2, ui: u32, N: usize, hStream: CUstream) -> CUresult {
+    entry::call(534, || crate::memory::fill::cuMemsetD32Async(dstDevice, ui, N, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD32Async_ptsz() -> CUresult {
-    entry::refuse(535)
+extern "C" fn cuMemsetD32Async_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    ui: u32,
+    N: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(535, || crate::memory::fill::cuMemsetD32Async(dstDevice, ui, N, hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -2826,13 +3010,18 @@ extern "C" fn cuMemsetD8_v2_ptds(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) ->
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD8Async() -> CUresult {
-    entry::refuse(539)
+extern "C" fn cuMemsetD8Async(dstDevice: CUdeviceptr_v2, uc: u8, N: usize, hStream: CUstream) -> CUresult {
+    entry::call(539, || crate::memory::fill::cuMemsetD8Async(dstDevice, uc, N, hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD8Async_ptsz() -> CUresult {
-    entry::refuse(540)
+extern "C" fn cuMemsetD8Async_ptsz(
+    dstDevice: CUdeviceptr_v2,
+    uc: u8,
+    N: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(540, || crate::memory::fill::cuMemsetD8Async(dstDevice, uc, N, hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -3081,13 +3270,25 @@ extern "C" fn cuSignalExternalSemaphoresAsync_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamAddCallback() -> CUresult {
-    entry::refuse(587)
+extern "C" fn cuStreamAddCallback(
+    hStream: CUstream,
+    callback: CUstreamCallback,
+    userData: *mut c_void,
+    flags: u32,
+) -> CUresult {
+    entry::call(587, || crate::host_function::cuStreamAddCallback(hStream, callback, userData, flags))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamAddCallback_ptsz() -> CUresult {
-    entry::refuse(588)
+extern "C" fn cuStreamAddCallback_ptsz(
+    hStream: CUstream,
+    callback: CUstreamCallback,
+    userData: *mut c_void,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(588, || {
+        crate::host_function::cuStreamAddCallback(hStream, callback, userData, flags)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -3181,23 +3382,23 @@ extern "C" fn cuStreamCopyAttributes_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamCreate() -> CUresult {
-    entry::refuse(607)
+extern "C" fn cuStreamCreate(phStream: Out<CUstream>, Flags: u32) -> CUresult {
+    entry::call(607, || crate::stream::created::cuStreamCreate(phStream, Flags))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamCreateWithPriority() -> CUresult {
-    entry::refuse(608)
+extern "C" fn cuStreamCreateWithPriority(phStream: Out<CUstream>, flags: u32, priority: i32) -> CUresult {
+    entry::call(608, || crate::stream::created::cuStreamCreateWithPriority(phStream, flags, priority))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamDestroy() -> CUresult {
-    entry::refuse(609)
+extern "C" fn cuStreamDestroy(hStream: CUstream) -> CUresult {
+    entry::call(609, || crate::stream::created::cuStreamDestroy(hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamDestroy_v2() -> CUresult {
-    entry::refuse(610)
+extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
+    entry::call(610, || crate::stream::created::cuStreamDestroy_v2(hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -3261,23 +3462,31 @@ extern "C" fn cuStreamGetCaptureInfo_v3_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCtx() -> CUresult {
-    entry::refuse(623)
+extern "C" fn cuStreamGetCtx(hStream: CUstream, pctx: Out<CUcontext>) -> CUresult {
+    entry::call(623, || crate::stream::config::cuStreamGetCtx(hStream, pctx))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCtx_v2() -> CUresult {
-    entry::refuse(624)
+extern "C" fn cuStreamGetCtx_v2(
+    hStream: CUstream,
+    pctx: Out<CUcontext>,
+    pGreenCtx: Out<CUgreenCtx>,
+) -> CUresult {
+    entry::call(624, || crate::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCtx_ptsz() -> CUresult {
-    entry::refuse(625)
+extern "C" fn cuStreamGetCtx_ptsz(hStream: CUstream, pctx: Out<CUcontext>) -> CUresult {
+    entry::call_per_thread(625, || crate::stream::config::cuStreamGetCtx(hStream, pctx))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCtx_v2_ptsz() -> CUresult {
-    entry::refuse(626)
+extern "C" fn cuStreamGetCtx_v2_ptsz(
+    hStream: CUstream,
+    pctx: Out<CUcontext>,
+    pGreenCtx: Out<CUgreenCtx>,
+) -> CUresult {
+    entry::call_per_thread(626, || crate::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx))
 }
 
 #[unsafe(no_mangle)]
@@ -3291,23 +3500,23 @@ extern "C" fn cuStreamGetDevResource_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetDevice() -> CUresult {
-    entry::refuse(629)
+extern "C" fn cuStreamGetDevice(hStream: CUstream, device: Out<CUdevice>) -> CUresult {
+    entry::call(629, || crate::stream::config::cuStreamGetDevice(hStream, device))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetDevice_ptsz() -> CUresult {
-    entry::refuse(630)
+extern "C" fn cuStreamGetDevice_ptsz(hStream: CUstream, device: Out<CUdevice>) -> CUresult {
+    entry::call_per_thread(630, || crate::stream::config::cuStreamGetDevice(hStream, device))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetFlags() -> CUresult {
-    entry::refuse(631)
+extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: Out<u32>) -> CUresult {
+    entry::call(631, || crate::stream::config::cuStreamGetFlags(hStream, flags))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetFlags_ptsz() -> CUresult {
-    entry::refuse(632)
+extern "C" fn cuStreamGetFlags_ptsz(hStream: CUstream, flags: Out<u32>) -> CUresult {
+    entry::call_per_thread(632, || crate::stream::config::cuStreamGetFlags(hStream, flags))
 }
 
 #[unsafe(no_mangle)]
@@ -3316,43 +3525,46 @@ extern "C" fn cuStreamGetGreenCtx() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetId() -> CUresult {
-    entry::refuse(634)
+extern "C" fn cuStreamGetId(hStream: CUstream, streamId: Out<u64>) -> CUresult {
+    entry::call(634, || crate::stream::config::cuStreamGetId(hStream, streamId))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetId_ptsz() -> CUresult {
-    entry::refuse(635)
+extern "C" fn cuStreamGetId_ptsz(hStream: CUstream, streamId: Out<u64>) -> CUresult {
+    entry::call_per_thread(635, || crate::stream::config::cuStreamGetId(hStream, streamId))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetPriority() -> CUresult {
-    entry::refuse(636)
+extern "C" fn cuStreamGetPriority(hStream: CUstream, priority: Out<i32>) -> CUresult {
+    entry::call(636, || crate::stream::config::cuStreamGetPriority(hStream, priority))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetPriority_ptsz() -> CUresult {
-    entry::refuse(637)
+extern "C" fn cuStreamGetPriority_ptsz(hStream: CUstream, priority: Out<i32>) -> CUresult {
+    entry::call_per_thread(637, || crate::stream::config::cuStreamGetPriority(hStream, priority))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamIsCapturing() -> CUresult {
-    entry::refuse(638)
+extern "C" fn cuStreamIsCapturing(hStream: CUstream, captureStatus: Out<CUstreamCaptureStatus>) -> CUresult {
+    entry::call(638, || crate::stream::config::cuStreamIsCapturing(hStream, captureStatus))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamIsCapturing_ptsz() -> CUresult {
-    entry::refuse(639)
+extern "C" fn cuStreamIsCapturing_ptsz(
+    hStream: CUstream,
+    captureStatus: Out<CUstreamCaptureStatus>,
+) -> CUresult {
+    entry::call_per_thread(639, || crate::stream::config::cuStreamIsCapturing(hStream, captureStatus))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamQuery() -> CUresult {
-    entry::refuse(640)
+extern "C" fn cuStreamQuery(hStream: CUstream) -> CUresult {
+    entry::call(640, || crate::stream::ordering::cuStreamQuery(hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamQuery_ptsz() -> CUresult {
-    entry::refuse(641)
+extern "C" fn cuStreamQuery_ptsz(hStream: CUstream) -> CUresult {
+    entry::call_per_thread(641, || crate::stream::ordering::cuStreamQuery(hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -3366,13 +3578,13 @@ extern "C" fn cuStreamSetAttribute_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamSynchronize() -> CUresult {
-    entry::refuse(644)
+extern "C" fn cuStreamSynchronize(hStream: CUstream) -> CUresult {
+    entry::call(644, || crate::stream::ordering::cuStreamSynchronize(hStream))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamSynchronize_ptsz() -> CUresult {
-    entry::refuse(645)
+extern "C" fn cuStreamSynchronize_ptsz(hStream: CUstream) -> CUresult {
+    entry::call_per_thread(645, || crate::stream::ordering::cuStreamSynchronize(hStream))
 }
 
 #[unsafe(no_mangle)]
@@ -3396,13 +3608,13 @@ extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWaitEvent() -> CUresult {
-    entry::refuse(650)
+extern "C" fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
+    entry::call(650, || crate::stream::ordering::cuStreamWaitEvent(hStream, hEvent, Flags))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWaitEvent_ptsz() -> CUresult {
-    entry::refuse(651)
+extern "C" fn cuStreamWaitEvent_ptsz(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
+    entry::call_per_thread(651, || crate::stream::ordering::cuStreamWaitEvent(hStream, hEvent, Flags))
 }
 
 #[unsafe(no_mangle)]

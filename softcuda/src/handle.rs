@@ -32,6 +32,16 @@ impl<T> Table<T> {
         self.0.read().get(&handle).cloned()
     }
 
+    /// Takes the object out; its handle stays unused for ever.
+    pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
+        self.0.write().remove(&handle)
+    }
+
+    /// Shows every object to `look`, which must not touch the table.
+    pub(crate) fn each(&self, look: impl Fn(&T)) {
+        self.0.read().values().for_each(|object| look(object));
+    }
+
     /// Number of objects that satisfy the condition.
     pub(crate) fn count(&self, condition: impl Fn(&T) -> bool) -> usize {
         self.0.read().values().filter(|object| condition(object)).count()

@@ -1,12 +1,13 @@
 //! `cuInit`, and what it means for a process that forks.
 
 use crate::error::Answer;
+use crate::executor;
 use crate::pointer::In;
 use crate::pointer::Out;
 use crate::settings::{settings, version};
 use crate::sys::{
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_INITIALIZED,
-    CUDA_ERROR_OPERATING_SYSTEM, CUuuid,
+    CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND,
+    CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_OPERATING_SYSTEM, CUuuid,
 };
 use parking_lot::Mutex;
 use std::ffi::c_void;
@@ -20,15 +21,22 @@ const FORKED: u8 = 2;
 static STATE: AtomicU8 = AtomicU8::new(BEFORE);
 static STARTING: Mutex<()> = Mutex::new(());
 
+/// The process exits, and what it had is being taken apart.
+const EXITED: u8 = 3;
+
 /// Whether the driver is initialised in this process.
-pub(crate) fn done() -> bool {
-    STATE.load(Ordering::Acquire) == READY
+pub(crate) fn check() -> Answer {
+    match STATE.load(Ordering::Acquire) {
+        READY => Ok(()),
+        EXITED => Err(CUDA_ERROR_DEINITIALIZED),
+        _ => Err(CUDA_ERROR_NOT_INITIALIZED),
+    }
 }
 
 pub(crate) fn cuInit(Flags: u32) -> Answer {
     // Before any lock: the fork may have copied it locked.
-    if STATE.load(Ordering::Acquire) == FORKED {
-        return Err(CUDA_ERROR_NOT_INITIALIZED);
+    if matches!(STATE.load(Ordering::Acquire), FORKED | EXITED) {
+        return check();
     }
     if Flags != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
@@ -37,8 +45,9 @@ pub(crate) fn cuInit(Flags: u32) -> Answer {
         return Err(CUDA_ERROR_NO_DEVICE);
     }
     let _one_at_a_time = STARTING.lock();
-    if !done() {
+    if check().is_err() {
         watch_forks()?;
+        watch_exit()?;
         STATE.store(READY, Ordering::Release);
     }
     Ok(())
@@ -50,6 +59,19 @@ fn watch_forks() -> Answer {
     }
     // SAFETY: the handler stores to an atomic, which is allowed between fork and exec, and the library stays loaded.
     match unsafe { libc::pthread_atfork(None, None, Some(in_child)) } {
+        0 => Ok(()),
+        _ => Err(CUDA_ERROR_OPERATING_SYSTEM),
+    }
+}
+
+/// From the exit handlers on, calls answer so and no thread of the driver starts anything.
+fn watch_exit() -> Answer {
+    extern "C" fn at_exit() {
+        STATE.store(EXITED, Ordering::Release);
+        executor::stop();
+    }
+    // SAFETY: the handler stores to atomics, and the library stays loaded.
+    match unsafe { libc::atexit(at_exit) } {
         0 => Ok(()),
         _ => Err(CUDA_ERROR_OPERATING_SYSTEM),
     }

@@ -14,6 +14,7 @@
 //!   `entry`: what every call passes through; `pointer`: the callers' pointers;
 //! - `settings`, `versions`, `getter`, `shell`: which driver this is, and how its functions are found;
 //! - `init`, `device`, `device_attributes`, `context`, `memory`: the driver;
+//! - `stream`, `event`, `host_function`, and `executor`, which runs what they are given;
 //! - `control`: what a test can ask and arrange, the `softcuda_*` functions.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case)] // functions and parameters have the names that the driver API gives them
@@ -24,9 +25,12 @@ mod device;
 mod device_attributes;
 mod entry;
 mod error;
+mod event;
+mod executor;
 mod exports;
 mod getter;
 mod handle;
+mod host_function;
 mod init;
 mod locate;
 mod memory;
@@ -34,6 +38,7 @@ mod names;
 mod pointer;
 mod settings;
 mod shell;
+mod stream;
 #[allow(dead_code, unreachable_pub)] // the whole interface, generated
 mod sys;
 mod versions;

@@ -91,6 +91,17 @@ impl<T: Copy> In<T> {
     }
 }
 
+impl<T: Copy> In<T> {
+    /// Reads item `index` of an array; refuses a NULL array.
+    pub(crate) fn item(&self, index: usize) -> Result<T, CUresult> {
+        if self.0.is_null() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: not NULL, and the caller gave an array longer than `index`.
+        Ok(unsafe { self.0.add(index).read() })
+    }
+}
+
 impl In<c_char> {
     /// The zero-terminated text; refuses NULL and what is not UTF-8 (no name of the driver's is).
     pub(crate) fn text<'a>(self) -> Result<&'a str, CUresult> {

@@ -1,5 +1,6 @@
 //! Which driver this process sees: the environment, read once, and the shell's word on the version.
 
+use crate::executor::schedule::Schedule;
 use crate::versions::VERSIONS;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
@@ -13,9 +14,11 @@ pub(crate) struct Settings {
     pub(crate) devices: usize,
     /// Memory of each device in bytes.
     pub(crate) memory: u64,
+    /// When work on streams runs.
+    pub(crate) schedule: Schedule,
 }
 
-const DEFAULT: Settings = Settings { version: 13000, devices: 1, memory: 1 << 30 };
+const DEFAULT: Settings = Settings { version: 13000, devices: 1, memory: 1 << 30, schedule: Schedule::Eager };
 const MOST_DEVICES: usize = 64;
 
 /// The version that a shell has claimed before the settings were needed.
@@ -74,7 +77,10 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
     let memory = variable("SOFTCUDA_MEMORY", DEFAULT.memory, |text| {
         bytes(text).ok_or_else(|| "bytes from 1M to 1024G, with an optional suffix K, M or G".to_owned())
     })?;
-    Ok(Settings { version: claimed.unwrap_or(asked), devices, memory })
+    let schedule = variable("SOFTCUDA_SCHEDULE", DEFAULT.schedule, |text| {
+        Schedule::named(text).ok_or_else(|| "eager".to_owned())
+    })?;
+    Ok(Settings { version: claimed.unwrap_or(asked), devices, memory, schedule })
 }
 
 /// The environment's value, parsed; the default where it is unset or empty.

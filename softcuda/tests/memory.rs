@@ -675,6 +675,7 @@ fn freed_memory_is_given_back() {
         let size = 128 << 20;
         let pointer = allocate(&cu, size);
         assert_eq!(cu.call("cuMemsetD8_v2", &[pointer, 1, size]), 0);
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), 0, "a fill is not waited for");
         assert!(resident() >= before + size);
         assert_eq!(cu.call("cuMemFree_v2", &[pointer]), 0);
         assert!(resident() < before + size / 4);

@@ -13,7 +13,7 @@ use crate::sys::{
 use std::sync::atomic::Ordering;
 
 pub(super) const MAP_HOST: u32 = CU_CTX_MAP_HOST.0 as u32;
-pub(super) const SYNC_MEMOPS: u32 = CU_CTX_SYNC_MEMOPS.0 as u32;
+pub(crate) const SYNC_MEMOPS: u32 = CU_CTX_SYNC_MEMOPS.0 as u32;
 const SCHEDULE: u32 = CU_CTX_SCHED_MASK.0 as u32;
 
 /// The flags that `cuCtxGetFlags` shows; those about core dumps are accepted and never shown.
@@ -37,7 +37,7 @@ pub(super) fn check_flags(flags: u32) -> Answer {
 /// Answers 0 for a dead context.
 pub(crate) fn cuCtxGetFlags(flags: Out<u32>) -> Answer {
     let context = top().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
-    flags.set(context.activation().map_or(0, |activation| activation.flags()))
+    flags.set(context.life().map_or(0, |activation| activation.flags()))
 }
 
 pub(crate) fn cuCtxSetFlags(flags: u32) -> Answer {
@@ -51,7 +51,7 @@ pub(crate) fn cuCtxSetFlags(flags: u32) -> Answer {
 
 pub(crate) fn cuCtxGetApiVersion(ctx: CUcontext, version: Out<u32>) -> Answer {
     let context = named_or_current(ctx)?;
-    context.activation().map_err(|_| CUDA_ERROR_INVALID_CONTEXT)?;
+    context.life().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
     version.set(API_VERSION)
 }
 

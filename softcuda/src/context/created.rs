@@ -2,6 +2,7 @@
 
 use super::config::check_flags;
 use super::current::{current, pop_if_current, push};
+use super::sticky::device_health;
 use super::{Context, current};
 use crate::device::Device;
 use crate::error::Answer;
@@ -60,6 +61,7 @@ fn create(pctx: Out<CUcontext>, flags: u32, dev: CUdevice) -> Answer {
     pctx.check()?;
     let device = Device::of(dev)?;
     check_flags(flags)?;
+    device_health(device)?;
     let context = Context::new(device, false);
     context.activate(flags);
     pctx.set(context.handle())?;

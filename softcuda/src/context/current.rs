@@ -2,6 +2,8 @@
 
 use super::{Activation, Context};
 use crate::error::Answer;
+use crate::executor;
+use crate::memory::pool;
 use crate::pointer::Out;
 use crate::sys::{CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUcontext, CUdevice, CUresult};
 use std::cell::RefCell;
@@ -90,6 +92,8 @@ pub(crate) fn cuCtxSynchronize() -> Answer {
 }
 
 pub(crate) fn cuCtxSynchronize_v2(ctx: CUcontext) -> Answer {
-    // Nothing is asynchronous yet: every call has finished its work when it returns.
-    named_or_current(ctx)?.activation().map(|_| ())
+    let activation = named_or_current(ctx)?.activation()?;
+    executor::wait_for(&executor::unfinished(activation.id()));
+    pool::trim();
+    activation.health()
 }

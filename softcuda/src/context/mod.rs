@@ -10,17 +10,19 @@ pub(crate) mod created;
 pub(crate) mod current;
 pub(crate) mod limits;
 pub(crate) mod primary;
+mod sticky;
 
 use crate::device::Device;
 use crate::handle::Table;
-use crate::memory;
 use crate::sys::{
-    CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUcontext, CUfunc_cache, CUresult,
+    CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_SUCCESS, CUcontext, CUfunc_cache,
+    CUresult,
 };
+use crate::{executor, memory, stream};
 use limits::Limits;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// Every context there ever was: a destroyed one is still known as such.
 static CONTEXTS: Table<Context> = Table::new();
@@ -35,7 +37,6 @@ pub(crate) struct Context {
 
 /// A context's life, and its configuration.
 pub(crate) struct Activation {
-    /// As `cuCtxGetId` answers; no two activations of a process share one.
     id: u64,
     context: usize,
     device: Device,
@@ -45,6 +46,11 @@ pub(crate) struct Activation {
     attached: AtomicU32,
     cache: AtomicI32,
     limits: Mutex<Limits>,
+    /// What `cuStreamGetId` answers for the legacy default stream.
+    legacy_stream: u64,
+    ended: AtomicBool,
+    /// See `sticky`.
+    fault: AtomicI32,
 }
 
 impl Context {
@@ -63,8 +69,15 @@ impl Context {
     }
 
     /// Its life, if it has one now.
+    pub(crate) fn life(&self) -> Option<Arc<Activation>> {
+        self.activation.read().clone()
+    }
+
+    /// Its life, for a call on it: a dead context and one with a sticky error answer so.
     pub(crate) fn activation(&self) -> Result<Arc<Activation>, CUresult> {
-        self.activation.read().clone().ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        let activation = self.life().ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        activation.health()?;
+        Ok(activation)
     }
 
     fn is_alive(&self) -> bool {
@@ -75,9 +88,11 @@ impl Context {
         *self.activation.write() = Some(Arc::new(Activation::new(self, flags)));
     }
 
-    /// Ends its life, and that of everything that belongs to it. False if it had none.
+    /// Ends its life, and that of everything that belongs to it, when its work is done. False if it had none.
     fn end(&self) -> bool {
         let Some(activation) = self.activation.write().take() else { return false };
+        activation.ended.store(true, Ordering::Release);
+        executor::wait_for(&executor::unfinished(activation.id()));
         memory::table::forget(&activation);
         true
     }
@@ -94,12 +109,29 @@ impl Activation {
             attached: AtomicU32::new(1),
             cache: AtomicI32::new(CUfunc_cache::default().0),
             limits: Mutex::new(Limits::default()),
+            legacy_stream: stream::next_id(),
+            ended: AtomicBool::new(false),
+            fault: AtomicI32::new(CUDA_SUCCESS.0),
         }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
     }
 
     /// The handle of its context.
     pub(crate) fn context(&self) -> CUcontext {
         self.context as CUcontext
+    }
+
+    /// As `cuCtxGetId` answers; no two activations of a process share one.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The number of its legacy default stream, as `cuStreamGetId` answers.
+    pub(crate) fn legacy_stream(&self) -> u64 {
+        self.legacy_stream
     }
 
     pub(crate) fn device(&self) -> Device {

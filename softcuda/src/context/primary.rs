@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::config::{MAP_HOST, REFLECTED, SYNC_MEMOPS, check_flags};
+use super::sticky::device_health;
 use crate::device::{self, Device};
 use crate::error::Answer;
 use crate::pointer::Out;
@@ -43,6 +44,7 @@ fn of(device: Device) -> &'static Mutex<Primary> {
 pub(crate) fn cuDevicePrimaryCtxRetain(pctx: Out<CUcontext>, dev: CUdevice) -> Answer {
     pctx.check()?;
     let device = Device::of(dev)?;
+    device_health(device)?;
     let mut primary = of(device).lock();
     let context = Arc::clone(primary.context.get_or_insert_with(|| Context::new(device, true)));
     if !context.is_alive() {
@@ -86,7 +88,7 @@ pub(crate) fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: u32) -> Answer
     }
     check_flags(flags)?;
     primary.flags = flags;
-    if let Some(Ok(activation)) = primary.context.as_ref().map(|context| context.activation()) {
+    if let Some(activation) = primary.context.as_ref().and_then(|context| context.life()) {
         activation.flags.store(primary.context_flags(), Ordering::Relaxed);
     }
     Ok(())
@@ -96,7 +98,7 @@ pub(crate) fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: Out<u32>, active:
     flags.check()?;
     active.check()?;
     let primary = of(Device::of(dev)?).lock();
-    let activation = primary.context.as_ref().and_then(|context| context.activation().ok());
+    let activation = primary.context.as_ref().and_then(|context| context.life());
     let own = activation.as_ref().map_or(0, |a| a.flags() & SYNC_MEMOPS);
     flags.set(primary.flags | own)?;
     active.set(i32::from(activation.is_some()))

@@ -112,7 +112,7 @@ fn value(
     let block = allocation.address / BLOCK * BLOCK;
     Ok(match attribute {
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Large(allocation.owner.context() as u64),
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Small(memory_type(&allocation.kind)),
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Small(memory_type(allocation)),
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Large(ptr),
         CU_POINTER_ATTRIBUTE_HOST_POINTER if device => Value::Absent(0),
         CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Large(ptr),
@@ -129,7 +129,11 @@ fn value(
             Value::Large((allocation.address + allocation.size - block).next_multiple_of(BLOCK) as u64)
         }
         CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => Value::Large(block as u64),
-        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE | CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Large(0),
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => Value::Large(match &allocation.kind {
+            Kind::Pooled(pooled) => pooled.pool().handle() as u64,
+            _ => 0,
+        }),
+        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Large(0),
         // Features that this driver does not have.
         CU_POINTER_ATTRIBUTE_IS_MANAGED
         | CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
@@ -139,8 +143,8 @@ fn value(
     })
 }
 
-fn memory_type(kind: &Kind) -> u32 {
-    let kind = if matches!(kind, Kind::Device(_)) { CU_MEMORYTYPE_DEVICE } else { CU_MEMORYTYPE_HOST };
+fn memory_type(allocation: &Allocation) -> u32 {
+    let kind = if allocation.is_device() { CU_MEMORYTYPE_DEVICE } else { CU_MEMORYTYPE_HOST };
     kind.0 as u32
 }
 

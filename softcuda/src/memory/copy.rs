@@ -1,10 +1,13 @@
 //! Copies of one range of bytes.
 
-use super::span::Span;
-use crate::context::current::current;
+use super::span::{Access, Span};
+use super::transfer::{self, Manner, Transfer};
 use crate::error::Answer;
-use crate::sys::{CUcontext, CUdeviceptr_v2, CUresult};
+use crate::executor::{Duty, Work};
+use crate::stream::Stream;
+use crate::sys::{CUcontext, CUdeviceptr_v2, CUresult, CUstream};
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// A copy whose ends have been checked.
 struct Copy {
@@ -13,7 +16,19 @@ struct Copy {
     size: usize,
 }
 
-impl Copy {
+impl Work for Copy {
+    fn name(&self) -> &'static str {
+        "a copy"
+    }
+
+    fn duty(&self) -> Duty {
+        Duty::Device
+    }
+
+    fn accesses(&self) -> Vec<Access<'_>> {
+        vec![Access::read(&self.from), Access::write(&self.to)]
+    }
+
     fn run(&self) {
         // SAFETY: both ends hold `size` bytes: checked against the allocation, or promised by the caller for ordinary
         // host memory.
@@ -21,17 +36,45 @@ impl Copy {
     }
 }
 
+impl Transfer for Copy {
+    fn to(&self) -> &Span {
+        &self.to
+    }
+
+    fn from(&self) -> Option<&Span> {
+        Some(&self.from)
+    }
+
+    fn stage(&mut self) {
+        // SAFETY: the caller promises `size` bytes for the duration of the call.
+        let bytes = unsafe { std::slice::from_raw_parts(self.from.bytes(), self.size) };
+        self.from = Span::staged(bytes.into());
+    }
+}
+
 /// How a pointer finds its bytes.
 type Place = fn(usize, usize) -> Result<Span, CUresult>;
 
-/// Copies at once. A context is needed even for nothing, the pointers are not.
-fn copy(to: (usize, Place), from: (usize, Place), size: usize) -> Answer {
-    current()?;
+/// Copies in a stream. The stream is needed even for nothing, the pointers are not.
+fn copy(
+    stream: Arc<Stream>,
+    to: (usize, Place),
+    from: (usize, Place),
+    size: usize,
+    manner: Manner,
+) -> Answer {
     if size == 0 {
         return Ok(());
     }
-    Copy { to: to.1(to.0, size)?, from: from.1(from.0, size)?, size }.run();
-    Ok(())
+    transfer::submit(&stream, Copy { to: to.1(to.0, size)?, from: from.1(from.0, size)?, size }, manner)
+}
+
+fn now(to: (usize, Place), from: (usize, Place), size: usize) -> Answer {
+    copy(Stream::unnamed()?, to, from, size, Manner::Synchronous)
+}
+
+fn later(to: (usize, Place), from: (usize, Place), size: usize, stream: CUstream) -> Answer {
+    copy(Stream::of(stream)?, to, from, size, Manner::Asynchronous)
 }
 
 fn device(pointer: CUdeviceptr_v2) -> (usize, Place) {
@@ -48,15 +91,42 @@ fn unified(pointer: CUdeviceptr_v2) -> (usize, Place) {
 }
 
 pub(crate) fn cuMemcpy(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> Answer {
-    copy(unified(dst), unified(src), ByteCount)
+    now(unified(dst), unified(src), ByteCount)
+}
+
+pub(crate) fn cuMemcpyAsync(
+    dst: CUdeviceptr_v2,
+    src: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> Answer {
+    later(unified(dst), unified(src), ByteCount, hStream)
 }
 
 pub(crate) fn cuMemcpyHtoD_v2(dstDevice: CUdeviceptr_v2, srcHost: *const c_void, ByteCount: usize) -> Answer {
-    copy(device(dstDevice), host(srcHost), ByteCount)
+    now(device(dstDevice), host(srcHost), ByteCount)
+}
+
+pub(crate) fn cuMemcpyHtoDAsync_v2(
+    dstDevice: CUdeviceptr_v2,
+    srcHost: *const c_void,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> Answer {
+    later(device(dstDevice), host(srcHost), ByteCount, hStream)
 }
 
 pub(crate) fn cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr_v2, ByteCount: usize) -> Answer {
-    copy(host(dstHost), device(srcDevice), ByteCount)
+    now(host(dstHost), device(srcDevice), ByteCount)
+}
+
+pub(crate) fn cuMemcpyDtoHAsync_v2(
+    dstHost: *mut c_void,
+    srcDevice: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> Answer {
+    later(host(dstHost), device(srcDevice), ByteCount, hStream)
 }
 
 pub(crate) fn cuMemcpyDtoD_v2(
@@ -64,7 +134,16 @@ pub(crate) fn cuMemcpyDtoD_v2(
     srcDevice: CUdeviceptr_v2,
     ByteCount: usize,
 ) -> Answer {
-    copy(device(dstDevice), device(srcDevice), ByteCount)
+    now(device(dstDevice), device(srcDevice), ByteCount)
+}
+
+pub(crate) fn cuMemcpyDtoDAsync_v2(
+    dstDevice: CUdeviceptr_v2,
+    srcDevice: CUdeviceptr_v2,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> Answer {
+    later(device(dstDevice), device(srcDevice), ByteCount, hStream)
 }
 
 /// The contexts are not looked at, as measured: an address says whose it is.
@@ -75,5 +154,16 @@ pub(crate) fn cuMemcpyPeer(
     _srcContext: CUcontext,
     ByteCount: usize,
 ) -> Answer {
-    copy(device(dstDevice), device(srcDevice), ByteCount)
+    now(device(dstDevice), device(srcDevice), ByteCount)
+}
+
+pub(crate) fn cuMemcpyPeerAsync(
+    dstDevice: CUdeviceptr_v2,
+    _dstContext: CUcontext,
+    srcDevice: CUdeviceptr_v2,
+    _srcContext: CUcontext,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> Answer {
+    later(device(dstDevice), device(srcDevice), ByteCount, hStream)
 }

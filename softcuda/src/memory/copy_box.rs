@@ -1,15 +1,18 @@
 //! Copies of rectangles and boxes.
 
-use super::span::Span;
-use crate::context::current::current;
+use super::span::{Access, Span};
+use super::transfer::{self, Manner, Transfer};
 use crate::error::Answer;
+use crate::executor::{Duty, Work};
 use crate::pointer::In;
+use crate::stream::Stream;
 use crate::sys::{
     CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED,
     CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_MEMCPY2D_v2, CUDA_MEMCPY3D_PEER_v1,
-    CUDA_MEMCPY3D_v2, CUarray, CUdeviceptr_v2, CUmemorytype, CUresult,
+    CUDA_MEMCPY3D_v2, CUarray, CUdeviceptr_v2, CUmemorytype, CUresult, CUstream,
 };
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// Bytes in a row, rows in a slice, slices.
 #[derive(Clone, Copy)]
@@ -94,7 +97,19 @@ impl Located {
     }
 }
 
-impl BoxCopy {
+impl Work for BoxCopy {
+    fn name(&self) -> &'static str {
+        "a copy"
+    }
+
+    fn duty(&self) -> Duty {
+        Duty::Device
+    }
+
+    fn accesses(&self) -> Vec<Access<'_>> {
+        vec![Access::read(&self.from.span), Access::write(&self.to.span)]
+    }
+
     fn run(&self) {
         for slice in 0..self.extent.depth {
             for row in 0..self.extent.height {
@@ -108,18 +123,54 @@ impl BoxCopy {
     }
 }
 
-/// Copies at once.
-fn copy(to: &End, from: &End, extent: Extent) -> Answer {
+impl Transfer for BoxCopy {
+    fn to(&self) -> &Span {
+        &self.to.span
+    }
+
+    fn from(&self) -> Option<&Span> {
+        Some(&self.from.span)
+    }
+
+    fn stage(&mut self) {
+        let Extent { width, height, depth } = self.extent;
+        let mut bytes = Vec::with_capacity(width * height * depth);
+        for slice in 0..depth {
+            for row in 0..height {
+                // SAFETY: the caller promises every row for the duration of the call.
+                bytes.extend_from_slice(unsafe {
+                    std::slice::from_raw_parts(self.from.row(slice, row), width)
+                });
+            }
+        }
+        self.from = Located { span: Span::staged(bytes.into()), row: width, slice: width * height };
+    }
+}
+
+/// Copies in a stream. The stream is needed even for nothing.
+fn copy(stream: &Arc<Stream>, (to, from, extent): Parts, manner: Manner) -> Answer {
     if extent.is_empty() {
         return Ok(());
     }
-    BoxCopy { to: to.locate(extent)?, from: from.locate(extent)?, extent }.run();
-    Ok(())
+    let copy = BoxCopy { to: to.locate(extent)?, from: from.locate(extent)?, extent };
+    transfer::submit(stream, copy, manner)
 }
 
-pub(crate) fn cuMemcpy2D_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> Answer {
-    current()?;
-    let c = pCopy.get()?;
+/// A copy as the caller describes it: to, from, how much.
+type Parts = (End, End, Extent);
+
+/// Reads the caller's structure when the stream is known.
+fn now<T: Copy>(description: In<T>, parts: fn(T) -> Parts) -> Answer {
+    let stream = Stream::unnamed()?;
+    copy(&stream, parts(description.get()?), Manner::Synchronous)
+}
+
+fn later<T: Copy>(description: In<T>, parts: fn(T) -> Parts, stream: CUstream) -> Answer {
+    let stream = Stream::of(stream)?;
+    copy(&stream, parts(description.get()?), Manner::Asynchronous)
+}
+
+fn rectangle(c: CUDA_MEMCPY2D_v2) -> Parts {
     let extent = Extent { width: c.WidthInBytes, height: c.Height, depth: 1 };
     let to = End {
         kind: c.dstMemoryType,
@@ -143,16 +194,22 @@ pub(crate) fn cuMemcpy2D_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> Answer {
         pitch: c.srcPitch,
         height: 0,
     };
-    copy(&to, &from, extent)
+    (to, from, extent)
+}
+
+pub(crate) fn cuMemcpy2D_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> Answer {
+    now(pCopy, rectangle)
+}
+
+pub(crate) fn cuMemcpy2DAsync_v2(pCopy: In<CUDA_MEMCPY2D_v2>, hStream: CUstream) -> Answer {
+    later(pCopy, rectangle, hStream)
 }
 
 pub(crate) fn cuMemcpy2DUnaligned_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> Answer {
     cuMemcpy2D_v2(pCopy)
 }
 
-pub(crate) fn cuMemcpy3D_v2(pCopy: In<CUDA_MEMCPY3D_v2>) -> Answer {
-    current()?;
-    let c = pCopy.get()?;
+fn block(c: CUDA_MEMCPY3D_v2) -> Parts {
     let to = End {
         kind: c.dstMemoryType,
         host: c.dstHost,
@@ -175,13 +232,19 @@ pub(crate) fn cuMemcpy3D_v2(pCopy: In<CUDA_MEMCPY3D_v2>) -> Answer {
         pitch: c.srcPitch,
         height: c.srcHeight,
     };
-    copy(&to, &from, Extent { width: c.WidthInBytes, height: c.Height, depth: c.Depth })
+    (to, from, Extent { width: c.WidthInBytes, height: c.Height, depth: c.Depth })
+}
+
+pub(crate) fn cuMemcpy3D_v2(pCopy: In<CUDA_MEMCPY3D_v2>) -> Answer {
+    now(pCopy, block)
+}
+
+pub(crate) fn cuMemcpy3DAsync_v2(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUstream) -> Answer {
+    later(pCopy, block, hStream)
 }
 
 /// The contexts are not looked at, as in `cuMemcpyPeer`.
-pub(crate) fn cuMemcpy3DPeer(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> Answer {
-    current()?;
-    let c = pCopy.get()?;
+fn peer_block(c: CUDA_MEMCPY3D_PEER_v1) -> Parts {
     let to = End {
         kind: c.dstMemoryType,
         host: c.dstHost,
@@ -204,5 +267,13 @@ pub(crate) fn cuMemcpy3DPeer(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> Answer {
         pitch: c.srcPitch,
         height: c.srcHeight,
     };
-    copy(&to, &from, Extent { width: c.WidthInBytes, height: c.Height, depth: c.Depth })
+    (to, from, Extent { width: c.WidthInBytes, height: c.Height, depth: c.Depth })
+}
+
+pub(crate) fn cuMemcpy3DPeer(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> Answer {
+    now(pCopy, peer_block)
+}
+
+pub(crate) fn cuMemcpy3DPeerAsync(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream: CUstream) -> Answer {
+    later(pCopy, peer_block, hStream)
 }

@@ -1,9 +1,11 @@
 //! Fills: one value of 1, 2 or 4 bytes, repeated over a range or a rectangle.
 
-use super::span::Span;
-use crate::context::current::current;
+use super::span::{Access, Span};
+use super::transfer::{self, Manner, Transfer};
 use crate::error::Answer;
-use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUdeviceptr_v2};
+use crate::executor::{Duty, Work};
+use crate::stream::Stream;
+use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUdeviceptr_v2, CUresult, CUstream};
 
 /// A fill whose range has been checked.
 struct Fill<T> {
@@ -16,7 +18,26 @@ struct Fill<T> {
     pitch: usize,
 }
 
-impl<T: Copy> Fill<T> {
+/// A value that memory can be filled with.
+trait Value: Copy + Send + Sync + 'static {}
+
+impl Value for u8 {}
+impl Value for u16 {}
+impl Value for u32 {}
+
+impl<T: Value> Work for Fill<T> {
+    fn name(&self) -> &'static str {
+        "a fill"
+    }
+
+    fn duty(&self) -> Duty {
+        Duty::Device
+    }
+
+    fn accesses(&self) -> Vec<Access<'_>> {
+        vec![Access::write(&self.span)]
+    }
+
     fn run(&self) {
         for row in 0..self.height {
             let start = self.span.bytes().wrapping_add(row * self.pitch).cast::<T>();
@@ -28,37 +49,80 @@ impl<T: Copy> Fill<T> {
     }
 }
 
-/// Fills at once. A context is needed even for nothing, the pointer is not.
-fn fill<T: Copy>(address: CUdeviceptr_v2, pitch: usize, value: T, width: usize, height: usize) -> Answer {
-    current()?;
-    if width == 0 || height == 0 {
-        return Ok(());
+impl<T: Value> Transfer for Fill<T> {
+    fn to(&self) -> &Span {
+        &self.span
     }
-    let unit = size_of::<T>();
-    let row = width.checked_mul(unit).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    // The pitch of a single row does not matter.
-    let pitch = if height == 1 { row } else { pitch };
-    if !(address as usize).is_multiple_of(unit) || !pitch.is_multiple_of(unit) || pitch < row {
-        return Err(CUDA_ERROR_INVALID_VALUE);
+
+    fn from(&self) -> Option<&Span> {
+        None
     }
-    let size = pitch
-        .checked_mul(height - 1)
-        .and_then(|rows| rows.checked_add(row))
-        .ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    Fill { span: Span::on_device(address as usize, size)?, value, width, height, pitch }.run();
-    Ok(())
+
+    fn stage(&mut self) {}
+}
+
+impl<T: Value> Fill<T> {
+    /// `None` if it is empty.
+    fn new(
+        address: CUdeviceptr_v2,
+        pitch: usize,
+        value: T,
+        width: usize,
+        height: usize,
+    ) -> Result<Option<Self>, CUresult> {
+        if width == 0 || height == 0 {
+            return Ok(None);
+        }
+        let unit = size_of::<T>();
+        let row = width.checked_mul(unit).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        // The pitch of a single row does not matter.
+        let pitch = if height == 1 { row } else { pitch };
+        if !(address as usize).is_multiple_of(unit) || !pitch.is_multiple_of(unit) || pitch < row {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let size = pitch
+            .checked_mul(height - 1)
+            .and_then(|rows| rows.checked_add(row))
+            .ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let span = Span::on_device(address as usize, size)?;
+        Ok(Some(Self { span, value, width, height, pitch }))
+    }
+}
+
+/// Fills in the stream of calls that name none. It is needed even for nothing, the pointer is not.
+fn now<T: Value>(address: CUdeviceptr_v2, pitch: usize, value: T, width: usize, height: usize) -> Answer {
+    let stream = Stream::unnamed()?;
+    match Fill::new(address, pitch, value, width, height)? {
+        Some(fill) => transfer::submit(&stream, fill, Manner::Synchronous),
+        None => Ok(()),
+    }
+}
+
+/// Fills in a stream.
+fn later<T: Value>(
+    address: CUdeviceptr_v2,
+    pitch: usize,
+    value: T,
+    (width, height): (usize, usize),
+    stream: CUstream,
+) -> Answer {
+    let stream = Stream::of(stream)?;
+    match Fill::new(address, pitch, value, width, height)? {
+        Some(fill) => transfer::submit(&stream, fill, Manner::Asynchronous),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn cuMemsetD8_v2(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> Answer {
-    fill(dstDevice, 0, uc, N, 1)
+    now(dstDevice, 0, uc, N, 1)
 }
 
 pub(crate) fn cuMemsetD16_v2(dstDevice: CUdeviceptr_v2, us: u16, N: usize) -> Answer {
-    fill(dstDevice, 0, us, N, 1)
+    now(dstDevice, 0, us, N, 1)
 }
 
 pub(crate) fn cuMemsetD32_v2(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) -> Answer {
-    fill(dstDevice, 0, ui, N, 1)
+    now(dstDevice, 0, ui, N, 1)
 }
 
 pub(crate) fn cuMemsetD2D8_v2(
@@ -68,7 +132,7 @@ pub(crate) fn cuMemsetD2D8_v2(
     Width: usize,
     Height: usize,
 ) -> Answer {
-    fill(dstDevice, dstPitch, uc, Width, Height)
+    now(dstDevice, dstPitch, uc, Width, Height)
 }
 
 pub(crate) fn cuMemsetD2D16_v2(
@@ -78,7 +142,7 @@ pub(crate) fn cuMemsetD2D16_v2(
     Width: usize,
     Height: usize,
 ) -> Answer {
-    fill(dstDevice, dstPitch, us, Width, Height)
+    now(dstDevice, dstPitch, us, Width, Height)
 }
 
 pub(crate) fn cuMemsetD2D32_v2(
@@ -88,5 +152,50 @@ pub(crate) fn cuMemsetD2D32_v2(
     Width: usize,
     Height: usize,
 ) -> Answer {
-    fill(dstDevice, dstPitch, ui, Width, Height)
+    now(dstDevice, dstPitch, ui, Width, Height)
+}
+
+pub(crate) fn cuMemsetD8Async(dstDevice: CUdeviceptr_v2, uc: u8, N: usize, hStream: CUstream) -> Answer {
+    later(dstDevice, 0, uc, (N, 1), hStream)
+}
+
+pub(crate) fn cuMemsetD16Async(dstDevice: CUdeviceptr_v2, us: u16, N: usize, hStream: CUstream) -> Answer {
+    later(dstDevice, 0, us, (N, 1), hStream)
+}
+
+pub(crate) fn cuMemsetD32Async(dstDevice: CUdeviceptr_v2, ui: u32, N: usize, hStream: CUstream) -> Answer {
+    later(dstDevice, 0, ui, (N, 1), hStream)
+}
+
+pub(crate) fn cuMemsetD2D8Async(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    uc: u8,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> Answer {
+    later(dstDevice, dstPitch, uc, (Width, Height), hStream)
+}
+
+pub(crate) fn cuMemsetD2D16Async(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    us: u16,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> Answer {
+    later(dstDevice, dstPitch, us, (Width, Height), hStream)
+}
+
+pub(crate) fn cuMemsetD2D32Async(
+    dstDevice: CUdeviceptr_v2,
+    dstPitch: usize,
+    ui: u32,
+    Width: usize,
+    Height: usize,
+    hStream: CUstream,
+) -> Answer {
+    later(dstDevice, dstPitch, ui, (Width, Height), hStream)
 }

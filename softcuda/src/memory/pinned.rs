@@ -1,7 +1,7 @@
 //! Host memory that the device reaches: allocated page-locked, or the caller's own, registered. Its device pointer is its
 //! own address.
 
-use super::plain::check_current_is_not_dead;
+use super::plain::{check_current_is_not_dead, free};
 use super::table::{self, Allocation, HostPages, Kind};
 use super::window;
 use crate::context::current::current;
@@ -47,8 +47,7 @@ pub(crate) fn cuMemFreeHost(p: *mut c_void) -> Answer {
     if p.is_null() {
         return Ok(());
     }
-    let freed = table::remove(p as usize, |kind| matches!(kind, Kind::Pinned(..)));
-    freed.map(|_| ()).ok_or(CUDA_ERROR_INVALID_VALUE)
+    free(p as usize, |kind| matches!(kind, Kind::Pinned(..)))
 }
 
 pub(crate) fn cuMemHostRegister(p: *mut c_void, bytesize: usize, Flags: u32) -> Answer {
@@ -65,7 +64,7 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
     let allocation = Allocation::new(address, bytesize, p.cast(), Kind::Registered(Flags), owner);
     table::insert_disjoint(allocation).map_err(|other| match other.kind {
         Kind::Registered(_) => CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
-        Kind::Device(_) | Kind::Pinned(..) => CUDA_ERROR_INVALID_VALUE,
+        Kind::Device(_) | Kind::Pooled(_) | Kind::Pinned(..) => CUDA_ERROR_INVALID_VALUE,
     })
 }
 
@@ -107,7 +106,7 @@ pub(crate) fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> Answer {
 fn host_flags(p: *mut c_void) -> Result<u32, CUresult> {
     let allocation = table::find(p as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let shown = match allocation.kind {
-        Kind::Device(_) => return Err(CUDA_ERROR_INVALID_VALUE),
+        Kind::Device(_) | Kind::Pooled(_) => return Err(CUDA_ERROR_INVALID_VALUE),
         Kind::Pinned(_, flags) if flags & CU_MEMHOSTALLOC_WRITECOMBINED != 0 => flags,
         Kind::Pinned(..) => 0,
         Kind::Registered(flags) => flags & CU_MEMHOSTREGISTER_PORTABLE,

@@ -1,10 +1,12 @@
 //! Device memory that is allocated and freed at once, and what is left of it.
 
+use super::pool;
 use super::table::{self, Allocation, Kind};
 use super::window::{self, Range};
 use crate::context::current::{current, top};
 use crate::device;
 use crate::error::Answer;
+use crate::executor;
 use crate::pointer::Out;
 use crate::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2, CUresult,
@@ -19,10 +21,29 @@ fn allocate(size: usize) -> Result<usize, CUresult> {
     if size == 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let range = Range::take(size, owner.device().ordinal()).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+    let device = owner.device().ordinal();
+    let range = Range::take(size, device).or_else(|| {
+        pool::release_all(device);
+        Range::take(size, device)
+    });
+    let range = range.ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let (address, bytes) = (range.address(), range.bytes());
     table::insert(Allocation::new(address, size, bytes, Kind::Device(range), owner));
     Ok(address)
+}
+
+/// Frees what starts at the address when all work of its context is finished, as the measured driver does.
+pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
+    let owner = table::find(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    owner.owner.health()?;
+    let allocation = table::remove(address, wanted).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    let owner = &allocation.owner;
+    executor::wait_for(&executor::unfinished(owner.id()));
+    allocation.set_freed();
+    if let Kind::Pooled(pooled) = &allocation.kind {
+        pooled.release(None);
+    }
+    owner.fault()
 }
 
 /// Frees need no current context; a dead one is refused all the same.
@@ -60,8 +81,7 @@ pub(crate) fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> Answer {
     if dptr == 0 {
         return Ok(());
     }
-    let freed = table::remove(dptr as usize, |kind| matches!(kind, Kind::Device(_)));
-    freed.map(|_| ()).ok_or(CUDA_ERROR_INVALID_VALUE)
+    free(dptr as usize, |kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_)))
 }
 
 pub(crate) fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> Answer {

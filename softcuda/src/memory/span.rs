@@ -1,19 +1,59 @@
 //! The ends of copies and fills: ranges of bytes, checked, and held while they are used.
 
-use super::table::{Allocation, find};
+use super::table::{Allocation, Kind, find};
 use super::window;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Whose memory a range is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Device,
+    /// The host's, in reach of the device.
+    Pinned,
+    /// Ordinary host memory, which the driver knows nothing about.
+    Pageable,
+}
 
 /// A range of bytes.
 pub(crate) struct Span {
+    address: usize,
     bytes: *mut u8,
-    /// Held so that the bytes stay; `None` for ordinary host memory, which is the caller's to keep.
-    _allocation: Option<Arc<Allocation>>,
+    hold: Hold,
+}
+
+/// What keeps the bytes where they are.
+enum Hold {
+    Allocation(Arc<Allocation>),
+    /// A copy of our own.
+    Staged(#[allow(dead_code)] Box<[u8]>), // held for its drop
+    /// The caller.
+    Caller,
 }
 
 // SAFETY: an address; see `Allocation`.
 unsafe impl Send for Span {}
+// SAFETY: as above.
+unsafe impl Sync for Span {}
+
+/// A range that work reads or writes.
+pub(crate) struct Access<'a> {
+    pub(crate) span: &'a Span,
+    /// False if it only reads.
+    #[allow(dead_code)] // for whoever looks for races
+    pub(crate) writes: bool,
+}
+
+impl<'a> Access<'a> {
+    pub(crate) fn read(span: &'a Span) -> Self {
+        Self { span, writes: false }
+    }
+
+    pub(crate) fn write(span: &'a Span) -> Self {
+        Self { span, writes: true }
+    }
+}
 
 impl Span {
     /// `size` bytes at a device pointer: device memory, or host memory that the device reaches.
@@ -28,17 +68,53 @@ impl Span {
         match find(address) {
             Some(allocation) => Self::inside(allocation, address, size),
             None if address == 0 || window::contains(address) => Err(CUDA_ERROR_INVALID_VALUE),
-            None => Ok(Self { bytes: address as *mut u8, _allocation: None }),
+            None => Ok(Self { address, bytes: address as *mut u8, hold: Hold::Caller }),
         }
     }
 
     fn inside(allocation: Arc<Allocation>, address: usize, size: usize) -> Result<Self, CUresult> {
         let bytes = allocation.locate(address, size)?;
-        Ok(Self { bytes, _allocation: Some(allocation) })
+        Ok(Self { address, bytes, hold: Hold::Allocation(allocation) })
+    }
+
+    /// A copy of the caller's bytes.
+    pub(crate) fn staged(mut bytes: Box<[u8]>) -> Self {
+        Self { address: bytes.as_ptr() as usize, bytes: bytes.as_mut_ptr(), hold: Hold::Staged(bytes) }
+    }
+
+    /// What callers know the range by.
+    pub(crate) fn address(&self) -> usize {
+        self.address
     }
 
     /// Where the bytes are.
     pub(crate) fn bytes(&self) -> *mut u8 {
         self.bytes
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        match &self.hold {
+            Hold::Allocation(allocation) => match allocation.kind {
+                Kind::Device(_) | Kind::Pooled(_) => Place::Device,
+                Kind::Pinned(..) | Kind::Registered(_) => Place::Pinned,
+            },
+            Hold::Staged(_) | Hold::Caller => Place::Pageable,
+        }
+    }
+
+    /// Whether it is memory at this point of the order of work: allocated, and not freed.
+    pub(crate) fn is_allocated(&self) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => allocation.is_usable(),
+            Hold::Staged(_) | Hold::Caller => true,
+        }
+    }
+
+    /// Whether `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS` is set.
+    pub(super) fn wants_waiting(&self) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => allocation.sync_operations.load(Ordering::Relaxed),
+            Hold::Staged(_) | Hold::Caller => false,
+        }
     }
 }

@@ -1,17 +1,20 @@
 //! Every allocation and registration, by address.
 
+use super::pool::Pooled;
 use super::window::Range;
 use crate::context::Activation;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// What an allocation is, with what holds its bytes.
 pub(crate) enum Kind {
     /// Device memory.
     Device(#[allow(dead_code)] Range), // held for its drop
+    /// Device memory of a pool.
+    Pooled(Pooled),
     /// Page-locked host memory of ours, with its `CU_MEMHOSTALLOC_*` flags.
     Pinned(#[allow(dead_code)] HostPages, u32), // held for its drop
     /// Host memory of the caller's, with its `CU_MEMHOSTREGISTER_*` flags.
@@ -31,7 +34,13 @@ pub(crate) struct Allocation {
     pub(crate) id: u64,
     /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
     pub(crate) sync_operations: AtomicBool,
+    state: AtomicU8,
 }
+
+/// The states of an allocation in the order of work: the calls that allocate and free may be ahead of it.
+const PROMISED: u8 = 0;
+const USABLE: u8 = 1;
+const FREED: u8 = 2;
 
 // SAFETY: `bytes` is an address; who reads or writes there orders it as the driver API demands of its callers.
 unsafe impl Send for Allocation {}
@@ -64,7 +73,8 @@ impl Allocation {
         static IDS: AtomicU64 = AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let sync_operations = AtomicBool::new(false);
-        Arc::new(Self { address, size, bytes, kind, owner, id, sync_operations })
+        let state = AtomicU8::new(if matches!(kind, Kind::Pooled(_)) { PROMISED } else { USABLE });
+        Arc::new(Self { address, size, bytes, kind, owner, id, sync_operations, state })
     }
 
     /// Where `size` bytes at a device pointer are; refuses what is not wholly inside.
@@ -75,7 +85,21 @@ impl Allocation {
     }
 
     pub(crate) fn is_device(&self) -> bool {
-        matches!(self.kind, Kind::Device(_))
+        matches!(self.kind, Kind::Device(_) | Kind::Pooled(_))
+    }
+
+    /// Its place in the order of work has been reached; a free that came first stays.
+    pub(super) fn set_usable(&self) {
+        let _ = self.state.compare_exchange(PROMISED, USABLE, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_freed(&self) {
+        self.state.store(FREED, Ordering::Release);
+    }
+
+    /// Whether work may use it now.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.state.load(Ordering::Acquire) == USABLE
     }
 }
 

@@ -57,6 +57,11 @@ impl Range {
         }
     }
 
+    /// Bytes, in whole units.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     /// The device pointer.
     pub(super) fn address(&self) -> usize {
         self.window.front + self.offset

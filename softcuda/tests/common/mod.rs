@@ -1,6 +1,8 @@
 //! What the tests share: a library opened as a C program would, and a process of its own for each test.
 #![allow(dead_code, clippy::print_stdout)] // each test file uses a part; the child tells its parent
 
+pub(crate) mod streams;
+
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +38,9 @@ pub(crate) fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce())
         Err(_) => {}
     }
     let mut command = Command::new(std::env::current_exe().expect("a test knows its executable"));
-    for variable in ["SOFTCUDA_VERSION", "SOFTCUDA_DEVICES", "SOFTCUDA_MEMORY"] {
+    for variable in
+        ["SOFTCUDA_VERSION", "SOFTCUDA_DEVICES", "SOFTCUDA_MEMORY", "SOFTCUDA_SCHEDULE", "SOFTCUDA_SEED"]
+    {
         command.env_remove(variable);
     }
     command.args([name, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, &this);

@@ -1,0 +1,187 @@
+//! Events: marks in a stream's order that others wait for, ask about, and measure time between.
+
+use crate::context::Activation;
+use crate::context::current::current;
+use crate::error::Answer;
+use crate::executor::{self, Duty, Operation, Work};
+use crate::handle::Table;
+use crate::memory::pool;
+use crate::pointer::Out;
+use crate::stream::Stream;
+use crate::sys::{
+    CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING, CU_EVENT_INTERPROCESS, CU_EVENT_RECORD_EXTERNAL,
+    CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_READY,
+    CUDA_ERROR_NOT_SUPPORTED, CUevent, CUipcEventHandle, CUresult, CUstream,
+};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+const BLOCKING_SYNC: u32 = CU_EVENT_BLOCKING_SYNC.0 as u32;
+const DISABLE_TIMING: u32 = CU_EVENT_DISABLE_TIMING.0 as u32;
+const INTERPROCESS: u32 = CU_EVENT_INTERPROCESS.0 as u32;
+const EXTERNAL: u32 = CU_EVENT_RECORD_EXTERNAL.0 as u32;
+
+/// Events that were created and not destroyed, also those of contexts that have ended.
+static EVENTS: Table<Event> = Table::new();
+
+/// An event.
+pub(crate) struct Event {
+    handle: usize,
+    flags: u32,
+    context: Arc<Activation>,
+    /// The last record. Recording again replaces it; who waits for an earlier one holds that.
+    record: Mutex<Option<Record>>,
+}
+
+/// A place in a stream, and when it was reached.
+#[derive(Clone)]
+struct Record {
+    operation: Arc<Operation>,
+    time: Arc<OnceLock<Instant>>,
+}
+
+/// The work of a record: to look at the clock.
+struct Mark(Arc<OnceLock<Instant>>);
+
+impl Work for Mark {
+    fn name(&self) -> &'static str {
+        "an event's record"
+    }
+
+    fn duty(&self) -> Duty {
+        Duty::Instant
+    }
+
+    fn run(&self) {
+        self.0.get_or_init(Instant::now);
+    }
+}
+
+impl Event {
+    /// The event that a caller's handle means.
+    pub(crate) fn of(handle: CUevent) -> Result<Arc<Self>, CUresult> {
+        let event = EVENTS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        event.context.health()?;
+        Ok(event)
+    }
+
+    fn last_record(&self) -> Option<Record> {
+        self.record.lock().clone()
+    }
+
+    /// What to wait for; `None` if it was never recorded.
+    pub(crate) fn recorded(&self) -> Option<Arc<Operation>> {
+        self.last_record().map(|record| record.operation)
+    }
+
+    fn record(&self, stream: &Arc<Stream>) -> Answer {
+        if !Arc::ptr_eq(&stream.context, &self.context) {
+            return Err(CUDA_ERROR_INVALID_HANDLE);
+        }
+        let time = Arc::new(OnceLock::new());
+        let operation = stream.submit(Mark(Arc::clone(&time)));
+        let mut last = self.record.lock();
+        // Another thread may have recorded after us and got here before.
+        if last.as_ref().is_none_or(|last| last.operation.is_before(&operation)) {
+            *last = Some(Record { operation, time });
+        }
+        Ok(())
+    }
+
+    /// When the last record was reached.
+    fn time(&self) -> Result<Instant, CUresult> {
+        if self.flags & DISABLE_TIMING != 0 {
+            return Err(CUDA_ERROR_INVALID_HANDLE);
+        }
+        let record = self.last_record().ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        if !executor::poll(&[record.operation]) {
+            return Err(CUDA_ERROR_NOT_READY);
+        }
+        record.time.get().copied().ok_or(CUDA_ERROR_NOT_READY)
+    }
+}
+
+pub(crate) fn cuEventCreate(phEvent: Out<CUevent>, Flags: u32) -> Answer {
+    let context = current()?;
+    phEvent.check()?;
+    let known = Flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) == 0;
+    let timed_across_processes = Flags & (INTERPROCESS | DISABLE_TIMING) == INTERPROCESS;
+    if !known || timed_across_processes {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let event = EVENTS.add(|handle| Event { handle, flags: Flags, context, record: Mutex::default() });
+    phEvent.set(event.handle as CUevent)
+}
+
+pub(crate) fn cuEventDestroy(hEvent: CUevent) -> Answer {
+    cuEventDestroy_v2(hEvent)
+}
+
+/// A record that has not been reached goes on: the stream passes it, and who waits for it waits.
+pub(crate) fn cuEventDestroy_v2(hEvent: CUevent) -> Answer {
+    Event::of(hEvent)?;
+    EVENTS.remove(hEvent as usize).map(|_| ()).ok_or(CUDA_ERROR_INVALID_HANDLE)
+}
+
+pub(crate) fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> Answer {
+    let event = Event::of(hEvent)?;
+    event.record(&Stream::of(hStream)?)
+}
+
+pub(crate) fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: u32) -> Answer {
+    let event = Event::of(hEvent)?;
+    let stream = Stream::of(hStream)?;
+    match flags {
+        0 => event.record(&stream),
+        EXTERNAL => Err(CUDA_ERROR_ILLEGAL_STATE), // for streams under capture
+        _ => Err(CUDA_ERROR_INVALID_VALUE),
+    }
+}
+
+pub(crate) fn cuEventQuery(hEvent: CUevent) -> Answer {
+    let event = Event::of(hEvent)?;
+    let finished = event.last_record().is_none_or(|record| executor::poll(&[record.operation]));
+    event.context.fault()?;
+    if finished { Ok(()) } else { Err(CUDA_ERROR_NOT_READY) }
+}
+
+pub(crate) fn cuEventSynchronize(hEvent: CUevent) -> Answer {
+    let event = Event::of(hEvent)?;
+    if let Some(record) = event.recorded() {
+        executor::wait_for(&[record]);
+    }
+    pool::trim();
+    event.context.fault()
+}
+
+pub(crate) fn cuEventElapsedTime(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> Answer {
+    let (start, end) = (Event::of(hStart)?, Event::of(hEnd)?);
+    pMilliseconds.check()?;
+    let (start, end) = (start.time(), end.time());
+    // What can never be answered goes before what cannot be answered yet.
+    let (start, end) = match (start, end) {
+        (Err(CUDA_ERROR_INVALID_HANDLE), _) | (_, Err(CUDA_ERROR_INVALID_HANDLE)) => {
+            return Err(CUDA_ERROR_INVALID_HANDLE);
+        }
+        (start, end) => (start?, end?),
+    };
+    let milliseconds = |time: std::time::Duration| (time.as_secs_f64() * 1e3) as f32;
+    pMilliseconds.set(if end >= start { milliseconds(end - start) } else { -milliseconds(start - end) })
+}
+
+pub(crate) fn cuEventElapsedTime_v2(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> Answer {
+    cuEventElapsedTime(pMilliseconds, hStart, hEnd)
+}
+
+/// Events do not leave the process.
+pub(crate) fn cuIpcGetEventHandle(_pHandle: Out<CUipcEventHandle>, event: CUevent) -> Answer {
+    let event = Event::of(event)?;
+    let interprocess = event.flags & INTERPROCESS != 0;
+    Err(if interprocess { CUDA_ERROR_NOT_SUPPORTED } else { CUDA_ERROR_INVALID_HANDLE })
+}
+
+/// Number of events that were created and not destroyed, in contexts that live.
+pub(crate) fn live() -> usize {
+    EVENTS.count(|event| !event.context.has_ended())
+}

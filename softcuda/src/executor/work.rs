@@ -1,0 +1,107 @@
+//! What streams do: pieces of work, and their places in the order.
+
+use crate::memory::span::{Access, Span};
+use crate::settings::complain;
+use crate::stream::Stream;
+use crate::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUresult};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Who runs a piece of work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Duty {
+    /// Anybody, at once: it takes no time.
+    Instant,
+    /// The device: it takes time, and waits for nothing.
+    Device,
+    /// A thread for the caller's functions: they may wait for anything.
+    Host,
+}
+
+/// Something that a stream can be asked to do. It may be asked again and again, as the nodes of a graph are.
+pub(crate) trait Work: Send + Sync {
+    /// What a message calls it.
+    fn name(&self) -> &'static str;
+
+    fn duty(&self) -> Duty;
+
+    /// The memory that it reads and writes.
+    fn accesses(&self) -> Vec<Access<'_>> {
+        Vec::new()
+    }
+
+    fn run(&self);
+
+    /// Called instead of `run` where the context has a sticky error.
+    fn give_up(&self, _fault: CUresult) {}
+}
+
+/// A piece of work in a stream.
+pub(crate) struct Operation {
+    /// In the order in which the process submitted them.
+    pub(super) number: u64,
+    pub(super) stream: Arc<Stream>,
+    pub(super) duty: Duty,
+    /// Taken when it runs, so that what it holds is free before it counts as finished.
+    work: Mutex<Option<Arc<dyn Work>>>,
+    finished: AtomicBool,
+    /// Notified when it is finished or its context is lost; goes with the executor's lock.
+    pub(super) done: Condvar,
+}
+
+impl Operation {
+    pub(super) fn new(number: u64, stream: Arc<Stream>, work: Arc<dyn Work>) -> Arc<Self> {
+        let (finished, done) = (AtomicBool::new(false), Condvar::new());
+        Arc::new(Self { number, stream, duty: work.duty(), work: Mutex::new(Some(work)), finished, done })
+    }
+
+    pub(crate) fn stream_id(&self) -> u64 {
+        self.stream.id
+    }
+
+    /// Whether it was submitted before the other one.
+    pub(crate) fn is_before(&self, other: &Self) -> bool {
+        self.number < other.number
+    }
+
+    /// Whether it has run, and everything before it.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_finished(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.stream.context.fault().is_err()
+    }
+
+    pub(super) fn run(&self) {
+        let Some(work) = self.work.lock().take() else { return };
+        match self.stream.context.fault().and_then(|()| self.check(&*work)) {
+            Ok(()) => work.run(),
+            Err(fault) => work.give_up(fault),
+        }
+    }
+
+    /// Refuses memory that is not allocated at this point of the order: that is the sticky error of an illegal access.
+    fn check(&self, work: &dyn Work) -> Result<(), CUresult> {
+        let Some(access) = work.accesses().into_iter().find(|access| !access.span.is_allocated()) else {
+            return Ok(());
+        };
+        complain(&self.illegal(work.name(), access.span));
+        self.stream.context.poison(CUDA_ERROR_ILLEGAL_ADDRESS);
+        Err(CUDA_ERROR_ILLEGAL_ADDRESS)
+    }
+
+    fn illegal(&self, name: &str, span: &Span) -> String {
+        format!(
+            "illegal address: {name} on stream {} ran where the memory at {:#x} was not allocated; order it after the \
+             allocation and before the free",
+            self.stream.id,
+            span.address(),
+        )
+    }
+}

@@ -1,0 +1,53 @@
+//! Which devices may use a pool's memory: its own always, others as the program says.
+
+use super::Pool;
+use crate::error::Answer;
+use crate::memory::location::device_at;
+use crate::pointer::{In, Out};
+use crate::sys::{
+    CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    CUDA_ERROR_INVALID_VALUE, CUmemAccess_flags, CUmemAccessDesc_v1, CUmemLocation, CUmemoryPool,
+};
+use std::collections::HashMap;
+
+/// What other devices may do, by ordinal.
+pub(super) type Peers = HashMap<usize, CUmemAccess_flags>;
+
+/// All entries are checked before the first takes effect. The pool's own device keeps its access.
+pub(crate) fn cuMemPoolSetAccess(pool: CUmemoryPool, map: In<CUmemAccessDesc_v1>, count: usize) -> Answer {
+    let pool = Pool::of(pool)?;
+    let mut changes = Vec::new();
+    for i in 0..count {
+        let entry = map.item(i)?;
+        let device = device_at(entry.location)?;
+        let own = device == pool.device;
+        match entry.flags {
+            CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {}
+            CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ if !own => {}
+            _ => return Err(CUDA_ERROR_INVALID_VALUE),
+        }
+        if !own {
+            changes.push((device.ordinal(), entry.flags));
+        }
+    }
+    pool.content.lock().peers.extend(changes);
+    Ok(())
+}
+
+pub(crate) fn cuMemPoolGetAccess(
+    flags: Out<CUmemAccess_flags>,
+    memPool: CUmemoryPool,
+    location: Out<CUmemLocation>,
+) -> Answer {
+    flags.check()?;
+    let pool = Pool::of(memPool)?;
+    let device = device_at(location.item(0)?)?;
+    let allowed = match device == pool.device {
+        true => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        false => {
+            let content = pool.content.lock();
+            content.peers.get(&device.ordinal()).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        }
+    };
+    flags.set(allowed)
+}

@@ -1,0 +1,250 @@
+//! Memory pools: device memory that is allocated and freed in the order of streams.
+//!
+//! An allocation has its address when the call returns, and becomes memory when its stream gets there; a free takes it
+//! out of reach of calls at once, and ends it when its stream gets there. What is freed stays with the pool, which gives
+//! it to a later allocation where the order of work makes that safe, and to the device at a synchronisation, or when it
+//! is needed elsewhere.
+
+pub(crate) mod access;
+pub(crate) mod attributes;
+pub(crate) mod choice;
+pub(crate) mod created;
+pub(crate) mod ordered;
+
+use super::window::Range;
+use crate::device::Device;
+use crate::executor::{self, Operation};
+use crate::handle::Table;
+use crate::stream::Stream;
+use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUmemoryPool, CUresult};
+use access::Peers;
+use attributes::Reuse;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Pools that were created and not destroyed, and those of the devices.
+static POOLS: Table<Pool> = Table::new();
+
+/// A block is given to an allocation of at least a half of its size, not to a smaller one.
+const WASTE: usize = 2;
+
+/// Blocks at rest in any pool: where there are none, a synchronisation need not look.
+static RESTING: AtomicUsize = AtomicUsize::new(0);
+
+/// A pool of one device.
+pub(crate) struct Pool {
+    handle: usize,
+    device: Device,
+    /// Whether it is the device's own, which stays.
+    is_default: bool,
+    /// Most bytes that it may reserve.
+    most: usize,
+    content: Mutex<Content>,
+}
+
+/// What a pool has and how it is configured.
+pub(super) struct Content {
+    resting: Vec<Block>,
+    reserved: Meter,
+    used: Meter,
+    reuse: Reuse,
+    /// Bytes that are kept at a synchronisation.
+    threshold: u64,
+    peers: Peers,
+}
+
+/// A number of bytes, and the largest it has been.
+#[derive(Default)]
+pub(super) struct Meter {
+    now: u64,
+    most: u64,
+}
+
+/// Memory that was freed.
+struct Block {
+    range: Range,
+    /// The free, whose place in the order of work may be ahead; `None` if everything was finished before it.
+    freed: Option<Arc<Operation>>,
+}
+
+/// The memory of one allocation; dropping it gives it back.
+pub(crate) struct Pooled {
+    pool: Arc<Pool>,
+    size: usize,
+    range: Mutex<Option<Range>>,
+}
+
+impl Meter {
+    fn add(&mut self, bytes: usize) {
+        self.now += bytes as u64;
+        self.most = self.most.max(self.now);
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.now -= bytes as u64;
+    }
+}
+
+impl Pool {
+    fn new(device: Device, is_default: bool, most: usize) -> Arc<Self> {
+        let content = Mutex::new(Content {
+            resting: Vec::new(),
+            reserved: Meter::default(),
+            used: Meter::default(),
+            reuse: Reuse::default(),
+            threshold: 0,
+            peers: Peers::default(),
+        });
+        POOLS.add(|handle| Self { handle, device, is_default, most, content })
+    }
+
+    /// The pool that a caller's handle means.
+    fn of(handle: CUmemoryPool) -> Result<Arc<Self>, CUresult> {
+        POOLS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// The value that callers know it by.
+    pub(crate) fn handle(&self) -> CUmemoryPool {
+        self.handle as CUmemoryPool
+    }
+
+    /// Memory for an allocation on a stream, and the free that it must follow, if there is one.
+    fn take(self: &Arc<Self>, size: usize, stream: &Stream) -> Option<(Pooled, Option<Arc<Operation>>)> {
+        let mut content = self.content.lock();
+        let (range, follows) = match content.take_resting(size, stream) {
+            Some(block) => (block.range, block.freed),
+            None => (self.reserve(&mut content, size)?, None),
+        };
+        content.used.add(size);
+        let range = Mutex::new(Some(range));
+        Some((Pooled { pool: Arc::clone(self), size, range }, follows))
+    }
+
+    /// New memory from the device.
+    fn reserve(&self, content: &mut Content, size: usize) -> Option<Range> {
+        if content.reserved.now as usize + size > self.most {
+            content.release(0);
+        }
+        if content.reserved.now as usize + size > self.most {
+            return None;
+        }
+        let range = Range::take(size, self.device.ordinal())?;
+        content.reserved.add(range.size());
+        Some(range)
+    }
+
+    fn give(&self, size: usize, block: Block) {
+        let mut content = self.content.lock();
+        content.used.take(size);
+        content.resting.push(block);
+        RESTING.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Content {
+    /// The smallest block at rest that fits and that the stream may have. Its free is given with it where the allocation
+    /// must be made to follow that.
+    fn take_resting(&mut self, size: usize, stream: &Stream) -> Option<Block> {
+        let fits = |block: &Block| {
+            (size..=size.saturating_mul(WASTE).max(super::window::ALIGNMENT)).contains(&block.range.size())
+        };
+        let candidates = self.resting.iter().enumerate().filter(|(_, block)| fits(block));
+        let rated = candidates
+            .filter_map(|(i, block)| Some((self.reuse.rate(block, stream)?, block.range.size(), i)));
+        let (order, _, i) = rated.min()?;
+        let mut block = self.resting.swap_remove(i);
+        RESTING.fetch_sub(1, Ordering::Relaxed);
+        if !order.must_wait() {
+            block.freed = None;
+        }
+        Some(block)
+    }
+
+    /// Gives memory at rest to the device until no more than `keep` bytes are reserved, except what work may still use.
+    fn release(&mut self, keep: u64) {
+        let mut i = 0;
+        while i < self.resting.len() && self.reserved.now > keep {
+            if self.resting[i].is_idle() {
+                let block = self.resting.swap_remove(i);
+                RESTING.fetch_sub(1, Ordering::Relaxed);
+                self.reserved.take(block.range.size());
+            } else {
+                i += 1;
+            }
+        }
+    }
+}
+
+impl Drop for Content {
+    fn drop(&mut self) {
+        RESTING.fetch_sub(self.resting.len(), Ordering::Relaxed);
+    }
+}
+
+impl Block {
+    /// Whether its free has been reached.
+    fn is_idle(&self) -> bool {
+        self.freed.as_ref().is_none_or(|freed| freed.is_finished())
+    }
+
+    fn was_freed_on(&self, stream: &Stream) -> bool {
+        self.freed.as_ref().is_some_and(|freed| freed.stream_id() == stream.id)
+    }
+
+    /// Whether the stream has been made to wait for its free.
+    fn is_followed_by(&self, stream: &Stream) -> bool {
+        self.freed.as_ref().is_some_and(|freed| executor::is_followed(freed, stream))
+    }
+}
+
+impl Pooled {
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The device pointer, and where the bytes are.
+    fn place(&self) -> (usize, *mut u8) {
+        let range = self.range.lock();
+        range.as_ref().map_or((0, std::ptr::null_mut()), |range| (range.address(), range.bytes()))
+    }
+
+    /// Gives the memory back, to be used by others after `freed`.
+    pub(super) fn release(&self, freed: Option<Arc<Operation>>) {
+        if let Some(range) = self.range.lock().take() {
+            self.pool.give(self.size, Block { range, freed });
+        }
+    }
+}
+
+impl Drop for Pooled {
+    /// For memory that nobody freed: its context has ended.
+    fn drop(&mut self) {
+        self.release(None);
+    }
+}
+
+/// Does what pools do at a synchronisation: gives the device what is above their thresholds.
+pub(crate) fn trim() {
+    if RESTING.load(Ordering::Relaxed) > 0 {
+        POOLS.each(|pool| {
+            let mut content = pool.content.lock();
+            let threshold = content.threshold;
+            content.release(threshold);
+        });
+    }
+}
+
+/// Gives the device all that its pools do not use.
+pub(super) fn release_all(device: usize) {
+    POOLS.each(|pool| {
+        if pool.device.ordinal() == device {
+            pool.content.lock().release(0);
+        }
+    });
+}
+
+/// Number of pools that a program has created and not destroyed.
+pub(crate) fn live() -> usize {
+    POOLS.count(|pool| !pool.is_default)
+}

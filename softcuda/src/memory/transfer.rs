@@ -1,0 +1,56 @@
+//! How a copy or a fill gets into a stream, and whether the call waits for it.
+
+use super::span::{Place, Span};
+use crate::context::config::SYNC_MEMOPS;
+use crate::error::Answer;
+use crate::executor::Work;
+use crate::stream::Stream;
+use std::sync::Arc;
+
+/// What the caller asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// A function without a stream.
+    Synchronous,
+    /// A function with one, which returns early where it can.
+    Asynchronous,
+}
+
+/// A copy or a fill whose ends have been checked.
+pub(super) trait Transfer: Work + 'static {
+    fn to(&self) -> &Span;
+
+    /// `None` for a fill.
+    fn from(&self) -> Option<&Span>;
+
+    /// Replaces the source by a copy of it, so that the caller's memory is not needed any more.
+    fn stage(&mut self);
+}
+
+/// Puts a transfer into a stream. Where the call returns before it is done, the caller's ordinary memory has been read.
+pub(super) fn submit(stream: &Arc<Stream>, mut transfer: impl Transfer, manner: Manner) -> Answer {
+    let waits = match manner {
+        Manner::Synchronous => waits_without_a_stream(stream, transfer.to(), transfer.from()),
+        Manner::Asynchronous => waits_with_a_stream(transfer.to(), transfer.from()),
+    };
+    if !waits && transfer.from().is_some_and(|from| from.place() == Place::Pageable) {
+        transfer.stage();
+    }
+    let operation = stream.submit(transfer);
+    if waits { stream.wait_for(&[operation]) } else { Ok(()) }
+}
+
+/// Work inside the device is not waited for, unless memory or context ask for it.
+fn waits_without_a_stream(stream: &Stream, to: &Span, from: Option<&Span>) -> bool {
+    let asks = |span: &Span| span.place() != Place::Device || span.wants_waiting();
+    asks(to) || from.is_some_and(asks) || stream.context.flags() & SYNC_MEMOPS != 0
+}
+
+/// Ordinary host memory must have been written, and nothing is asynchronous between two places of the host.
+fn waits_with_a_stream(to: &Span, from: Option<&Span>) -> bool {
+    match to.place() {
+        Place::Device => false,
+        Place::Pinned => from.is_some_and(|from| from.place() != Place::Device),
+        Place::Pageable => true,
+    }
+}

@@ -1,0 +1,48 @@
+//! What a stream tells of itself.
+
+use super::created::NON_BLOCKING;
+use super::{Kind, Stream};
+use crate::error::Answer;
+use crate::pointer::Out;
+use crate::sys::{
+    CU_STREAM_CAPTURE_STATUS_NONE, CUcontext, CUdevice, CUgreenCtx, CUstream, CUstreamCaptureStatus,
+};
+
+pub(crate) fn cuStreamGetFlags(hStream: CUstream, flags: Out<u32>) -> Answer {
+    let stream = Stream::of(hStream)?;
+    flags.set(if stream.kind == Kind::NonBlocking { NON_BLOCKING } else { 0 })
+}
+
+pub(crate) fn cuStreamGetPriority(hStream: CUstream, priority: Out<i32>) -> Answer {
+    priority.set(Stream::of(hStream)?.priority)
+}
+
+pub(crate) fn cuStreamGetId(hStream: CUstream, streamId: Out<u64>) -> Answer {
+    streamId.set(Stream::of(hStream)?.id)
+}
+
+pub(crate) fn cuStreamGetCtx(hStream: CUstream, pctx: Out<CUcontext>) -> Answer {
+    pctx.set(Stream::of(hStream)?.context.context())
+}
+
+/// No stream is a green context's.
+pub(crate) fn cuStreamGetCtx_v2(
+    hStream: CUstream,
+    pCtx: Out<CUcontext>,
+    pGreenCtx: Out<CUgreenCtx>,
+) -> Answer {
+    let stream = Stream::of(hStream)?;
+    pCtx.check()?;
+    pGreenCtx.set(std::ptr::null_mut())?;
+    pCtx.set(stream.context.context())
+}
+
+pub(crate) fn cuStreamGetDevice(hStream: CUstream, device: Out<CUdevice>) -> Answer {
+    device.set(Stream::of(hStream)?.context.device().handle())
+}
+
+/// Capture does not exist yet, so no stream captures.
+pub(crate) fn cuStreamIsCapturing(hStream: CUstream, captureStatus: Out<CUstreamCaptureStatus>) -> Answer {
+    Stream::of(hStream)?;
+    captureStatus.set(CU_STREAM_CAPTURE_STATUS_NONE)
+}

@@ -1,0 +1,118 @@
+//! Streams: which one a handle means. Their operations are the executor's.
+
+pub(crate) mod config;
+pub(crate) mod created;
+pub(crate) mod ordering;
+
+use crate::context::Activation;
+use crate::context::current::current;
+use crate::error::Answer;
+use crate::executor::{self, Operation, Work};
+use crate::handle::Table;
+use crate::sys::{CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_NOT_PERMITTED, CUresult, CUstream};
+use crate::{entry, host_function};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The handles of default streams; NULL is one or the other of them.
+const LEGACY: usize = 1;
+const PER_THREAD: usize = 2;
+
+/// Streams that were created and not destroyed, also those of contexts that have ended.
+static STREAMS: Table<Stream> = Table::new();
+
+/// How a stream is ordered with the legacy default stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Legacy,
+    PerThread,
+    /// Created; waits for the legacy stream, which waits for it.
+    Blocking,
+    /// Created; does not care.
+    NonBlocking,
+}
+
+/// A stream, or rather what is known about it.
+pub(crate) struct Stream {
+    /// What callers know it by; of a default stream, any of its handles.
+    handle: usize,
+    /// As `cuStreamGetId` answers; no two streams of a process share one.
+    pub(crate) id: u64,
+    pub(crate) kind: Kind,
+    /// Falls as the urgency rises.
+    pub(crate) priority: i32,
+    pub(crate) context: Arc<Activation>,
+}
+
+/// A number for a new stream.
+pub(crate) fn next_id() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new(1);
+    IDS.fetch_add(1, Ordering::Relaxed)
+}
+
+thread_local! {
+    /// The number of the calling thread's own default stream in each context.
+    static OWN: RefCell<HashMap<u64, u64>> = RefCell::default();
+}
+
+impl Stream {
+    /// The stream that a caller's handle means. A default stream is the current context's, a created one knows its own.
+    pub(crate) fn of(handle: CUstream) -> Result<Arc<Self>, CUresult> {
+        let stream = match handle as usize {
+            0 if entry::per_thread() => Self::default(PER_THREAD)?,
+            0 => Self::default(LEGACY)?,
+            handle @ (LEGACY | PER_THREAD) => Self::default(handle)?,
+            handle => STREAMS.get(handle).ok_or(CUDA_ERROR_INVALID_HANDLE)?,
+        };
+        stream.context.health()?;
+        Ok(stream)
+    }
+
+    fn default(handle: usize) -> Result<Arc<Self>, CUresult> {
+        if host_function::running() {
+            return Err(CUDA_ERROR_NOT_PERMITTED);
+        }
+        let context = current()?;
+        let (id, kind) = match handle {
+            LEGACY => (context.legacy_stream(), Kind::Legacy),
+            _ => (own_stream(context.id()), Kind::PerThread),
+        };
+        Ok(Arc::new(Self { handle, id, kind, priority: 0, context }))
+    }
+
+    /// The stream of calls that name none.
+    pub(crate) fn unnamed() -> Result<Arc<Self>, CUresult> {
+        Self::of(std::ptr::null_mut())
+    }
+
+    /// Puts work behind everything that the stream has been given.
+    pub(crate) fn submit(self: &Arc<Self>, work: impl Work + 'static) -> Arc<Operation> {
+        executor::submit(self, Arc::new(work), &[])
+    }
+
+    /// As `submit`; the work also waits for other operations.
+    pub(crate) fn submit_after(
+        self: &Arc<Self>,
+        work: impl Work + 'static,
+        after: &[Arc<Operation>],
+    ) -> Arc<Operation> {
+        executor::submit(self, Arc::new(work), after)
+    }
+
+    /// Waits for operations of this stream.
+    pub(crate) fn wait_for(&self, operations: &[Arc<Operation>]) -> Answer {
+        executor::wait_for(operations);
+        self.context.fault()
+    }
+}
+
+fn own_stream(context: u64) -> u64 {
+    OWN.with_borrow_mut(|own| *own.entry(context).or_insert_with(next_id))
+}
+
+/// Number of streams that were created and not destroyed, in contexts that live.
+pub(crate) fn live() -> usize {
+    STREAMS.count(|stream| !stream.context.has_ended())
+}

@@ -1,0 +1,447 @@
+//! Memory in a stream's order, and pools: every expectation was measured on driver 580, but for the lines that say
+//! otherwise.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::streams::{
+    Gate, ILLEGAL_ADDRESS, INVALID_HANDLE, NOT_READY, event, free_stream, query, record, synchronize,
+};
+use common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_SUPPORTED, OUT_OF_MEMORY, alone, at, with_context};
+
+const REUSE_FOLLOW_EVENTS: u64 = 1;
+const REUSE_OPPORTUNISTIC: u64 = 2;
+const REUSE_INTERNAL: u64 = 3;
+const THRESHOLD: u64 = 4;
+const RESERVED: u64 = 5;
+const RESERVED_HIGH: u64 = 6;
+const USED: u64 = 7;
+const USED_HIGH: u64 = 8;
+
+fn allocate(cu: &Library, size: u64, stream: u64) -> u64 {
+    let mut pointer = 0;
+    assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut pointer), size, stream]), 0, "{size} bytes");
+    pointer
+}
+
+fn free(cu: &Library, pointer: u64, stream: u64) -> i32 {
+    cu.call("cuMemFreeAsync", &[pointer, stream])
+}
+
+fn default_pool(cu: &Library) -> u64 {
+    let mut pool = 0;
+    assert_eq!(cu.call("cuDeviceGetDefaultMemPool", &[at(&mut pool), 0]), 0);
+    pool
+}
+
+/// `CUmemPoolProps`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Props {
+    kind: i32,
+    handles: i32,
+    location: i32,
+    id: i32,
+    security: u64,
+    most: usize,
+    rest: [u8; 56],
+}
+
+const DEVICE_POOL: Props =
+    Props { kind: 1, handles: 0, location: 1, id: 0, security: 0, most: 0, rest: [0; 56] };
+
+fn pool(cu: &Library, mut props: Props) -> u64 {
+    let mut pool = 0;
+    assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut pool), at(&mut props)]), 0);
+    pool
+}
+
+fn number(cu: &Library, pool: u64, attribute: u64) -> u64 {
+    let mut value = 0u64;
+    assert_eq!(cu.call("cuMemPoolGetAttribute", &[pool, attribute, at(&mut value)]), 0);
+    value
+}
+
+fn set(cu: &Library, pool: u64, attribute: u64, mut value: u64) -> i32 {
+    cu.call("cuMemPoolSetAttribute", &[pool, attribute, at(&mut value)])
+}
+
+#[test]
+fn allocation_and_free() {
+    alone("allocation_and_free", &[], || {
+        let cu = with_context();
+        let (s, mut p) = (free_stream(&cu), 9u64);
+        assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut p), 0, s]), 0);
+        assert_eq!(p, 0);
+        assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut p), 1 << 50, s]), OUT_OF_MEMORY);
+        assert_eq!(cu.call("cuMemAllocAsync", &[0, 64, s]), INVALID_VALUE);
+        assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut p), 64, 0x1234]), INVALID_HANDLE);
+        assert_eq!((free(&cu, 0, s), free(&cu, 0x1234, s)), (0, INVALID_VALUE));
+        let a = allocate(&cu, 4096, s);
+        assert_eq!(cu.call("cuMemsetD8Async", &[a, 1, 4096, s]), 0);
+        assert_eq!(free(&cu, a + 8, s), INVALID_VALUE, "not measured: interior");
+        assert_eq!(free(&cu, a, s), 0);
+        assert_eq!(free(&cu, a, s), INVALID_VALUE, "double");
+        // Not measured: a call after the free.
+        assert_eq!(cu.call("cuMemsetD8Async", &[a, 1, 1, s]), INVALID_VALUE);
+        let b = allocate(&cu, 4096, s);
+        assert_eq!(cu.call("cuMemFree_v2", &[b]), 0, "freed without a stream");
+        assert_eq!(cu.call("cuMemFree_v2", &[b]), INVALID_VALUE);
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut p), 64]), 0);
+        assert_eq!(free(&cu, p, s), 0, "plain memory in a stream's order");
+        assert_eq!(free(&cu, p, s), INVALID_VALUE);
+        assert_eq!(synchronize(&cu, s), 0);
+        for default in [0, 1, 2] {
+            let p = allocate(&cu, 64, default);
+            assert_eq!(free(&cu, p, default), 0);
+        }
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), 0);
+        assert_eq!(cu.call("softcuda_live_objects", &[]), 2);
+    });
+}
+
+#[test]
+fn what_the_pointer_is() {
+    alone("what_the_pointer_is", &[], || {
+        let cu = with_context();
+        let p = allocate(&cu, 100, free_stream(&cu));
+        let (mut kind, mut pool, mut base, mut size) = (0u32, 0u64, 0u64, 0u64);
+        assert_eq!(cu.call("cuPointerGetAttribute", &[at(&mut kind), 2, p + 9]), 0);
+        assert_eq!(cu.call("cuPointerGetAttribute", &[at(&mut pool), 17, p]), 0);
+        assert_eq!(cu.call("cuMemGetAddressRange_v2", &[at(&mut base), at(&mut size), p + 9]), 0);
+        assert_eq!((kind, pool, base, size), (2, default_pool(&cu), p, 100));
+    });
+}
+
+/// A free takes effect in the stream's order; work before it still finds the memory.
+#[test]
+fn a_free_has_its_turn() {
+    alone("a_free_has_its_turn", &[], || {
+        let cu = with_context();
+        let (s, host) = (free_stream(&cu), common::streams::pinned(&cu, 64));
+        let mut plain = 0u64;
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), 64]), 0);
+        for p in [allocate(&cu, 64, s), plain] {
+            let gate = Gate::in_stream(&cu, s);
+            assert_eq!(cu.call("cuMemsetD8Async", &[p, 7, 64, s]), 0);
+            assert_eq!(cu.call("cuMemcpyDtoHAsync_v2", &[host.as_mut_ptr() as u64, p, 64, s]), 0);
+            assert_eq!(free(&cu, p, s), 0);
+            assert_eq!(query(&cu, s), NOT_READY, "not waited for");
+            gate.open();
+            assert_eq!(synchronize(&cu, s), 0);
+            assert_eq!(host, [7; 64]);
+            host.fill(0);
+        }
+    });
+}
+
+/// Chosen: work that runs before the allocation is an illegal access, which a real driver may miss.
+#[test]
+fn work_before_the_allocation_is_a_sticky_error() {
+    let said = alone("work_before_the_allocation_is_a_sticky_error", &[], || {
+        let cu = with_context();
+        let (s, other, e) = (free_stream(&cu), free_stream(&cu), event(&cu));
+        let gate = Gate::in_stream(&cu, s);
+        let p = allocate(&cu, 64, s);
+        assert_eq!(cu.call("cuMemsetD8Async", &[p, 7, 64, other]), 0, "the call cannot know");
+        while query(&cu, other) == NOT_READY {
+            std::thread::yield_now();
+        }
+        assert_eq!(cu.call("cuEventRecord", &[e, other]), ILLEGAL_ADDRESS);
+        assert_eq!(synchronize(&cu, s), ILLEGAL_ADDRESS, "which does not wait");
+        gate.open();
+    });
+    assert!(said.is_empty() || said.contains("illegal address: a fill on stream"), "{said}");
+}
+
+/// Chosen: so is work that runs after the free.
+#[test]
+fn work_after_the_free_is_a_sticky_error() {
+    let said = alone("work_after_the_free_is_a_sticky_error", &[], || {
+        let cu = with_context();
+        let (s, other) = (free_stream(&cu), free_stream(&cu));
+        let gate = Gate::in_stream(&cu, other);
+        let p = allocate(&cu, 64, s);
+        assert_eq!(cu.call("cuMemsetD8Async", &[p, 7, 64, other]), 0, "the call cannot know");
+        assert_eq!(free(&cu, p, s), 0);
+        assert_eq!(synchronize(&cu, s), 0);
+        gate.open();
+        assert_eq!(synchronize(&cu, other), ILLEGAL_ADDRESS);
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), ILLEGAL_ADDRESS);
+    });
+    assert!(said.is_empty() || said.contains("illegal address: a fill on stream"), "{said}");
+}
+
+/// An event between the streams makes it right.
+#[test]
+fn events_order_memory_between_streams() {
+    alone("events_order_memory_between_streams", &[], || {
+        let cu = with_context();
+        let (s, other, e) = (free_stream(&cu), free_stream(&cu), event(&cu));
+        let gate = Gate::in_stream(&cu, s);
+        let p = allocate(&cu, 64, s);
+        record(&cu, e, s);
+        assert_eq!(cu.call("cuStreamWaitEvent", &[other, e, 0]), 0);
+        assert_eq!(cu.call("cuMemsetD8Async", &[p, 7, 64, other]), 0);
+        assert_eq!(free(&cu, p, other), 0);
+        gate.open();
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), 0);
+    });
+}
+
+#[test]
+fn attributes() {
+    alone("attributes", &[], || {
+        let cu = with_context();
+        let own = default_pool(&cu);
+        for attribute in [REUSE_FOLLOW_EVENTS, REUSE_OPPORTUNISTIC, REUSE_INTERNAL] {
+            assert_eq!(number(&cu, own, attribute), 1);
+            assert_eq!(set(&cu, own, attribute, 0), 0);
+            assert_eq!(number(&cu, own, attribute), 0);
+        }
+        assert_eq!(number(&cu, own, THRESHOLD), 0);
+        assert_eq!(set(&cu, own, THRESHOLD, 1 << 20), 0);
+        assert_eq!(number(&cu, own, THRESHOLD), 1 << 20);
+        assert_eq!(set(&cu, own, USED, 0), INVALID_VALUE);
+        assert_eq!(set(&cu, own, RESERVED, 0), INVALID_VALUE, "not measured");
+        assert_eq!(set(&cu, own, USED_HIGH, 5), INVALID_VALUE);
+        assert_eq!((set(&cu, own, USED_HIGH, 0), set(&cu, own, RESERVED_HIGH, 0)), (0, 0), "documented");
+        let mut value = 0u64;
+        for bad in [0, 99] {
+            assert_eq!(cu.call("cuMemPoolGetAttribute", &[own, bad, at(&mut value)]), INVALID_VALUE);
+            assert_eq!(set(&cu, own, bad, 0), INVALID_VALUE);
+        }
+        assert_eq!(cu.call("cuMemPoolGetAttribute", &[own, USED, 0]), INVALID_VALUE, "documented");
+        assert_eq!(cu.call("cuMemPoolDestroy", &[own]), INVALID_VALUE, "a device's own");
+    });
+}
+
+/// What a pool holds grows and shrinks; documented: a synchronisation gives back what is above the threshold.
+#[test]
+fn what_a_pool_holds() {
+    alone("what_a_pool_holds", &[], || {
+        let cu = with_context();
+        let (own, s) = (default_pool(&cu), free_stream(&cu));
+        let (mut before, mut after, mut total) = (0u64, 0u64, 0u64);
+        assert_eq!(cu.call("cuMemGetInfo_v2", &[at(&mut before), at(&mut total)]), 0);
+        let p = allocate(&cu, 1 << 20, s);
+        assert_eq!((number(&cu, own, USED), number(&cu, own, RESERVED)), (1 << 20, 1 << 20));
+        assert_eq!(free(&cu, p, s), 0);
+        assert_eq!((number(&cu, own, USED), number(&cu, own, RESERVED)), (0, 1 << 20));
+        assert_eq!(synchronize(&cu, s), 0);
+        assert_eq!((number(&cu, own, RESERVED), number(&cu, own, RESERVED_HIGH)), (0, 1 << 20));
+        assert_eq!((set(&cu, own, RESERVED_HIGH, 0), number(&cu, own, RESERVED_HIGH)), (0, 0));
+        assert_eq!(number(&cu, own, USED_HIGH), 1 << 20);
+        assert_eq!(cu.call("cuMemGetInfo_v2", &[at(&mut after), at(&mut total)]), 0);
+        assert_eq!(after, before);
+
+        assert_eq!(set(&cu, own, THRESHOLD, u64::MAX), 0);
+        let p = allocate(&cu, 1 << 20, s);
+        assert_eq!(free(&cu, p, s), 0);
+        for call in ["cuStreamSynchronize", "cuCtxSynchronize"] {
+            assert_eq!(cu.call(call, &[s]), 0);
+            assert_eq!(number(&cu, own, RESERVED), 1 << 20, "kept");
+        }
+        let kept = allocate(&cu, 1 << 20, s);
+        assert_eq!(kept, p, "and used again");
+        assert_eq!(cu.call("cuMemPoolTrimTo", &[own, 0]), 0);
+        assert_eq!(number(&cu, own, RESERVED), 1 << 20, "what is in use stays");
+        assert_eq!(free(&cu, kept, s), 0);
+        assert_eq!(cu.call("cuMemPoolTrimTo", &[own, 1 << 20]), 0);
+        assert_eq!(number(&cu, own, RESERVED), 1 << 20);
+        assert_eq!(cu.call("cuMemPoolTrimTo", &[own, 0]), 0);
+        assert_eq!(number(&cu, own, RESERVED), 0);
+    });
+}
+
+/// Documented: when a stream may have what another one freed.
+#[test]
+fn reuse() {
+    alone("reuse", &[], || {
+        let cu = with_context();
+        let own = default_pool(&cu);
+        let (s, other, ordered, e) = (free_stream(&cu), free_stream(&cu), free_stream(&cu), event(&cu));
+        let only = |attribute: u64| {
+            for each in [REUSE_FOLLOW_EVENTS, REUSE_OPPORTUNISTIC, REUSE_INTERNAL] {
+                assert_eq!(set(&cu, own, each, u64::from(each == attribute)), 0);
+            }
+        };
+        assert_eq!(set(&cu, own, THRESHOLD, u64::MAX), 0);
+
+        only(0);
+        let gate = Gate::in_stream(&cu, s);
+        let p = allocate(&cu, 4096, s);
+        assert_eq!(free(&cu, p, s), 0);
+        record(&cu, e, s);
+        assert_eq!(cu.call("cuStreamWaitEvent", &[ordered, e, 0]), 0);
+        assert_ne!(allocate(&cu, 4096, other), p, "nothing allows it");
+        assert_ne!(allocate(&cu, 4096, ordered), p, "not even behind an event");
+        only(REUSE_FOLLOW_EVENTS);
+        assert_ne!(allocate(&cu, 4096, other), p, "not ordered");
+        assert_eq!(allocate(&cu, 4096, ordered), p, "ordered by an event");
+        assert_eq!(free(&cu, p, ordered), 0);
+        only(REUSE_OPPORTUNISTIC);
+        assert_ne!(allocate(&cu, 4096, other), p, "not finished");
+        only(REUSE_INTERNAL);
+        assert_eq!(allocate(&cu, 4096, other), p);
+        assert_eq!(query(&cu, other), NOT_READY, "the allocation waits for the free");
+        assert_eq!(free(&cu, p, other), 0);
+        only(0);
+        assert_eq!(allocate(&cu, 4096, other), p, "the stream that freed it always may");
+        assert_eq!(free(&cu, p, other), 0);
+        gate.open();
+        assert_eq!(synchronize(&cu, other), 0);
+        only(REUSE_OPPORTUNISTIC);
+        assert_eq!(allocate(&cu, 4096, s), p, "finished");
+    });
+}
+
+/// What pools do not use is used when memory runs out.
+#[test]
+fn pools_give_way() {
+    alone("pools_give_way", &[("SOFTCUDA_MEMORY", "1M")], || {
+        let cu = with_context();
+        let (own, s) = (default_pool(&cu), free_stream(&cu));
+        assert_eq!(set(&cu, own, THRESHOLD, u64::MAX), 0);
+        let mut p = allocate(&cu, 1 << 20, s);
+        assert_eq!(free(&cu, p, s), 0);
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut p), 1 << 19]), 0, "chosen");
+        assert_eq!(free(&cu, p, s), 0);
+        let q = allocate(&cu, 100, s);
+        let r = allocate(&cu, 700 << 10, s);
+        assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut p), 400 << 10, s]), OUT_OF_MEMORY);
+        assert_eq!((free(&cu, q, s), free(&cu, r, s)), (0, 0));
+    });
+}
+
+#[test]
+fn created_pools() {
+    alone("created_pools", &[], || {
+        let cu = with_context();
+        let s = free_stream(&cu);
+        let (own, mine) = (default_pool(&cu), pool(&cu, Props { most: 1 << 20, ..DEVICE_POOL }));
+        assert_ne!(own, mine);
+        let (mut p, mut current) = (0u64, 0u64);
+        assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 4096, mine, s]), 0);
+        assert_eq!((number(&cu, mine, USED), number(&cu, own, USED)), (4096, 0));
+        assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut current), 1 << 20, mine, s]), OUT_OF_MEMORY);
+        assert_eq!(cu.call("cuDeviceGetMemPool", &[at(&mut current), 0]), 0);
+        assert_eq!(current, own);
+        assert_eq!(cu.call("cuDeviceSetMemPool", &[0, mine]), 0);
+        assert_eq!(cu.call("cuDeviceGetMemPool", &[at(&mut current), 0]), 0);
+        assert_eq!(current, mine);
+        let q = allocate(&cu, 4096, s);
+        assert_eq!(number(&cu, mine, USED), 8192);
+        // Documented: what is allocated outlives the pool, and the device goes back to its own.
+        assert_eq!(cu.call("cuMemPoolDestroy", &[mine]), 0);
+        assert_eq!(cu.call("cuMemPoolDestroy", &[mine]), INVALID_VALUE);
+        assert_eq!(cu.call("cuDeviceGetMemPool", &[at(&mut current), 0]), 0);
+        assert_eq!(current, own);
+        assert_eq!(cu.call("cuMemsetD8Async", &[q, 1, 4096, s]), 0);
+        assert_eq!((free(&cu, p, s), free(&cu, q, s), synchronize(&cu, s)), (0, 0, 0));
+        assert_eq!(cu.call("softcuda_live_objects", &[]), 2);
+        let (mut free_bytes, mut total) = (0u64, 1u64);
+        assert_eq!(cu.call("cuMemGetInfo_v2", &[at(&mut free_bytes), at(&mut total)]), 0);
+        assert_eq!(free_bytes, total, "nothing is lost");
+    });
+}
+
+/// Not measured.
+#[test]
+fn what_pools_refuse() {
+    alone("what_pools_refuse", &[], || {
+        let cu = with_context();
+        let mut out = 0u64;
+        for (props, expected) in [
+            (Props { kind: 0, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { kind: 2, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { location: 0, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { location: 2, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { location: 9, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { id: 1, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { handles: 1, ..DEVICE_POOL }, NOT_SUPPORTED),
+        ] {
+            let mut props = props;
+            assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut out), at(&mut props)]), expected);
+        }
+        assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut out), 0]), INVALID_VALUE);
+        assert_eq!(cu.call("cuMemPoolDestroy", &[0]), INVALID_VALUE);
+        assert_eq!(cu.call("cuMemPoolTrimTo", &[0x1234, 0]), INVALID_VALUE);
+        assert_eq!(cu.call("cuDeviceSetMemPool", &[0, 0]), INVALID_VALUE);
+        assert_eq!(cu.call("cuDeviceGetDefaultMemPool", &[at(&mut out), 9]), INVALID_DEVICE);
+        let mut location = [1i32, 0];
+        assert_eq!(cu.call("cuMemGetDefaultMemPool", &[at(&mut out), at(&mut location), 1]), 0);
+        assert_eq!(out, default_pool(&cu));
+        assert_eq!(cu.call("cuMemGetMemPool", &[at(&mut out), at(&mut location), 1]), 0);
+        assert_eq!(cu.call("cuMemSetMemPool", &[at(&mut location), 1, out]), 0);
+        assert_eq!(cu.call("cuMemGetDefaultMemPool", &[at(&mut out), at(&mut location), 2]), NOT_SUPPORTED);
+        location[0] = 0;
+        assert_eq!(cu.call("cuMemGetDefaultMemPool", &[at(&mut out), at(&mut location), 1]), INVALID_VALUE);
+    });
+}
+
+/// Not measured.
+#[test]
+fn access() {
+    alone("access", &[("SOFTCUDA_DEVICES", "2")], || {
+        let cu = with_context();
+        let own = default_pool(&cu);
+        let flags = |device: i32| {
+            let (mut flags, mut location) = (9i32, [1, device]);
+            assert_eq!(cu.call("cuMemPoolGetAccess", &[at(&mut flags), own, at(&mut location)]), 0);
+            flags
+        };
+        assert_eq!((flags(0), flags(1)), (3, 0));
+        let mut map = [1, 0, 3, 1, 1, 1];
+        assert_eq!(cu.call("cuMemPoolSetAccess", &[own, at(&mut map), 2]), 0);
+        assert_eq!((flags(0), flags(1)), (3, 1));
+        let mut own_without = [1, 1, 3, 1, 0, 0];
+        assert_eq!(cu.call("cuMemPoolSetAccess", &[own, at(&mut own_without), 2]), INVALID_VALUE);
+        assert_eq!(flags(1), 1, "nothing has changed");
+    });
+}
+
+/// A context's memory ends with it; its pool's device has all of it again.
+#[test]
+fn a_context_ends() {
+    alone("a_context_ends", &[], || {
+        let cu = with_context();
+        let own = default_pool(&cu);
+        let mut context = 0u64;
+        assert_eq!(cu.call("cuCtxCreate_v2", &[at(&mut context), 0, 0]), 0);
+        let p = allocate(&cu, 4096, free_stream(&cu));
+        assert_eq!(cu.call("cuCtxDestroy_v2", &[context]), 0);
+        assert_eq!(number(&cu, own, USED), 0);
+        assert_eq!(free(&cu, p, free_stream(&cu)), INVALID_VALUE);
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), 0);
+        assert_eq!(number(&cu, own, RESERVED), 0);
+    });
+}
+
+/// Threads allocate and free on streams of their own and on a shared one.
+#[test]
+fn many_threads() {
+    alone("many_threads", &[("SOFTCUDA_MEMORY", "64M")], || {
+        let cu = with_context();
+        let shared = free_stream(&cu);
+        std::thread::scope(|scope| {
+            for thread in 0..8u64 {
+                let (cu, own) = (&cu, free_stream(&cu));
+                scope.spawn(move || {
+                    for round in 0..300 {
+                        let stream = if round % 3 == 0 { shared } else { own };
+                        let size = 1 + (round * 37 + thread * 101) % 70_000;
+                        let p = allocate(cu, size, stream);
+                        assert_eq!(cu.call("cuMemsetD8Async", &[p, thread, size, stream]), 0);
+                        assert_eq!(free(cu, p, stream), 0);
+                        if round % 50 == 0 {
+                            assert_eq!(synchronize(cu, stream), 0);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), 0);
+        assert_eq!((number(&cu, default_pool(&cu), USED), number(&cu, default_pool(&cu), RESERVED)), (0, 0));
+    });
+}
