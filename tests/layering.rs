@@ -25,12 +25,20 @@ fn layer(path: &str) -> &'static str {
     }
 }
 
-/// The first segment of each `crate::` path in the text.
+/// The first segment of each `crate::` path in the text, also of those in braces.
 fn imports(text: &str) -> impl Iterator<Item = &str> {
-    text.split("crate::").skip(1).filter_map(|rest| {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
-        Some(&rest[..end])
+    text.split("crate::").skip(1).flat_map(|rest| match rest.strip_prefix('{') {
+        Some(group) => {
+            group.split_once('}').map_or(group, |(inside, _)| inside).split(',').map(first).collect()
+        }
+        None => vec![first(rest)],
     })
+}
+
+/// The identifier that the text begins with.
+fn first(path: &str) -> &str {
+    let path = path.trim_start();
+    path.find(|c: char| !c.is_alphanumeric() && c != '_').map_or(path, |end| &path[..end])
 }
 
 fn may_import(file: &str, module: &str) -> bool {
@@ -67,6 +75,8 @@ fn the_rule_can_fail() {
     assert!(!may_import("error.rs", "capi"));
     assert!(!may_import("capi/error.rs", "driver"));
     assert!(may_import("capi/driver.rs", "driver"));
+    let text = "use crate::error::Error; use crate::{capi, driver::Table};";
+    assert_eq!(imports(text).collect::<Vec<_>>(), ["error", "capi", "driver"]);
 }
 
 #[test]

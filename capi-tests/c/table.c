@@ -159,6 +159,9 @@ static void exported_names(cushim_driver driver) {
   CHECK_OK(cushim_driver_lookup(driver, "cuMemAlloc_v2", 0, 0, &exported));
   CHECK_OK(cushim_driver_lookup(driver, "cuMemAlloc", 3020, 0, &numbered));
   CHECK(exported == numbered);
+  CHECK_OK(cushim_driver_lookup(driver, "cuMemcpyAsync_ptsz", 0, 0, &exported));
+  CHECK_OK(cushim_driver_lookup(driver, "cuMemcpyAsync", 4000, CUSHIM_TABLE_PER_THREAD_STREAM, &numbered));
+  CHECK(exported == numbered);
   CHECK_OK(cushim_driver_lookup(driver, "cuMemAlloc", 0, 0, &exported));
   CHECK_OK(cushim_driver_lookup(driver, "cuMemAlloc", 2000, 0, &numbered));
   CHECK(exported == numbered);

@@ -74,20 +74,31 @@ impl Compiler {
         }
     }
 
-    /// Whether the compiler is there for both languages; says so if not.
-    fn is_installed(self) -> bool {
-        let missing = [Language::C, Language::Cpp].into_iter().map(|language| self.command(language));
-        let missing = missing.filter(|command| Command::new(command).arg("--version").output().is_err());
-        let missing: Vec<_> = missing.collect();
-        if !missing.is_empty() {
-            skip(format_args!("no {}: apt install {}", missing.join(" and no "), missing.join(" ")));
+    /// Whether the compiler is there for the language; says so if not.
+    fn is_installed(self, language: Language) -> bool {
+        let command = self.command(language);
+        let installed = Command::new(command).arg("--version").output().is_ok();
+        if !installed {
+            skip(format_args!("no {command}: apt install {}", command.replace("clang++", "clang")));
         }
-        missing.is_empty()
+        installed
     }
 }
 
-/// The compilers that are installed; the others have been skipped aloud.
+/// The compilers of the language that are installed; the others have been skipped aloud.
 #[must_use]
-pub fn compilers() -> Vec<Compiler> {
-    [Compiler::Gcc, Compiler::Clang].into_iter().filter(|compiler| compiler.is_installed()).collect()
+pub fn compilers(language: Language) -> Vec<Compiler> {
+    [Compiler::Gcc, Compiler::Clang].into_iter().filter(|compiler| compiler.is_installed(language)).collect()
+}
+
+/// Every standard with every compiler for it that is installed.
+#[must_use]
+pub fn standards() -> Vec<(Compiler, Standard)> {
+    let with = |compilers: Vec<Compiler>, language| {
+        let standards = STANDARDS.iter().filter(move |standard| standard.language == language);
+        standards
+            .flat_map(move |standard| compilers.clone().into_iter().map(|compiler| (compiler, *standard)))
+    };
+    let (c, cpp) = (compilers(Language::C), compilers(Language::Cpp));
+    with(c, Language::C).chain(with(cpp, Language::Cpp)).collect()
 }

@@ -13,6 +13,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "getter",
     "candidates",
     "names",
+    "own_table",
     "threads",
     "fork",
     "default_fork",

@@ -3,7 +3,7 @@
 use capi_tests::build::{Build, Link};
 use capi_tests::header;
 use capi_tests::libraries::Workshop;
-use capi_tests::matrix::{Language, STANDARDS, compilers};
+use capi_tests::matrix::{Language, compilers, standards};
 use capi_tests::parallel::for_each;
 use capi_tests::repository;
 use std::path::PathBuf;
@@ -16,23 +16,32 @@ fn it_compiles_everywhere() {
     let ours = ["alone.c", "names.c", "names_first.c"].map(|name| repository("capi-tests/c").join(name));
     let examples = ["examples/raw.c", "examples/porting/after.c"].map(repository);
     let mut builds: Vec<Build<'_>> = Vec::new();
-    for compiler in compilers() {
-        for standard in STANDARDS {
-            let examples = examples.iter().filter(|_| standard.language == Language::C);
-            let sources: Vec<&PathBuf> = ours.iter().chain(examples).collect();
-            let build =
-                |source: &PathBuf| Build::of(&workshop, source).compiler(compiler).standard(*standard);
-            builds.extend(sources.into_iter().map(build));
-        }
+    for (compiler, standard) in standards() {
+        let examples = examples.iter().filter(|_| standard.language == Language::C);
+        let sources: Vec<&PathBuf> = ours.iter().chain(examples).collect();
+        let build = |source: &PathBuf| Build::of(&workshop, source).compiler(compiler).standard(standard);
+        builds.extend(sources.into_iter().map(build));
     }
     for_each(builds, Build::check);
+}
+
+/// The runtime's headers declare `CUuuid` too; whoever comes second leaves it to the first.
+#[test]
+fn it_shares_a_type_with_the_runtime() {
+    let workshop = Workshop::new();
+    for_each(standards(), |(compiler, standard)| {
+        ["-DRUNTIME_FIRST=1", "-DRUNTIME_FIRST=0"].into_iter().try_for_each(|order| {
+            let build = Build::new(&workshop, "runtime_types.c").compiler(compiler).standard(standard);
+            build.option(order).check()
+        })
+    });
 }
 
 /// A compiler that optimises sees more, and says so.
 #[test]
 fn it_compiles_optimised() {
     let workshop = Workshop::new();
-    for_each(compilers(), |compiler| {
+    for_each(compilers(Language::C), |compiler| {
         let name = format!("optimised-{compiler:?}");
         let build = Build::new(&workshop, "names_first.c").compiler(compiler).option("-O2");
         build.plug_in(&name).map(drop)

@@ -3,7 +3,7 @@
 
 use capi_tests::build::{Build, Link};
 use capi_tests::libraries::{Workshop, library};
-use capi_tests::matrix::{CPP17, Compiler, ONE_VERSION, VERSIONS, compilers};
+use capi_tests::matrix::{C11, CPP17, Compiler, Language, ONE_VERSION, VERSIONS, compilers};
 use capi_tests::parallel::for_each;
 use capi_tests::programs::{ON_ANY_DRIVER, SHARED_ONLY, workshop};
 use capi_tests::repository;
@@ -46,15 +46,13 @@ fn statically_linked() {
 #[test]
 fn with_each_compiler_and_as_cpp() {
     let workshop = workshop();
-    for_each(compilers(), |compiler| {
-        let build = || Build::new(&workshop, "names.c").compiler(compiler);
-        for link in [Link::Shared, Link::Static] {
-            let c = build().link(link).program(&format!("c-{compiler:?}-{link:?}"))?;
-            Run::new(c, Driver::Shell(ONE_VERSION)).checks()?;
-            let cpp = build().standard(CPP17).link(link).program(&format!("cpp-{compiler:?}-{link:?}"))?;
-            Run::new(cpp, Driver::Shell(ONE_VERSION)).checks()?;
-        }
-        Ok(())
+    let with = |language, standard| compilers(language).into_iter().map(move |compiler| (compiler, standard));
+    for_each(with(Language::C, C11).chain(with(Language::Cpp, CPP17)), |(compiler, standard)| {
+        [Link::Shared, Link::Static].into_iter().try_for_each(|link| {
+            let build = Build::new(&workshop, "names.c").compiler(compiler).standard(standard).link(link);
+            let program = build.program(&format!("{compiler:?}-{:?}-{link:?}", standard.language))?;
+            Run::new(program, Driver::Shell(ONE_VERSION)).checks()
+        })
     });
 }
 
@@ -160,5 +158,5 @@ fn the_library_stays_when_it_is_closed() {
 /// Compilers that are missing were skipped aloud, or are a failure; without gcc nothing here means anything.
 #[test]
 fn gcc_is_there() {
-    assert!(compilers().contains(&Compiler::Gcc), "apt install gcc g++");
+    assert!(compilers(Language::C).contains(&Compiler::Gcc), "apt install gcc");
 }

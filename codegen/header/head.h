@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(CUDA_VERSION)
+#if defined(__cuda_cuda_h__) /* not CUDA_VERSION alone, which programs define themselves */
 #define CUSHIM_CUDA_H CUDA_VERSION /* cuda.h was included first: its types are used */
 #if CUDA_VERSION < 11070
 #error "cushim_driver.h works beside cuda.h of CUDA 11.7 or later, or without any"

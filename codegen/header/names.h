@@ -12,7 +12,8 @@
  * cuCtxCreate(&ctx, flags, dev), cuMemAdvise(ptr, size, advice, dev), cuMemPrefetchAsync(ptr, size, dev, stream) mean the
  * same on an 11.4, a 12.8 and a 13.0 driver, whatever the cuda.h that was included says. A function that is younger than
  * CUDA 12 has the parameters of its first ABI. Where the driver lacks the function the call returns CUDA_ERROR_NOT_FOUND
- * (500) and writes nothing, and cushim_last_error says which driver lacks what; cuGetErrorName and cuGetErrorString answer
+ * (500) and writes nothing, and cushim_last_error says which driver lacks what (after another result it may still tell of an
+ * earlier failure); cuGetErrorName and cuGetErrorString answer
  * from cushim's own list then.
  *
  * The first call opens the default driver (cushim_driver_default_table). To use another one, #define CUSHIM_CUDA_TABLE as
@@ -34,6 +35,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+static inline CUresult cushim_names_missing(const cushim_driver_table *table, const char *name, int abi) {
+  return (CUresult)cushim_table_missing(table, name, abi);
+}
 
 /* What cuGetErrorName and cuGetErrorString answer without a driver. */
 static inline CUresult cushim_names_error(const char **pStr, const char *text) {

@@ -237,20 +237,20 @@ fn names(catalogue: &Catalogue, out: &mut String) {
 fn name(abi: &Abi, plain: &str, out: &mut String) {
     let slot = abi.slot();
     let args: Vec<&str> = abi.params.iter().map(|p| p.name.as_str()).collect();
-    let missing = format!("cushim_table_missing(table, \"{}\", {})", abi.base, abi.number);
+    let missing = format!("cushim_names_missing(cushim_names_table, \"{}\", {})", abi.base, abi.number);
     let otherwise = match plain {
         "cuGetErrorName" => {
             let name = "error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name(error)";
             format!("cushim_names_error(pStr, {name})")
         }
         "cuGetErrorString" => "cushim_names_error(pStr, cushim_status_string(error))".to_owned(),
-        _ => format!("(CUresult){missing}"),
+        _ => missing,
     };
     writeln!(
         out,
         "static inline CUresult cushim_12_{plain}({params}) {{\n  \
-         const cushim_driver_table *table = CUSHIM_CUDA_TABLE;\n  \
-         return CUSHIM_HAS(table, {slot}) ? table->{slot}({args}) : {otherwise};\n}}\n\
+         const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;\n  \
+         return CUSHIM_HAS(cushim_names_table, {slot}) ? cushim_names_table->{slot}({args}) : {otherwise};\n}}\n\
          #undef {plain}\n#define {plain} cushim_12_{plain}",
         params = parameters(&abi.params),
         args = args.join(", "),

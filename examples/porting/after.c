@@ -14,12 +14,11 @@
 #define BYTES ((size_t)1 << 20)
 
 static void check(CUresult result, const char *call) {
-  static cushim_error_detail detail = {.struct_size = sizeof detail};
   const char *name = NULL;
   if (result == CUDA_SUCCESS) return;
   cuGetErrorName(result, &name);
   fprintf(stderr, "%s: %s\n", call, name != NULL ? name : "unknown result");
-  if (cushim_last_error(&detail) == CUSHIM_SUCCESS && detail.status != 0) fprintf(stderr, "%s\n", detail.message);
+  if (result == CUDA_ERROR_NOT_FOUND) fprintf(stderr, "%s\n", cushim_last_error_message());
   exit(1);
 }
 

@@ -6,6 +6,7 @@ use super::{options, out};
 use crate::driver::{Choice, CustomGetter, Driver, Kind, OpenOptions, Symbol, Table, Via, catalogue, sys};
 use crate::error::{Error, Status};
 use crate::handle::{self, Token};
+use std::cell::Cell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::sync::{Arc, OnceLock};
 
@@ -318,9 +319,10 @@ fn table_of(driver: &Driver, kind: i32) -> Result<&'static Table, Error> {
     }
 }
 
-/// The table of the default driver: the one that `cushim_driver_open(NULL, ...)` opens. It is opened by the first call.
+/// The table of the default driver: the one that `cushim_driver_open(NULL, ...)` opens. The first call opens it and decides
+/// for the process, also if it fails: later ones do not try again.
 ///
-/// The familiar names of `CUSHIM_CUDA_NAMES` call through it. Costs an atomic load once the driver is open.
+/// The familiar names of `CUSHIM_CUDA_NAMES` call through it. Costs two atomic loads once the driver is open.
 ///
 /// @param kind A `cushim_table_kind`: which default stream the functions use.
 /// @return The table, valid until the process ends and never NULL. Where there is no driver, in the child of a fork, or if
@@ -343,14 +345,25 @@ pub extern "C" fn cushim_driver_default_table(kind: i32) -> *const Table {
     table
 }
 
+static DEFAULT: OnceLock<Result<Driver, Error>> = OnceLock::new();
+
+thread_local! {
+    /// This thread is opening the default driver.
+    static OPENING: Cell<bool> = const { Cell::new(false) };
+}
+
 fn default_driver() -> Result<&'static Driver, Error> {
-    static DEFAULT: OnceLock<Result<Driver, Error>> = OnceLock::new();
     // The child of a fork is turned away before the lock, which a thread that it does not have may hold.
     let opened = match DEFAULT.get() {
         Some(_) if handle::forked() => return Err(handle::Forked.into()),
         Some(opened) => opened,
         None => {
             let _guard = handle::enter()?;
+            if OPENING.get() {
+                // The library that is being loaded calls back into us; waiting for it would be waiting for ourselves.
+                let text = "the default driver is being opened by this very call; a library that it loads must not use it";
+                return Err(Error::new(Status::DRIVER_UNUSABLE, text));
+            }
             DEFAULT.get_or_init(open_default)
         }
     };
@@ -358,7 +371,9 @@ fn default_driver() -> Result<&'static Driver, Error> {
 }
 
 fn open_default() -> Result<Driver, Error> {
+    OPENING.set(true);
     let opened = std::panic::catch_unwind(Driver::open);
+    OPENING.set(false);
     opened.map_or_else(
         |panic| Err(super::error::internal(panic.as_ref())),
         |result| result.map_err(Error::from),
@@ -381,26 +396,39 @@ pub unsafe extern "C" fn cushim_table_missing(table: *const Table, name: *const 
     call(|| {
         // SAFETY: the caller vouches for `name`.
         let name = if name.is_null() { "".into() } else { unsafe { CStr::from_ptr(name) }.to_string_lossy() };
-        let driver = default_driver()?;
         let number = u32::try_from(abi).unwrap_or(0);
-        let symbol = driver.symbol(&name, number).ok_or_else(|| unknown(&name, abi))?;
-        let is_default =
-            std::ptr::eq(table, driver.table()) || std::ptr::eq(table, driver.per_thread_table());
-        if is_default {
-            return Err(missing(driver, symbol));
+        match Driver::behind(table) {
+            Some(driver) => {
+                let symbol = driver.symbol(&name, number).ok_or_else(|| unknown(&name, abi))?;
+                Err(missing(&driver, symbol))
+            }
+            None => Err(no_driver(&name, number)),
         }
-        let text =
-            format!("the driver behind this table has no {name} (ABI {abi}); cushim_driver_lookup says why");
-        Err(Error::new(Status::UNSUPPORTED, text).with_function(&name, number))
     });
     sys::CUDA_ERROR_NOT_FOUND.0
+}
+
+/// Why a table that no driver handed out lacks a function: there is no default driver, or it is the caller's own table.
+fn no_driver(name: &str, abi: u32) -> Error {
+    if handle::forked() {
+        return handle::Forked.into();
+    }
+    match DEFAULT.get() {
+        Some(Err(error)) => error.clone(),
+        _ => Error::new(
+            Status::UNSUPPORTED,
+            format!("the table has no {name} (ABI {abi}), and no driver is behind it"),
+        )
+        .with_function(name, abi),
+    }
 }
 
 /// Finds one ABI of one function.
 ///
 /// @param driver The driver.
 /// @param name Base name, without a version suffix: "cuMemAlloc". Must not be NULL.
-/// @param abi Number of the ABI: 3020. Or 0: then `name` is the one that libcuda exports, as for dlsym: "cuMemAlloc_v2".
+/// @param abi Number of the ABI: 3020. Or 0: then `name` is the one that libcuda exports, as for dlsym:
+///   "cuMemAlloc_v2", "cuMemcpyAsync_ptsz".
 /// @param kind A `cushim_table_kind`: which default stream the function uses. A function that has no variant for the
 ///   per-thread one is the same in both.
 /// @param function Receives the address; NULL on failure. Must not be NULL.
@@ -436,11 +464,11 @@ pub unsafe extern "C" fn cushim_driver_lookup(
 }
 
 fn find(driver: &Driver, name: &str, abi: i32, kind: i32) -> Result<&'static Symbol, Error> {
-    let (base, number) = match (abi, catalogue::Row::exported_as(name)) {
-        (0, Some(row)) => (row.base, row.abi),
-        _ => (name, u32::try_from(abi).unwrap_or(0)),
-    };
     let per_thread = kind == cushim_table_kind::CUSHIM_TABLE_PER_THREAD_STREAM as i32;
+    let (base, number, per_thread) = match (abi, catalogue::Row::exported_as(name)) {
+        (0, Some((row, is_variant))) => (row.base, row.abi, is_variant || per_thread),
+        _ => (name, u32::try_from(abi).unwrap_or(0), per_thread),
+    };
     let variant = if per_thread { driver.per_thread_symbol(base, number) } else { None };
     let symbol = variant.or_else(|| driver.symbol(base, number)).ok_or_else(|| unknown(name, abi))?;
     if symbol.address.is_null() {

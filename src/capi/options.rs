@@ -81,8 +81,11 @@ pub(super) fn check_reserved(reserved: u32) -> Result<(), Error> {
     Err(Error::new(Status::INVALID_ARGUMENT, format!("options: reserved is {reserved}; it must be 0")))
 }
 
+/// No struct of the interface comes near it: more is a struct that was not initialised.
+const LARGEST: usize = 1 << 16;
+
 fn check_size(size: usize, what: &str) -> Result<(), Error> {
-    if size < size_of::<usize>() {
+    if !(size_of::<usize>()..=LARGEST).contains(&size) {
         return Err(Error::new(
             Status::INVALID_ARGUMENT,
             format!("{what}: struct_size is {size}; set it to sizeof the struct before the call"),
@@ -137,6 +140,9 @@ mod tests {
         let old = Old { struct_size: 0, a: 7 };
         // SAFETY: `old` is a struct of its own type.
         assert!(unsafe { read(&old, "options") }.is_err());
+        let garbage = Old { struct_size: usize::MAX, a: 7 };
+        // SAFETY: a size like this is refused before anything is read.
+        assert!(unsafe { read(&garbage, "options") }.is_err());
         // SAFETY: NULL is allowed.
         assert_eq!(unsafe { read::<Old>(std::ptr::null(), "options") }.expect("defaults").a, 0);
     }

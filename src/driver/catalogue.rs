@@ -45,10 +45,15 @@ impl Row {
         ROWS.iter().enumerate().find(|(_, row)| row.abi == abi && row.base == base)
     }
 
-    /// The row of the ABI that libraries export as `name`: `cuMemAlloc_v2`.
+    /// The row of the ABI that libraries export as `name`, and whether that is the variant for the per-thread default
+    /// stream: `cuMemAlloc_v2`, `cuMemcpyAsync_ptsz`.
     #[must_use]
-    pub fn exported_as(name: &str) -> Option<&'static Self> {
-        ROWS.iter().find(|row| row.exported == name)
+    pub fn exported_as(name: &str) -> Option<(&'static Self, bool)> {
+        ROWS.iter().find_map(|row| match row.per_thread {
+            _ if row.exported == name => Some((row, false)),
+            Some((variant, _)) if variant == name => Some((row, true)),
+            _ => None,
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use super::report::LoadReport;
 use super::resolve::{self, Resolved, Resolver, Symbol};
 use super::table::Table;
 use super::version::Version;
+use parking_lot::Mutex;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -88,7 +89,22 @@ pub struct Driver {
 
 impl Driver {
     pub(super) fn new(core: &'static Core, report: LoadReport) -> Self {
-        Self { core, report: Arc::new(report) }
+        let driver = Self { core, report: Arc::new(report) };
+        let mut known = KNOWN.lock();
+        if !known.contains(&driver) {
+            known.push(driver.clone());
+        }
+        driver
+    }
+
+    /// The driver that handed out this table; `None` if no driver of this library did.
+    pub(crate) fn behind(table: *const Table) -> Option<Self> {
+        let is_behind = |driver: &&Self| {
+            let per_thread = driver.core.per_thread.get();
+            std::ptr::eq(table, &driver.core.table)
+                || per_thread.is_some_and(|per_thread| std::ptr::eq(table, &per_thread.table))
+        };
+        KNOWN.lock().iter().find(is_behind).cloned()
     }
 
     /// Opens the driver that `CUSHIM_DRIVER` names, or else the one of this machine: short for
@@ -199,6 +215,9 @@ impl Driver {
         &self.report
     }
 }
+
+/// Every driver that was opened, once.
+static KNOWN: Mutex<Vec<Driver>> = Mutex::new(Vec::new());
 
 impl PartialEq for Driver {
     fn eq(&self, other: &Self) -> bool {
