@@ -77,8 +77,11 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
     let memory = variable("SOFTCUDA_MEMORY", DEFAULT.memory, |text| {
         bytes(text).ok_or_else(|| "bytes from 1M to 1024G, with an optional suffix K, M or G".to_owned())
     })?;
+    let seed = variable("SOFTCUDA_SEED", 0, |text| {
+        text.parse().map_err(|_| format!("a number from 0 to {}", u64::MAX))
+    })?;
     let schedule = variable("SOFTCUDA_SCHEDULE", DEFAULT.schedule, |text| {
-        Schedule::named(text).ok_or_else(|| "eager".to_owned())
+        Schedule::named(text, seed).ok_or_else(|| "eager, lazy or seeded".to_owned())
     })?;
     Ok(Settings { version: claimed.unwrap_or(asked), devices, memory, schedule })
 }

@@ -32,6 +32,12 @@ fn an_impossible_setting_is_refused_loudly() {
     for value in ["-1", "65", "two"] {
         refused(test, "SOFTCUDA_DEVICES", value, "a number from 0 to 64");
     }
+    for value in ["fast", "Lazy", "seeded:1"] {
+        refused(test, "SOFTCUDA_SCHEDULE", value, "eager, lazy or seeded");
+    }
+    for value in ["-1", "x", "18446744073709551616"] {
+        refused(test, "SOFTCUDA_SEED", value, "a number from 0 to 18446744073709551615");
+    }
     for value in ["0", "lots", "1T"] {
         refused(test, "SOFTCUDA_MEMORY", value, "bytes from 1M to 1024G");
     }

@@ -1,25 +1,29 @@
-//! The executor: it keeps every operation that is not finished and runs each after those that it must follow.
-//!
-//! The order is a graph. An operation follows the one before it in its stream, those that its stream's kind demands
-//! (`predecessors`), and those that it is given (an event's record). When the last of them is finished, it *can* run; when
-//! it does is the schedule's choice. Nothing else holds an operation back: streams that are independent stay so, whatever
-//! their operations wait for.
+//! The executor: it keeps every operation that is not finished (`order`) and runs each when it can run and the schedule
+//! says so. Nothing else holds an operation back: streams that are independent stay so, whatever their operations wait
+//! for.
 //!
 //! One lock guards all of it. No work runs under it, and none of the caller's code.
 
 mod crew;
+mod order;
+mod patience;
+mod random;
 pub(crate) mod schedule;
-pub(crate) mod work;
+mod seeded;
+mod work;
 
 use crate::context::Activation;
+use crate::host_function;
 use crate::settings::settings;
 use crate::stream::{Kind, Stream};
 use crew::Crew;
 pub(crate) use crew::stop;
-use parking_lot::Mutex;
+use order::Order;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use schedule::Schedule;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use seeded::{Draw, GRACE, SECOND_GRACE};
 use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 pub(crate) use work::{Duty, Operation, Work};
 
 static EXECUTOR: LazyLock<Executor> = LazyLock::new(Executor::new);
@@ -27,31 +31,24 @@ static EXECUTOR: LazyLock<Executor> = LazyLock::new(Executor::new);
 struct Executor {
     schedule: Schedule,
     state: Mutex<State>,
+    /// Notified when something is submitted.
+    given: Condvar,
+    /// Notified when something is finished or can run: for those who draw.
+    moved: Condvar,
+    /// Never notified.
+    silence: Condvar,
     device: Crew,
     host: Crew,
 }
 
-#[derive(Default)]
 struct State {
-    submitted: u64,
-    /// Every operation that is not finished, by number.
-    pending: HashMap<u64, Node>,
-    /// The last operation of each stream that has unfinished ones: by context, then by stream.
-    tails: HashMap<u64, BTreeMap<u64, Arc<Operation>>>,
+    order: Order,
+    draw: Draw,
+    /// Calls that have given work or asked about it.
+    calls: u64,
 }
 
-/// An unfinished operation.
-struct Node {
-    operation: Arc<Operation>,
-    /// Operations that it must follow, and how many of them are unfinished.
-    before: Vec<u64>,
-    unmet: usize,
-    /// Operations that must follow it.
-    after: Vec<u64>,
-    /// Whether it is to run as soon as it can.
-    wanted: bool,
-    started: bool,
-}
+type Guard<'a> = MutexGuard<'a, State>;
 
 /// Operations that are to run on this thread when the lock is free.
 type Here = Vec<Arc<Operation>>;
@@ -63,46 +60,31 @@ pub(crate) fn submit(stream: &Arc<Stream>, work: Arc<dyn Work>, after: &[Arc<Ope
 
 /// Waits until the operations are finished; not longer than until their context is lost.
 pub(crate) fn wait_for(operations: &[Arc<Operation>]) {
-    for operation in operations {
-        EXECUTOR.wait(operation);
-    }
+    EXECUTOR.wait_for(operations);
 }
 
-/// Whether the operations are finished.
+/// Whether the operations are finished. Asking again and again comes to an end under every schedule.
 pub(crate) fn poll(operations: &[Arc<Operation>]) -> bool {
-    operations.iter().all(|operation| operation.is_finished())
+    EXECUTOR.poll(operations)
 }
 
 /// What must be finished for a context to have nothing to do.
 pub(crate) fn unfinished(context: u64) -> Vec<Arc<Operation>> {
-    let state = EXECUTOR.state.lock();
-    state.tails.get(&context).map_or(Vec::new(), |tails| tails.values().cloned().collect())
+    EXECUTOR.state.lock().order.tails(context)
 }
 
 /// What must be finished for a stream to have nothing to do. The legacy stream stands for all blocking ones, but not for
 /// the per-thread ones.
 pub(crate) fn unfinished_on(stream: &Stream) -> Vec<Arc<Operation>> {
-    EXECUTOR.state.lock().tails_where(stream, |other| match stream.kind {
+    EXECUTOR.state.lock().order.tails_where(stream, |other| match stream.kind {
         Kind::Legacy => matches!(other.kind, Kind::Legacy | Kind::Blocking),
         _ => other.id == stream.id,
     })
 }
 
-/// Whether the next operation of a stream will come after this one.
+/// Whether the next operation of a stream will come after this one, which is not finished.
 pub(crate) fn is_followed(operation: &Operation, stream: &Stream) -> bool {
-    let state = EXECUTOR.state.lock();
-    let mut numbers: Vec<u64> = state.predecessors(stream).iter().map(|tail| tail.number).collect();
-    let mut seen = HashSet::new();
-    while let Some(number) = numbers.pop() {
-        if number == operation.number {
-            return true;
-        }
-        // What comes after it has a larger number.
-        if number > operation.number && seen.insert(number) {
-            numbers.extend(state.pending.get(&number).iter().flat_map(|node| &node.before));
-        }
-    }
-    false
+    EXECUTOR.state.lock().order.is_followed(operation, stream)
 }
 
 /// Lets what a lost context has still to do end without being done.
@@ -110,45 +92,25 @@ pub(crate) fn abandon(context: &Activation) {
     EXECUTOR.abandon(context.id());
 }
 
-impl State {
-    /// The last operations of those streams in the same context that satisfy the condition.
-    fn tails_where(&self, stream: &Stream, condition: impl Fn(&Stream) -> bool) -> Vec<Arc<Operation>> {
-        let Some(tails) = self.tails.get(&stream.context.id()) else { return Vec::new() };
-        tails.values().filter(|tail| condition(&tail.stream)).cloned().collect()
-    }
-
-    /// What the next operation of a stream must follow: the legacy stream and the blocking ones wait for each other.
-    fn predecessors(&self, stream: &Stream) -> Vec<Arc<Operation>> {
-        self.tails_where(stream, |other| match stream.kind {
-            Kind::Legacy => other.kind != Kind::NonBlocking,
-            Kind::Blocking | Kind::PerThread => other.id == stream.id || other.kind == Kind::Legacy,
-            Kind::NonBlocking => other.id == stream.id,
-        })
-    }
-
-    /// Forgets that a finished operation was its stream's last.
-    fn remove_tail(&mut self, operation: &Operation) {
-        let (context, stream) = (operation.stream.context.id(), operation.stream.id);
-        let Some(tails) = self.tails.get_mut(&context) else { return };
-        if tails.get(&stream).is_some_and(|tail| tail.number == operation.number) {
-            tails.remove(&stream);
-        }
-        if tails.is_empty() {
-            self.tails.remove(&context);
-        }
-    }
-}
-
 impl Executor {
     fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let schedule = settings().map_or(Schedule::Eager, |s| s.schedule);
+        let seed = if let Schedule::Seeded(seed) = schedule { seed } else { 0 };
         Self {
-            schedule: settings().map_or(Schedule::Eager, |s| s.schedule),
-            state: Mutex::default(),
+            schedule,
+            state: Mutex::new(State { order: Order::default(), draw: Draw::new(seed), calls: 0 }),
+            given: Condvar::new(),
+            moved: Condvar::new(),
+            silence: Condvar::new(),
             device: Crew::new("softcuda-device", cores.clamp(2, 8), 2, run),
             // The caller's functions may wait for each other, so each finds a thread.
             host: Crew::new("softcuda-host", usize::MAX, 2, run),
         }
+    }
+
+    fn is_seeded(&self) -> bool {
+        matches!(self.schedule, Schedule::Seeded(_))
     }
 
     fn submit(
@@ -157,49 +119,42 @@ impl Executor {
         work: Arc<dyn Work>,
         after: &[Arc<Operation>],
     ) -> Arc<Operation> {
-        let mut here = Here::new();
         let mut state = self.state.lock();
-        let number = state.submitted;
-        state.submitted += 1;
-        let operation = Operation::new(number, Arc::clone(stream), work);
-        let mut before: Vec<u64> =
-            state.predecessors(stream).iter().chain(after).map(|operation| operation.number).collect();
-        before.sort_unstable();
-        before.dedup();
-        before.retain(|number| match state.pending.get_mut(number) {
-            Some(node) => {
-                node.after.push(operation.number);
-                true
-            }
-            None => false,
-        });
-        let node = Node {
-            operation: Arc::clone(&operation),
-            unmet: before.len(),
-            before,
-            after: Vec::new(),
-            wanted: self.schedule == Schedule::Eager || operation.is_lost(),
-            started: false,
-        };
-        let can_run = node.unmet == 0;
-        state.pending.insert(number, node);
-        state.tails.entry(stream.context.id()).or_default().insert(stream.id, Arc::clone(&operation));
+        let node = state.order.add(stream, work, after);
+        let operation = Arc::clone(&node.operation);
+        node.wanted = self.schedule == Schedule::Eager || operation.is_lost();
+        let can_run = node.can_run();
+        let mut here = Here::new();
         if can_run {
-            self.may_run(&mut state, number, &mut here);
+            self.may_run(&mut state, operation.number, &mut here);
+        }
+        if self.schedule != Schedule::Eager {
+            self.note_call(&mut state);
         }
         drop(state);
         self.run_here(here);
+        if self.is_seeded() {
+            self.draw_some(&mut self.state.lock());
+        }
         operation
     }
 
-    /// An operation can run now: starts it if it is wanted.
+    fn note_call(&self, state: &mut State) {
+        state.calls += 1;
+        patience::begin();
+        self.given.notify_all();
+    }
+
+    /// An operation can run now. It is started if it is wanted, and may be drawn if it is not.
     fn may_run(&'static self, state: &mut State, number: u64, here: &mut Here) {
-        let Some(node) = state.pending.get_mut(&number) else { return };
-        if !node.wanted || node.started {
+        let Some(node) = state.order.node(number).filter(|node| node.can_run()) else { return };
+        if !node.wanted {
+            state.draw.ready.insert(number);
             return;
         }
         node.started = true;
         let operation = Arc::clone(&node.operation);
+        state.draw.ready.remove(&number);
         match operation.duty {
             Duty::Instant => here.push(operation),
             Duty::Device => self.device.give(operation),
@@ -211,65 +166,124 @@ impl Executor {
     fn run_here(&'static self, mut here: Here) {
         while let Some(operation) = here.pop() {
             operation.run();
-            self.finish(&operation, &mut here);
+            let mut state = self.state.lock();
+            for number in state.order.finish(&operation) {
+                self.may_run(&mut state, number, &mut here);
+            }
+            drop(state);
+            operation.done.notify_all();
+            self.moved.notify_all();
         }
     }
 
-    fn finish(&'static self, operation: &Operation, here: &mut Here) {
+    /// Wants operations, and all that they must follow.
+    fn want(&'static self, operations: &[Arc<Operation>]) {
+        let mut here = Here::new();
         let mut state = self.state.lock();
-        let node = state.pending.remove(&operation.number);
-        operation.set_finished();
-        state.remove_tail(operation);
-        for number in node.map_or(Vec::new(), |node| node.after) {
-            let Some(next) = state.pending.get_mut(&number) else { continue };
-            next.unmet -= 1;
-            if next.unmet == 0 {
-                self.may_run(&mut state, number, here);
-            }
+        let numbers = operations.iter().map(|operation| operation.number).collect();
+        for number in state.order.want(numbers) {
+            self.may_run(&mut state, number, &mut here);
         }
         drop(state);
-        operation.done.notify_all();
+        self.run_here(here);
     }
 
-    /// Wants operations and all that they must follow.
-    fn want(&'static self, state: &mut State, mut numbers: Vec<u64>, here: &mut Here) {
-        while let Some(number) = numbers.pop() {
-            let Some(node) = state.pending.get_mut(&number).filter(|node| !node.wanted) else { continue };
-            node.wanted = true;
-            numbers.extend(&node.before);
-            if node.unmet == 0 {
-                self.may_run(state, number, here);
+    fn poll(&'static self, operations: &[Arc<Operation>]) -> bool {
+        let finished = || operations.iter().all(|operation| operation.is_finished());
+        if finished() {
+            return true;
+        }
+        match self.schedule {
+            Schedule::Eager => false,
+            Schedule::Lazy => {
+                self.note_call(&mut self.state.lock());
+                self.want(operations);
+                false
+            }
+            Schedule::Seeded(_) => {
+                let mut state = self.state.lock();
+                self.note_call(&mut state);
+                if !host_function::running() {
+                    self.draw_one(&mut state);
+                }
+                self.draw_some(&mut state);
+                finished()
             }
         }
     }
 
-    fn wait(&'static self, operation: &Operation) {
-        if operation.is_finished() {
+    fn wait_for(&'static self, operations: &[Arc<Operation>]) {
+        if operations.iter().all(|operation| operation.is_finished()) {
             return;
         }
+        if self.schedule != Schedule::Eager {
+            self.note_call(&mut self.state.lock());
+        }
+        if self.schedule == Schedule::Lazy {
+            self.want(operations);
+        }
         let mut state = self.state.lock();
-        while !operation.is_finished() && !operation.is_lost() {
-            operation.done.wait(&mut state);
+        for operation in operations {
+            while !operation.is_finished() && !operation.is_lost() {
+                if !self.is_seeded() {
+                    operation.done.wait(&mut state);
+                } else if !self.draw_one(&mut state) {
+                    self.moved.wait(&mut state);
+                }
+            }
+        }
+    }
+
+    /// Runs as many operations as are drawn; none for a host function, which would run others inside of itself.
+    fn draw_some(&'static self, state: &mut Guard<'static>) {
+        while !host_function::running() && state.draw.goes_on() && self.draw_one(state) {}
+    }
+
+    /// Runs an operation of those that can run; false if there is none.
+    fn draw_one(&'static self, state: &mut Guard<'static>) -> bool {
+        if state.draw.ready.is_empty() {
+            return false;
+        }
+        let deadline = Instant::now() + SECOND_GRACE;
+        while state.draw.has_slow_ones() && !self.moved.wait_until(state, deadline).timed_out() {}
+        let Some(number) = state.draw.next() else { return false };
+        let Some(node) = state.order.node(number) else { return true };
+        node.started = true;
+        let operation = Arc::clone(&node.operation);
+        if operation.duty != Duty::Host {
+            MutexGuard::unlocked(state, || self.run_here(vec![operation]));
+            return true;
+        }
+        self.host.give(Arc::clone(&operation));
+        let deadline = Instant::now() + GRACE;
+        while !operation.is_finished() {
+            if operation.done.wait_until(state, deadline).timed_out() {
+                state.draw.slow.push(operation);
+                break;
+            }
+        }
+        true
+    }
+
+    fn run_everything(&'static self) {
+        if self.is_seeded() {
+            let mut state = self.state.lock();
+            while self.draw_one(&mut state) {}
+        } else {
+            let all = self.state.lock().order.operations(None);
+            self.want(&all);
         }
     }
 
     fn abandon(&'static self, context: u64) {
-        let mut here = Here::new();
-        let mut state = self.state.lock();
-        let lost: Vec<Arc<Operation>> = state
-            .pending
-            .values()
-            .map(|node| &node.operation)
-            .filter(|operation| operation.stream.context.id() == context)
-            .cloned()
-            .collect();
-        let numbers = lost.iter().map(|operation| operation.number).collect();
-        self.want(&mut state, numbers, &mut here);
-        drop(state);
-        for operation in lost {
+        let lost = self.state.lock().order.operations(Some(context));
+        self.want(&lost);
+        // Under the lock, so that nobody is between looking and waiting.
+        let _state = self.state.lock();
+        lost.iter().for_each(|operation| {
             operation.done.notify_all();
-        }
-        self.run_here(here);
+        });
+        self.moved.notify_all();
     }
 }
 

@@ -5,11 +5,20 @@
 pub(crate) enum Schedule {
     /// As soon as it can.
     Eager,
+    /// When something waits for it or asks about it.
+    Lazy,
+    /// At moments and in an order that are drawn at random, from this seed.
+    Seeded(u64),
 }
 
 impl Schedule {
     /// The schedule that the environment names.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        (name == "eager").then_some(Self::Eager)
+    pub(crate) fn named(name: &str, seed: u64) -> Option<Self> {
+        Some(match name {
+            "eager" => Self::Eager,
+            "lazy" => Self::Lazy,
+            "seeded" => Self::Seeded(seed),
+            _ => return None,
+        })
     }
 }
