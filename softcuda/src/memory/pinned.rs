@@ -79,11 +79,10 @@ fn is_mapped(address: usize, end: usize) -> bool {
 
 pub(crate) fn cuMemHostUnregister(p: *mut c_void) -> Answer {
     check_current_is_not_dead()?;
-    if table::remove(p as usize, |kind| matches!(kind, Kind::Registered(_))).is_some() {
-        return Ok(());
+    if !p.is_null() && table::find(p as usize).is_none() {
+        return Err(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     }
-    let known = p.is_null() || table::find(p as usize).is_some();
-    Err(if known { CUDA_ERROR_INVALID_VALUE } else { CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED })
+    free(p as usize, |kind| matches!(kind, Kind::Registered(_)))
 }
 
 pub(crate) fn cuMemHostGetDevicePointer_v2(pdptr: Out<CUdeviceptr_v2>, p: *mut c_void, Flags: u32) -> Answer {

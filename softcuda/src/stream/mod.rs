@@ -5,11 +5,14 @@ pub(crate) mod created;
 pub(crate) mod ordering;
 
 use crate::context::Activation;
-use crate::context::current::current;
+use crate::context::current::top;
 use crate::error::Answer;
 use crate::executor::{self, Operation, Work};
 use crate::handle::Table;
-use crate::sys::{CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_NOT_PERMITTED, CUresult, CUstream};
+use crate::sys::{
+    CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE,
+    CUDA_ERROR_NOT_PERMITTED, CUresult, CUstream,
+};
 use crate::{entry, host_function};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -60,21 +63,28 @@ thread_local! {
 impl Stream {
     /// The stream that a caller's handle means. A default stream is the current context's, a created one knows its own.
     pub(crate) fn of(handle: CUstream) -> Result<Arc<Self>, CUresult> {
+        let stream = Self::even_if_lost(handle)?;
+        stream.context.fault()?;
+        Ok(stream)
+    }
+
+    /// As `of`, but a sticky error is no obstacle.
+    pub(crate) fn even_if_lost(handle: CUstream) -> Result<Arc<Self>, CUresult> {
         let stream = match handle as usize {
             0 if entry::per_thread() => Self::default(PER_THREAD)?,
             0 => Self::default(LEGACY)?,
             handle @ (LEGACY | PER_THREAD) => Self::default(handle)?,
             handle => STREAMS.get(handle).ok_or(CUDA_ERROR_INVALID_HANDLE)?,
         };
-        stream.context.health()?;
-        Ok(stream)
+        if stream.context.has_ended() { Err(CUDA_ERROR_CONTEXT_IS_DESTROYED) } else { Ok(stream) }
     }
 
     fn default(handle: usize) -> Result<Arc<Self>, CUresult> {
         if host_function::running() {
             return Err(CUDA_ERROR_NOT_PERMITTED);
         }
-        let context = current()?;
+        let context = top().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        let context = context.life().ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
         let (id, kind) = match handle {
             LEGACY => (context.legacy_stream(), Kind::Legacy),
             _ => (own_stream(context.id()), Kind::PerThread),
