@@ -2,6 +2,7 @@
 //!
 //! `cargo run -p codegen` writes; `cargo run -p codegen -- --check` writes nothing and exits 1 if a file is stale.
 
+mod arguments;
 mod catalogue;
 mod ctype;
 mod functions;
@@ -75,12 +76,13 @@ fn outputs(root: &Path) -> Vec<Output> {
         Output { path: "include/cushim.json", text: interface::json(&interface) },
         Output { path: "capi-tests/c/recorder.h", text: interface::recorder(&interface) },
         Output { path: "capi-tests/c/sweep.inc", text: interface::sweep(&interface) },
+        Output { path: "include/softcuda.h", text: softcuda::header(root) },
         rust("src/driver/rows.rs", rust_rows::write(&catalogue)),
         rust("src/driver/sys.rs", rust_sys::write(&catalogue)),
         rust("src/driver/table.rs", rust_table::write(&catalogue)),
         rust("softcuda/src/names.rs", softcuda::names(&catalogue)),
         rust("softcuda/src/sys.rs", softcuda::types(&catalogue)),
-        rust("softcuda/src/exports.rs", softcuda::functions(&catalogue, &root.join("softcuda/src"))),
+        rust("softcuda/src/exports.rs", softcuda::exports(&catalogue, &root.join("softcuda/src"))),
     ]
 }
 

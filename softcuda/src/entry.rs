@@ -6,7 +6,8 @@ use crate::settings::{settings, version};
 use crate::sys::{
     CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_SUCCESS, CUresult,
 };
-use crate::{exports, host_function, init};
+use crate::trace::Arguments;
+use crate::{calls, exports, host_function, init, logs};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::LazyLock;
@@ -37,6 +38,11 @@ const BEFORE_INIT: &[&str] = &[
     "cuGetExportTable",
 ];
 
+/// Whether a function only tells about the driver: programs ask such questions at odd times, by the hundred.
+pub(crate) fn tells_about_the_driver(base: &str) -> bool {
+    base != "cuInit" && BEFORE_INIT.contains(&base)
+}
+
 /// Per export. A name that is newer than the version is visible to `dlsym` here, though not through a shell. The
 /// five-argument getter works at every version, so that a program which finds it by `dlsym` gets further.
 static GATES: LazyLock<Vec<Gate>> = LazyLock::new(|| {
@@ -53,21 +59,43 @@ thread_local! {
     static PER_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the driver function behind export number `index`.
-pub(crate) fn call(index: usize, body: impl FnOnce() -> Answer) -> CUresult {
-    run(index, false, body)
+/// Runs the driver function behind export number `index`; `describe` tells its arguments to a trace.
+pub(crate) fn call(
+    index: usize,
+    describe: impl FnOnce(&mut Arguments),
+    body: impl FnOnce() -> Answer,
+) -> CUresult {
+    run(index, false, describe, body)
 }
 
 /// As `call`, for the variant of a function whose default stream is the per-thread one.
-pub(crate) fn call_per_thread(index: usize, body: impl FnOnce() -> Answer) -> CUresult {
-    run(index, true, body)
+pub(crate) fn call_per_thread(
+    index: usize,
+    describe: impl FnOnce(&mut Arguments),
+    body: impl FnOnce() -> Answer,
+) -> CUresult {
+    run(index, true, describe, body)
 }
 
-fn run(index: usize, per_thread: bool, body: impl FnOnce() -> Answer) -> CUresult {
+/// What an export answers that nothing implements.
+pub(crate) fn refuse(index: usize) -> CUresult {
+    call(index, |_| {}, || Err(CUDA_ERROR_NOT_SUPPORTED))
+}
+
+fn run(
+    index: usize,
+    per_thread: bool,
+    describe: impl FnOnce(&mut Arguments),
+    body: impl FnOnce() -> Answer,
+) -> CUresult {
+    if settings().is_none() {
+        return CUDA_ERROR_SYSTEM_NOT_READY;
+    }
     // Given back at the end: the body may run a caller's function, which calls the driver again.
     let outer = PER_THREAD.replace(per_thread);
-    let answer = admit(index).and_then(|()| body());
+    let answer = calls::make(index, describe, || admit(index).and_then(|()| body()));
     PER_THREAD.set(outer);
+    logs::ended(index, answer);
     match answer {
         Ok(()) => CUDA_SUCCESS,
         Err(code) => code,
@@ -79,15 +107,7 @@ pub(crate) fn per_thread() -> bool {
     PER_THREAD.get()
 }
 
-/// What an export answers that nothing implements.
-pub(crate) fn refuse(index: usize) -> CUresult {
-    call(index, || Err(CUDA_ERROR_NOT_SUPPORTED))
-}
-
 fn admit(index: usize) -> Answer {
-    if settings().is_none() {
-        return Err(CUDA_ERROR_SYSTEM_NOT_READY);
-    }
     if host_function::running() && !host_function::permits(index) {
         return Err(CUDA_ERROR_NOT_PERMITTED);
     }

@@ -21,8 +21,17 @@ pub(crate) fn cuGetErrorString(error: CUresult, pStr: Out<*const c_char>) -> Ans
 /// The texts up to 13.0 are those of driver 580; the newer ones are ours.
 type Row = (i32, u32, &'static CStr, &'static CStr);
 
+/// The name of a code that the impersonated version knows.
+pub(crate) fn name(error: CUresult) -> Option<&'static str> {
+    row(error).and_then(|row| row.2.to_str().ok())
+}
+
+fn row(error: CUresult) -> Option<&'static Row> {
+    CODES.iter().find(|row| row.0 == error.0 && row.1 <= version())
+}
+
 fn describe(error: CUresult, out: Out<*const c_char>, text: impl Fn(&Row) -> &'static CStr) -> Answer {
-    let known = CODES.iter().find(|row| row.0 == error.0 && row.1 <= version());
+    let known = row(error);
     out.set(known.map_or(std::ptr::null(), |row| text(row).as_ptr()))?;
     known.map(|_| ()).ok_or(CUDA_ERROR_INVALID_VALUE)
 }

@@ -5,6 +5,7 @@ use crate::context::current::current;
 use crate::error::Answer;
 use crate::executor::{self, Duty, Operation, Work};
 use crate::handle::Table;
+use crate::live;
 use crate::memory::pool;
 use crate::pointer::Out;
 use crate::stream::Stream;
@@ -181,7 +182,11 @@ pub(crate) fn cuIpcGetEventHandle(_pHandle: Out<CUipcEventHandle>, event: CUeven
     Err(if interprocess { CUDA_ERROR_NOT_SUPPORTED } else { CUDA_ERROR_INVALID_HANDLE })
 }
 
-/// Number of events that were created and not destroyed, in contexts that live.
-pub(crate) fn live() -> usize {
-    EVENTS.count(|event| !event.context.has_ended())
+/// Shows every event that was created and not destroyed, in contexts that live.
+pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
+    EVENTS.each(|event| {
+        if !event.context.has_ended() {
+            show(live::Object::of_context(live::EVENT, event.handle, &event.context));
+        }
+    });
 }

@@ -8,6 +8,7 @@
 use crate::entry;
 use crate::pointer::{In, Out};
 use crate::sys::*;
+use crate::trace::Arguments;
 use std::ffi::{c_char, c_void};
 
 #[unsafe(no_mangle)]
@@ -147,17 +148,40 @@ extern "C" fn cuCoredumpSetAttributeGlobal() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxAttach(pctx: Out<CUcontext>, flags: u32) -> CUresult {
-    entry::call(27, || crate::context::created::cuCtxAttach(pctx, flags))
+    entry::call(
+        27,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+            a.value("flags", flags);
+        },
+        || crate::context::created::cuCtxAttach(pctx, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxCreate(pctx: Out<CUcontext>, flags: u32, dev: CUdevice_v1) -> CUresult {
-    entry::call(28, || crate::context::created::cuCtxCreate(pctx, flags, dev))
+    entry::call(
+        28,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+            a.value("flags", flags);
+            a.value("dev", dev);
+        },
+        || crate::context::created::cuCtxCreate(pctx, flags, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxCreate_v2(pctx: Out<CUcontext>, flags: u32, dev: CUdevice_v1) -> CUresult {
-    entry::call(29, || crate::context::created::cuCtxCreate_v2(pctx, flags, dev))
+    entry::call(
+        29,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+            a.value("flags", flags);
+            a.value("dev", dev);
+        },
+        || crate::context::created::cuCtxCreate_v2(pctx, flags, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -168,7 +192,17 @@ extern "C" fn cuCtxCreate_v3(
     flags: u32,
     dev: CUdevice_v1,
 ) -> CUresult {
-    entry::call(30, || crate::context::created::cuCtxCreate_v3(pctx, paramsArray, numParams, flags, dev))
+    entry::call(
+        30,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+            a.address("paramsArray", paramsArray.address());
+            a.value("numParams", numParams);
+            a.value("flags", flags);
+            a.value("dev", dev);
+        },
+        || crate::context::created::cuCtxCreate_v3(pctx, paramsArray, numParams, flags, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -178,32 +212,72 @@ extern "C" fn cuCtxCreate_v4(
     flags: u32,
     dev: CUdevice,
 ) -> CUresult {
-    entry::call(31, || crate::context::created::cuCtxCreate_v4(pctx, ctxCreateParams, flags, dev))
+    entry::call(
+        31,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+            a.address("ctxCreateParams", ctxCreateParams.address());
+            a.value("flags", flags);
+            a.value("dev", dev);
+        },
+        || crate::context::created::cuCtxCreate_v4(pctx, ctxCreateParams, flags, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxDestroy(ctx: CUcontext) -> CUresult {
-    entry::call(32, || crate::context::created::cuCtxDestroy(ctx))
+    entry::call(
+        32,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+        },
+        || crate::context::created::cuCtxDestroy(ctx),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult {
-    entry::call(33, || crate::context::created::cuCtxDestroy_v2(ctx))
+    entry::call(
+        33,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+        },
+        || crate::context::created::cuCtxDestroy_v2(ctx),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxDetach(ctx: CUcontext) -> CUresult {
-    entry::call(34, || crate::context::created::cuCtxDetach(ctx))
+    entry::call(
+        34,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+        },
+        || crate::context::created::cuCtxDetach(ctx),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxDisablePeerAccess() -> CUresult {
-    entry::refuse(35)
+extern "C" fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> CUresult {
+    entry::call(
+        35,
+        |a: &mut Arguments| {
+            a.address("peerContext", peerContext as usize);
+        },
+        || crate::peer::cuCtxDisablePeerAccess(peerContext),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxEnablePeerAccess() -> CUresult {
-    entry::refuse(36)
+extern "C" fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: u32) -> CUresult {
+    entry::call(
+        36,
+        |a: &mut Arguments| {
+            a.address("peerContext", peerContext as usize);
+            a.value("Flags", Flags);
+        },
+        || crate::peer::cuCtxEnablePeerAccess(peerContext, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -213,17 +287,36 @@ extern "C" fn cuCtxFromGreenCtx() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: Out<u32>) -> CUresult {
-    entry::call(38, || crate::context::config::cuCtxGetApiVersion(ctx, version))
+    entry::call(
+        38,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+            a.address("version", version.address());
+        },
+        || crate::context::config::cuCtxGetApiVersion(ctx, version),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetCacheConfig(pconfig: Out<CUfunc_cache>) -> CUresult {
-    entry::call(39, || crate::context::config::cuCtxGetCacheConfig(pconfig))
+    entry::call(
+        39,
+        |a: &mut Arguments| {
+            a.address("pconfig", pconfig.address());
+        },
+        || crate::context::config::cuCtxGetCacheConfig(pconfig),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetCurrent(pctx: Out<CUcontext>) -> CUresult {
-    entry::call(40, || crate::context::current::cuCtxGetCurrent(pctx))
+    entry::call(
+        40,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+        },
+        || crate::context::current::cuCtxGetCurrent(pctx),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -233,12 +326,25 @@ extern "C" fn cuCtxGetDevResource() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetDevice(device: Out<CUdevice_v1>) -> CUresult {
-    entry::call(42, || crate::context::current::cuCtxGetDevice(device))
+    entry::call(
+        42,
+        |a: &mut Arguments| {
+            a.address("device", device.address());
+        },
+        || crate::context::current::cuCtxGetDevice(device),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetDevice_v2(device: Out<CUdevice>, ctx: CUcontext) -> CUresult {
-    entry::call(43, || crate::context::current::cuCtxGetDevice_v2(device, ctx))
+    entry::call(
+        43,
+        |a: &mut Arguments| {
+            a.address("device", device.address());
+            a.address("ctx", ctx as usize);
+        },
+        || crate::context::current::cuCtxGetDevice_v2(device, ctx),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -248,47 +354,104 @@ extern "C" fn cuCtxGetExecAffinity() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetFlags(flags: Out<u32>) -> CUresult {
-    entry::call(45, || crate::context::config::cuCtxGetFlags(flags))
+    entry::call(
+        45,
+        |a: &mut Arguments| {
+            a.address("flags", flags.address());
+        },
+        || crate::context::config::cuCtxGetFlags(flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: Out<u64>) -> CUresult {
-    entry::call(46, || crate::context::config::cuCtxGetId(ctx, ctxId))
+    entry::call(
+        46,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+            a.address("ctxId", ctxId.address());
+        },
+        || crate::context::config::cuCtxGetId(ctx, ctxId),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetLimit(pvalue: Out<usize>, limit: CUlimit) -> CUresult {
-    entry::call(47, || crate::context::limits::cuCtxGetLimit(pvalue, limit))
+    entry::call(
+        47,
+        |a: &mut Arguments| {
+            a.address("pvalue", pvalue.address());
+            a.value("limit", limit.0);
+        },
+        || crate::context::limits::cuCtxGetLimit(pvalue, limit),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetSharedMemConfig(pConfig: Out<CUsharedconfig>) -> CUresult {
-    entry::call(48, || crate::context::config::cuCtxGetSharedMemConfig(pConfig))
+    entry::call(
+        48,
+        |a: &mut Arguments| {
+            a.address("pConfig", pConfig.address());
+        },
+        || crate::context::config::cuCtxGetSharedMemConfig(pConfig),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetStreamPriorityRange(leastPriority: Out<i32>, greatestPriority: Out<i32>) -> CUresult {
-    entry::call(49, || crate::context::config::cuCtxGetStreamPriorityRange(leastPriority, greatestPriority))
+    entry::call(
+        49,
+        |a: &mut Arguments| {
+            a.address("leastPriority", leastPriority.address());
+            a.address("greatestPriority", greatestPriority.address());
+        },
+        || crate::context::config::cuCtxGetStreamPriorityRange(leastPriority, greatestPriority),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxPopCurrent(pctx: Out<CUcontext>) -> CUresult {
-    entry::call(50, || crate::context::current::cuCtxPopCurrent(pctx))
+    entry::call(
+        50,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+        },
+        || crate::context::current::cuCtxPopCurrent(pctx),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxPopCurrent_v2(pctx: Out<CUcontext>) -> CUresult {
-    entry::call(51, || crate::context::current::cuCtxPopCurrent_v2(pctx))
+    entry::call(
+        51,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+        },
+        || crate::context::current::cuCtxPopCurrent_v2(pctx),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxPushCurrent(ctx: CUcontext) -> CUresult {
-    entry::call(52, || crate::context::current::cuCtxPushCurrent(ctx))
+    entry::call(
+        52,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+        },
+        || crate::context::current::cuCtxPushCurrent(ctx),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult {
-    entry::call(53, || crate::context::current::cuCtxPushCurrent_v2(ctx))
+    entry::call(
+        53,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+        },
+        || crate::context::current::cuCtxPushCurrent_v2(ctx),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -298,42 +461,79 @@ extern "C" fn cuCtxRecordEvent() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxResetPersistingL2Cache() -> CUresult {
-    entry::call(55, crate::context::config::cuCtxResetPersistingL2Cache)
+    entry::call(55, |_| {}, crate::context::config::cuCtxResetPersistingL2Cache)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> CUresult {
-    entry::call(56, || crate::context::config::cuCtxSetCacheConfig(config))
+    entry::call(
+        56,
+        |a: &mut Arguments| {
+            a.value("config", config.0);
+        },
+        || crate::context::config::cuCtxSetCacheConfig(config),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult {
-    entry::call(57, || crate::context::current::cuCtxSetCurrent(ctx))
+    entry::call(
+        57,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+        },
+        || crate::context::current::cuCtxSetCurrent(ctx),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetFlags(flags: u32) -> CUresult {
-    entry::call(58, || crate::context::config::cuCtxSetFlags(flags))
+    entry::call(
+        58,
+        |a: &mut Arguments| {
+            a.value("flags", flags);
+        },
+        || crate::context::config::cuCtxSetFlags(flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetLimit(limit: CUlimit, value: usize) -> CUresult {
-    entry::call(59, || crate::context::limits::cuCtxSetLimit(limit, value))
+    entry::call(
+        59,
+        |a: &mut Arguments| {
+            a.value("limit", limit.0);
+            a.value("value", value);
+        },
+        || crate::context::limits::cuCtxSetLimit(limit, value),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetSharedMemConfig(config: CUsharedconfig) -> CUresult {
-    entry::call(60, || crate::context::config::cuCtxSetSharedMemConfig(config))
+    entry::call(
+        60,
+        |a: &mut Arguments| {
+            a.value("config", config.0);
+        },
+        || crate::context::config::cuCtxSetSharedMemConfig(config),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSynchronize() -> CUresult {
-    entry::call(61, crate::context::current::cuCtxSynchronize)
+    entry::call(61, |_| {}, crate::context::current::cuCtxSynchronize)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult {
-    entry::call(62, || crate::context::current::cuCtxSynchronize_v2(ctx))
+    entry::call(
+        62,
+        |a: &mut Arguments| {
+            a.address("ctx", ctx as usize);
+        },
+        || crate::context::current::cuCtxSynchronize_v2(ctx),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -367,28 +567,70 @@ extern "C" fn cuDevSmResourceSplitByCount() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceCanAccessPeer() -> CUresult {
-    entry::refuse(69)
+extern "C" fn cuDeviceCanAccessPeer(
+    canAccessPeer: Out<i32>,
+    dev: CUdevice_v1,
+    peerDev: CUdevice_v1,
+) -> CUresult {
+    entry::call(
+        69,
+        |a: &mut Arguments| {
+            a.address("canAccessPeer", canAccessPeer.address());
+            a.value("dev", dev);
+            a.value("peerDev", peerDev);
+        },
+        || crate::peer::cuDeviceCanAccessPeer(canAccessPeer, dev, peerDev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, dev: CUdevice_v1) -> CUresult {
-    entry::call(70, || crate::device::cuDeviceComputeCapability(major, minor, dev))
+    entry::call(
+        70,
+        |a: &mut Arguments| {
+            a.address("major", major.address());
+            a.address("minor", minor.address());
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceComputeCapability(major, minor, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGet(device: Out<CUdevice_v1>, ordinal: i32) -> CUresult {
-    entry::call(71, || crate::device::cuDeviceGet(device, ordinal))
+    entry::call(
+        71,
+        |a: &mut Arguments| {
+            a.address("device", device.address());
+            a.value("ordinal", ordinal);
+        },
+        || crate::device::cuDeviceGet(device, ordinal),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetAttribute(pi: Out<i32>, attrib: CUdevice_attribute, dev: CUdevice_v1) -> CUresult {
-    entry::call(72, || crate::device_attributes::cuDeviceGetAttribute(pi, attrib, dev))
+    entry::call(
+        72,
+        |a: &mut Arguments| {
+            a.address("pi", pi.address());
+            a.value("attrib", attrib.0);
+            a.value("dev", dev);
+        },
+        || crate::device_attributes::cuDeviceGetAttribute(pi, attrib, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetByPCIBusId(dev: Out<CUdevice_v1>, pciBusId: In<c_char>) -> CUresult {
-    entry::call(73, || crate::device::cuDeviceGetByPCIBusId(dev, pciBusId))
+    entry::call(
+        73,
+        |a: &mut Arguments| {
+            a.address("dev", dev.address());
+            a.text("pciBusId", pciBusId);
+        },
+        || crate::device::cuDeviceGetByPCIBusId(dev, pciBusId),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -403,12 +645,25 @@ extern "C" fn cuDeviceGetCliqueInfo() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetCount(count: Out<i32>) -> CUresult {
-    entry::call(76, || crate::device::cuDeviceGetCount(count))
+    entry::call(
+        76,
+        |a: &mut Arguments| {
+            a.address("count", count.address());
+        },
+        || crate::device::cuDeviceGetCount(count),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetDefaultMemPool(pool_out: Out<CUmemoryPool>, dev: CUdevice_v1) -> CUresult {
-    entry::call(77, || crate::memory::pool::choice::cuDeviceGetDefaultMemPool(pool_out, dev))
+    entry::call(
+        77,
+        |a: &mut Arguments| {
+            a.made("pool_out", pool_out.address());
+            a.value("dev", dev);
+        },
+        || crate::memory::pool::choice::cuDeviceGetDefaultMemPool(pool_out, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -422,7 +677,15 @@ extern "C" fn cuDeviceGetExecAffinitySupport(
     type_: CUexecAffinityType,
     dev: CUdevice,
 ) -> CUresult {
-    entry::call(79, || crate::device::cuDeviceGetExecAffinitySupport(pi, type_, dev))
+    entry::call(
+        79,
+        |a: &mut Arguments| {
+            a.address("pi", pi.address());
+            a.value("type", type_.0);
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceGetExecAffinitySupport(pi, type_, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -442,17 +705,40 @@ extern "C" fn cuDeviceGetHostAtomicCapabilities() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetLuid(luid: Out<c_char>, deviceNodeMask: Out<u32>, dev: CUdevice_v1) -> CUresult {
-    entry::call(83, || crate::device::cuDeviceGetLuid(luid, deviceNodeMask, dev))
+    entry::call(
+        83,
+        |a: &mut Arguments| {
+            a.address("luid", luid.address());
+            a.address("deviceNodeMask", deviceNodeMask.address());
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceGetLuid(luid, deviceNodeMask, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice_v1) -> CUresult {
-    entry::call(84, || crate::memory::pool::choice::cuDeviceGetMemPool(pool, dev))
+    entry::call(
+        84,
+        |a: &mut Arguments| {
+            a.made("pool", pool.address());
+            a.value("dev", dev);
+        },
+        || crate::memory::pool::choice::cuDeviceGetMemPool(pool, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetName(name: Out<c_char>, len: i32, dev: CUdevice_v1) -> CUresult {
-    entry::call(85, || crate::device::cuDeviceGetName(name, len, dev))
+    entry::call(
+        85,
+        |a: &mut Arguments| {
+            a.address("name", name.address());
+            a.value("len", len);
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceGetName(name, len, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -466,18 +752,47 @@ extern "C" fn cuDeviceGetP2PAtomicCapabilities() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceGetP2PAttribute() -> CUresult {
-    entry::refuse(88)
+extern "C" fn cuDeviceGetP2PAttribute(
+    value: Out<i32>,
+    attrib: CUdevice_P2PAttribute,
+    srcDevice: CUdevice_v1,
+    dstDevice: CUdevice_v1,
+) -> CUresult {
+    entry::call(
+        88,
+        |a: &mut Arguments| {
+            a.address("value", value.address());
+            a.value("attrib", attrib.0);
+            a.value("srcDevice", srcDevice);
+            a.value("dstDevice", dstDevice);
+        },
+        || crate::peer::cuDeviceGetP2PAttribute(value, attrib, srcDevice, dstDevice),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetPCIBusId(pciBusId: Out<c_char>, len: i32, dev: CUdevice_v1) -> CUresult {
-    entry::call(89, || crate::device::cuDeviceGetPCIBusId(pciBusId, len, dev))
+    entry::call(
+        89,
+        |a: &mut Arguments| {
+            a.address("pciBusId", pciBusId.address());
+            a.value("len", len);
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceGetPCIBusId(pciBusId, len, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetProperties(prop: Out<CUdevprop_v1>, dev: CUdevice_v1) -> CUresult {
-    entry::call(90, || crate::device::cuDeviceGetProperties(prop, dev))
+    entry::call(
+        90,
+        |a: &mut Arguments| {
+            a.address("prop", prop.address());
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceGetProperties(prop, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -487,12 +802,26 @@ extern "C" fn cuDeviceGetTexture1DLinearMaxWidth() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetUuid(uuid: Out<CUuuid>, dev: CUdevice_v1) -> CUresult {
-    entry::call(92, || crate::device::cuDeviceGetUuid(uuid, dev))
+    entry::call(
+        92,
+        |a: &mut Arguments| {
+            a.address("uuid", uuid.address());
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceGetUuid(uuid, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetUuid_v2(uuid: Out<CUuuid>, dev: CUdevice_v1) -> CUresult {
-    entry::call(93, || crate::device::cuDeviceGetUuid_v2(uuid, dev))
+    entry::call(
+        93,
+        |a: &mut Arguments| {
+            a.address("uuid", uuid.address());
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceGetUuid_v2(uuid, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -502,42 +831,95 @@ extern "C" fn cuDeviceGraphMemTrim() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxGetState(dev: CUdevice_v1, flags: Out<u32>, active: Out<i32>) -> CUresult {
-    entry::call(95, || crate::context::primary::cuDevicePrimaryCtxGetState(dev, flags, active))
+    entry::call(
+        95,
+        |a: &mut Arguments| {
+            a.value("dev", dev);
+            a.address("flags", flags.address());
+            a.address("active", active.address());
+        },
+        || crate::context::primary::cuDevicePrimaryCtxGetState(dev, flags, active),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxRelease(dev: CUdevice_v1) -> CUresult {
-    entry::call(96, || crate::context::primary::cuDevicePrimaryCtxRelease(dev))
+    entry::call(
+        96,
+        |a: &mut Arguments| {
+            a.value("dev", dev);
+        },
+        || crate::context::primary::cuDevicePrimaryCtxRelease(dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice_v1) -> CUresult {
-    entry::call(97, || crate::context::primary::cuDevicePrimaryCtxRelease_v2(dev))
+    entry::call(
+        97,
+        |a: &mut Arguments| {
+            a.value("dev", dev);
+        },
+        || crate::context::primary::cuDevicePrimaryCtxRelease_v2(dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxReset(dev: CUdevice_v1) -> CUresult {
-    entry::call(98, || crate::context::primary::cuDevicePrimaryCtxReset(dev))
+    entry::call(
+        98,
+        |a: &mut Arguments| {
+            a.value("dev", dev);
+        },
+        || crate::context::primary::cuDevicePrimaryCtxReset(dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxReset_v2(dev: CUdevice_v1) -> CUresult {
-    entry::call(99, || crate::context::primary::cuDevicePrimaryCtxReset_v2(dev))
+    entry::call(
+        99,
+        |a: &mut Arguments| {
+            a.value("dev", dev);
+        },
+        || crate::context::primary::cuDevicePrimaryCtxReset_v2(dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxRetain(pctx: Out<CUcontext>, dev: CUdevice_v1) -> CUresult {
-    entry::call(100, || crate::context::primary::cuDevicePrimaryCtxRetain(pctx, dev))
+    entry::call(
+        100,
+        |a: &mut Arguments| {
+            a.made("pctx", pctx.address());
+            a.value("dev", dev);
+        },
+        || crate::context::primary::cuDevicePrimaryCtxRetain(pctx, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxSetFlags(dev: CUdevice_v1, flags: u32) -> CUresult {
-    entry::call(101, || crate::context::primary::cuDevicePrimaryCtxSetFlags(dev, flags))
+    entry::call(
+        101,
+        |a: &mut Arguments| {
+            a.value("dev", dev);
+            a.value("flags", flags);
+        },
+        || crate::context::primary::cuDevicePrimaryCtxSetFlags(dev, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice_v1, flags: u32) -> CUresult {
-    entry::call(102, || crate::context::primary::cuDevicePrimaryCtxSetFlags_v2(dev, flags))
+    entry::call(
+        102,
+        |a: &mut Arguments| {
+            a.value("dev", dev);
+            a.value("flags", flags);
+        },
+        || crate::context::primary::cuDevicePrimaryCtxSetFlags_v2(dev, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -552,17 +934,38 @@ extern "C" fn cuDeviceSetGraphMemAttribute() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceSetMemPool(dev: CUdevice_v1, pool: CUmemoryPool) -> CUresult {
-    entry::call(105, || crate::memory::pool::choice::cuDeviceSetMemPool(dev, pool))
+    entry::call(
+        105,
+        |a: &mut Arguments| {
+            a.value("dev", dev);
+            a.address("pool", pool as usize);
+        },
+        || crate::memory::pool::choice::cuDeviceSetMemPool(dev, pool),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceTotalMem(bytes: Out<u32>, dev: CUdevice_v1) -> CUresult {
-    entry::call(106, || crate::device::cuDeviceTotalMem(bytes, dev))
+    entry::call(
+        106,
+        |a: &mut Arguments| {
+            a.address("bytes", bytes.address());
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceTotalMem(bytes, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: CUdevice_v1) -> CUresult {
-    entry::call(107, || crate::device::cuDeviceTotalMem_v2(bytes, dev))
+    entry::call(
+        107,
+        |a: &mut Arguments| {
+            a.address("bytes", bytes.address());
+            a.value("dev", dev);
+        },
+        || crate::device::cuDeviceTotalMem_v2(bytes, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -572,7 +975,13 @@ extern "C" fn cuDeviceUnregisterAsyncNotification() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDriverGetVersion(driverVersion: Out<i32>) -> CUresult {
-    entry::call(109, || crate::init::cuDriverGetVersion(driverVersion))
+    entry::call(
+        109,
+        |a: &mut Arguments| {
+            a.address("driverVersion", driverVersion.address());
+        },
+        || crate::init::cuDriverGetVersion(driverVersion),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -622,7 +1031,14 @@ extern "C" fn cuEGLStreamProducerReturnFrame() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventCreate(phEvent: Out<CUevent>, Flags: u32) -> CUresult {
-    entry::call(119, || crate::event::cuEventCreate(phEvent, Flags))
+    entry::call(
+        119,
+        |a: &mut Arguments| {
+            a.made("phEvent", phEvent.address());
+            a.value("Flags", Flags);
+        },
+        || crate::event::cuEventCreate(phEvent, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -632,52 +1048,122 @@ extern "C" fn cuEventCreateFromEGLSync() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventDestroy(hEvent: CUevent) -> CUresult {
-    entry::call(121, || crate::event::cuEventDestroy(hEvent))
+    entry::call(
+        121,
+        |a: &mut Arguments| {
+            a.address("hEvent", hEvent as usize);
+        },
+        || crate::event::cuEventDestroy(hEvent),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult {
-    entry::call(122, || crate::event::cuEventDestroy_v2(hEvent))
+    entry::call(
+        122,
+        |a: &mut Arguments| {
+            a.address("hEvent", hEvent as usize);
+        },
+        || crate::event::cuEventDestroy_v2(hEvent),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventElapsedTime(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> CUresult {
-    entry::call(123, || crate::event::cuEventElapsedTime(pMilliseconds, hStart, hEnd))
+    entry::call(
+        123,
+        |a: &mut Arguments| {
+            a.address("pMilliseconds", pMilliseconds.address());
+            a.address("hStart", hStart as usize);
+            a.address("hEnd", hEnd as usize);
+        },
+        || crate::event::cuEventElapsedTime(pMilliseconds, hStart, hEnd),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventElapsedTime_v2(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> CUresult {
-    entry::call(124, || crate::event::cuEventElapsedTime_v2(pMilliseconds, hStart, hEnd))
+    entry::call(
+        124,
+        |a: &mut Arguments| {
+            a.address("pMilliseconds", pMilliseconds.address());
+            a.address("hStart", hStart as usize);
+            a.address("hEnd", hEnd as usize);
+        },
+        || crate::event::cuEventElapsedTime_v2(pMilliseconds, hStart, hEnd),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
-    entry::call(125, || crate::event::cuEventQuery(hEvent))
+    entry::call(
+        125,
+        |a: &mut Arguments| {
+            a.address("hEvent", hEvent as usize);
+        },
+        || crate::event::cuEventQuery(hEvent),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult {
-    entry::call(126, || crate::event::cuEventRecord(hEvent, hStream))
+    entry::call(
+        126,
+        |a: &mut Arguments| {
+            a.address("hEvent", hEvent as usize);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::event::cuEventRecord(hEvent, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult {
-    entry::call_per_thread(127, || crate::event::cuEventRecord(hEvent, hStream))
+    entry::call_per_thread(
+        127,
+        |a: &mut Arguments| {
+            a.address("hEvent", hEvent as usize);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::event::cuEventRecord(hEvent, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: u32) -> CUresult {
-    entry::call(128, || crate::event::cuEventRecordWithFlags(hEvent, hStream, flags))
+    entry::call(
+        128,
+        |a: &mut Arguments| {
+            a.address("hEvent", hEvent as usize);
+            a.address("hStream", hStream as usize);
+            a.value("flags", flags);
+        },
+        || crate::event::cuEventRecordWithFlags(hEvent, hStream, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecordWithFlags_ptsz(hEvent: CUevent, hStream: CUstream, flags: u32) -> CUresult {
-    entry::call_per_thread(129, || crate::event::cuEventRecordWithFlags(hEvent, hStream, flags))
+    entry::call_per_thread(
+        129,
+        |a: &mut Arguments| {
+            a.address("hEvent", hEvent as usize);
+            a.address("hStream", hStream as usize);
+            a.value("flags", flags);
+        },
+        || crate::event::cuEventRecordWithFlags(hEvent, hStream, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventSynchronize(hEvent: CUevent) -> CUresult {
-    entry::call(130, || crate::event::cuEventSynchronize(hEvent))
+    entry::call(
+        130,
+        |a: &mut Arguments| {
+            a.address("hEvent", hEvent as usize);
+        },
+        || crate::event::cuEventSynchronize(hEvent),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -847,17 +1333,38 @@ extern "C" fn cuGLUnregisterBufferObject() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuGetErrorName(error: CUresult, pStr: Out<*const c_char>) -> CUresult {
-    entry::call(164, || crate::error::cuGetErrorName(error, pStr))
+    entry::call(
+        164,
+        |a: &mut Arguments| {
+            a.value("error", error.0);
+            a.address("pStr", pStr.address());
+        },
+        || crate::error::cuGetErrorName(error, pStr),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuGetErrorString(error: CUresult, pStr: Out<*const c_char>) -> CUresult {
-    entry::call(165, || crate::error::cuGetErrorString(error, pStr))
+    entry::call(
+        165,
+        |a: &mut Arguments| {
+            a.value("error", error.0);
+            a.address("pStr", pStr.address());
+        },
+        || crate::error::cuGetErrorString(error, pStr),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuGetExportTable(ppExportTable: Out<*const c_void>, pExportTableId: In<CUuuid>) -> CUresult {
-    entry::call(166, || crate::init::cuGetExportTable(ppExportTable, pExportTableId))
+    entry::call(
+        166,
+        |a: &mut Arguments| {
+            a.address("ppExportTable", ppExportTable.address());
+            a.address("pExportTableId", pExportTableId.address());
+        },
+        || crate::init::cuGetExportTable(ppExportTable, pExportTableId),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -867,7 +1374,16 @@ extern "C" fn cuGetProcAddress(
     driverVersion: i32,
     flags: u64,
 ) -> CUresult {
-    entry::call(167, || crate::getter::cuGetProcAddress(symbol, pfn, driverVersion, flags))
+    entry::call(
+        167,
+        |a: &mut Arguments| {
+            a.text("symbol", symbol);
+            a.address("pfn", pfn.address());
+            a.value("driverVersion", driverVersion);
+            a.value("flags", flags);
+        },
+        || crate::getter::cuGetProcAddress(symbol, pfn, driverVersion, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -878,7 +1394,17 @@ extern "C" fn cuGetProcAddress_v2(
     flags: u64,
     symbolFound: Out<CUdriverProcAddressQueryResult>,
 ) -> CUresult {
-    entry::call(168, || crate::getter::cuGetProcAddress_v2(symbol, pfn, driverVersion, flags, symbolFound))
+    entry::call(
+        168,
+        |a: &mut Arguments| {
+            a.text("symbol", symbol);
+            a.address("pfn", pfn.address());
+            a.value("driverVersion", driverVersion);
+            a.value("flags", flags);
+            a.address("symbolFound", symbolFound.address());
+        },
+        || crate::getter::cuGetProcAddress_v2(symbol, pfn, driverVersion, flags, symbolFound),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1513,7 +2039,13 @@ extern "C" fn cuImportExternalSemaphore() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuInit(Flags: u32) -> CUresult {
-    entry::call(295, || crate::init::cuInit(Flags))
+    entry::call(
+        295,
+        |a: &mut Arguments| {
+            a.value("Flags", Flags);
+        },
+        || crate::init::cuInit(Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1523,7 +2055,14 @@ extern "C" fn cuIpcCloseMemHandle() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuIpcGetEventHandle(pHandle: Out<CUipcEventHandle_v1>, event: CUevent) -> CUresult {
-    entry::call(297, || crate::event::cuIpcGetEventHandle(pHandle, event))
+    entry::call(
+        297,
+        |a: &mut Arguments| {
+            a.address("pHandle", pHandle.address());
+            a.address("event", event as usize);
+        },
+        || crate::event::cuIpcGetEventHandle(pHandle, event),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1618,7 +2157,15 @@ extern "C" fn cuLaunchGridAsync() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuLaunchHostFunc(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) -> CUresult {
-    entry::call(316, || crate::host_function::cuLaunchHostFunc(hStream, fn_, userData))
+    entry::call(
+        316,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("fn", fn_.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+        },
+        || crate::host_function::cuLaunchHostFunc(hStream, fn_, userData),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1628,12 +2175,29 @@ extern "C" fn cuLaunchHostFunc_v2(
     userData: *mut c_void,
     syncMode: u32,
 ) -> CUresult {
-    entry::call(317, || crate::host_function::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode))
+    entry::call(
+        317,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("fn", fn_.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+            a.value("syncMode", syncMode);
+        },
+        || crate::host_function::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuLaunchHostFunc_ptsz(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) -> CUresult {
-    entry::call_per_thread(318, || crate::host_function::cuLaunchHostFunc(hStream, fn_, userData))
+    entry::call_per_thread(
+        318,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("fn", fn_.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+        },
+        || crate::host_function::cuLaunchHostFunc(hStream, fn_, userData),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1643,9 +2207,16 @@ extern "C" fn cuLaunchHostFunc_v2_ptsz(
     userData: *mut c_void,
     syncMode: u32,
 ) -> CUresult {
-    entry::call_per_thread(319, || {
-        crate::host_function::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode)
-    })
+    entry::call_per_thread(
+        319,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("fn", fn_.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+            a.value("syncMode", syncMode);
+        },
+        || crate::host_function::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1819,28 +2390,75 @@ extern "C" fn cuLogicalEndpointUnbind() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLogsCurrent() -> CUresult {
-    entry::refuse(354)
+extern "C" fn cuLogsCurrent(iterator: Out<CUlogIterator>, flags: u32) -> CUresult {
+    entry::call(
+        354,
+        |a: &mut Arguments| {
+            a.address("iterator", iterator.address());
+            a.value("flags", flags);
+        },
+        || crate::logs::cuLogsCurrent(iterator, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLogsDumpToFile() -> CUresult {
-    entry::refuse(355)
+extern "C" fn cuLogsDumpToFile(iterator: Out<CUlogIterator>, pathToFile: In<c_char>, flags: u32) -> CUresult {
+    entry::call(
+        355,
+        |a: &mut Arguments| {
+            a.address("iterator", iterator.address());
+            a.text("pathToFile", pathToFile);
+            a.value("flags", flags);
+        },
+        || crate::logs::cuLogsDumpToFile(iterator, pathToFile, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLogsDumpToMemory() -> CUresult {
-    entry::refuse(356)
+extern "C" fn cuLogsDumpToMemory(
+    iterator: Out<CUlogIterator>,
+    buffer: Out<c_char>,
+    size: Out<usize>,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        356,
+        |a: &mut Arguments| {
+            a.address("iterator", iterator.address());
+            a.address("buffer", buffer.address());
+            a.address("size", size.address());
+            a.value("flags", flags);
+        },
+        || crate::logs::cuLogsDumpToMemory(iterator, buffer, size, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLogsRegisterCallback() -> CUresult {
-    entry::refuse(357)
+extern "C" fn cuLogsRegisterCallback(
+    callbackFunc: CUlogsCallback,
+    userData: *mut c_void,
+    callback: Out<CUlogsCallbackHandle>,
+) -> CUresult {
+    entry::call(
+        357,
+        |a: &mut Arguments| {
+            a.address("callbackFunc", callbackFunc.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+            a.address("callback", callback.address());
+        },
+        || crate::logs::cuLogsRegisterCallback(callbackFunc, userData, callback),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLogsUnregisterCallback() -> CUresult {
-    entry::refuse(358)
+extern "C" fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle) -> CUresult {
+    entry::call(
+        358,
+        |a: &mut Arguments| {
+            a.address("callback", callback as usize);
+        },
+        || crate::logs::cuLogsUnregisterCallback(callback),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1870,12 +2488,27 @@ extern "C" fn cuMemAlloc() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemAlloc_v2(dptr: Out<CUdeviceptr_v2>, bytesize: usize) -> CUresult {
-    entry::call(364, || crate::memory::plain::cuMemAlloc_v2(dptr, bytesize))
+    entry::call(
+        364,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.value("bytesize", bytesize);
+        },
+        || crate::memory::plain::cuMemAlloc_v2(dptr, bytesize),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemAllocAsync(dptr: Out<CUdeviceptr_v2>, bytesize: usize, hStream: CUstream) -> CUresult {
-    entry::call(365, || crate::memory::pool::ordered::cuMemAllocAsync(dptr, bytesize, hStream))
+    entry::call(
+        365,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.value("bytesize", bytesize);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::pool::ordered::cuMemAllocAsync(dptr, bytesize, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1884,7 +2517,15 @@ extern "C" fn cuMemAllocAsync_ptsz(
     bytesize: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(366, || crate::memory::pool::ordered::cuMemAllocAsync(dptr, bytesize, hStream))
+    entry::call_per_thread(
+        366,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.value("bytesize", bytesize);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::pool::ordered::cuMemAllocAsync(dptr, bytesize, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1894,7 +2535,16 @@ extern "C" fn cuMemAllocFromPoolAsync(
     pool: CUmemoryPool,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(367, || crate::memory::pool::ordered::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream))
+    entry::call(
+        367,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.value("bytesize", bytesize);
+            a.address("pool", pool as usize);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::pool::ordered::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1904,9 +2554,16 @@ extern "C" fn cuMemAllocFromPoolAsync_ptsz(
     pool: CUmemoryPool,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(368, || {
-        crate::memory::pool::ordered::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream)
-    })
+    entry::call_per_thread(
+        368,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.value("bytesize", bytesize);
+            a.address("pool", pool as usize);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::pool::ordered::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1916,7 +2573,14 @@ extern "C" fn cuMemAllocHost() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemAllocHost_v2(pp: Out<*mut c_void>, bytesize: usize) -> CUresult {
-    entry::call(370, || crate::memory::pinned::cuMemAllocHost_v2(pp, bytesize))
+    entry::call(
+        370,
+        |a: &mut Arguments| {
+            a.made("pp", pp.address());
+            a.value("bytesize", bytesize);
+        },
+        || crate::memory::pinned::cuMemAllocHost_v2(pp, bytesize),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1937,9 +2601,17 @@ extern "C" fn cuMemAllocPitch_v2(
     Height: usize,
     ElementSizeBytes: u32,
 ) -> CUresult {
-    entry::call(373, || {
-        crate::memory::plain::cuMemAllocPitch_v2(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes)
-    })
+    entry::call(
+        373,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.address("pPitch", pPitch.address());
+            a.value("WidthInBytes", WidthInBytes);
+            a.value("Height", Height);
+            a.value("ElementSizeBytes", ElementSizeBytes);
+        },
+        || crate::memory::plain::cuMemAllocPitch_v2(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1989,22 +2661,48 @@ extern "C" fn cuMemFree() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> CUresult {
-    entry::call(383, || crate::memory::plain::cuMemFree_v2(dptr))
+    entry::call(
+        383,
+        |a: &mut Arguments| {
+            a.address("dptr", dptr as usize);
+        },
+        || crate::memory::plain::cuMemFree_v2(dptr),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult {
-    entry::call(384, || crate::memory::pool::ordered::cuMemFreeAsync(dptr, hStream))
+    entry::call(
+        384,
+        |a: &mut Arguments| {
+            a.address("dptr", dptr as usize);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::pool::ordered::cuMemFreeAsync(dptr, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFreeAsync_ptsz(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult {
-    entry::call_per_thread(385, || crate::memory::pool::ordered::cuMemFreeAsync(dptr, hStream))
+    entry::call_per_thread(
+        385,
+        |a: &mut Arguments| {
+            a.address("dptr", dptr as usize);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::pool::ordered::cuMemFreeAsync(dptr, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFreeHost(p: *mut c_void) -> CUresult {
-    entry::call(386, || crate::memory::pinned::cuMemFreeHost(p))
+    entry::call(
+        386,
+        |a: &mut Arguments| {
+            a.address("p", p as usize);
+        },
+        || crate::memory::pinned::cuMemFreeHost(p),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2023,7 +2721,15 @@ extern "C" fn cuMemGetAddressRange_v2(
     psize: Out<usize>,
     dptr: CUdeviceptr_v2,
 ) -> CUresult {
-    entry::call(389, || crate::memory::plain::cuMemGetAddressRange_v2(pbase, psize, dptr))
+    entry::call(
+        389,
+        |a: &mut Arguments| {
+            a.made("pbase", pbase.address());
+            a.address("psize", psize.address());
+            a.address("dptr", dptr as usize);
+        },
+        || crate::memory::plain::cuMemGetAddressRange_v2(pbase, psize, dptr),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2042,7 +2748,15 @@ extern "C" fn cuMemGetDefaultMemPool(
     location: Out<CUmemLocation>,
     type_: CUmemAllocationType,
 ) -> CUresult {
-    entry::call(392, || crate::memory::pool::choice::cuMemGetDefaultMemPool(pool_out, location, type_))
+    entry::call(
+        392,
+        |a: &mut Arguments| {
+            a.made("pool_out", pool_out.address());
+            a.address("location", location.address());
+            a.value("type", type_.0);
+        },
+        || crate::memory::pool::choice::cuMemGetDefaultMemPool(pool_out, location, type_),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2057,7 +2771,14 @@ extern "C" fn cuMemGetInfo() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> CUresult {
-    entry::call(395, || crate::memory::plain::cuMemGetInfo_v2(free, total))
+    entry::call(
+        395,
+        |a: &mut Arguments| {
+            a.address("free", free.address());
+            a.address("total", total.address());
+        },
+        || crate::memory::plain::cuMemGetInfo_v2(free, total),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2071,12 +2792,28 @@ extern "C" fn cuMemGetMemPool(
     location: Out<CUmemLocation>,
     type_: CUmemAllocationType,
 ) -> CUresult {
-    entry::call(397, || crate::memory::pool::choice::cuMemGetMemPool(pool_out, location, type_))
+    entry::call(
+        397,
+        |a: &mut Arguments| {
+            a.made("pool_out", pool_out.address());
+            a.address("location", location.address());
+            a.value("type", type_.0);
+        },
+        || crate::memory::pool::choice::cuMemGetMemPool(pool_out, location, type_),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemHostAlloc(pp: Out<*mut c_void>, bytesize: usize, Flags: u32) -> CUresult {
-    entry::call(398, || crate::memory::pinned::cuMemHostAlloc(pp, bytesize, Flags))
+    entry::call(
+        398,
+        |a: &mut Arguments| {
+            a.made("pp", pp.address());
+            a.value("bytesize", bytesize);
+            a.value("Flags", Flags);
+        },
+        || crate::memory::pinned::cuMemHostAlloc(pp, bytesize, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2090,27 +2827,64 @@ extern "C" fn cuMemHostGetDevicePointer_v2(
     p: *mut c_void,
     Flags: u32,
 ) -> CUresult {
-    entry::call(400, || crate::memory::pinned::cuMemHostGetDevicePointer_v2(pdptr, p, Flags))
+    entry::call(
+        400,
+        |a: &mut Arguments| {
+            a.made("pdptr", pdptr.address());
+            a.address("p", p as usize);
+            a.value("Flags", Flags);
+        },
+        || crate::memory::pinned::cuMemHostGetDevicePointer_v2(pdptr, p, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> CUresult {
-    entry::call(401, || crate::memory::pinned::cuMemHostGetFlags(pFlags, p))
+    entry::call(
+        401,
+        |a: &mut Arguments| {
+            a.address("pFlags", pFlags.address());
+            a.address("p", p as usize);
+        },
+        || crate::memory::pinned::cuMemHostGetFlags(pFlags, p),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemHostRegister(p: *mut c_void, bytesize: usize, Flags: u32) -> CUresult {
-    entry::call(402, || crate::memory::pinned::cuMemHostRegister(p, bytesize, Flags))
+    entry::call(
+        402,
+        |a: &mut Arguments| {
+            a.address("p", p as usize);
+            a.value("bytesize", bytesize);
+            a.value("Flags", Flags);
+        },
+        || crate::memory::pinned::cuMemHostRegister(p, bytesize, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) -> CUresult {
-    entry::call(403, || crate::memory::pinned::cuMemHostRegister_v2(p, bytesize, Flags))
+    entry::call(
+        403,
+        |a: &mut Arguments| {
+            a.address("p", p as usize);
+            a.value("bytesize", bytesize);
+            a.value("Flags", Flags);
+        },
+        || crate::memory::pinned::cuMemHostRegister_v2(p, bytesize, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemHostUnregister(p: *mut c_void) -> CUresult {
-    entry::call(404, || crate::memory::pinned::cuMemHostUnregister(p))
+    entry::call(
+        404,
+        |a: &mut Arguments| {
+            a.address("p", p as usize);
+        },
+        || crate::memory::pinned::cuMemHostUnregister(p),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2135,12 +2909,25 @@ extern "C" fn cuMemMapArrayAsync_ptsz() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolProps_v1>) -> CUresult {
-    entry::call(409, || crate::memory::pool::created::cuMemPoolCreate(pool, poolProps))
+    entry::call(
+        409,
+        |a: &mut Arguments| {
+            a.made("pool", pool.address());
+            a.address("poolProps", poolProps.address());
+        },
+        || crate::memory::pool::created::cuMemPoolCreate(pool, poolProps),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemPoolDestroy(pool: CUmemoryPool) -> CUresult {
-    entry::call(410, || crate::memory::pool::created::cuMemPoolDestroy(pool))
+    entry::call(
+        410,
+        |a: &mut Arguments| {
+            a.address("pool", pool as usize);
+        },
+        || crate::memory::pool::created::cuMemPoolDestroy(pool),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2159,7 +2946,15 @@ extern "C" fn cuMemPoolGetAccess(
     memPool: CUmemoryPool,
     location: Out<CUmemLocation_v1>,
 ) -> CUresult {
-    entry::call(413, || crate::memory::pool::access::cuMemPoolGetAccess(flags, memPool, location))
+    entry::call(
+        413,
+        |a: &mut Arguments| {
+            a.address("flags", flags.address());
+            a.address("memPool", memPool as usize);
+            a.address("location", location.address());
+        },
+        || crate::memory::pool::access::cuMemPoolGetAccess(flags, memPool, location),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2168,7 +2963,15 @@ extern "C" fn cuMemPoolGetAttribute(
     attr: CUmemPool_attribute,
     value: *mut c_void,
 ) -> CUresult {
-    entry::call(414, || crate::memory::pool::attributes::cuMemPoolGetAttribute(pool, attr, value))
+    entry::call(
+        414,
+        |a: &mut Arguments| {
+            a.address("pool", pool as usize);
+            a.value("attr", attr.0);
+            a.address("value", value as usize);
+        },
+        || crate::memory::pool::attributes::cuMemPoolGetAttribute(pool, attr, value),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2183,7 +2986,15 @@ extern "C" fn cuMemPoolImportPointer() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemPoolSetAccess(pool: CUmemoryPool, map: In<CUmemAccessDesc_v1>, count: usize) -> CUresult {
-    entry::call(417, || crate::memory::pool::access::cuMemPoolSetAccess(pool, map, count))
+    entry::call(
+        417,
+        |a: &mut Arguments| {
+            a.address("pool", pool as usize);
+            a.address("map", map.address());
+            a.value("count", count);
+        },
+        || crate::memory::pool::access::cuMemPoolSetAccess(pool, map, count),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2192,12 +3003,27 @@ extern "C" fn cuMemPoolSetAttribute(
     attr: CUmemPool_attribute,
     value: *mut c_void,
 ) -> CUresult {
-    entry::call(418, || crate::memory::pool::attributes::cuMemPoolSetAttribute(pool, attr, value))
+    entry::call(
+        418,
+        |a: &mut Arguments| {
+            a.address("pool", pool as usize);
+            a.value("attr", attr.0);
+            a.address("value", value as usize);
+        },
+        || crate::memory::pool::attributes::cuMemPoolSetAttribute(pool, attr, value),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult {
-    entry::call(419, || crate::memory::pool::attributes::cuMemPoolTrimTo(pool, minBytesToKeep))
+    entry::call(
+        419,
+        |a: &mut Arguments| {
+            a.address("pool", pool as usize);
+            a.value("minBytesToKeep", minBytesToKeep);
+        },
+        || crate::memory::pool::attributes::cuMemPoolTrimTo(pool, minBytesToKeep),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2261,7 +3087,15 @@ extern "C" fn cuMemSetMemPool(
     type_: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> CUresult {
-    entry::call(431, || crate::memory::pool::choice::cuMemSetMemPool(location, type_, pool))
+    entry::call(
+        431,
+        |a: &mut Arguments| {
+            a.address("location", location.address());
+            a.value("type", type_.0);
+            a.address("pool", pool as usize);
+        },
+        || crate::memory::pool::choice::cuMemSetMemPool(location, type_, pool),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2271,12 +3105,28 @@ extern "C" fn cuMemUnmap() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> CUresult {
-    entry::call(433, || crate::memory::copy::cuMemcpy(dst, src, ByteCount))
+    entry::call(
+        433,
+        |a: &mut Arguments| {
+            a.address("dst", dst as usize);
+            a.address("src", src as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpy(dst, src, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy_ptds(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> CUresult {
-    entry::call_per_thread(434, || crate::memory::copy::cuMemcpy(dst, src, ByteCount))
+    entry::call_per_thread(
+        434,
+        |a: &mut Arguments| {
+            a.address("dst", dst as usize);
+            a.address("src", src as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpy(dst, src, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2286,12 +3136,24 @@ extern "C" fn cuMemcpy2D() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy2D_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
-    entry::call(436, || crate::memory::copy_box::cuMemcpy2D_v2(pCopy))
+    entry::call(
+        436,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+        },
+        || crate::memory::copy_box::cuMemcpy2D_v2(pCopy),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy2D_v2_ptds(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
-    entry::call_per_thread(437, || crate::memory::copy_box::cuMemcpy2D_v2(pCopy))
+    entry::call_per_thread(
+        437,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+        },
+        || crate::memory::copy_box::cuMemcpy2D_v2(pCopy),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2301,12 +3163,26 @@ extern "C" fn cuMemcpy2DAsync() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy2DAsync_v2(pCopy: In<CUDA_MEMCPY2D_v2>, hStream: CUstream) -> CUresult {
-    entry::call(439, || crate::memory::copy_box::cuMemcpy2DAsync_v2(pCopy, hStream))
+    entry::call(
+        439,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy_box::cuMemcpy2DAsync_v2(pCopy, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy2DAsync_v2_ptsz(pCopy: In<CUDA_MEMCPY2D_v2>, hStream: CUstream) -> CUresult {
-    entry::call_per_thread(440, || crate::memory::copy_box::cuMemcpy2DAsync_v2(pCopy, hStream))
+    entry::call_per_thread(
+        440,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy_box::cuMemcpy2DAsync_v2(pCopy, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2316,12 +3192,24 @@ extern "C" fn cuMemcpy2DUnaligned() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy2DUnaligned_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
-    entry::call(442, || crate::memory::copy_box::cuMemcpy2DUnaligned_v2(pCopy))
+    entry::call(
+        442,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+        },
+        || crate::memory::copy_box::cuMemcpy2DUnaligned_v2(pCopy),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy2DUnaligned_v2_ptds(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
-    entry::call_per_thread(443, || crate::memory::copy_box::cuMemcpy2DUnaligned_v2(pCopy))
+    entry::call_per_thread(
+        443,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+        },
+        || crate::memory::copy_box::cuMemcpy2DUnaligned_v2(pCopy),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2331,12 +3219,24 @@ extern "C" fn cuMemcpy3D() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy3D_v2(pCopy: In<CUDA_MEMCPY3D_v2>) -> CUresult {
-    entry::call(445, || crate::memory::copy_box::cuMemcpy3D_v2(pCopy))
+    entry::call(
+        445,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+        },
+        || crate::memory::copy_box::cuMemcpy3D_v2(pCopy),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy3D_v2_ptds(pCopy: In<CUDA_MEMCPY3D_v2>) -> CUresult {
-    entry::call_per_thread(446, || crate::memory::copy_box::cuMemcpy3D_v2(pCopy))
+    entry::call_per_thread(
+        446,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+        },
+        || crate::memory::copy_box::cuMemcpy3D_v2(pCopy),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2346,12 +3246,26 @@ extern "C" fn cuMemcpy3DAsync() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy3DAsync_v2(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUstream) -> CUresult {
-    entry::call(448, || crate::memory::copy_box::cuMemcpy3DAsync_v2(pCopy, hStream))
+    entry::call(
+        448,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy_box::cuMemcpy3DAsync_v2(pCopy, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy3DAsync_v2_ptsz(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUstream) -> CUresult {
-    entry::call_per_thread(449, || crate::memory::copy_box::cuMemcpy3DAsync_v2(pCopy, hStream))
+    entry::call_per_thread(
+        449,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy_box::cuMemcpy3DAsync_v2(pCopy, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2376,22 +3290,48 @@ extern "C" fn cuMemcpy3DBatchAsync_v2_ptsz() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy3DPeer(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> CUresult {
-    entry::call(454, || crate::memory::copy_box::cuMemcpy3DPeer(pCopy))
+    entry::call(
+        454,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+        },
+        || crate::memory::copy_box::cuMemcpy3DPeer(pCopy),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy3DPeer_ptds(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> CUresult {
-    entry::call_per_thread(455, || crate::memory::copy_box::cuMemcpy3DPeer(pCopy))
+    entry::call_per_thread(
+        455,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+        },
+        || crate::memory::copy_box::cuMemcpy3DPeer(pCopy),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy3DPeerAsync(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream: CUstream) -> CUresult {
-    entry::call(456, || crate::memory::copy_box::cuMemcpy3DPeerAsync(pCopy, hStream))
+    entry::call(
+        456,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy_box::cuMemcpy3DPeerAsync(pCopy, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy3DPeerAsync_ptsz(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream: CUstream) -> CUresult {
-    entry::call_per_thread(457, || crate::memory::copy_box::cuMemcpy3DPeerAsync(pCopy, hStream))
+    entry::call_per_thread(
+        457,
+        |a: &mut Arguments| {
+            a.address("pCopy", pCopy.address());
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy_box::cuMemcpy3DPeerAsync(pCopy, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2411,7 +3351,16 @@ extern "C" fn cuMemcpyAsync(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(460, || crate::memory::copy::cuMemcpyAsync(dst, src, ByteCount, hStream))
+    entry::call(
+        460,
+        |a: &mut Arguments| {
+            a.address("dst", dst as usize);
+            a.address("src", src as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy::cuMemcpyAsync(dst, src, ByteCount, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2421,7 +3370,16 @@ extern "C" fn cuMemcpyAsync_ptsz(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(461, || crate::memory::copy::cuMemcpyAsync(dst, src, ByteCount, hStream))
+    entry::call_per_thread(
+        461,
+        |a: &mut Arguments| {
+            a.address("dst", dst as usize);
+            a.address("src", src as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy::cuMemcpyAsync(dst, src, ByteCount, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2530,7 +3488,15 @@ extern "C" fn cuMemcpyDtoD_v2(
     srcDevice: CUdeviceptr_v2,
     ByteCount: usize,
 ) -> CUresult {
-    entry::call(482, || crate::memory::copy::cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount))
+    entry::call(
+        482,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2539,7 +3505,15 @@ extern "C" fn cuMemcpyDtoD_v2_ptds(
     srcDevice: CUdeviceptr_v2,
     ByteCount: usize,
 ) -> CUresult {
-    entry::call_per_thread(483, || crate::memory::copy::cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount))
+    entry::call_per_thread(
+        483,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2554,7 +3528,16 @@ extern "C" fn cuMemcpyDtoDAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(485, || crate::memory::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream))
+    entry::call(
+        485,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2564,9 +3547,16 @@ extern "C" fn cuMemcpyDtoDAsync_v2_ptsz(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(486, || {
-        crate::memory::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream)
-    })
+    entry::call_per_thread(
+        486,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2576,7 +3566,15 @@ extern "C" fn cuMemcpyDtoH() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr_v2, ByteCount: usize) -> CUresult {
-    entry::call(488, || crate::memory::copy::cuMemcpyDtoH_v2(dstHost, srcDevice, ByteCount))
+    entry::call(
+        488,
+        |a: &mut Arguments| {
+            a.address("dstHost", dstHost as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpyDtoH_v2(dstHost, srcDevice, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2585,7 +3583,15 @@ extern "C" fn cuMemcpyDtoH_v2_ptds(
     srcDevice: CUdeviceptr_v2,
     ByteCount: usize,
 ) -> CUresult {
-    entry::call_per_thread(489, || crate::memory::copy::cuMemcpyDtoH_v2(dstHost, srcDevice, ByteCount))
+    entry::call_per_thread(
+        489,
+        |a: &mut Arguments| {
+            a.address("dstHost", dstHost as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpyDtoH_v2(dstHost, srcDevice, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2600,7 +3606,16 @@ extern "C" fn cuMemcpyDtoHAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(491, || crate::memory::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream))
+    entry::call(
+        491,
+        |a: &mut Arguments| {
+            a.address("dstHost", dstHost as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2610,9 +3625,16 @@ extern "C" fn cuMemcpyDtoHAsync_v2_ptsz(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(492, || {
-        crate::memory::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream)
-    })
+    entry::call_per_thread(
+        492,
+        |a: &mut Arguments| {
+            a.address("dstHost", dstHost as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2656,7 +3678,15 @@ extern "C" fn cuMemcpyHtoD_v2(
     srcHost: *const c_void,
     ByteCount: usize,
 ) -> CUresult {
-    entry::call(500, || crate::memory::copy::cuMemcpyHtoD_v2(dstDevice, srcHost, ByteCount))
+    entry::call(
+        500,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("srcHost", srcHost as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpyHtoD_v2(dstDevice, srcHost, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2665,7 +3695,15 @@ extern "C" fn cuMemcpyHtoD_v2_ptds(
     srcHost: *const c_void,
     ByteCount: usize,
 ) -> CUresult {
-    entry::call_per_thread(501, || crate::memory::copy::cuMemcpyHtoD_v2(dstDevice, srcHost, ByteCount))
+    entry::call_per_thread(
+        501,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("srcHost", srcHost as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpyHtoD_v2(dstDevice, srcHost, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2680,7 +3718,16 @@ extern "C" fn cuMemcpyHtoDAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(503, || crate::memory::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream))
+    entry::call(
+        503,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("srcHost", srcHost as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2690,9 +3737,16 @@ extern "C" fn cuMemcpyHtoDAsync_v2_ptsz(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(504, || {
-        crate::memory::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream)
-    })
+    entry::call_per_thread(
+        504,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("srcHost", srcHost as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2703,9 +3757,17 @@ extern "C" fn cuMemcpyPeer(
     srcContext: CUcontext,
     ByteCount: usize,
 ) -> CUresult {
-    entry::call(505, || {
-        crate::memory::copy::cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount)
-    })
+    entry::call(
+        505,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("dstContext", dstContext as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.address("srcContext", srcContext as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2716,9 +3778,17 @@ extern "C" fn cuMemcpyPeer_ptds(
     srcContext: CUcontext,
     ByteCount: usize,
 ) -> CUresult {
-    entry::call_per_thread(506, || {
-        crate::memory::copy::cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount)
-    })
+    entry::call_per_thread(
+        506,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("dstContext", dstContext as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.address("srcContext", srcContext as usize);
+            a.value("ByteCount", ByteCount);
+        },
+        || crate::memory::copy::cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2730,11 +3800,22 @@ extern "C" fn cuMemcpyPeerAsync(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(507, || {
-        crate::memory::copy::cuMemcpyPeerAsync(
-            dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
-        )
-    })
+    entry::call(
+        507,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("dstContext", dstContext as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.address("srcContext", srcContext as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::copy::cuMemcpyPeerAsync(
+                dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2746,11 +3827,22 @@ extern "C" fn cuMemcpyPeerAsync_ptsz(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(508, || {
-        crate::memory::copy::cuMemcpyPeerAsync(
-            dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
-        )
-    })
+    entry::call_per_thread(
+        508,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.address("dstContext", dstContext as usize);
+            a.address("srcDevice", srcDevice as usize);
+            a.address("srcContext", srcContext as usize);
+            a.value("ByteCount", ByteCount);
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::copy::cuMemcpyPeerAsync(
+                dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2770,17 +3862,42 @@ extern "C" fn cuMemsetD16() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD16_v2(dstDevice: CUdeviceptr_v2, us: u16, N: usize) -> CUresult {
-    entry::call(512, || crate::memory::fill::cuMemsetD16_v2(dstDevice, us, N))
+    entry::call(
+        512,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("us", us);
+            a.value("N", N);
+        },
+        || crate::memory::fill::cuMemsetD16_v2(dstDevice, us, N),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD16_v2_ptds(dstDevice: CUdeviceptr_v2, us: u16, N: usize) -> CUresult {
-    entry::call_per_thread(513, || crate::memory::fill::cuMemsetD16_v2(dstDevice, us, N))
+    entry::call_per_thread(
+        513,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("us", us);
+            a.value("N", N);
+        },
+        || crate::memory::fill::cuMemsetD16_v2(dstDevice, us, N),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD16Async(dstDevice: CUdeviceptr_v2, us: u16, N: usize, hStream: CUstream) -> CUresult {
-    entry::call(514, || crate::memory::fill::cuMemsetD16Async(dstDevice, us, N, hStream))
+    entry::call(
+        514,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("us", us);
+            a.value("N", N);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD16Async(dstDevice, us, N, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2790,7 +3907,16 @@ extern "C" fn cuMemsetD16Async_ptsz(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(515, || crate::memory::fill::cuMemsetD16Async(dstDevice, us, N, hStream))
+    entry::call_per_thread(
+        515,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("us", us);
+            a.value("N", N);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD16Async(dstDevice, us, N, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2806,7 +3932,17 @@ extern "C" fn cuMemsetD2D16_v2(
     Width: usize,
     Height: usize,
 ) -> CUresult {
-    entry::call(517, || crate::memory::fill::cuMemsetD2D16_v2(dstDevice, dstPitch, us, Width, Height))
+    entry::call(
+        517,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("us", us);
+            a.value("Width", Width);
+            a.value("Height", Height);
+        },
+        || crate::memory::fill::cuMemsetD2D16_v2(dstDevice, dstPitch, us, Width, Height),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2817,9 +3953,17 @@ extern "C" fn cuMemsetD2D16_v2_ptds(
     Width: usize,
     Height: usize,
 ) -> CUresult {
-    entry::call_per_thread(518, || {
-        crate::memory::fill::cuMemsetD2D16_v2(dstDevice, dstPitch, us, Width, Height)
-    })
+    entry::call_per_thread(
+        518,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("us", us);
+            a.value("Width", Width);
+            a.value("Height", Height);
+        },
+        || crate::memory::fill::cuMemsetD2D16_v2(dstDevice, dstPitch, us, Width, Height),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2831,9 +3975,18 @@ extern "C" fn cuMemsetD2D16Async(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(519, || {
-        crate::memory::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream)
-    })
+    entry::call(
+        519,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("us", us);
+            a.value("Width", Width);
+            a.value("Height", Height);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2845,9 +3998,18 @@ extern "C" fn cuMemsetD2D16Async_ptsz(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(520, || {
-        crate::memory::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream)
-    })
+    entry::call_per_thread(
+        520,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("us", us);
+            a.value("Width", Width);
+            a.value("Height", Height);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2863,7 +4025,17 @@ extern "C" fn cuMemsetD2D32_v2(
     Width: usize,
     Height: usize,
 ) -> CUresult {
-    entry::call(522, || crate::memory::fill::cuMemsetD2D32_v2(dstDevice, dstPitch, ui, Width, Height))
+    entry::call(
+        522,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("ui", ui);
+            a.value("Width", Width);
+            a.value("Height", Height);
+        },
+        || crate::memory::fill::cuMemsetD2D32_v2(dstDevice, dstPitch, ui, Width, Height),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2874,9 +4046,17 @@ extern "C" fn cuMemsetD2D32_v2_ptds(
     Width: usize,
     Height: usize,
 ) -> CUresult {
-    entry::call_per_thread(523, || {
-        crate::memory::fill::cuMemsetD2D32_v2(dstDevice, dstPitch, ui, Width, Height)
-    })
+    entry::call_per_thread(
+        523,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("ui", ui);
+            a.value("Width", Width);
+            a.value("Height", Height);
+        },
+        || crate::memory::fill::cuMemsetD2D32_v2(dstDevice, dstPitch, ui, Width, Height),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2888,9 +4068,18 @@ extern "C" fn cuMemsetD2D32Async(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(524, || {
-        crate::memory::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream)
-    })
+    entry::call(
+        524,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("ui", ui);
+            a.value("Width", Width);
+            a.value("Height", Height);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2902,9 +4091,18 @@ extern "C" fn cuMemsetD2D32Async_ptsz(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(525, || {
-        crate::memory::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream)
-    })
+    entry::call_per_thread(
+        525,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("ui", ui);
+            a.value("Width", Width);
+            a.value("Height", Height);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2920,7 +4118,17 @@ extern "C" fn cuMemsetD2D8_v2(
     Width: usize,
     Height: usize,
 ) -> CUresult {
-    entry::call(527, || crate::memory::fill::cuMemsetD2D8_v2(dstDevice, dstPitch, uc, Width, Height))
+    entry::call(
+        527,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("uc", uc);
+            a.value("Width", Width);
+            a.value("Height", Height);
+        },
+        || crate::memory::fill::cuMemsetD2D8_v2(dstDevice, dstPitch, uc, Width, Height),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2931,9 +4139,17 @@ extern "C" fn cuMemsetD2D8_v2_ptds(
     Width: usize,
     Height: usize,
 ) -> CUresult {
-    entry::call_per_thread(528, || {
-        crate::memory::fill::cuMemsetD2D8_v2(dstDevice, dstPitch, uc, Width, Height)
-    })
+    entry::call_per_thread(
+        528,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("uc", uc);
+            a.value("Width", Width);
+            a.value("Height", Height);
+        },
+        || crate::memory::fill::cuMemsetD2D8_v2(dstDevice, dstPitch, uc, Width, Height),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2945,9 +4161,18 @@ extern "C" fn cuMemsetD2D8Async(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call(529, || {
-        crate::memory::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream)
-    })
+    entry::call(
+        529,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("uc", uc);
+            a.value("Width", Width);
+            a.value("Height", Height);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2959,9 +4184,18 @@ extern "C" fn cuMemsetD2D8Async_ptsz(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(530, || {
-        crate::memory::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream)
-    })
+    entry::call_per_thread(
+        530,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("dstPitch", dstPitch);
+            a.value("uc", uc);
+            a.value("Width", Width);
+            a.value("Height", Height);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2971,17 +4205,42 @@ extern "C" fn cuMemsetD32() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD32_v2(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) -> CUresult {
-    entry::call(532, || crate::memory::fill::cuMemsetD32_v2(dstDevice, ui, N))
+    entry::call(
+        532,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("ui", ui);
+            a.value("N", N);
+        },
+        || crate::memory::fill::cuMemsetD32_v2(dstDevice, ui, N),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD32_v2_ptds(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) -> CUresult {
-    entry::call_per_thread(533, || crate::memory::fill::cuMemsetD32_v2(dstDevice, ui, N))
+    entry::call_per_thread(
+        533,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("ui", ui);
+            a.value("N", N);
+        },
+        || crate::memory::fill::cuMemsetD32_v2(dstDevice, ui, N),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD32Async(dstDevice: CUdeviceptr_v2, ui: u32, N: usize, hStream: CUstream) -> CUresult {
-    entry::call(534, || crate::memory::fill::cuMemsetD32Async(dstDevice, ui, N, hStream))
+    entry::call(
+        534,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("ui", ui);
+            a.value("N", N);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD32Async(dstDevice, ui, N, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2991,7 +4250,16 @@ extern "C" fn cuMemsetD32Async_ptsz(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(535, || crate::memory::fill::cuMemsetD32Async(dstDevice, ui, N, hStream))
+    entry::call_per_thread(
+        535,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("ui", ui);
+            a.value("N", N);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD32Async(dstDevice, ui, N, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3001,17 +4269,42 @@ extern "C" fn cuMemsetD8() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD8_v2(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> CUresult {
-    entry::call(537, || crate::memory::fill::cuMemsetD8_v2(dstDevice, uc, N))
+    entry::call(
+        537,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("uc", uc);
+            a.value("N", N);
+        },
+        || crate::memory::fill::cuMemsetD8_v2(dstDevice, uc, N),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD8_v2_ptds(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> CUresult {
-    entry::call_per_thread(538, || crate::memory::fill::cuMemsetD8_v2(dstDevice, uc, N))
+    entry::call_per_thread(
+        538,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("uc", uc);
+            a.value("N", N);
+        },
+        || crate::memory::fill::cuMemsetD8_v2(dstDevice, uc, N),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD8Async(dstDevice: CUdeviceptr_v2, uc: u8, N: usize, hStream: CUstream) -> CUresult {
-    entry::call(539, || crate::memory::fill::cuMemsetD8Async(dstDevice, uc, N, hStream))
+    entry::call(
+        539,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("uc", uc);
+            a.value("N", N);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD8Async(dstDevice, uc, N, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3021,7 +4314,16 @@ extern "C" fn cuMemsetD8Async_ptsz(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    entry::call_per_thread(540, || crate::memory::fill::cuMemsetD8Async(dstDevice, uc, N, hStream))
+    entry::call_per_thread(
+        540,
+        |a: &mut Arguments| {
+            a.address("dstDevice", dstDevice as usize);
+            a.value("uc", uc);
+            a.value("N", N);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::fill::cuMemsetD8Async(dstDevice, uc, N, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3220,7 +4522,15 @@ extern "C" fn cuPointerGetAttribute(
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr_v2,
 ) -> CUresult {
-    entry::call(579, || crate::memory::attributes::cuPointerGetAttribute(data, attribute, ptr))
+    entry::call(
+        579,
+        |a: &mut Arguments| {
+            a.address("data", data as usize);
+            a.value("attribute", attribute.0);
+            a.address("ptr", ptr as usize);
+        },
+        || crate::memory::attributes::cuPointerGetAttribute(data, attribute, ptr),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3230,9 +4540,16 @@ extern "C" fn cuPointerGetAttributes(
     data: Out<*mut c_void>,
     ptr: CUdeviceptr_v2,
 ) -> CUresult {
-    entry::call(580, || {
-        crate::memory::attributes::cuPointerGetAttributes(numAttributes, attributes, data, ptr)
-    })
+    entry::call(
+        580,
+        |a: &mut Arguments| {
+            a.value("numAttributes", numAttributes);
+            a.address("attributes", attributes.address());
+            a.address("data", data.address());
+            a.address("ptr", ptr as usize);
+        },
+        || crate::memory::attributes::cuPointerGetAttributes(numAttributes, attributes, data, ptr),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3241,7 +4558,15 @@ extern "C" fn cuPointerSetAttribute(
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr_v2,
 ) -> CUresult {
-    entry::call(581, || crate::memory::attributes::cuPointerSetAttribute(value, attribute, ptr))
+    entry::call(
+        581,
+        |a: &mut Arguments| {
+            a.address("value", value as usize);
+            a.value("attribute", attribute.0);
+            a.address("ptr", ptr as usize);
+        },
+        || crate::memory::attributes::cuPointerSetAttribute(value, attribute, ptr),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3276,7 +4601,16 @@ extern "C" fn cuStreamAddCallback(
     userData: *mut c_void,
     flags: u32,
 ) -> CUresult {
-    entry::call(587, || crate::host_function::cuStreamAddCallback(hStream, callback, userData, flags))
+    entry::call(
+        587,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("callback", callback.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+            a.value("flags", flags);
+        },
+        || crate::host_function::cuStreamAddCallback(hStream, callback, userData, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3286,9 +4620,16 @@ extern "C" fn cuStreamAddCallback_ptsz(
     userData: *mut c_void,
     flags: u32,
 ) -> CUresult {
-    entry::call_per_thread(588, || {
-        crate::host_function::cuStreamAddCallback(hStream, callback, userData, flags)
-    })
+    entry::call_per_thread(
+        588,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("callback", callback.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+            a.value("flags", flags);
+        },
+        || crate::host_function::cuStreamAddCallback(hStream, callback, userData, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3383,22 +4724,49 @@ extern "C" fn cuStreamCopyAttributes_ptsz() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamCreate(phStream: Out<CUstream>, Flags: u32) -> CUresult {
-    entry::call(607, || crate::stream::created::cuStreamCreate(phStream, Flags))
+    entry::call(
+        607,
+        |a: &mut Arguments| {
+            a.made("phStream", phStream.address());
+            a.value("Flags", Flags);
+        },
+        || crate::stream::created::cuStreamCreate(phStream, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamCreateWithPriority(phStream: Out<CUstream>, flags: u32, priority: i32) -> CUresult {
-    entry::call(608, || crate::stream::created::cuStreamCreateWithPriority(phStream, flags, priority))
+    entry::call(
+        608,
+        |a: &mut Arguments| {
+            a.made("phStream", phStream.address());
+            a.value("flags", flags);
+            a.value("priority", priority);
+        },
+        || crate::stream::created::cuStreamCreateWithPriority(phStream, flags, priority),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamDestroy(hStream: CUstream) -> CUresult {
-    entry::call(609, || crate::stream::created::cuStreamDestroy(hStream))
+    entry::call(
+        609,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+        },
+        || crate::stream::created::cuStreamDestroy(hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
-    entry::call(610, || crate::stream::created::cuStreamDestroy_v2(hStream))
+    entry::call(
+        610,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+        },
+        || crate::stream::created::cuStreamDestroy_v2(hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3463,7 +4831,14 @@ extern "C" fn cuStreamGetCaptureInfo_v3_ptsz() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetCtx(hStream: CUstream, pctx: Out<CUcontext>) -> CUresult {
-    entry::call(623, || crate::stream::config::cuStreamGetCtx(hStream, pctx))
+    entry::call(
+        623,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("pctx", pctx.address());
+        },
+        || crate::stream::config::cuStreamGetCtx(hStream, pctx),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3472,12 +4847,27 @@ extern "C" fn cuStreamGetCtx_v2(
     pctx: Out<CUcontext>,
     pGreenCtx: Out<CUgreenCtx>,
 ) -> CUresult {
-    entry::call(624, || crate::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx))
+    entry::call(
+        624,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("pctx", pctx.address());
+            a.address("pGreenCtx", pGreenCtx.address());
+        },
+        || crate::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetCtx_ptsz(hStream: CUstream, pctx: Out<CUcontext>) -> CUresult {
-    entry::call_per_thread(625, || crate::stream::config::cuStreamGetCtx(hStream, pctx))
+    entry::call_per_thread(
+        625,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("pctx", pctx.address());
+        },
+        || crate::stream::config::cuStreamGetCtx(hStream, pctx),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3486,7 +4876,15 @@ extern "C" fn cuStreamGetCtx_v2_ptsz(
     pctx: Out<CUcontext>,
     pGreenCtx: Out<CUgreenCtx>,
 ) -> CUresult {
-    entry::call_per_thread(626, || crate::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx))
+    entry::call_per_thread(
+        626,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("pctx", pctx.address());
+            a.address("pGreenCtx", pGreenCtx.address());
+        },
+        || crate::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3501,22 +4899,50 @@ extern "C" fn cuStreamGetDevResource_ptsz() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetDevice(hStream: CUstream, device: Out<CUdevice>) -> CUresult {
-    entry::call(629, || crate::stream::config::cuStreamGetDevice(hStream, device))
+    entry::call(
+        629,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("device", device.address());
+        },
+        || crate::stream::config::cuStreamGetDevice(hStream, device),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetDevice_ptsz(hStream: CUstream, device: Out<CUdevice>) -> CUresult {
-    entry::call_per_thread(630, || crate::stream::config::cuStreamGetDevice(hStream, device))
+    entry::call_per_thread(
+        630,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("device", device.address());
+        },
+        || crate::stream::config::cuStreamGetDevice(hStream, device),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: Out<u32>) -> CUresult {
-    entry::call(631, || crate::stream::config::cuStreamGetFlags(hStream, flags))
+    entry::call(
+        631,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("flags", flags.address());
+        },
+        || crate::stream::config::cuStreamGetFlags(hStream, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetFlags_ptsz(hStream: CUstream, flags: Out<u32>) -> CUresult {
-    entry::call_per_thread(632, || crate::stream::config::cuStreamGetFlags(hStream, flags))
+    entry::call_per_thread(
+        632,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("flags", flags.address());
+        },
+        || crate::stream::config::cuStreamGetFlags(hStream, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3526,27 +4952,62 @@ extern "C" fn cuStreamGetGreenCtx() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetId(hStream: CUstream, streamId: Out<u64>) -> CUresult {
-    entry::call(634, || crate::stream::config::cuStreamGetId(hStream, streamId))
+    entry::call(
+        634,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("streamId", streamId.address());
+        },
+        || crate::stream::config::cuStreamGetId(hStream, streamId),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetId_ptsz(hStream: CUstream, streamId: Out<u64>) -> CUresult {
-    entry::call_per_thread(635, || crate::stream::config::cuStreamGetId(hStream, streamId))
+    entry::call_per_thread(
+        635,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("streamId", streamId.address());
+        },
+        || crate::stream::config::cuStreamGetId(hStream, streamId),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetPriority(hStream: CUstream, priority: Out<i32>) -> CUresult {
-    entry::call(636, || crate::stream::config::cuStreamGetPriority(hStream, priority))
+    entry::call(
+        636,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("priority", priority.address());
+        },
+        || crate::stream::config::cuStreamGetPriority(hStream, priority),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetPriority_ptsz(hStream: CUstream, priority: Out<i32>) -> CUresult {
-    entry::call_per_thread(637, || crate::stream::config::cuStreamGetPriority(hStream, priority))
+    entry::call_per_thread(
+        637,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("priority", priority.address());
+        },
+        || crate::stream::config::cuStreamGetPriority(hStream, priority),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamIsCapturing(hStream: CUstream, captureStatus: Out<CUstreamCaptureStatus>) -> CUresult {
-    entry::call(638, || crate::stream::config::cuStreamIsCapturing(hStream, captureStatus))
+    entry::call(
+        638,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("captureStatus", captureStatus.address());
+        },
+        || crate::stream::config::cuStreamIsCapturing(hStream, captureStatus),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3554,17 +5015,36 @@ extern "C" fn cuStreamIsCapturing_ptsz(
     hStream: CUstream,
     captureStatus: Out<CUstreamCaptureStatus>,
 ) -> CUresult {
-    entry::call_per_thread(639, || crate::stream::config::cuStreamIsCapturing(hStream, captureStatus))
+    entry::call_per_thread(
+        639,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("captureStatus", captureStatus.address());
+        },
+        || crate::stream::config::cuStreamIsCapturing(hStream, captureStatus),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamQuery(hStream: CUstream) -> CUresult {
-    entry::call(640, || crate::stream::ordering::cuStreamQuery(hStream))
+    entry::call(
+        640,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+        },
+        || crate::stream::ordering::cuStreamQuery(hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamQuery_ptsz(hStream: CUstream) -> CUresult {
-    entry::call_per_thread(641, || crate::stream::ordering::cuStreamQuery(hStream))
+    entry::call_per_thread(
+        641,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+        },
+        || crate::stream::ordering::cuStreamQuery(hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3579,12 +5059,24 @@ extern "C" fn cuStreamSetAttribute_ptsz() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(hStream: CUstream) -> CUresult {
-    entry::call(644, || crate::stream::ordering::cuStreamSynchronize(hStream))
+    entry::call(
+        644,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+        },
+        || crate::stream::ordering::cuStreamSynchronize(hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize_ptsz(hStream: CUstream) -> CUresult {
-    entry::call_per_thread(645, || crate::stream::ordering::cuStreamSynchronize(hStream))
+    entry::call_per_thread(
+        645,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+        },
+        || crate::stream::ordering::cuStreamSynchronize(hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3609,12 +5101,28 @@ extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
-    entry::call(650, || crate::stream::ordering::cuStreamWaitEvent(hStream, hEvent, Flags))
+    entry::call(
+        650,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("hEvent", hEvent as usize);
+            a.value("Flags", Flags);
+        },
+        || crate::stream::ordering::cuStreamWaitEvent(hStream, hEvent, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamWaitEvent_ptsz(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
-    entry::call_per_thread(651, || crate::stream::ordering::cuStreamWaitEvent(hStream, hEvent, Flags))
+    entry::call_per_thread(
+        651,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("hEvent", hEvent as usize);
+            a.value("Flags", Flags);
+        },
+        || crate::stream::ordering::cuStreamWaitEvent(hStream, hEvent, Flags),
+    )
 }
 
 #[unsafe(no_mangle)]

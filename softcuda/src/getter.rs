@@ -11,6 +11,7 @@ use crate::sys::{
     CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND,
     CUdriverProcAddressQueryResult, CUresult,
 };
+use crate::trace::Arguments;
 use std::ffi::{c_char, c_void};
 
 const LEGACY_STREAM: u64 = 1;
@@ -54,7 +55,8 @@ pub(crate) extern "C" fn shell_get_v1(
     driver_version: i32,
     flags: u64,
 ) -> CUresult {
-    entry::call(export_index("cuGetProcAddress"), || {
+    let describe = |a: &mut Arguments| describe(a, symbol, pfn, driver_version, flags);
+    entry::call(export_index("cuGetProcAddress"), describe, || {
         get_v1(symbol, pfn, driver_version, flags, shell::address)
     })
 }
@@ -67,9 +69,21 @@ pub(crate) extern "C" fn shell_get_v2(
     flags: u64,
     status: Out<CUdriverProcAddressQueryResult>,
 ) -> CUresult {
-    entry::call(export_index("cuGetProcAddress_v2"), || {
+    let describe = |a: &mut Arguments| {
+        describe(a, symbol, pfn, driver_version, flags);
+        a.address("symbolStatus", status.address());
+    };
+    entry::call(export_index("cuGetProcAddress_v2"), describe, || {
         get_v2(symbol, pfn, driver_version, flags, status, shell::address)
     })
+}
+
+/// As the exports of the core do it.
+fn describe(a: &mut Arguments, symbol: In<c_char>, pfn: Out<*mut c_void>, driver_version: i32, flags: u64) {
+    a.text("symbol", symbol);
+    a.address("pfn", pfn.address());
+    a.value("driverVersion", driver_version);
+    a.value("flags", flags);
 }
 
 /// The number of an exported name.

@@ -38,12 +38,7 @@ impl<T> Table<T> {
     }
 
     /// Shows every object to `look`, which must not touch the table.
-    pub(crate) fn each(&self, look: impl Fn(&T)) {
-        self.0.read().values().for_each(|object| look(object));
-    }
-
-    /// Number of objects that satisfy the condition.
-    pub(crate) fn count(&self, condition: impl Fn(&T) -> bool) -> usize {
-        self.0.read().values().filter(|object| condition(object)).count()
+    pub(crate) fn each(&self, look: impl FnMut(&T)) {
+        self.0.read().values().map(|object| &**object).for_each(look);
     }
 }

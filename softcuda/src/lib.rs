@@ -13,12 +13,13 @@
 //! - `exports` (generated): the functions, one per exported name; `names` (generated): the same as data;
 //!   `entry`: what every call passes through; `pointer`: the callers' pointers;
 //! - `settings`, `versions`, `getter`, `shell`: which driver this is, and how its functions are found;
-//! - `init`, `device`, `device_attributes`, `context`, `memory`: the driver;
+//! - `init`, `device`, `device_attributes`, `context`, `memory`, `peer`, `logs`: the driver;
 //! - `stream`, `event`, `host_function`, and `executor`, which runs what they are given;
-//! - `control`: what a test can ask and arrange, the `softcuda_*` functions.
+//! - `control`: what a test can ask and arrange, the `softcuda_*` functions; `calls`, `fault`, `pattern`, `trace`, `live`.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case)] // functions and parameters have the names that the driver API gives them
 
+mod calls;
 mod context;
 mod control;
 mod device;
@@ -28,19 +29,25 @@ mod error;
 mod event;
 mod executor;
 mod exports;
+mod fault;
 mod getter;
 mod handle;
 mod host_function;
 mod init;
+mod live;
 mod locate;
+mod logs;
 mod memory;
 mod names;
+mod pattern;
+mod peer;
 mod pointer;
 mod settings;
 mod shell;
 mod stream;
 #[allow(dead_code, unreachable_pub)] // the whole interface, generated
 mod sys;
+mod trace;
 mod versions;
 
 pub use locate::{library_path, shell_path};

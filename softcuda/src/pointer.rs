@@ -23,7 +23,19 @@ impl<T> Clone for Out<T> {
 
 impl<T> Copy for Out<T> {}
 
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for In<T> {}
+
 impl<T> Out<T> {
+    pub(crate) fn address(self) -> usize {
+        self.0 as usize
+    }
+
     /// A place whose type another parameter tells.
     pub(crate) fn untyped(place: *mut c_void) -> Self {
         Self(place.cast())
@@ -77,6 +89,12 @@ impl Out<c_char> {
             self.0.add(length).write(0);
         }
         Ok(())
+    }
+}
+
+impl<T> In<T> {
+    pub(crate) fn address(self) -> usize {
+        self.0 as usize
     }
 }
 

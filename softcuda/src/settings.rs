@@ -2,6 +2,7 @@
 
 use crate::executor::schedule::Schedule;
 use crate::versions::VERSIONS;
+use crate::{fault, live, trace};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 
@@ -29,7 +30,7 @@ static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
 pub(crate) fn settings() -> Option<Settings> {
     *SETTINGS.get_or_init(|| {
         let claimed = *CLAIMED.lock();
-        match read(claimed) {
+        match read(claimed).and_then(|settings| arrange().map(|()| settings)) {
             Ok(settings) => Some(settings),
             Err(message) => {
                 complain(&message);
@@ -84,6 +85,24 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
         Schedule::named(text, seed).ok_or_else(|| "eager, lazy or seeded".to_owned())
     })?;
     Ok(Settings { version: claimed.unwrap_or(asked), devices, memory, schedule })
+}
+
+/// What a test has arranged by the environment.
+fn arrange() -> Result<(), String> {
+    variable("SOFTCUDA_FAULT", (), |text| {
+        fault::set(text).map_err(|why| format!("a list of faults: {why}"))
+    })?;
+    let leaks = variable("SOFTCUDA_LEAKS", false, |text| match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("0 or 1".to_owned()),
+    })?;
+    if leaks {
+        live::report_at_exit();
+    }
+    variable("SOFTCUDA_TRACE", (), |text| {
+        trace::start(text).map_err(|error| format!("a file that a trace can be written to: {error}"))
+    })
 }
 
 /// The environment's value, parsed; the default where it is unset or empty.

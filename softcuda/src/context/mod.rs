@@ -18,7 +18,7 @@ use crate::sys::{
     CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_SUCCESS, CUcontext, CUfunc_cache,
     CUresult,
 };
-use crate::{executor, memory, stream};
+use crate::{executor, live, memory, peer, stream};
 use limits::Limits;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
@@ -94,6 +94,7 @@ impl Context {
         activation.ended.store(true, Ordering::Release);
         executor::wait_for(&executor::unfinished(activation.id()));
         memory::table::forget(&activation);
+        peer::forget(&activation);
         true
     }
 }
@@ -143,7 +144,28 @@ impl Activation {
     }
 }
 
-/// Number of contexts that are alive.
-pub(crate) fn live() -> usize {
-    CONTEXTS.count(Context::is_alive)
+/// Shows every context that is alive.
+pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
+    CONTEXTS.each(|context| {
+        if context.is_alive() {
+            show(live::Object::of_device(live::CONTEXT, context.handle, context.device));
+        }
+    });
+}
+
+/// Gives the calling thread's current context a sticky error, or every context that is alive if it has none. False if
+/// there is none at all.
+pub(crate) fn poison(code: CUresult) -> bool {
+    let lives = match current::top() {
+        Some(context) => context.life().into_iter().collect(),
+        None => lives(),
+    };
+    lives.iter().for_each(|activation| activation.poison(code));
+    !lives.is_empty()
+}
+
+fn lives() -> Vec<Arc<Activation>> {
+    let mut lives = Vec::new();
+    CONTEXTS.each(|context| lives.extend(context.life()));
+    lives
 }

@@ -2,6 +2,7 @@
 
 use super::table::{Allocation, Kind, find};
 use super::window;
+use crate::logs;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -58,7 +59,7 @@ impl<'a> Access<'a> {
 impl Span {
     /// `size` bytes at a device pointer: device memory, or host memory that the device reaches.
     pub(crate) fn on_device(address: usize, size: usize) -> Result<Self, CUresult> {
-        let allocation = find(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let allocation = find(address).ok_or_else(|| refuse(address))?;
         Self::inside(allocation, address, size)
     }
 
@@ -67,7 +68,7 @@ impl Span {
     pub(crate) fn anywhere(address: usize, size: usize) -> Result<Self, CUresult> {
         match find(address) {
             Some(allocation) => Self::inside(allocation, address, size),
-            None if address == 0 || window::contains(address) => Err(CUDA_ERROR_INVALID_VALUE),
+            None if address == 0 || window::contains(address) => Err(refuse(address)),
             None => Ok(Self { address, bytes: address as *mut u8, hold: Hold::Caller }),
         }
     }
@@ -117,4 +118,12 @@ impl Span {
             Hold::Staged(_) | Hold::Caller => false,
         }
     }
+}
+
+/// What there is to say about an address without memory.
+fn refuse(address: usize) -> CUresult {
+    if address == 0 {
+        logs::detail("Null address specified");
+    }
+    CUDA_ERROR_INVALID_VALUE
 }

@@ -3,6 +3,7 @@
 use super::pool::Pooled;
 use super::window::Range;
 use crate::context::Activation;
+use crate::live;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
@@ -139,7 +140,15 @@ pub(crate) fn forget(owner: &Arc<Activation>) {
     TABLE.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
 }
 
-/// Number of allocations and registrations.
-pub(crate) fn live() -> usize {
-    TABLE.read().len()
+/// Shows every allocation and registration.
+pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
+    for allocation in TABLE.read().values() {
+        let kind = match allocation.kind {
+            Kind::Device(_) | Kind::Pooled(_) => live::DEVICE_MEMORY,
+            Kind::Pinned(..) => live::PINNED_MEMORY,
+            Kind::Registered(_) => live::REGISTERED_MEMORY,
+        };
+        let object = live::Object::of_context(kind, allocation.address, &allocation.owner);
+        show(object.with_bytes(allocation.size));
+    }
 }

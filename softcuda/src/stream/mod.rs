@@ -13,7 +13,7 @@ use crate::sys::{
     CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE,
     CUDA_ERROR_NOT_PERMITTED, CUresult, CUstream,
 };
-use crate::{entry, host_function};
+use crate::{entry, host_function, live};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -122,7 +122,11 @@ fn own_stream(context: u64) -> u64 {
     OWN.with_borrow_mut(|own| *own.entry(context).or_insert_with(next_id))
 }
 
-/// Number of streams that were created and not destroyed, in contexts that live.
-pub(crate) fn live() -> usize {
-    STREAMS.count(|stream| !stream.context.has_ended())
+/// Shows every stream that was created and not destroyed, in contexts that live.
+pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
+    STREAMS.each(|stream| {
+        if !stream.context.has_ended() {
+            show(live::Object::of_context(live::STREAM, stream.handle, &stream.context));
+        }
+    });
 }

@@ -1,6 +1,7 @@
 //! What the tests share: a library opened as a C program would, and a process of its own for each test.
 #![allow(dead_code, clippy::print_stdout)] // each test file uses a part; the child tells its parent
 
+pub(crate) mod control;
 pub(crate) mod streams;
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -38,8 +39,8 @@ pub(crate) fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce())
         Err(_) => {}
     }
     let mut command = Command::new(std::env::current_exe().expect("a test knows its executable"));
-    for variable in
-        ["SOFTCUDA_VERSION", "SOFTCUDA_DEVICES", "SOFTCUDA_MEMORY", "SOFTCUDA_SCHEDULE", "SOFTCUDA_SEED"]
+    for (variable, _) in
+        std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"SOFTCUDA_"))
     {
         command.env_remove(variable);
     }
@@ -87,14 +88,25 @@ impl Library {
         assert_ne!(address, 0, "{name} is exported");
         call_address(address, arguments)
     }
+
+    /// Calls an export that answers 64 bits.
+    pub(crate) fn call_wide(&self, name: &str, arguments: &[u64]) -> u64 {
+        let address = self.symbol(name);
+        assert_ne!(address, 0, "{name} is exported");
+        call_any(address, arguments)
+    }
 }
 
-/// Calls a driver function by its address.
+/// Calls a driver function by its address. (A narrow result leaves the upper half of its register undefined.)
 pub(crate) fn call_address(address: usize, arguments: &[u64]) -> i32 {
+    call_any(address, arguments) as i32
+}
+
+fn call_any(address: usize, arguments: &[u64]) -> u64 {
     let mut a = [0; 10];
     a[..arguments.len()].copy_from_slice(arguments);
-    type Function = extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> i32;
-    // SAFETY: a driver function of at most ten parameters; the caller of the C ABI removes what it has passed.
+    type Function = extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
+    // SAFETY: a function of at most ten parameters; the caller of the C ABI removes what it has passed.
     let function = unsafe { std::mem::transmute::<usize, Function>(address) };
     function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9])
 }

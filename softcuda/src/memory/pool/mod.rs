@@ -15,6 +15,7 @@ use super::window::Range;
 use crate::device::Device;
 use crate::executor::{self, Operation};
 use crate::handle::Table;
+use crate::live;
 use crate::stream::Stream;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUmemoryPool, CUresult};
 use access::Peers;
@@ -244,7 +245,11 @@ pub(super) fn release_all(device: usize) {
     });
 }
 
-/// Number of pools that a program has created and not destroyed.
-pub(crate) fn live() -> usize {
-    POOLS.count(|pool| !pool.is_default)
+/// Shows every pool that was created and not destroyed.
+pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
+    POOLS.each(|pool| {
+        if !pool.is_default {
+            show(live::Object::of_device(live::MEMORY_POOL, pool.handle, pool.device));
+        }
+    });
 }

@@ -1,0 +1,2 @@
+
+#endif /* SOFTCUDA_H */

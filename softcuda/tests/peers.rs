@@ -1,0 +1,158 @@
+//! Several devices: access from one to another is documented, not measured.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{DESTROYED, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, Library, alone, at};
+
+const ALREADY_ENABLED: i32 = 704;
+const NOT_ENABLED: i32 = 705;
+const UNSUPPORTED: i32 = 217;
+const THREE: [(&str, &str); 1] = [("SOFTCUDA_DEVICES", "3")];
+
+/// The core with a context on each of two devices; that of the first is current.
+fn two_contexts() -> (Library, u64, u64) {
+    let cu = Library::core();
+    assert_eq!(cu.call("cuInit", &[0]), 0);
+    let (mut first, mut second) = (0u64, 0u64);
+    assert_eq!(cu.call("cuCtxCreate_v2", &[at(&mut second), 0, 1]), 0);
+    assert_eq!(cu.call("cuCtxCreate_v2", &[at(&mut first), 0, 0]), 0);
+    (cu, first, second)
+}
+
+#[test]
+fn what_devices_can() {
+    alone("what_devices_can", &THREE, || {
+        let cu = Library::core();
+        assert_eq!(cu.call("cuInit", &[0]), 0);
+        let can = |from: i64, to: i64| {
+            let mut can = 9;
+            (cu.call("cuDeviceCanAccessPeer", &[at(&mut can), from as u64, to as u64]), can)
+        };
+        assert_eq!((can(0, 1), can(2, 0), can(1, 1)), ((0, 1), (0, 1), (0, 0)));
+        assert_eq!((can(0, 3), can(-1, 0)), ((INVALID_DEVICE, 9), (INVALID_DEVICE, 9)));
+        assert_eq!(cu.call("cuDeviceCanAccessPeer", &[0, 0, 1]), INVALID_VALUE);
+
+        let attribute = |attribute: u64, from: u64, to: u64| {
+            let mut value = 9;
+            (cu.call("cuDeviceGetP2PAttribute", &[at(&mut value), attribute, from, to]), value)
+        };
+        let values: Vec<_> = (1..=5).map(|number| attribute(number, 0, 2)).collect();
+        assert_eq!(values, [(0, 0), (0, 1), (0, 1), (0, 0), (0, 0)]);
+        assert_eq!((attribute(0, 0, 1), attribute(6, 0, 1)), ((INVALID_VALUE, 9), (INVALID_VALUE, 9)));
+        assert_eq!((attribute(2, 1, 1), attribute(2, 0, 3)), ((INVALID_DEVICE, 9), (INVALID_DEVICE, 9)));
+        assert_eq!(cu.call("cuDeviceGetP2PAttribute", &[0, 2, 0, 1]), INVALID_VALUE);
+    });
+}
+
+#[test]
+fn enable_and_disable() {
+    alone("enable_and_disable", &THREE, || {
+        let (cu, first, second) = two_contexts();
+        let enable = |peer, flags| cu.call("cuCtxEnablePeerAccess", &[peer, flags]);
+        let disable = |peer| cu.call("cuCtxDisablePeerAccess", &[peer]);
+        assert_eq!(disable(second), NOT_ENABLED);
+        assert_eq!(enable(second, 1), INVALID_VALUE);
+        assert_eq!((enable(second, 0), enable(second, 0)), (0, ALREADY_ENABLED));
+        // One way only.
+        assert_eq!(cu.call("cuCtxSetCurrent", &[second]), 0);
+        assert_eq!((disable(first), enable(first, 0)), (NOT_ENABLED, 0));
+        assert_eq!(cu.call("cuCtxSetCurrent", &[first]), 0);
+        assert_eq!((disable(second), disable(second)), (0, NOT_ENABLED));
+
+        assert_eq!(
+            (enable(first, 0), enable(0, 0), enable(12345, 0)),
+            (INVALID_CONTEXT, INVALID_CONTEXT, INVALID_CONTEXT)
+        );
+        let mut beside = 0u64;
+        assert_eq!(cu.call("cuCtxCreate_v2", &[at(&mut beside), 0, 0]), 0);
+        assert_eq!(enable(first, 0), UNSUPPORTED, "the same device");
+        assert_eq!(cu.call("cuCtxDestroy_v2", &[second]), 0);
+        assert_eq!((enable(second, 0), disable(second)), (DESTROYED, DESTROYED));
+        std::thread::scope(|scope| {
+            let without_context = || (enable(first, 0), disable(first));
+            let answers = scope.spawn(without_context).join().expect("it ends");
+            assert_eq!(answers, (INVALID_CONTEXT, INVALID_CONTEXT));
+        });
+    });
+}
+
+/// Chosen: access ends with either context, and a primary context that comes back has none.
+#[test]
+fn access_ends_with_a_context() {
+    alone("access_ends_with_a_context", &THREE, || {
+        let (cu, ..) = two_contexts();
+        let mut peer = 0u64;
+        let mut retain = || {
+            assert_eq!(cu.call("cuDevicePrimaryCtxRetain", &[at(&mut peer), 2]), 0);
+            peer
+        };
+        let before = retain();
+        assert_eq!(cu.call("cuCtxEnablePeerAccess", &[before, 0]), 0);
+        assert_eq!(cu.call("cuDevicePrimaryCtxReset_v2", &[2]), 0);
+        let after = retain();
+        assert_eq!(after, before);
+        assert_eq!(cu.call("cuCtxDisablePeerAccess", &[after]), NOT_ENABLED);
+        assert_eq!(cu.call("cuCtxEnablePeerAccess", &[after, 0]), 0);
+    });
+}
+
+/// What the current context reaches, `CU_POINTER_ATTRIBUTE_ACCESS_FLAGS` tells.
+#[test]
+fn access_flags() {
+    alone("access_flags", &THREE, || {
+        let (cu, first, second) = two_contexts();
+        let (_, own) = cu.allocate(64);
+        let mut pinned = 0u64;
+        assert_eq!(cu.call("cuMemHostAlloc", &[at(&mut pinned), 64, 0]), 0);
+        assert_eq!(cu.call("cuCtxSetCurrent", &[second]), 0);
+        let flags = |pointer| {
+            let mut flags = 9;
+            assert_eq!(cu.call("cuPointerGetAttribute", &[at(&mut flags), 16, pointer]), 0);
+            flags
+        };
+        assert_eq!((flags(own), flags(pinned)), (0, 3));
+        assert_eq!(cu.call("cuCtxEnablePeerAccess", &[first, 0]), 0);
+        assert_eq!(flags(own), 3);
+        assert_eq!(cu.call("cuCtxSetCurrent", &[first]), 0);
+        assert_eq!(flags(own), 3);
+        std::thread::scope(|scope| {
+            let flags = scope.spawn(|| flags(own)).join().expect("it ends");
+            assert_eq!(flags, 3, "chosen: without a context, as with the memory's own");
+        });
+    });
+}
+
+/// With and without access, by every function that takes pointers of two devices.
+#[test]
+fn copies_between_devices() {
+    alone("copies_between_devices", &THREE, || {
+        let (cu, first, second) = two_contexts();
+        let (_, here) = cu.allocate(64);
+        assert_eq!(cu.call("cuCtxSetCurrent", &[second]), 0);
+        let (_, there) = cu.allocate(64);
+        let mut ordinal = 9;
+        assert_eq!(cu.call("cuPointerGetAttribute", &[at(&mut ordinal), 9, here]), 0);
+        assert_eq!(ordinal, 0);
+        let copies: [(&str, &[u64]); 3] = [
+            ("cuMemcpyPeer", &[there, second, here, first, 64]),
+            ("cuMemcpyDtoD_v2", &[there, here, 64]),
+            ("cuMemcpy", &[there, here, 64]),
+        ];
+        let mut value = 0u8;
+        for access in [false, true] {
+            if access {
+                assert_eq!(cu.call("cuCtxEnablePeerAccess", &[first, 0]), 0);
+            }
+            for (name, arguments) in copies {
+                value += 1;
+                let (from, mut to) = ([value; 64], [0u8; 64]);
+                assert_eq!(cu.call("cuMemcpyHtoD_v2", &[here, from.as_ptr() as u64, 64]), 0);
+                assert_eq!(cu.call(name, arguments), 0, "{name}");
+                assert_eq!(cu.call("cuMemcpyDtoH_v2", &[at(&mut to), there, 64]), 0);
+                assert_eq!(to, from, "{name}");
+            }
+        }
+        assert_eq!(cu.call("cuMemcpyPeer", &[there, second, here, first, 65]), INVALID_VALUE);
+    });
+}
