@@ -206,7 +206,7 @@ impl From<OpenError> for Error {
     fn from(error: OpenError) -> Self {
         let status = match &error {
             OpenError::NotFound(_) | OpenError::SoftwareNotFound(_) => Status::DRIVER_NOT_FOUND,
-            OpenError::Stub(_) | OpenError::Unusable(_) => Status::DRIVER_UNUSABLE,
+            OpenError::Stub(_) | OpenError::Refused(_) | OpenError::Unusable(_) => Status::DRIVER_UNUSABLE,
             OpenError::InvalidOption(_) => Status::INVALID_ARGUMENT,
         };
         Self::new(status, error.to_string())

@@ -3,12 +3,13 @@
 
 mod fakes;
 
-use cushim::driver::{Choice, Driver, Kind, LoadReport, OpenError, OpenOptions, Origin, Version};
+use cushim::driver::{Choice, Driver, Kind, LoadReport, OpenError, OpenOptions, Origin, Outcome, Version};
 use fakes::{Child, Fake, given};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 fn open(path: &Path) -> Driver {
     OpenOptions::new().path(path).open().unwrap_or_else(|error| panic!("{error}"))
@@ -24,6 +25,8 @@ fn refusal(path: &Path) -> String {
     let [candidate] = &report.candidates[..] else { panic!("{:?}", report.candidates) };
     assert_eq!((candidate.name.as_path(), candidate.origin), (path, Origin::Options));
     let reason = candidate.error.clone().expect("a reason");
+    let outcome = if path.symlink_metadata().is_ok() { Outcome::Refused } else { Outcome::Absent };
+    assert_eq!(candidate.outcome, outcome, "{reason}");
     assert!(error.to_string().contains(&candidate.to_string()), "{error}");
     reason
 }
@@ -68,14 +71,17 @@ fn the_report_of_a_success() {
     let folder = fakes::folder();
     let path = Fake::new(12080).build(folder.path().join("libcuda.so.570.1"));
     let driver = open(&path);
-    let LoadReport { candidates, path: real, kind, version, getter, .. } = driver.report();
+    let LoadReport { choice, chosen_by, candidates, path: real, kind, version, getter, .. } = driver.report();
+    let asked = path.clone();
     let path = path.canonicalize().expect("it exists");
     assert_eq!(
         (real.as_ref(), *kind, *version),
         (Some(&path), Some(Kind::Native), Some(Version::from_number(12080)))
     );
     assert_eq!(*getter, Some(driver.getter()));
+    assert_eq!((choice.as_ref(), *chosen_by), (Some(&Choice::Path(asked)), Some(Origin::Options)));
     assert_eq!(candidates.len(), 1);
+    assert_eq!(candidates[0].outcome, Outcome::Opened);
     assert_eq!((candidates[0].error.as_deref(), candidates[0].kind), (None, Some(Kind::Native)));
     assert_eq!(candidates[0].path.as_ref(), Some(&path));
 }
@@ -174,7 +180,9 @@ fn a_library_that_is_no_driver() {
 fn a_driver_that_cannot_tell_its_version() {
     let folder = fakes::folder();
     let path = Fake::new(12080).define("VERSION_RESULT", 999).build(folder.path().join("a.so"));
-    assert!(refusal(&path).contains("error 999"));
+    assert!(refusal(&path).contains("its cuDriverGetVersion answers CUDA_ERROR_UNKNOWN (999)"));
+    let path = Fake::new(12080).define("VERSION_RESULT", 12345).build(folder.path().join("c.so"));
+    assert!(refusal(&path).contains("an unknown error (12345)"));
     let path = Fake::new(0).build(folder.path().join("b.so"));
     assert!(refusal(&path).contains("answers 0, which is no version"));
 }
@@ -192,7 +200,9 @@ fn a_stub_that_was_asked_for() {
     let [candidate] = &report.candidates[..] else { panic!("{:?}", report.candidates) };
     assert_eq!(candidate.kind, Some(Kind::Stub));
     assert_eq!(candidate.path, Some(path.canonicalize().expect("it exists")));
-    assert!(error.to_string().contains("stub") && error.to_string().contains("LD_LIBRARY_PATH"), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("Name the driver's library in the options instead"), "{text}");
+    assert!(text.contains("stub") && !text.contains("LD_LIBRARY_PATH"), "nobody searched there: {text}");
     // Nobody who asks for libcuda.so.1 later is to get the stub because of us.
     // SAFETY: the library has no initialisers.
     assert!(unsafe { Library::open(Some("libcuda.so.1"), RTLD_NOW | libc::RTLD_NOLOAD) }.is_err());
@@ -274,7 +284,9 @@ fn auto_goes_on_after_a_text_file() {
     Child::new("auto_goes_on_after_a_text_file").env("LD_LIBRARY_PATH", folder.path()).run(|| {
         let driver = OpenOptions::new().choice(Choice::Auto).open().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(driver.path(), Some(given("LD_LIBRARY_PATH").join("libcuda.so").as_path()));
-        let words = driver.report().candidates[2].error.clone().expect("a text file is no library");
+        let broken = &driver.report().candidates[2];
+        assert_eq!(broken.outcome, Outcome::Refused);
+        let words = broken.error.clone().expect("a text file is no library");
         assert!(words.contains("libcuda.so.1"), "{words}");
     });
 }
@@ -289,12 +301,129 @@ fn auto_says_when_there_is_only_a_stub() {
         let opened = Driver::open();
         let report = match &opened {
             Ok(driver) => driver.report(), // this machine has a driver elsewhere
-            Err(OpenError::Stub(report)) => report,
+            Err(OpenError::Stub(report)) => {
+                let text = opened.as_ref().expect_err("a stub").to_string();
+                assert!(text.contains("Take its folder out of LD_LIBRARY_PATH"), "{text}");
+                report
+            }
             Err(error) => panic!("{error:?}"),
         };
         assert_eq!(report.candidates[2].kind, Some(Kind::Stub));
         assert!(report.candidates.len() > 3, "the search went on");
     });
+}
+
+/// What `auto` says where a libcuda that cannot be used is the only one, or goes before the machine's own.
+fn assert_refused(words: &str) {
+    let opened = Driver::open();
+    let report = match &opened {
+        Ok(driver) => driver.report(), // this machine has a driver elsewhere
+        Err(error @ OpenError::Refused(report)) => {
+            let text = error.to_string();
+            assert!(text.contains("(libcuda.so.1) was found and cannot be used. Repair"), "{text}");
+            for candidate in &report.candidates {
+                assert!(text.contains(&format!("\n  {candidate}")), "{text}");
+            }
+            assert_eq!(cushim::Error::from(error.clone()).status, cushim::Status::DRIVER_UNUSABLE);
+            report
+        }
+        Err(error) => panic!("{error:?}"),
+    };
+    let refused = report.candidates.iter().find(|candidate| candidate.outcome == Outcome::Refused);
+    let refused = refused.expect("the file is there");
+    assert_eq!((refused.name.to_str(), refused.origin), (Some("libcuda.so.1"), Origin::Loader));
+    assert!(refused.error.as_ref().is_some_and(|error| error.contains(words)), "{refused}");
+    assert!(report.candidates[..2].iter().all(|candidate| candidate.outcome == Outcome::Absent));
+}
+
+#[test]
+fn auto_says_that_there_is_a_broken_driver() {
+    let folder = fakes::folder();
+    if !fakes::is_child() {
+        fs::write(folder.path().join("libcuda.so.1"), "not a library").expect("written");
+    }
+    let child = Child::new("auto_says_that_there_is_a_broken_driver");
+    child.env("LD_LIBRARY_PATH", folder.path()).run(|| assert_refused("libcuda.so.1: file too short"));
+}
+
+/// The loader's words are those for a file that is not there, but it is another file that is missing.
+#[test]
+fn a_driver_that_lacks_a_library_is_there() {
+    let folder = fakes::folder();
+    let path = folder.path().join("libcuda.so.1");
+    if !fakes::is_child() {
+        let needed = fakes::other_library(folder.path().join("libother.so"));
+        Fake::new(12080).needs(&needed).build(&path);
+        fs::remove_file(needed).expect("it was there");
+    }
+    let child = Child::new("a_driver_that_lacks_a_library_is_there").env("LIBRARY", &path);
+    child.env("LD_LIBRARY_PATH", folder.path()).run(|| {
+        assert_refused("libother.so");
+        assert!(refusal(&given("LIBRARY")).contains("libother.so"));
+    });
+}
+
+#[test]
+fn stubs_are_not_to_blame_where_there_is_more() {
+    let folder = fakes::folder();
+    if !fakes::is_child() {
+        fs::write(folder.path().join("libcuda.so.1"), "not a library").expect("written");
+        stub(&folder.path().join("libcuda.so"));
+    }
+    let child = Child::new("stubs_are_not_to_blame_where_there_is_more");
+    child.env("LD_LIBRARY_PATH", folder.path()).run(|| assert_refused("libcuda.so.1"));
+}
+
+#[test]
+fn a_path_below_a_file_is_absent() {
+    let folder = fakes::folder();
+    fs::write(folder.path().join("file"), "").expect("written");
+    refusal(&folder.path().join("file/libcuda.so.1"));
+}
+
+/// Runs `hook` whenever the library at `path`, one of the fakes, is asked for its version.
+fn hook(path: &Path, hook: extern "C" fn()) {
+    // SAFETY: the fake has no initialisers, and exports a variable of this type that only its own code reads.
+    unsafe {
+        let library = Library::new(path).expect("the fake loads");
+        let place = library.get::<*mut extern "C" fn()>("fake_version_hook").expect("the fake has it");
+        place.as_raw_ptr().cast::<extern "C" fn()>().write(hook);
+        std::mem::forget(library);
+    }
+}
+
+/// Does what may never return, for as long as a busy machine may take.
+fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(work()));
+    receiver.recv_timeout(std::time::Duration::from_secs(120)).expect("it hangs")
+}
+
+static OUTER: OnceLock<PathBuf> = OnceLock::new();
+static INNER: OnceLock<PathBuf> = OnceLock::new();
+
+extern "C" fn open_the_inner_one() {
+    open(INNER.get().expect("the test has set it"));
+}
+
+extern "C" fn open_the_outer_one() {
+    let reason = refusal(OUTER.get().expect("the test has set it"));
+    assert!(reason.contains("it is this library that looks for a driver"), "{reason}");
+}
+
+/// A library that stands in for the driver may look for the real one when it is first called.
+#[test]
+fn a_driver_may_open_a_driver_while_it_is_opened() {
+    let folder = fakes::folder();
+    let outer = OUTER.get_or_init(|| Fake::new(12080).build(folder.path().join("outer.so")));
+    let inner = INNER.get_or_init(|| Fake::new(12020).build(folder.path().join("inner.so")));
+    hook(outer, open_the_inner_one);
+    // The inner one finds out that the way back is closed.
+    hook(inner, open_the_outer_one);
+    let driver = in_time(|| open(OUTER.get().expect("set above")));
+    assert_eq!(driver.version(), Some(Version::from_number(12080)));
+    assert_eq!(open(inner).version(), Some(Version::from_number(12020)));
+    assert_eq!(open(outer), driver);
 }
 
 #[test]
@@ -325,7 +454,9 @@ fn auto_joins_a_copy_in_the_process() {
 fn machine() -> Result<Driver, Box<LoadReport>> {
     match Driver::open() {
         Ok(driver) => Ok(driver),
-        Err(OpenError::NotFound(report) | OpenError::Stub(report)) => Err(report),
+        Err(OpenError::NotFound(report) | OpenError::Stub(report) | OpenError::Refused(report)) => {
+            Err(report)
+        }
         Err(error) => panic!("{error:?}"),
     }
 }
@@ -409,9 +540,40 @@ fn a_choice_of_the_environment_that_fails_is_the_error() {
         let OpenError::Unusable(report) = &error else { panic!("{error:?}") };
         assert_eq!(report.candidates.len(), 1);
         let text = error.to_string();
-        for part in ["sotfware", "(CUSHIM_DRIVER)", "\"software\"", "no other was tried"] {
+        assert_eq!(report.candidates[0].outcome, Outcome::Absent);
+        assert_eq!(report.chosen_by, Some(Origin::Environment("CUSHIM_DRIVER")));
+        for part in ["sotfware", "Set CUSHIM_DRIVER to", "unset it", "\"software\"", "no other was tried"] {
             assert!(text.contains(part), "{part:?} is not in: {text}");
         }
+    });
+}
+
+/// The advice is not to be one that nobody would hear: the option goes before the variable.
+#[test]
+fn whoever_asks_by_option_is_answered_by_option() {
+    let child = Child::new("whoever_asks_by_option_is_answered_by_option");
+    child.env("CUSHIM_DRIVER", "software").run(|| {
+        if let Err(error @ OpenError::NotFound(_)) = OpenOptions::new().choice(Choice::Auto).open() {
+            let text = error.to_string();
+            assert!(text.contains("in the options") && !text.contains("CUSHIM_DRIVER"), "{text}");
+        }
+        let named = OpenOptions::new().path("/nonexistent/libcuda.so").open().expect_err("no such file");
+        let text = named.to_string();
+        assert!(text.contains("in the options") && !text.contains("CUSHIM_DRIVER"), "{text}");
+    });
+}
+
+#[test]
+fn a_stub_in_the_variable() {
+    let folder = fakes::folder();
+    let path = folder.path().join("libcuda.so");
+    if !fakes::is_child() {
+        stub(&path);
+    }
+    Child::new("a_stub_in_the_variable").env("CUSHIM_DRIVER", &path).run(|| {
+        let error = Driver::open().expect_err("a stub is no driver");
+        assert!(matches!(error, OpenError::Stub(_)), "{error:?}");
+        assert!(error.to_string().contains("Name the driver's library in CUSHIM_DRIVER instead"), "{error}");
     });
 }
 
@@ -650,6 +812,40 @@ fn software_at_a_path_that_is_not_softcuda() {
         let error = OpenOptions::new().choice(Choice::Software).open().expect_err("it is another driver");
         assert!(matches!(error, OpenError::Unusable(_)), "{error:?}");
         assert!(error.to_string().contains("not softcuda"), "{error}");
+    });
+}
+
+#[test]
+fn software_at_a_path_where_nothing_is() {
+    let child = Child::new("software_at_a_path_where_nothing_is");
+    child.env("CUSHIM_SOFTCUDA", "/nonexistent").env("CUSHIM_DRIVER", "software").run(|| {
+        let error = Driver::open().expect_err("there is nothing");
+        assert!(matches!(error, OpenError::Unusable(_)), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains("Correct or unset CUSHIM_SOFTCUDA."), "{text}");
+        assert!(!text.contains("CUSHIM_DRIVER"), "that one is right: {text}");
+    });
+}
+
+#[test]
+fn software_that_refuses_its_settings() {
+    let folder = fakes::folder();
+    let program = folder.path().join("program");
+    if !fakes::is_child() {
+        program_in(folder.path());
+        let path = folder.path().join("libsoftcuda.so");
+        Fake::new(12080).define("SOFTWARE", 1).define("VERSION_RESULT", 802).build(path);
+    }
+    let child = Child::of_program("software_that_refuses_its_settings", program);
+    child.env("CUSHIM_DRIVER", "software").run(|| {
+        let error = Driver::open().expect_err("it answers an error");
+        let OpenError::Refused(report) = &error else { panic!("{error:?}") };
+        assert_eq!(report.choice, Some(Choice::Software));
+        let text = error.to_string();
+        for part in ["softcuda (", "SOFTCUDA_", "CUSHIM_SOFTCUDA", "CUDA_ERROR_SYSTEM_NOT_READY (802)"] {
+            assert!(text.contains(part), "{part:?} is not in: {text}");
+        }
+        assert!(!text.contains("NVIDIA"), "{text}");
     });
 }
 

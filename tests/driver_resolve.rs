@@ -4,8 +4,8 @@
 mod fakes;
 
 use cushim::driver::catalogue::ROWS;
-use cushim::driver::{Driver, GetterKind, Kind, OpenOptions, Status, Symbol, Table, Version, Via};
-use fakes::Fake;
+use cushim::driver::{Choice, Driver, GetterKind, Kind, OpenOptions, Status, Symbol, Table, Version, Via};
+use fakes::{Child, Fake};
 use libloading::os::unix::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -156,8 +156,8 @@ fn each_abi_is_asked_by_its_own_number_and_none_above_the_version() {
         let per_thread =
             variants.filter(|(_, number)| *number <= 12020).map(|(base, number)| expected(2, number, base));
         assert_eq!(asked(&path), plain.clone().collect::<Vec<_>>(), "opening asks for the plain forms only");
-        driver.per_thread_table();
-        driver.per_thread_symbols();
+        let _ = driver.per_thread_table();
+        let _ = driver.per_thread_symbols();
         assert_eq!(
             asked(&path),
             plain.chain(per_thread).collect::<Vec<_>>(),
@@ -256,6 +256,54 @@ fn the_explanation_names_everything() {
     }
 }
 
+/// What the driver at `path` says of `cuMemDiscardBatchAsync`, which is newer.
+fn explain_newer(path: &Path) -> String {
+    let driver = open(&Fake::new(12020).build(path));
+    driver.explain(driver.symbol("cuMemDiscardBatchAsync", 13000).expect("in the catalogue")).to_string()
+}
+
+#[test]
+fn each_kind_of_driver_is_updated_in_its_own_way() {
+    let folder = fakes::folder();
+    for (path, advice) in [
+        ("libcuda.so.535.1", "; update the driver"),
+        ("wsl/libcuda.so.1", "; update the NVIDIA driver on Windows"),
+        ("tegra/libcuda.so.1", "; update JetPack"),
+        ("libsoftcuda-12.2.so", "; open \"software\" with SOFTCUDA_VERSION=13.0 in the environment"),
+    ] {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder");
+        let text = explain_newer(&path);
+        assert!(text.ends_with(advice), "{advice:?} does not end: {text}");
+    }
+}
+
+#[test]
+fn softcuda_can_be_the_versions_that_it_says() {
+    let versions: Vec<u32> = Version::OF_SOFTCUDA.iter().map(|version| version.number()).collect();
+    assert_eq!(versions, softcuda::VERSIONS.iter().map(|(_, number)| *number).collect::<Vec<_>>());
+    assert_eq!(Version::from_number(13030).in_softcuda(), Some(Version::from_number(13050)));
+    assert_eq!(Version::from_number(13060).in_softcuda(), None);
+}
+
+/// Its library exports the names of all versions; the getter has those of the one at hand.
+#[test]
+fn softcuda_has_what_its_version_has() {
+    Child::new("softcuda_has_what_its_version_has").run(|| {
+        let driver = OpenOptions::new().choice(Choice::Software).open().unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((driver.kind(), driver.version()), (Kind::Software, Some(Version::from_number(13000))));
+        let found = driver.symbols().iter().filter(|symbol| symbol.status == Status::Found);
+        assert!(found.clone().all(|symbol| symbol.via == Some(Via::Getter)));
+        assert_eq!(found.count(), 572);
+        let absent = driver.symbol("cuEventCreateFromEGLSync", 9000).expect("in the catalogue");
+        assert_eq!(absent.status, Status::Denied { result: 0, query: Some(1) });
+        let path = driver.path().expect("a library was loaded");
+        assert!(!exported(path, absent.exported).is_null(), "the name alone proves nothing");
+        let text = driver.explain(absent).to_string();
+        assert!(text.contains("softcuda leaves out"), "{text}");
+    });
+}
+
 /// What a caller's getter works on.
 struct Lender {
     library: Library,
@@ -311,10 +359,11 @@ fn a_callers_getter() {
     assert_eq!(variant.address, exported(&path, "cuMemcpy_ptds"));
     let absent = driver.symbol("cuMemAdvise", 8000).expect("in the catalogue");
     assert_eq!(absent.status, Status::Denied { result: 0, query: Some(1) });
-    assert_eq!(
-        driver.symbol("cuCtxCreate", 12050).expect("in the catalogue").status,
-        Status::NewerThanDriver
-    );
+    assert!(driver.explain(absent).to_string().ends_with("the getter that was handed in withholds it"));
+    let newer = driver.symbol("cuCtxCreate", 12050).expect("in the catalogue");
+    assert_eq!(newer.status, Status::NewerThanDriver);
+    let text = driver.explain(newer).to_string();
+    assert!(text.ends_with("; have the getter that was handed in stand for a newer driver"), "{text}");
     // The getter is asked while the driver is being opened, and never again.
     let asked = lender.asked;
     drop(driver.symbols().to_vec());
@@ -402,6 +451,7 @@ fn none_has_no_entry() {
     assert!(driver.symbols().iter().all(|symbol| symbol.status == Status::NoDriver && symbol.via.is_none()));
     let text = driver.explain(driver.symbol("cuMemAlloc", 3020).expect("in the catalogue")).to_string();
     assert!(text.contains("cuMemAlloc") && text.contains("none"), "{text}");
+    assert!(text.ends_with("unset CUSHIM_DRIVER or name a driver"), "{text}");
     assert!(driver.report().candidates.is_empty());
 }
 

@@ -4,7 +4,7 @@ use crate::environment::Environment;
 use crate::host::Host;
 use crate::kernel_module::release_of_library;
 use crate::subject::Subject;
-use cushim::driver::{DRIVER_VARIABLE, Driver, Kind, Version};
+use cushim::driver::{Candidate, DRIVER_VARIABLE, Driver, Kind, Origin, SOFTWARE_VARIABLE, Version};
 use std::path::Path;
 
 pub(crate) struct Advice<'a> {
@@ -39,13 +39,44 @@ impl Advice<'_> {
     /// For a driver that is older than `require`.
     pub(crate) fn update(&self, driver: &Driver, require: Version) -> String {
         match driver.kind() {
-            Kind::Software => format!("set SOFTCUDA_VERSION={require}"),
+            Kind::Software => match require.in_softcuda() {
+                Some(version) => format!("set SOFTCUDA_VERSION={version} and give --driver software"),
+                None => {
+                    let newest = Version::OF_SOFTCUDA.last().expect("softcuda can be some version");
+                    format!("require CUDA {newest} or less of softcuda: it can be nothing newer")
+                }
+            },
             Kind::Wsl => format!("update the NVIDIA driver on Windows to one for CUDA {require} or newer"),
             Kind::Tegra => format!("update JetPack to a release for CUDA {require} or newer"),
             _ => format!(
                 "update the NVIDIA driver to one for CUDA {require} or newer, or use a data-centre GPU with NVIDIA's \
                  cuda-compat package for it"
             ),
+        }
+    }
+
+    /// For a library that was asked for and cannot be used.
+    pub(crate) fn unusable(only: Option<&Candidate>) -> String {
+        match only.map(|only| only.origin) {
+            Some(Origin::Environment(SOFTWARE_VARIABLE)) => format!("correct or unset {SOFTWARE_VARIABLE}"),
+            Some(Origin::Environment(variable)) => {
+                format!("name the libcuda.so.1 of a driver in {variable}, or unset it to have one looked for")
+            }
+            _ => {
+                "name the libcuda.so.1 of a driver, or leave the choice out to have one looked for".to_owned()
+            }
+        }
+    }
+
+    /// For stubs and nothing else.
+    pub(crate) fn stub(only: Option<&Candidate>) -> String {
+        match only.map(|only| only.origin) {
+            Some(Origin::Environment(SOFTWARE_VARIABLE)) => Self::unusable(only),
+            Some(Origin::Environment(_) | Origin::Options) => {
+                "name the driver's library instead: libcuda.so.1 is the one that is installed".to_owned()
+            }
+            _ => "take the toolkit's stubs folder out of LD_LIBRARY_PATH and ld.so.conf, and install the NVIDIA driver"
+                .to_owned(),
         }
     }
 

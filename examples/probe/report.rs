@@ -51,6 +51,6 @@ impl Report {
 /// Whether softcuda shows what can be shown: nobody has said what the driver should be, and there is none at all.
 fn stands_in(args: &Args, subject: &Subject) -> bool {
     let nothing_asked = args.driver.is_none() && args.require.is_none() && !subject.variable_is_set();
-    let nothing_there = matches!(subject.opened, Err(OpenError::NotFound(_))) && subject.broken().is_none();
+    let nothing_there = matches!(subject.opened, Err(OpenError::NotFound(_)));
     nothing_asked && nothing_there
 }

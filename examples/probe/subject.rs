@@ -4,7 +4,7 @@ use crate::calls::{self, Failure};
 use crate::devices::{self, Device};
 use crate::selfcheck::{self, Check};
 use cushim::driver::{
-    Candidate, Choice, DRIVER_VARIABLE, Driver, Kind, LoadReport, OpenError, OpenOptions, Origin,
+    Candidate, Choice, DRIVER_VARIABLE, Driver, Kind, LoadReport, OpenError, OpenOptions, Outcome,
 };
 
 #[derive(Debug)]
@@ -65,9 +65,9 @@ impl Subject {
         variables.iter().any(|variable| variable.name == DRIVER_VARIABLE)
     }
 
-    /// The first library that is there and cannot be used; a machine with such a one is not simply without a driver.
+    /// The first library that is there and cannot be used.
     pub(crate) fn broken(&self) -> Option<&Candidate> {
-        self.candidates().iter().find(|candidate| !is_absent(candidate))
+        self.candidates().iter().find(|candidate| candidate.outcome == Outcome::Refused)
     }
 }
 
@@ -84,15 +84,4 @@ impl Init {
 pub(crate) fn reason(candidate: &Candidate) -> Option<&str> {
     let error = candidate.error.as_deref()?;
     Some(error.strip_prefix(&format!("{}: ", candidate.name.display())).unwrap_or(error))
-}
-
-/// Whether a candidate failed only because there is no such file. The loaders of glibc and musl both say so in these
-/// words and name the file; one that misses a library which the driver needs names that library instead.
-fn is_absent(candidate: &Candidate) -> bool {
-    if candidate.origin == Origin::Loaded {
-        return true;
-    }
-    let name = candidate.name.to_string_lossy();
-    let Some(error) = &candidate.error else { return false };
-    error.contains("No such file or directory") && error.contains(&*name) && !error.contains("needed by")
 }

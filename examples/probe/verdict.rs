@@ -5,7 +5,7 @@ use crate::calls::Failure;
 use crate::devices::Device;
 use crate::selfcheck::Check;
 use crate::subject::{self, Init, Subject};
-use cushim::driver::{Candidate, Driver, Kind, OpenError, Version};
+use cushim::driver::{Candidate, Choice, Driver, Kind, LoadReport, OpenError, Version};
 
 /// What can be the matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,42 +97,46 @@ pub(crate) fn of_stand_in(stand_in: &Subject, advice: &Advice) -> Verdict {
 
 /// Judges a search that led to no driver.
 fn of_search(error: &OpenError, subject: &Subject, advice: &Advice) -> Verdict {
-    match (error, subject.broken()) {
-        (OpenError::Stub(_), _) => Verdict::new(
+    let tried = subject.candidates().last();
+    match error {
+        OpenError::Stub(_) => Verdict::new(
             Finding::Stub,
             "only a stub of the driver was found: it serves for linking and cannot run anything",
-            "take the toolkit's stubs folder out of LD_LIBRARY_PATH and ld.so.conf, and install the NVIDIA driver",
+            Advice::stub(tried),
         ),
-        (OpenError::InvalidOption(complaint), _) => Verdict::new(Finding::Usage, complaint, "see --help"),
-        (OpenError::NotFound(_), Some(broken)) => Verdict::new(
-            Finding::UnusableDriver,
-            format!("a libcuda is there and cannot be used: {}", described(broken)),
-            "remove or repair that file, or reinstall the NVIDIA driver",
-        ),
-        (OpenError::NotFound(_), None) => Verdict::new(Finding::NoDriver, NO_DRIVER, advice.install()),
-        (OpenError::SoftwareNotFound(_), Some(broken)) => Verdict::new(
-            Finding::UnusableDriver,
-            format!("softcuda cannot be used: {}", described(broken)),
-            advice.softcuda(),
-        ),
-        (OpenError::SoftwareNotFound(_), None) => Verdict::new(
+        OpenError::InvalidOption(complaint) => Verdict::new(Finding::Usage, complaint, "see --help"),
+        OpenError::Refused(search) => of_refused(search, subject.broken(), advice),
+        OpenError::NotFound(_) => Verdict::new(Finding::NoDriver, NO_DRIVER, advice.install()),
+        OpenError::SoftwareNotFound(_) => Verdict::new(
             Finding::NoSoftcuda,
             "softcuda is not beside this program, nor where the loader looks",
             "run the probe through cargo, or name softcuda's library in CUSHIM_SOFTCUDA",
         ),
         _ => Verdict::new(
             Finding::UnusableDriver,
-            match subject.candidates().last() {
-                Some(only) => format!("the driver that was asked for cannot be used: {}", described(only)),
-                None => "the driver that was asked for cannot be used".to_owned(),
-            },
-            "name the libcuda.so.1 of a driver, or leave the choice out to have one looked for",
+            format!("the driver that was asked for cannot be used: {}", described(tried)),
+            Advice::unusable(tried),
         ),
     }
 }
 
-fn described(candidate: &Candidate) -> String {
-    format!("{}: {}", candidate.name.display(), subject::reason(candidate).unwrap_or_default())
+/// Judges a search that met a library and could not use it.
+fn of_refused(search: &LoadReport, broken: Option<&Candidate>, advice: &Advice) -> Verdict {
+    let (what, action) = match search.choice {
+        Some(Choice::Software) => ("softcuda", advice.softcuda()),
+        _ => (
+            "a libcuda is there and",
+            "remove or repair that file, or reinstall the NVIDIA driver".to_owned(),
+        ),
+    };
+    Verdict::new(Finding::UnusableDriver, format!("{what} cannot be used: {}", described(broken)), action)
+}
+
+fn described(candidate: Option<&Candidate>) -> String {
+    let described = |candidate: &Candidate| {
+        format!("{}: {}", candidate.name.display(), subject::reason(candidate).unwrap_or_default())
+    };
+    candidate.map(described).unwrap_or_default()
 }
 
 /// Complains if the driver is older than it must be.

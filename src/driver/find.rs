@@ -46,6 +46,7 @@ const NAMES: &[&str] = &["nvcuda.dll"];
 /// Where drivers are installed beside the folders that the loader knows.
 #[cfg(all(not(windows), target_arch = "aarch64"))]
 const FOLDERS: &[&str] = &[
+    "/usr/lib/wsl/lib",
     "/run/opengl-driver/lib",
     "/usr/lib/aarch64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu/nvidia",
@@ -66,33 +67,36 @@ const FOLDERS: &[&str] = &[
 #[cfg(windows)]
 const FOLDERS: &[&str] = &[];
 
-/// Turns the caller's choice and the environment into places to look at. `module` finds the file that holds this code,
-/// which takes a while and is only asked for where softcuda is wanted.
-pub(super) fn plan(
-    choice: Option<&Choice>,
-    environment: &Environment,
-    module: impl FnOnce() -> Option<PathBuf>,
-) -> Plan {
-    match choice {
-        Some(choice) => plan_for(choice, Origin::Options, environment, module),
-        None => match environment.get(DRIVER_VARIABLE) {
-            Some(value) => {
-                plan_for(&Choice::from(value), Origin::Environment(DRIVER_VARIABLE), environment, module)
-            }
-            None => Plan::First(native(), Wanted::Any),
-        },
-    }
+/// What was asked for, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub(super) choice: Choice,
+    pub(super) by: Origin,
 }
 
-fn plan_for(
-    choice: &Choice,
-    origin: Origin,
+/// The caller's choice, or else that of the environment.
+pub(super) fn chosen(options: Option<&Choice>, environment: &Environment) -> Option<Chosen> {
+    let by_options = || Some(Chosen { choice: options?.clone(), by: Origin::Options });
+    let by_environment = || {
+        let choice = Choice::from(environment.get(DRIVER_VARIABLE)?);
+        Some(Chosen { choice, by: Origin::Environment(DRIVER_VARIABLE) })
+    };
+    by_options().or_else(by_environment)
+}
+
+/// Turns a choice and the environment into places to look at. `module` finds the file that holds this code,
+/// which takes a while and is only asked for where softcuda is wanted.
+pub(super) fn plan(
+    chosen: Option<&Chosen>,
     environment: &Environment,
     module: impl FnOnce() -> Option<PathBuf>,
 ) -> Plan {
+    let Some(Chosen { choice, by }) = chosen else {
+        return Plan::First(native(), Wanted::Any);
+    };
     match choice {
         Choice::Auto => Plan::First(native(), Wanted::Any),
-        Choice::Path(path) => Plan::Only(Place::new(path, origin), Wanted::Any),
+        Choice::Path(path) => Plan::Only(Place::new(path, *by), Wanted::Any),
         Choice::None => Plan::Nothing,
         Choice::Software => match environment.get(SOFTWARE_VARIABLE) {
             Some(path) => {
@@ -156,6 +160,12 @@ mod tests {
         expected.extend(vec![Origin::Folder; FOLDERS.len()]);
         assert_eq!(order, expected);
         assert!(native().iter().all(|place| !place.name.to_string_lossy().contains("soft")));
+    }
+
+    #[test]
+    #[cfg(not(windows))]
+    fn the_folder_of_wsl_on_every_machine() {
+        assert!(FOLDERS.contains(&"/usr/lib/wsl/lib"));
     }
 
     #[test]

@@ -37,18 +37,33 @@ pub(super) enum Lookup {
     System,
 }
 
+/// Why a library was not opened.
+#[derive(Debug)]
+pub(super) struct NotOpened {
+    /// Plainly where the file shows it, and in the loader's own words.
+    pub(super) reason: String,
+    /// There is no such library, as opposed to one that cannot be used.
+    pub(super) is_absent: bool,
+}
+
 impl Library {
-    /// Opens the library called `name`, or says why not: plainly where the file shows it, and in the loader's own words.
-    pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Self, String> {
+    /// Opens the library called `name`, or says why not.
+    pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Self, NotOpened> {
         let is_path = name.components().count() > 1;
         if is_path && let Some(reason) = diagnose::refuse(name) {
-            return Err(reason);
+            return Err(NotOpened { reason, is_absent: false });
         }
         system::open(name, lookup).map(|handle| Self { handle }).map_err(|words| {
-            match is_path.then(|| diagnose::explain(name)).flatten() {
+            let is_absent = match lookup {
+                Lookup::Loaded => true,
+                _ if is_path => diagnose::is_absent(name),
+                _ => system::is_absent(name, &words),
+            };
+            let reason = match is_path.then(|| diagnose::explain(name)).flatten() {
                 Some(reason) => format!("{reason}; the loader says: {words}"),
                 None => words,
-            }
+            };
+            NotOpened { reason, is_absent }
         })
     }
 

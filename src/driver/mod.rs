@@ -44,7 +44,7 @@ pub use getter::{CustomGetter, GetProcAddress, GetterKind};
 pub use kind::Kind;
 pub use opened::Driver;
 pub use options::{Choice, OpenOptions};
-pub use report::{Candidate, LoadReport, Origin};
+pub use report::{Candidate, LoadReport, Origin, Outcome};
 pub use resolve::{Status, Symbol, Via};
 pub use table::Table;
 pub use version::Version;

@@ -2,40 +2,42 @@
 
 use super::environment::Environment;
 use super::error::OpenError;
-use super::find::{self, Place, Plan, Wanted};
+use super::find::{self, Chosen, Place, Plan, Wanted};
 use super::getter::{CustomGetter, Getter};
 use super::kind::Kind;
-use super::library::{Library, Lookup};
+use super::library::{Library, Lookup, NotOpened};
 use super::module;
 use super::opened::{Core, Driver};
 use super::options::{Choice, OpenOptions};
-use super::report::{Candidate, LoadReport, Origin};
+use super::report::{Candidate, LoadReport, Origin, Outcome};
 use super::resolve::Resolver;
-use super::sys::{CUDA_ERROR_STUB_LIBRARY, CUDA_SUCCESS, CUresult};
+use super::sys::{CUDA_ERROR_STUB_LIBRARY, CUDA_SUCCESS, CUresult, result_name};
 use super::version::Version;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 pub(super) fn open(options: &OpenOptions) -> Result<Driver, OpenError> {
     check(options)?;
     module::pin();
-    let mut search = Search::new(Environment::read(options.environment));
+    let environment = Environment::read(options.environment);
     if let Some(getter) = options.getter {
-        return search.custom(getter);
+        return Search::new(environment, None).custom(getter);
     }
-    match find::plan(options.choice.as_ref(), &search.environment, module::path) {
+    let chosen = find::chosen(options.choice.as_ref(), &environment);
+    let mut search = Search::new(environment, chosen);
+    match find::plan(search.chosen.as_ref(), &search.environment, module::path) {
         Plan::Nothing => Ok(search.finish(none())),
         Plan::Only(place, wanted) => match search.attempt(place, wanted) {
             Some(core) => Ok(search.finish(core)),
-            None if search.saw_stub() => Err(OpenError::Stub(search.into_report())),
-            None => Err(OpenError::Unusable(search.into_report())),
+            None => Err(search.into_refusal(OpenError::Unusable)),
         },
         Plan::First(places, wanted) => {
             match places.into_iter().find_map(|place| search.attempt(place, wanted)) {
                 Some(core) => Ok(search.finish(core)),
+                None if search.refused().next().is_some() => Err(search.into_refusal(OpenError::Refused)),
                 None if wanted == Wanted::Software => Err(OpenError::SoftwareNotFound(search.into_report())),
-                None if search.saw_stub() => Err(OpenError::Stub(search.into_report())),
                 None => Err(OpenError::NotFound(search.into_report())),
             }
         }
@@ -61,11 +63,13 @@ fn check(options: &OpenOptions) -> Result<(), OpenError> {
 /// A search under way.
 struct Search {
     environment: Environment,
+    chosen: Option<Chosen>,
     candidates: Vec<Candidate>,
 }
 
 /// Why a candidate does not serve.
 struct Refusal {
+    outcome: Outcome,
     reason: String,
     path: Option<PathBuf>,
     kind: Option<Kind>,
@@ -73,17 +77,37 @@ struct Refusal {
 
 impl Refusal {
     fn new(reason: impl Into<String>, path: Option<PathBuf>) -> Self {
-        Self { reason: reason.into(), path, kind: None }
+        Self { outcome: Outcome::Refused, reason: reason.into(), path, kind: None }
+    }
+}
+
+impl From<NotOpened> for Refusal {
+    fn from(NotOpened { reason, is_absent }: NotOpened) -> Self {
+        let outcome = if is_absent { Outcome::Absent } else { Outcome::Refused };
+        Self { outcome, ..Self::new(reason, None) }
     }
 }
 
 impl Search {
-    fn new(environment: Environment) -> Self {
-        Self { environment, candidates: Vec::new() }
+    fn new(environment: Environment, chosen: Option<Chosen>) -> Self {
+        Self { environment, chosen, candidates: Vec::new() }
     }
 
-    fn saw_stub(&self) -> bool {
-        self.candidates.iter().any(|candidate| candidate.kind == Some(Kind::Stub))
+    /// The libraries that are there and do not serve.
+    fn refused(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(|candidate| candidate.outcome == Outcome::Refused)
+    }
+
+    /// Stubs there were, and nothing else.
+    fn met_only_stubs(&self) -> bool {
+        let mut refused = self.refused().peekable();
+        refused.peek().is_some() && refused.all(|candidate| candidate.kind == Some(Kind::Stub))
+    }
+
+    /// The error of a search that met libraries that do not serve: `otherwise`, unless they are stubs.
+    fn into_refusal(self, otherwise: fn(Box<LoadReport>) -> OpenError) -> OpenError {
+        let error = if self.met_only_stubs() { OpenError::Stub } else { otherwise };
+        error(self.into_report())
     }
 
     /// Tries one place and notes what came of it.
@@ -94,11 +118,16 @@ impl Search {
 
     fn note(&mut self, place: Place, outcome: Result<&'static Core, Refusal>) -> Option<&'static Core> {
         let Place { name, origin } = place;
-        let (core, path, error, kind) = match outcome {
-            Ok(core) => (Some(core), core.path.clone(), None, Some(core.kind)),
-            Err(Refusal { reason, path, kind }) => (None, path, Some(reason), kind),
+        let core = outcome.as_ref().ok().copied();
+        let candidate = match outcome {
+            Ok(Core { path, kind, .. }) => {
+                let (path, kind) = (path.clone(), Some(*kind));
+                Candidate { name, origin, outcome: Outcome::Opened, path, error: None, kind }
+            }
+            Err(Refusal { outcome, reason, path, kind }) => {
+                Candidate { name, origin, outcome, path, error: Some(reason), kind }
+            }
         };
-        let candidate = Candidate { name, origin, path, error, kind };
         log::debug!(target: "cushim", "driver candidate {candidate}");
         self.candidates.push(candidate);
         core
@@ -125,8 +154,11 @@ impl Search {
     }
 
     fn into_report(self) -> Box<LoadReport> {
-        let Self { environment, candidates } = self;
+        let Self { environment, chosen, candidates } = self;
+        let (choice, chosen_by) = chosen.map(|Chosen { choice, by }| (choice, by)).unzip();
         Box::new(LoadReport {
+            choice,
+            chosen_by,
             candidates,
             privileged: environment.privileged,
             environment_read: environment.read,
@@ -139,8 +171,12 @@ impl Search {
     }
 }
 
-/// The drivers of all libraries opened so far. They live until the process ends, as their libraries do.
+/// The drivers of all libraries opened so far. They live until the process ends, as their libraries do. Nothing of a
+/// library is called while this is locked: it may open a driver itself.
 static OPENED: Mutex<Vec<(Library, &'static Core)>> = Mutex::new(Vec::new());
+
+/// The libraries that are being examined, and by which threads.
+static EXAMINED: Mutex<Vec<(ThreadId, Library)>> = Mutex::new(Vec::new());
 
 fn open_place(place: &Place, wanted: Wanted) -> Result<&'static Core, Refusal> {
     let lookup = match place.origin {
@@ -148,21 +184,47 @@ fn open_place(place: &Place, wanted: Wanted) -> Result<&'static Core, Refusal> {
         Origin::Loader if wanted == Wanted::Any => Lookup::System,
         _ => Lookup::Load,
     };
-    let library = Library::open(&place.name, lookup).map_err(|reason| Refusal::new(reason, None))?;
-    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = opened.iter().find(|(other, _)| *other == library).map(|(_, core)| *core);
-    let core = match known {
+    let library = Library::open(&place.name, lookup)?;
+    let first = known(&opened(), library);
+    let core = match first {
         Some(core) => core,
-        None => {
-            let core = leak(examine(library)?);
-            opened.push((library, core));
-            core
-        }
+        None => keep(library, examine_once(library)?),
     };
     if wanted == Wanted::Software && core.kind != Kind::Software {
         return Err(Refusal::new("it is a CUDA driver, but not softcuda", core.path.clone()));
     }
     Ok(core)
+}
+
+fn opened() -> MutexGuard<'static, Vec<(Library, &'static Core)>> {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn known(opened: &[(Library, &'static Core)], library: Library) -> Option<&'static Core> {
+    opened.iter().find(|(other, _)| *other == library).map(|(_, core)| *core)
+}
+
+/// Keeps what was found of a library, unless somebody else was faster: all openings share the first.
+fn keep(library: Library, core: Core) -> &'static Core {
+    let mut opened = opened();
+    known(&opened, library).unwrap_or_else(|| {
+        let core = leak(core);
+        opened.push((library, core));
+        core
+    })
+}
+
+/// A library that looks for a driver when it is asked for its version, and finds itself, would be asked for ever.
+fn examine_once(library: Library) -> Result<Core, Refusal> {
+    let examined = || EXAMINED.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = (std::thread::current().id(), library);
+    if examined().contains(&own) {
+        return Err(Refusal::new("it is this library that looks for a driver; name another", None));
+    }
+    examined().push(own);
+    let outcome = examine(library);
+    examined().retain(|other| *other != own);
+    outcome
 }
 
 fn leak(core: Core) -> &'static Core {
@@ -189,12 +251,12 @@ fn examine(library: Library) -> Result<Core, Refusal> {
                 unsafe { library.close() };
             }
             let reason = if is_stub { STUB.to_owned() } else { answer.reason() };
-            return Err(Refusal { reason, path, kind: is_stub.then_some(Kind::Stub) });
+            return Err(Refusal { kind: is_stub.then_some(Kind::Stub), ..Refusal::new(reason, path) });
         }
     };
     let kind = kind_of(&library, path.as_deref());
-    let resolver = Resolver { getter: Getter::of(&library), library: Some(library), version: Some(version) };
-    Ok(Core::new(kind, path, &resolver))
+    let getter = Getter::of(&library);
+    Ok(Core::new(path, &Resolver { kind, getter, library: Some(library), version: Some(version) }))
 }
 
 /// softcuda gives itself away by an export, its per-version shells, which export a driver's names only, by their own.
@@ -220,14 +282,15 @@ fn open_getter(getter: Getter) -> Result<&'static Core, Refusal> {
     // SAFETY: whoever made the getter promised that its addresses are those of the functions asked for.
     let version =
         unsafe { ask_version(get_version) }.map_err(|answer| Refusal::new(answer.reason(), None))?;
-    let resolver = Resolver { getter: Some(getter), library: None, version: Some(version) };
-    Ok(leak(Core::new(Kind::Custom, None, &resolver)))
+    let resolver =
+        Resolver { kind: Kind::Custom, getter: Some(getter), library: None, version: Some(version) };
+    Ok(leak(Core::new(None, &resolver)))
 }
 
 /// The one driver that is none.
 fn none() -> &'static Core {
     static NONE: std::sync::LazyLock<Core> = std::sync::LazyLock::new(|| {
-        Core::new(Kind::None, None, &Resolver { getter: None, library: None, version: None })
+        Core::new(None, &Resolver { kind: Kind::None, getter: None, library: None, version: None })
     });
     &NONE
 }
@@ -243,7 +306,10 @@ enum VersionError {
 impl VersionError {
     fn reason(self) -> String {
         match self {
-            Self::Result(CUresult(result)) => format!("its cuDriverGetVersion answers with error {result}"),
+            Self::Result(CUresult(result)) => {
+                let name = result_name(result).map_or("an unknown error".into(), CStr::to_string_lossy);
+                format!("its cuDriverGetVersion answers {name} ({result})")
+            }
             Self::Number(number) => format!("its cuDriverGetVersion answers {number}, which is no version"),
         }
     }

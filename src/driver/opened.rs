@@ -38,11 +38,11 @@ struct PerThread {
 }
 
 impl Core {
-    pub(super) fn new(kind: Kind, path: Option<PathBuf>, resolver: &Resolver) -> Self {
+    pub(super) fn new(path: Option<PathBuf>, resolver: &Resolver) -> Self {
         let resolved = resolver.resolve();
         let without = if resolver.library.is_some() { GetterKind::Dlsym } else { GetterKind::None };
         let core = Self {
-            kind,
+            kind: resolver.kind,
             path,
             version: resolver.version,
             getter: resolver.getter.as_ref().map_or(without, Getter::kind),
@@ -66,7 +66,8 @@ impl Core {
     fn per_thread(&self) -> &PerThread {
         self.per_thread.get_or_init(|| {
             let getter = self.library.as_ref().and_then(Getter::of);
-            self.resolve_per_thread(&Resolver { getter, library: self.library, version: self.version })
+            let Self { kind, library, version, .. } = *self;
+            self.resolve_per_thread(&Resolver { kind, getter, library, version })
         })
     }
 
@@ -206,7 +207,7 @@ impl Driver {
     /// The explanation of why the driver lacks `symbol`, one of its own.
     #[must_use]
     pub fn explain(&self, symbol: &Symbol) -> MissingSymbol {
-        MissingSymbol::new(symbol, self.core.version, self.core.path.clone())
+        MissingSymbol::new(symbol, self.core.kind, self.core.version, self.core.path.clone())
     }
 
     /// How this opening went.

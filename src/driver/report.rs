@@ -3,6 +3,7 @@
 use super::environment::Variable;
 use super::getter::GetterKind;
 use super::kind::Kind;
+use super::options::Choice;
 use super::version::Version;
 use std::fmt;
 use std::path::PathBuf;
@@ -50,6 +51,30 @@ impl fmt::Display for Origin {
     }
 }
 
+/// What came of trying a library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It is the driver that was opened.
+    Opened,
+    /// There is no such library.
+    Absent,
+    /// It is there and does not serve.
+    Refused,
+}
+
+impl Outcome {
+    /// The word that reports use: `opened`, `absent` or `refused`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::Absent => "absent",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 /// One library that was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -58,6 +83,9 @@ pub struct Candidate {
     pub name: PathBuf,
     /// Why it was tried.
     pub origin: Origin,
+    /// What came of it. A library that the loader passes over without a word, because it may not read it or because it is
+    /// one for another machine, counts as absent.
+    pub outcome: Outcome,
     /// The real path of the file, where the loader got so far as to load it.
     pub path: Option<PathBuf>,
     /// Why it does not serve, in the loader's own words where the loader refused it; `None` for the one that was opened.
@@ -80,6 +108,10 @@ impl fmt::Display for Candidate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadReport {
+    /// What was asked for; `None` if nothing was, or if the caller handed in a getter.
+    pub choice: Option<Choice>,
+    /// Who asked for it, [`Origin::Options`] or [`Origin::Environment`]; `None` where there is no choice.
+    pub chosen_by: Option<Origin>,
     /// The libraries that were tried, in order; the last is the one that was opened, if one was.
     pub candidates: Vec<Candidate>,
     /// The process has more rights than its user, so no environment variable was read.

@@ -6,6 +6,7 @@
 
 use super::catalogue::{ROWS, Row};
 use super::getter::{Getter, LEGACY_STREAM, PER_THREAD_STREAM};
+use super::kind::Kind;
 use super::library::Library;
 use super::table::Table;
 use super::version::Version;
@@ -145,6 +146,7 @@ enum NullStream {
 
 /// What there is to ask.
 pub(super) struct Resolver {
+    pub(super) kind: Kind,
     pub(super) library: Option<Library>,
     pub(super) getter: Option<Getter>,
     pub(super) version: Option<Version>,
@@ -234,10 +236,15 @@ impl Resolver {
             },
             None => Status::NotExported,
         };
-        // A library that stands between us and the driver may lack the symbol in its getter and still export it.
-        let library = self.library.ok_or(denied)?;
+        let library = self.library.filter(|_| self.exports_count()).ok_or(denied)?;
         let address = with_c_name(exported, |name| library.symbol(name));
         if address.is_null() { Err(denied) } else { Ok((address, Via::Dlsym)) }
+    }
+
+    /// A library that stands between us and the driver may lack a symbol in its getter and still export it. softcuda
+    /// exports the names of all its versions, so there only the getter knows what the version at hand has.
+    fn exports_count(&self) -> bool {
+        self.getter.is_none() || self.kind != Kind::Software
     }
 }
 

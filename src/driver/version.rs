@@ -18,6 +18,35 @@ impl Version {
     /// The oldest driver that everything here is tested with: 11.4.
     pub const OLDEST_SUPPORTED: Self = Self(11040);
 
+    /// The versions that softcuda can be, oldest first.
+    pub const OF_SOFTCUDA: &[Self] = &[
+        Self(11040),
+        Self(11080),
+        Self(12000),
+        Self(12020),
+        Self(12030),
+        Self(12040),
+        Self(12050),
+        Self(12080),
+        Self(12090),
+        Self(13000),
+        Self(13010),
+        Self(13020),
+        Self(13050),
+    ];
+
+    /// The oldest version that softcuda can be and that has all that this one has; `None` if it can be none so new.
+    ///
+    /// ```
+    /// use cushim::driver::Version;
+    /// let softcuda = Version::from_number(12060).in_softcuda();
+    /// assert_eq!(softcuda, Some(Version::from_number(12080)));
+    /// ```
+    #[must_use]
+    pub fn in_softcuda(self) -> Option<Self> {
+        Self::OF_SOFTCUDA.iter().copied().find(|version| *version >= self)
+    }
+
     /// The version that the driver calls `number`: 12080 is 12.8.
     #[must_use]
     pub const fn from_number(number: u32) -> Self {

@@ -30,7 +30,12 @@ enum { SUCCESS = 0, INVALID_VALUE = 1, NOT_FOUND = 500 };
 enum { SYMBOL_FOUND = 0, SYMBOL_NOT_FOUND = 1, VERSION_NOT_SUFFICIENT = 2 };
 enum { PER_THREAD_STREAM = 2 };
 
+/* What the test wants done whenever the version is asked for. */
+void (*fake_version_hook)(void);
+
 int cuDriverGetVersion(int *version) {
+    if (fake_version_hook)
+        fake_version_hook();
     if (VERSION_RESULT == SUCCESS)
         *version = VERSION;
     return VERSION_RESULT;

@@ -26,6 +26,7 @@ pub(crate) struct Fake {
     getter: u32,
     exports: Box<dyn Fn(&Row) -> bool>,
     soname: Option<&'static str>,
+    needed: Option<PathBuf>,
     defines: Vec<String>,
 }
 
@@ -41,6 +42,7 @@ impl Fake {
             getter,
             exports: Box::new(move |row| row.abi <= version),
             soname: None,
+            needed: None,
             defines: Vec::new(),
         }
     }
@@ -63,6 +65,12 @@ impl Fake {
         self
     }
 
+    /// Cannot be loaded without this library.
+    pub(crate) fn needs(mut self, library: impl AsRef<Path>) -> Self {
+        self.needed = Some(library.as_ref().to_owned());
+        self
+    }
+
     /// Sets one of the macros that `driver.c` describes.
     pub(crate) fn define(mut self, name: &str, value: impl std::fmt::Display) -> Self {
         self.defines.push(format!("-D{name}={value}"));
@@ -77,6 +85,7 @@ impl Fake {
         cc.arg("-I").arg(lists.path()).args(&self.defines);
         cc.arg(format!("-DVERSION={}", self.version)).arg(format!("-DGETTER={}", self.getter));
         cc.args(self.soname.map(|name| format!("-Wl,-soname,{name}")));
+        cc.args(self.needed.iter().flat_map(|library| ["-Wl,--no-as-needed".as_ref(), library.as_os_str()]));
         run(cc);
         path.as_ref().to_owned()
     }

@@ -76,6 +76,7 @@ fn candidates(subject: &Subject) -> Value {
             "origin": candidate.origin.name(),
             "real_path": candidate.path.as_ref().map(|path| path.to_string_lossy()),
             "kind": candidate.kind.map(|kind| kind.name()),
+            "outcome": candidate.outcome.name(),
             "error": candidate.error,
         })
     };

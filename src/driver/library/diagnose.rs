@@ -11,6 +11,12 @@ pub(super) fn refuse(path: &Path) -> Option<String> {
         .then(|| "it is a pipe, a socket or a device, not a library; name the library's file".to_owned())
 }
 
+/// Whether nothing lies there at all; a link that leads nowhere is something.
+pub(super) fn is_absent(path: &Path) -> bool {
+    let kind = fs::symlink_metadata(path).map_err(|error| error.kind());
+    matches!(kind, Err(ErrorKind::NotFound | ErrorKind::NotADirectory))
+}
+
 /// What is wrong with a file that the loader refused; `None` where nothing is to be seen from outside.
 pub(super) fn explain(path: &Path) -> Option<String> {
     match fs::metadata(path) {

@@ -25,6 +25,25 @@ pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Handle, String> {
     })
 }
 
+/// Whether the loader found no library of that name, by its words, which are all that it gives. It ends them with the
+/// system's text for a missing file, in the user's language, and with nothing after it; but a library that the wanted one
+/// needs may be what is missing, and then it names that one.
+pub(super) fn is_absent(name: &Path, words: &str) -> bool {
+    let (name, no_such_file) = (name.to_string_lossy(), no_such_file());
+    let glibc = words.starts_with(&format!("{name}: ")) && words.ends_with(&no_such_file);
+    glibc || words.ends_with(&format!(" {name}: {no_such_file}")) // the latter is musl's
+}
+
+fn no_such_file() -> String {
+    let mut text = [0; 256];
+    // SAFETY: the buffer has as many bytes as is said, and the last stays NUL whatever comes of the call.
+    let text = unsafe {
+        libc::strerror_r(libc::ENOENT, text.as_mut_ptr(), text.len() - 1);
+        CStr::from_ptr(text.as_ptr())
+    };
+    text.to_string_lossy().into_owned()
+}
+
 pub(super) fn symbol(handle: Handle, name: &CStr) -> *const c_void {
     // SAFETY: the handle is that of an open library and the name ends with NUL.
     unsafe { libc::dlsym(handle, name.as_ptr()) }
@@ -48,4 +67,27 @@ pub(super) unsafe fn close(handle: Handle) {
     // SAFETY: the caller owns one reference of this handle and gives it up. A failure would leave the library loaded,
     // which harms nobody.
     unsafe { libc::dlclose(handle) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_absent;
+    use std::path::Path;
+
+    #[test]
+    fn absent_is_what_the_loader_did_not_find_itself() {
+        for (words, absent) in [
+            ("libcuda.so.1: cannot open shared object file: No such file or directory", true),
+            ("Error loading shared library libcuda.so.1: No such file or directory", true),
+            ("libnvidia.so: cannot open shared object file: No such file or directory", false),
+            (
+                "Error loading shared library libnvidia.so: No such file or directory (needed by /lib/libcuda.so.1)",
+                false,
+            ),
+            ("/lib/libcuda.so.1: invalid ELF header", false),
+            ("libcuda.so.1: cannot open shared object file: Permission denied", false),
+        ] {
+            assert_eq!(is_absent(Path::new("libcuda.so.1"), words), absent, "{words}");
+        }
+    }
 }

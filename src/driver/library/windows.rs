@@ -35,6 +35,20 @@ fn search_flags(name: &Path) -> u32 {
     }
 }
 
+/// Whether no library of that name lies where the loader looks. Its error is the same for one that lies there and needs
+/// another that does not.
+pub(super) fn is_absent(name: &Path, _: &str) -> bool {
+    let program = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_owned()));
+    program.into_iter().chain(system_folder()).all(|folder| !folder.join(name).exists())
+}
+
+fn system_folder() -> Option<PathBuf> {
+    let mut name = [0_u16; 4096];
+    // SAFETY: the buffer holds as many units as is said.
+    let length = unsafe { GetSystemDirectoryW(name.as_mut_ptr(), name.len() as u32) } as usize;
+    (length > 0 && length < name.len()).then(|| PathBuf::from(OsString::from_wide(&name[..length])))
+}
+
 pub(super) fn symbol(handle: Handle, name: &CStr) -> *const c_void {
     // SAFETY: the handle is that of an open library, and `ManuallyDrop` keeps it open.
     let library = ManuallyDrop::new(unsafe { Library::from_raw(handle) });
@@ -49,6 +63,7 @@ const UNCHANGED_COUNT: u32 = 2;
 #[link(name = "kernel32")]
 unsafe extern "system" {
     fn GetModuleHandleExW(flags: u32, address: *const c_void, module: *mut Handle) -> i32;
+    fn GetSystemDirectoryW(name: *mut u16, size: u32) -> u32;
     fn GetModuleFileNameW(module: Handle, name: *mut u16, size: u32) -> u32;
 }
 
