@@ -3514,6 +3514,8 @@ typedef struct cushim_driver_options {
   // NULL: the environment variable `CUSHIM_DRIVER` decides, and without it "auto".
   const char *driver;
   // Where functions come from instead of a library; NULL: from a library. With it `driver` must be NULL.
+  // Each opening with a getter makes a driver of its own, which stays until the process ends, as what it hands out must:
+  // about 20 KiB, and 35 more once its symbols are enumerated. So open it once.
   cushim_driver_getter getter;
   // The first argument of the getter.
   void *getter_user;

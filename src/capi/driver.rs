@@ -57,6 +57,8 @@ pub struct cushim_driver_options {
     /// NULL: the environment variable `CUSHIM_DRIVER` decides, and without it "auto".
     pub driver: *const c_char,
     /// Where functions come from instead of a library; NULL: from a library. With it `driver` must be NULL.
+    /// Each opening with a getter makes a driver of its own, which stays until the process ends, as what it hands out must:
+    /// about 20 KiB, and 35 more once its symbols are enumerated. So open it once.
     pub getter: cushim_driver_getter,
     /// The first argument of the getter.
     pub getter_user: *mut c_void,

@@ -82,6 +82,9 @@ impl OpenOptions {
     }
 
     /// Takes every symbol from the caller's own getter and loads no library. Excludes a [`choice`](Self::choice).
+    ///
+    /// Each opening with a getter makes a driver of its own, which stays until the process ends, as the addresses must:
+    /// about 20 KiB, and 35 more once its symbols are listed. So open it once, and clone the [`Driver`].
     pub const fn getter(mut self, getter: CustomGetter) -> Self {
         self.getter = Some(getter);
         self
