@@ -299,7 +299,13 @@ fn reuse() {
 /// What pools do not use is used when memory runs out.
 #[test]
 fn pools_give_way() {
-    alone("pools_give_way", &[("SOFTCUDA_MEMORY", "1M")], || {
+    for schedule in ["eager", "lazy", "seeded"] {
+        give_way(schedule);
+    }
+}
+
+fn give_way(schedule: &str) {
+    alone("pools_give_way", &[("SOFTCUDA_MEMORY", "1M"), ("SOFTCUDA_SCHEDULE", schedule)], || {
         let cu = with_context();
         let (own, s) = (default_pool(&cu), free_stream(&cu));
         assert_eq!(set(&cu, own, THRESHOLD, u64::MAX), 0);
@@ -311,6 +317,13 @@ fn pools_give_way() {
         let r = allocate(&cu, 700 << 10, s);
         assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut p), 400 << 10, s]), OUT_OF_MEMORY);
         assert_eq!((free(&cu, q, s), free(&cu, r, s)), (0, 0));
+        let mut plain = 0u64;
+        for size in 1..50u64 {
+            let p = allocate(&cu, size * 9000, s);
+            assert_eq!(free(&cu, p, s), 0, "work that frees is given time");
+            assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), size * 10_000]), 0);
+            assert_eq!(free(&cu, plain, s), 0);
+        }
     });
 }
 

@@ -23,7 +23,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use schedule::Schedule;
 use seeded::{Draw, GRACE, SECOND_GRACE};
 use std::sync::{Arc, LazyLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 pub(crate) use work::{Duty, Operation, Work};
 
 static EXECUTOR: LazyLock<Executor> = LazyLock::new(Executor::new);
@@ -48,6 +48,9 @@ struct State {
     calls: u64,
 }
 
+/// How long work that may free memory is waited for.
+const MOMENT: Duration = Duration::from_secs(1);
+
 type Guard<'a> = MutexGuard<'a, State>;
 
 /// Operations that are to run on this thread when the lock is free.
@@ -60,7 +63,13 @@ pub(crate) fn submit(stream: &Arc<Stream>, work: Arc<dyn Work>, after: &[Arc<Ope
 
 /// Waits until the operations are finished; not longer than until their context is lost.
 pub(crate) fn wait_for(operations: &[Arc<Operation>]) {
-    EXECUTOR.wait_for(operations);
+    EXECUTOR.wait_for(operations, None);
+}
+
+/// Gives all work under way a moment to end.
+pub(crate) fn wait_a_moment() {
+    let all = EXECUTOR.state.lock().order.operations(None);
+    EXECUTOR.wait_for(&all, Some(Instant::now() + MOMENT));
 }
 
 /// Whether the operations are finished. Asking again and again comes to an end under every schedule.
@@ -212,7 +221,8 @@ impl Executor {
         }
     }
 
-    fn wait_for(&'static self, operations: &[Arc<Operation>]) {
+    /// Waits until the operations are finished or lost, or the deadline has passed.
+    fn wait_for(&'static self, operations: &[Arc<Operation>], deadline: Option<Instant>) {
         if operations.iter().all(|operation| operation.is_finished()) {
             return;
         }
@@ -225,10 +235,13 @@ impl Executor {
         let mut state = self.state.lock();
         for operation in operations {
             while !operation.is_finished() && !operation.is_lost() {
+                if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    return;
+                }
                 if !self.is_seeded() {
-                    operation.done.wait(&mut state);
+                    rest(&operation.done, &mut state, deadline);
                 } else if !self.draw_one(&mut state) {
-                    self.moved.wait(&mut state);
+                    rest(&self.moved, &mut state, deadline);
                 }
             }
         }
@@ -284,6 +297,13 @@ impl Executor {
             operation.done.notify_all();
         });
         self.moved.notify_all();
+    }
+}
+
+fn rest(condition: &Condvar, state: &mut Guard<'_>, deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => drop(condition.wait_until(state, deadline)),
+        None => condition.wait(state),
     }
 }
 

@@ -22,10 +22,7 @@ fn allocate(size: usize) -> Result<usize, CUresult> {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     let device = owner.device().ordinal();
-    let range = Range::take(size, device).or_else(|| {
-        pool::release_all(device);
-        Range::take(size, device)
-    });
+    let range = pool::find_room(device, size, || Range::take(size, device));
     let range = range.ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let (address, bytes) = (range.address(), range.bytes());
     table::insert(Allocation::new(address, size, bytes, Kind::Device(range), owner));

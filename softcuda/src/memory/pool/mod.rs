@@ -12,7 +12,7 @@ pub(crate) mod created;
 pub(crate) mod ordered;
 
 use super::window::Range;
-use crate::device::Device;
+use crate::device::{self, Device};
 use crate::executor::{self, Operation};
 use crate::handle::Table;
 use crate::live;
@@ -236,8 +236,21 @@ pub(crate) fn trim() {
     }
 }
 
+/// Attempts to take memory of a device: also what its pools do not use, and what work under way frees.
+pub(super) fn find_room<T>(device: usize, size: usize, attempt: impl Fn() -> Option<T>) -> Option<T> {
+    if size as u64 > device::total_memory() {
+        return None;
+    }
+    let after = |make_room: fn()| {
+        make_room();
+        release_all(device);
+        attempt()
+    };
+    attempt().or_else(|| after(|| {})).or_else(|| after(executor::wait_a_moment))
+}
+
 /// Gives the device all that its pools do not use.
-pub(super) fn release_all(device: usize) {
+fn release_all(device: usize) {
     POOLS.each(|pool| {
         if pool.device.ordinal() == device {
             pool.content.lock().release(0);

@@ -1,6 +1,6 @@
 //! Allocation and free in a stream's order.
 
-use super::{Pool, choice, release_all};
+use super::{Pool, choice, find_room};
 use crate::error::Answer;
 use crate::executor::{Duty, Operation, Work};
 use crate::memory::table::{self, Allocation, Kind};
@@ -64,10 +64,7 @@ fn take(
     size: usize,
     stream: &Stream,
 ) -> Result<(Arc<Allocation>, Option<Arc<Operation>>), CUresult> {
-    let taken = pool.take(size, stream).or_else(|| {
-        release_all(pool.device.ordinal());
-        pool.take(size, stream)
-    });
+    let taken = find_room(pool.device.ordinal(), size, || pool.take(size, stream));
     let (pooled, follows) = taken.ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let (address, bytes) = pooled.place();
     let owner = Arc::clone(&stream.context);
