@@ -8,7 +8,7 @@ usage() {
 usage: scripts/install.sh PREFIX [--profile NAME]
 
 Builds the libraries with cargo and installs:
-  PREFIX/include/cushim_driver.h
+  PREFIX/include/*.h: cushim's headers, and softcuda.h for tests that arrange faults in the software driver
   PREFIX/lib/libcushim.so -> libcushim.so.0.1 -> libcushim.so.0.1.0, and libcushim.a
   PREFIX/lib/libsoftcuda.so and libsoftcuda-VERSION.so, the software driver (CUSHIM_DRIVER=software finds it there)
 
