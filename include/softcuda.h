@@ -22,7 +22,10 @@
  *   softcuda_calls_reset();
  *   program();
  *   last = softcuda_call_count("*");
- *   for (n = 1; n <= last; n++) { "*#n=2": set, run, expect a failure and softcuda_live_objects() as before }
+ *   for (n = 1; n <= last; n++) {
+ *     softcuda_fault_set("*#n=2"), with the number written in
+ *     program() must say that it failed, and unless the nth call was a release, softcuda_live_objects() is as before
+ *   }
  *
  * Traces. SOFTCUDA_TRACE=PATH or softcuda_trace_start adds a line of JSON for every call to a file: `n` (from 1, in the
  * order in which calls began), `process`, `thread` (from 1), `function` (the exported name), `arguments` by name, `made`

@@ -1,20 +1,21 @@
-//! Access of one device to another's memory. All devices can reach each other; contexts have to ask for it. Copies work
-//! without: where there is no access, a driver takes the way over the host.
+//! Access of one device to another's memory. All devices can reach each other; contexts have to ask for it, and pools
+//! have a list of their own. Copies work without: a driver takes the way over the host then.
 
 use crate::context::current::{current, top};
 use crate::context::{Activation, Context};
 use crate::device::Device;
 use crate::error::Answer;
-use crate::memory::table::Allocation;
+use crate::memory::table::{Allocation, Kind};
 use crate::pointer::Out;
 use crate::settings::version;
 use crate::sys::{
     CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED,
     CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
     CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED, CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK,
-    CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE,
-    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
-    CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, CUcontext, CUdevice, CUdevice_P2PAttribute,
+    CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUDA_ERROR_INVALID_CONTEXT,
+    CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+    CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, CUcontext, CUdevice,
+    CUdevice_P2PAttribute, CUmemAccess_flags,
 };
 use parking_lot::RwLock;
 use std::collections::BTreeSet;
@@ -22,12 +23,22 @@ use std::collections::BTreeSet;
 /// From which context to which memory may be reached: the identity numbers of both.
 static ENABLED: RwLock<BTreeSet<(u64, u64)>> = RwLock::new(BTreeSet::new());
 
-/// Whether work of the context reaches the memory without a copy.
-pub(crate) fn reaches(from: &Activation, memory: &Allocation) -> bool {
-    let owner = &memory.owner;
-    !memory.is_device()
-        || from.device() == owner.device()
-        || ENABLED.read().contains(&(from.id(), owner.id()))
+/// What the calling thread's current context may do with memory, without a copy; everything where there is none.
+pub(crate) fn current_access(memory: &Allocation) -> CUmemAccess_flags {
+    let context = top().and_then(|context| context.life());
+    context.map_or(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, |context| access(&context, memory))
+}
+
+fn access(from: &Activation, memory: &Allocation) -> CUmemAccess_flags {
+    match &memory.kind {
+        Kind::Pooled(pooled) => pooled.pool().access_from(from.device()),
+        Kind::Device(_) if !reaches(from, &memory.owner) => CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        Kind::Device(_) | Kind::Pinned(..) | Kind::Registered(_) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    }
+}
+
+fn reaches(from: &Activation, to: &Activation) -> bool {
+    from.device() == to.device() || ENABLED.read().contains(&(from.id(), to.id()))
 }
 
 /// A context has ended, and with it all access from and to it.
@@ -80,9 +91,4 @@ pub(crate) fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> Answer {
     let peer = Context::of(peerContext)?.activation()?;
     let was_there = ENABLED.write().remove(&(context.id(), peer.id()));
     if was_there { Ok(()) } else { Err(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) }
-}
-
-/// Whether the calling thread's current context reaches the memory; everything is reached where there is none.
-pub(crate) fn current_reaches(memory: &Allocation) -> bool {
-    top().and_then(|context| context.life()).is_none_or(|context| reaches(&context, memory))
 }

@@ -123,6 +123,30 @@ fn access_flags() {
     });
 }
 
+/// A pool has its own list, which access between contexts does not change.
+#[test]
+fn access_to_a_pool() {
+    alone("access_to_a_pool", &THREE, || {
+        let (cu, first, second) = two_contexts();
+        let (mut pool, mut pointer) = (0u64, 0u64);
+        assert_eq!(cu.call("cuDeviceGetDefaultMemPool", &[at(&mut pool), 0]), 0);
+        assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut pointer), 64, 0]), 0);
+        assert_eq!(cu.call("cuCtxSetCurrent", &[second]), 0);
+        let flags = || {
+            let mut flags = 9;
+            assert_eq!(cu.call("cuPointerGetAttribute", &[at(&mut flags), 16, pointer]), 0);
+            flags
+        };
+        assert_eq!(cu.call("cuCtxEnablePeerAccess", &[first, 0]), 0);
+        assert_eq!(flags(), 0);
+        // Location of kind device, device 1, and the access.
+        for access in [1, 3, 0] {
+            assert_eq!(cu.call("cuMemPoolSetAccess", &[pool, at(&mut [1u32, 1, access]), 1]), 0);
+            assert_eq!(flags(), access);
+        }
+    });
+}
+
 /// With and without access, by every function that takes pointers of two devices.
 #[test]
 fn copies_between_devices() {
@@ -134,8 +158,10 @@ fn copies_between_devices() {
         let mut ordinal = 9;
         assert_eq!(cu.call("cuPointerGetAttribute", &[at(&mut ordinal), 9, here]), 0);
         assert_eq!(ordinal, 0);
-        let copies: [(&str, &[u64]); 3] = [
+        let copies: [(&str, &[u64]); 5] = [
             ("cuMemcpyPeer", &[there, second, here, first, 64]),
+            ("cuMemcpyPeerAsync", &[there, second, here, first, 64, 0]),
+            ("cuMemcpyDtoDAsync_v2", &[there, here, 64, 0]),
             ("cuMemcpyDtoD_v2", &[there, here, 64]),
             ("cuMemcpy", &[there, here, 64]),
         ];

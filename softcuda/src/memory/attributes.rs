@@ -22,9 +22,6 @@ use std::sync::atomic::Ordering;
 
 /// Mappings are made in units of this.
 const BLOCK: usize = 2 << 20;
-/// Readable and writable.
-const ACCESS: u32 = 3;
-const NO_ACCESS: u32 = 0;
 
 /// The ordinal of a pointer that belongs to no device, `CU_DEVICE_INVALID`.
 const NO_DEVICE: i32 = -2;
@@ -126,8 +123,7 @@ fn value(
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Large(allocation.address as u64),
         CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Large(allocation.size as u64),
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Small(1),
-        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS if peer::current_reaches(allocation) => Value::Small(ACCESS),
-        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Small(NO_ACCESS),
+        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Small(peer::current_access(allocation).0 as u32),
         CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
             Value::Large((allocation.address + allocation.size - block).next_multiple_of(BLOCK) as u64)
         }

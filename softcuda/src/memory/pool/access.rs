@@ -1,6 +1,7 @@
 //! Which devices may use a pool's memory: its own always, others as the program says.
 
 use super::Pool;
+use crate::device::Device;
 use crate::error::Answer;
 use crate::memory::location::device_at;
 use crate::pointer::{In, Out};
@@ -12,6 +13,17 @@ use std::collections::HashMap;
 
 /// What other devices may do, by ordinal.
 pub(super) type Peers = HashMap<usize, CUmemAccess_flags>;
+
+impl Pool {
+    /// What a device may do with the pool's memory.
+    pub(crate) fn access_from(&self, device: Device) -> CUmemAccess_flags {
+        if device == self.device {
+            return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        }
+        let content = self.content.lock();
+        content.peers.get(&device.ordinal()).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
+    }
+}
 
 /// All entries are checked before the first takes effect. The pool's own device keeps its access.
 pub(crate) fn cuMemPoolSetAccess(pool: CUmemoryPool, map: In<CUmemAccessDesc_v1>, count: usize) -> Answer {
@@ -42,12 +54,5 @@ pub(crate) fn cuMemPoolGetAccess(
     flags.check()?;
     let pool = Pool::of(memPool)?;
     let device = device_at(location.item(0)?)?;
-    let allowed = match device == pool.device {
-        true => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        false => {
-            let content = pool.content.lock();
-            content.peers.get(&device.ordinal()).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
-        }
-    };
-    flags.set(allowed)
+    flags.set(pool.access_from(device))
 }
