@@ -759,10 +759,12 @@ cushim_status cushim_context_get_stream_priorities(cushim_context context, int32
 // @return A `cushim_status`.
 //
 // Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_UNSUPPORTED_LIMIT`,
-// `CUDA_ERROR_INVALID_VALUE` and others of the driver's. Threads: any.
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_INVALID_VALUE` for a limit that this
+// driver does not know, and others of the driver's. Threads: any.
 //
-cushim_status cushim_context_get_limit(cushim_context context, int32_t limit, size_t *value);
+cushim_status cushim_context_get_limit(cushim_context context,
+                                       int32_t limit,
+                                       size_t *value);
 
 // Sets a limit of the context. The driver may round it.
 //

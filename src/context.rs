@@ -194,7 +194,7 @@ impl Context {
     /// # Errors
     /// [`Status::UNSUPPORTED`] before driver 12.0; the driver's.
     pub fn id(&self) -> Result<u64, Error> {
-        self.done(self.raw().id())
+        self.here(RawContext::id)
     }
 
     /// The flags (`CU_CTX_*`) of the context.
@@ -202,7 +202,7 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn flags(&self) -> Result<u32, Error> {
-        self.done(self.raw().flags())
+        self.here(RawContext::flags)
     }
 
     /// The least and the greatest priority that streams of the context may have; the greatest is the smaller number.
@@ -210,7 +210,7 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn stream_priorities(&self) -> Result<(i32, i32), Error> {
-        self.done(self.raw().stream_priorities())
+        self.here(RawContext::stream_priorities)
     }
 
     /// A limit of the context (`CU_LIMIT_*`), in the unit of that limit.
@@ -218,7 +218,7 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn limit(&self, limit: sys::CUlimit) -> Result<usize, Error> {
-        self.done(self.raw().limit(limit))
+        self.here(|raw| raw.limit(limit))
     }
 
     /// Sets a limit of the context; the driver may round it.
@@ -226,7 +226,7 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn set_limit(&self, limit: sys::CUlimit, value: usize) -> Result<(), Error> {
-        self.done(self.raw().set_limit(limit, value))
+        self.here(|raw| raw.set_limit(limit, value))
     }
 
     /// Waits until all work in the context is done. Invalidates any capture that is under way in it.
@@ -234,7 +234,7 @@ impl Context {
     /// # Errors
     /// The driver's; an error of earlier work may appear here.
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.done(self.raw().synchronize())
+        self.here(RawContext::synchronize)
     }
 
     /// Makes the context current on this thread.
@@ -242,7 +242,7 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn set_current(&self) -> Result<(), Error> {
-        self.done(calls::set_current(self.raw().table(), self.raw().handle()))
+        self.here(|raw| calls::set_current(raw.table(), raw.handle()))
     }
 
     /// Puts the context on top of this thread's stack, which makes it current.
@@ -250,7 +250,7 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn push(&self) -> Result<(), Error> {
-        self.done(calls::push(self.raw().table(), self.raw().handle()))
+        self.here(|raw| calls::push(raw.table(), raw.handle()))
     }
 
     /// Takes the topmost context off this thread's stack and answers with it; the one below becomes current.
@@ -301,11 +301,33 @@ impl Context {
 
     /// Makes the context current until the result is dropped.
     pub(crate) fn enter(&self) -> Result<Current, Error> {
-        self.done(self.raw().enter())
+        self.here(RawContext::enter)
     }
 
-    fn done<T>(&self, result: Result<T, CallError>) -> Result<T, Error> {
-        result.map_err(|error| self.failed(error, self))
+    fn here<T>(&self, call: impl FnOnce(&RawContext) -> Result<T, CallError>) -> Result<T, Error> {
+        self.check_there(self)?;
+        call(self.raw()).map_err(|error| self.failed(error, self))
+    }
+
+    /// Refuses a call on `object`, which belongs to this context, if the context is known to be gone. The driver may use
+    /// its address for another one, and on driver 580 some calls on what was in it crash then.
+    #[inline]
+    pub(crate) fn check_there(&self, object: &dyn Subject) -> Result<(), Error> {
+        if self.lost.load(Relaxed) == DESTROYED { Err(gone(object)) } else { Ok(()) }
+    }
+
+    /// Whether what was in the context went with it, so that nothing is left to release.
+    pub(crate) fn is_gone(&self) -> bool {
+        let is_known = || self.lost.load(Relaxed) == DESTROYED;
+        // A reset by others shows in the number.
+        let is_another = |id| match self.raw().id() {
+            Ok(now) => now != id,
+            Err(error) => error.result() == Some(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED),
+        };
+        if !is_known() && self.id.is_some_and(is_another) {
+            self.was_reset();
+        }
+        is_known()
     }
 
     /// The error of a call on `object`, which belongs to this context; notes if the context is lost.
@@ -322,7 +344,8 @@ impl Context {
     /// What is left to say of the release of `object`, which belongs to this context: nothing if it went with a reset.
     pub(crate) fn released(&self, result: Result<(), CallError>, object: &dyn Subject) -> Result<(), Error> {
         let went_before = |error: &CallError| {
-            error.result().map(|result| result.0) == Some(DESTROYED) && self.lost() == Some(Status(DESTROYED))
+            error.result() == Some(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED)
+                && self.lost() == Some(Status(DESTROYED))
         };
         match result {
             Err(error) if went_before(&error) => Ok(()),
@@ -347,6 +370,13 @@ impl Context {
 }
 
 const DESTROYED: i32 = sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0;
+
+#[cold]
+fn gone(object: &dyn Subject) -> Error {
+    let status = Status(DESTROYED);
+    let refusal = format!("{object} is in a context that is gone{}", advice(status).unwrap_or_default());
+    Error::new(status, refusal).about(object)
+}
 
 /// What to do after an answer that the driver gives to every later call in the context, too.
 fn advice(status: Status) -> Option<&'static str> {

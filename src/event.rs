@@ -58,6 +58,7 @@ impl Event {
                 "an event for several processes cannot measure time; choose one of timing and interprocess",
             ));
         }
+        context.check_there(context.as_ref())?;
         let raw = RawEvent::create(context.raw(), flags(options))
             .map_err(|error| context.failed(error, context.as_ref()))?;
         Ok(Self::new(context, *options, Ownership::Owned, false, raw))
@@ -146,8 +147,9 @@ impl Event {
     /// context.
     pub fn record(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
+        stream.context().check_there(stream)?;
         let _current = stream.enter_if_default()?;
-        self.done(self.raw().record(stream.raw()))?;
+        self.here(|raw| raw.record(stream.raw()))?;
         if !self.recorded.load(Relaxed) {
             self.recorded.store(true, Relaxed);
         }
@@ -159,7 +161,7 @@ impl Event {
     /// # Errors
     /// The driver's; an error of the recorded work may appear here.
     pub fn query(&self) -> Result<bool, Error> {
-        self.done(self.raw().query())
+        self.here(RawEvent::query)
     }
 
     /// Waits until what was recorded last is done.
@@ -167,7 +169,7 @@ impl Event {
     /// # Errors
     /// As [`query`](Self::query).
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.done(self.raw().synchronize())
+        self.here(RawEvent::synchronize)
     }
 
     /// Waits until what was recorded last is done, at most this long; answers whether it is. Zero asks once. See
@@ -192,6 +194,7 @@ impl Event {
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(start));
         }
         for event in [start, self] {
+            event.context.check_there(event)?;
             event.check_measures()?;
         }
         self.raw().elapsed_since(start.raw()).map_err(|error| match error.result() {
@@ -231,8 +234,9 @@ impl Event {
     }
 
     #[inline]
-    fn done<T>(&self, result: Result<T, CallError>) -> Result<T, Error> {
-        result.map_err(|error| self.context.failed(error, self))
+    fn here<T>(&self, call: impl FnOnce(&RawEvent) -> Result<T, CallError>) -> Result<T, Error> {
+        self.context.check_there(self)?;
+        call(self.raw()).map_err(|error| self.context.failed(error, self))
     }
 }
 
@@ -248,7 +252,9 @@ impl Drop for Event {
         let Some(raw) = self.raw.take() else { return };
         if self.ownership == Ownership::Owned {
             KNOWN.remove(self.driver(), raw.handle(), self);
-            crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
+            if !self.context.is_gone() {
+                crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
+            }
         }
     }
 }

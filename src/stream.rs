@@ -62,6 +62,7 @@ impl Stream {
     /// [`Status::INVALID_ARGUMENT`] for a priority that the context does not have (the driver would change it silently);
     /// the driver's.
     pub fn create(context: &Arc<Context>, options: &StreamOptions) -> Result<Arc<Self>, Error> {
+        context.check_there(context.as_ref())?;
         if options.priority != 0 {
             check_priority(context, options.priority)?;
         }
@@ -202,6 +203,7 @@ impl Stream {
     /// [`Status::INVALID_HANDLE`] if the event belongs to another driver; the driver's.
     pub fn wait_event(&self, event: &Event) -> Result<(), Error> {
         self.same_driver(event.driver(), event)?;
+        event.context().check_there(event)?;
         self.here(|raw| raw.wait(event.raw()))
     }
 
@@ -258,7 +260,8 @@ impl Stream {
     /// Calls the driver; a default stream's token means that of the current context, so its context is made current.
     #[inline]
     pub(crate) fn here<T>(&self, call: impl FnOnce(&RawStream) -> Result<T, CallError>) -> Result<T, Error> {
-        let _current = if self.is_default() { Some(self.context.enter()?) } else { None };
+        self.context.check_there(self)?;
+        let _current = self.enter_if_default()?;
         call(self.raw()).map_err(|error| self.context.failed(error, self))
     }
 
@@ -353,7 +356,9 @@ impl Drop for Stream {
         let Some(raw) = self.raw.take() else { return };
         if self.ownership == Ownership::Owned {
             KNOWN.remove(self.driver(), raw.handle(), self);
-            crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
+            if !self.context.is_gone() {
+                crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
+            }
         }
     }
 }

@@ -9,7 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <cushim_driver.h>
+#include "recorder.h" /* both headers, and a note of what each call returns */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static inline int check_contains(const char *text, const char *part, const char 
 /* The call returns this status, or this CUresult. */
 #define CHECK_STATUS(expected, call) check_status(expected, call, __FILE__, __LINE__, #call)
 /* The call succeeds. */
-#define CHECK_OK(call) CHECK_STATUS(0, call)
+#define CHECK_OK(call) check_status(0, call, __FILE__, __LINE__, #call)
 /* The text has this part. */
 #define CHECK_CONTAINS(text, part) check_contains(text, part, __FILE__, __LINE__, #text)
 

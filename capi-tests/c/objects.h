@@ -4,7 +4,6 @@
 
 #include "check.h"
 
-#include <cushim.h>
 #include <stdint.h>
 
 /* A pointer that points nowhere. */

@@ -17,7 +17,19 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "threads",
     "fork",
     "default_fork",
+    "objects_contexts",
+    "objects_devices",
+    "objects_errors",
+    "objects_events",
+    "objects_misuse",
+    "objects_streams",
+    "objects_sweep",
 ];
+
+/// Those of them that also run on "none".
+pub fn on_none() -> impl Iterator<Item = &'static str> {
+    ON_ANY_DRIVER.iter().copied().filter(|name| name.starts_with("objects_"))
+}
 
 /// Those that only work as a shared library's programs do.
 pub const SHARED_ONLY: &[&str] = &["candidates"];

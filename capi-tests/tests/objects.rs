@@ -1,27 +1,39 @@
-//! The programs of the objects, `c/objects_*.c`: on every driver version, and on "none".
+//! The programs of the objects, `c/objects_*.c`, where `programs.rs` does not run them: on "none", with a foreign library,
+//! without a device.
 
 use capi_tests::build::{Build, Link};
 use capi_tests::libraries::Workshop;
+use capi_tests::matrix::ONE_VERSION;
 use capi_tests::parallel::for_each;
+use capi_tests::programs::{on_none, workshop};
 use capi_tests::run::{Driver, Run};
-use std::path::PathBuf;
 
-/// The drivers that the programs run on.
-fn drivers() -> Vec<Driver<'static>> {
-    vec![Driver::None]
-}
-
-/// A plug-in with a copy of the library of its own.
-fn plug_in(workshop: &Workshop) -> PathBuf {
-    let build = Build::new(workshop, "plug_in.c").link(Link::Static).option("-Wl,--exclude-libs,ALL");
-    build.plug_in("plug_in.so").expect("it compiles")
-}
-
-/// Bad arguments in every place of every function.
 #[test]
-fn sweep() {
+fn every_program_on_none() {
+    let workshop = workshop();
+    for_each(on_none(), |name| {
+        Run::new(Build::new(&workshop, &format!("{name}.c")).program(name)?, Driver::None).checks()
+    });
+}
+
+/// Bad arguments in every place of every function, the handles of a copy of the library in a plug-in among them.
+#[test]
+fn sweep_with_another_library() {
     let workshop = Workshop::new();
-    let plug_in = plug_in(&workshop);
+    let build = Build::new(&workshop, "plug_in.c").link(Link::Static).option("-Wl,--exclude-libs,ALL");
+    let plug_in = build.plug_in("plug_in.so").expect("it compiles");
     let program = Build::new(&workshop, "objects_sweep.c").program("objects_sweep").expect("it compiles");
-    for_each(drivers(), |driver| Run::new(&program, driver).arg(&plug_in).checks());
+    for_each([Driver::None, Driver::Shell("11.4"), Driver::Shell(ONE_VERSION)], |driver| {
+        Run::new(&program, driver).arg(&plug_in).checks()
+    });
+}
+
+#[test]
+fn a_machine_without_a_device() {
+    let workshop = Workshop::new();
+    let program =
+        Build::new(&workshop, "objects_no_device.c").program("objects_no_device").expect("it compiles");
+    for_each(["11.4", ONE_VERSION], |version| {
+        Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_DEVICES", "0").checks()
+    });
 }

@@ -429,8 +429,8 @@ pub unsafe extern "C" fn cushim_context_get_stream_priorities(
 /// @return A `cushim_status`.
 ///
 /// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_UNSUPPORTED_LIMIT`,
-/// `CUDA_ERROR_INVALID_VALUE` and others of the driver's. Threads: any.
+/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_INVALID_VALUE` for a limit that this
+/// driver does not know, and others of the driver's. Threads: any.
 ///
 /// # Safety
 /// `value` is NULL or valid for writes.

@@ -1,0 +1,144 @@
+/* What a newcomer does wrong, and the sentence that says so. */
+#include "busy.h"
+
+#include <sys/wait.h>
+
+static struct objects all;
+
+static void says(const char *words) { CHECK_CONTAINS(last_message(), words); }
+
+static void used_after_destroy(void) {
+  cushim_stream stream = new_stream(all.context);
+  int32_t done;
+  CHECK_OK(cushim_stream_set_label(stream, "upload"));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_query(stream, &done));
+  says("a stream is needed, but this handle of a stream \"upload\" was destroyed");
+  says("until you destroy it");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_event_record(all.event, stream));
+  says("upload");
+}
+
+static void destroyed_twice(void) {
+  cushim_event event = new_event(all.context, 0);
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_event_destroy(event));
+  says("this handle of an event was destroyed before");
+}
+
+static void event_for_a_stream(void) {
+  CHECK_OK(cushim_event_set_label(all.event, "copied"));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_synchronize((cushim_stream)(void *)all.event));
+  says("a stream is needed, but this is the handle of an event \"copied\"");
+  CHECK_OK(cushim_event_set_label(all.event, NULL));
+}
+
+static void address_of_a_handle(void) {
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_synchronize((cushim_stream)(void *)&all.stream));
+  says("is not a handle");
+  says("not the address of a variable");
+}
+
+static void native_for_a_handle(void) {
+  CUstream native = NULL;
+  CHECK_OK(cushim_stream_native(all.stream, &native));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_synchronize((cushim_stream)(void *)native));
+  says("is not a handle");
+}
+
+static void borrowed_destroyed(void) {
+  cushim_context context;
+  CHECK_OK(cushim_stream_get_context(all.stream, &context));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_context_destroy(context));
+  says("borrowed and not to be destroyed");
+}
+
+static void borrowed_kept(void) {
+  cushim_context context, borrowed;
+  cushim_stream stream;
+  CHECK_OK(cushim_context_create(all.device, NULL, &context));
+  stream = new_stream(context);
+  CHECK_OK(cushim_stream_get_context(stream, &borrowed));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_context_destroy(context));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_context_synchronize(borrowed));
+  says("borrowed handle");
+  says("hold a reference of your own");
+}
+
+/* The context first, then what is in it: nobody is hurt. */
+static void wrong_order(void) {
+  cushim_driver driver = open_driver();
+  cushim_context context;
+  cushim_stream stream;
+  cushim_event event;
+  CHECK_OK(cushim_context_create(first_device(driver), NULL, &context));
+  stream = new_stream(context);
+  event = new_event(context, 0);
+  CHECK_OK(cushim_driver_destroy(driver));
+  CHECK_OK(cushim_context_destroy(context));
+  CHECK_OK(cushim_event_record(event, stream));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_event_synchronize(event));
+  CHECK_OK(cushim_event_destroy(event));
+}
+
+static void no_stream(void) {
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_event_record(all.event, NULL));
+  says("a stream is needed, not NULL");
+}
+
+/* The child has every handle of the parent, and none of them works. */
+static void used_after_fork(void) {
+  int status = 0;
+  pid_t child;
+  fflush(NULL);
+  child = fork();
+  if (child == 0) {
+    int32_t done = -1;
+    alarm(30);
+    check_failures = 0;
+    CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_stream_query(all.stream, &done));
+    CHECK(done == 0);
+    says("forked after the library was used");
+    says("exec");
+    CHECK_STATUS(CUSHIM_ERROR_FORKED, cushim_stream_destroy(all.stream));
+    fflush(NULL);
+    _exit(check_failures != 0);
+  }
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void used_after_reset(void) {
+  cushim_stream stream = new_stream(all.context);
+  int32_t done;
+  if (is_none(all.driver)) {
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_device_reset_primary_context(all.device));
+    says("cuDevicePrimaryCtxReset");
+  } else {
+    CHECK_OK(cushim_device_reset_primary_context(all.device));
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_stream_query(stream, &done));
+    says("The device was reset");
+    says("get the context anew");
+  }
+  CHECK_OK(cushim_stream_destroy(stream));
+}
+
+int main(void) {
+  check_begin();
+  all = open_objects();
+  used_after_destroy();
+  destroyed_twice();
+  event_for_a_stream();
+  address_of_a_handle();
+  native_for_a_handle();
+  borrowed_destroyed();
+  borrowed_kept();
+  wrong_order();
+  no_stream();
+  used_after_fork();
+  used_after_reset();
+  close_objects(&all);
+  return check_done();
+}

@@ -1,0 +1,17 @@
+/* A driver that shows no device: the answer is the driver's own, with a sentence. */
+#include "objects.h"
+
+int main(void) {
+  cushim_driver driver;
+  cushim_device device = (cushim_device)NOT_NULL;
+  int32_t count = -1;
+  check_begin();
+  driver = open_driver();
+  CHECK_STATUS(CUDA_ERROR_NO_DEVICE, cushim_driver_get_device_count(driver, &count));
+  CHECK(count == 0);
+  CHECK_STATUS(CUDA_ERROR_NO_DEVICE, cushim_driver_get_device(driver, 0, &device));
+  CHECK(device == NULL);
+  CHECK_CONTAINS(last_message(), "CUDA_ERROR_NO_DEVICE");
+  CHECK_OK(cushim_driver_destroy(driver));
+  return check_done();
+}
