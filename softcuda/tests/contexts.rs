@@ -370,7 +370,7 @@ fn limits() {
     alone("limits", &[], || {
         let cu = with_context();
         let get = |limit: u64| {
-            let mut value = 0;
+            let mut value = 0_usize;
             (cu.call("cuCtxGetLimit", &[at(&mut value), limit]), value)
         };
         let initial = [
