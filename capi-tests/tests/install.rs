@@ -123,8 +123,10 @@ fn assert_installed(prefix: &Path) {
         |name: &str| std::fs::read_link(lib.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(target("libcushim.so"), Path::new(&soname()));
     assert_eq!(target(&soname()), Path::new(&format!("libcushim.so.{version}")));
-    let header = std::fs::read(prefix.join("include/cushim_driver.h")).expect("the header is installed");
-    assert_eq!(header, std::fs::read(repository("include/cushim_driver.h")).expect("the header is there"));
+    for name in ["cushim_driver.h", "cushim.h", "softcuda.h"] {
+        let header = std::fs::read(prefix.join("include").join(name)).expect("the header is installed");
+        assert_eq!(header, std::fs::read(repository("include").join(name)).expect("the header is there"));
+    }
     for (version, _) in softcuda::VERSIONS {
         assert!(lib.join(format!("libsoftcuda-{version}.so")).is_file(), "{version}");
     }

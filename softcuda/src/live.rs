@@ -82,13 +82,12 @@ pub(crate) fn lines() -> String {
 pub(crate) fn report_at_exit() {
     static PROCESS: AtomicU32 = AtomicU32::new(0);
     extern "C" fn report() {
+        if PROCESS.load(Ordering::Relaxed) != std::process::id() {
+            return; // before any lock, which the fork may have copied locked
+        }
         let lines = lines();
-        if PROCESS.load(Ordering::Relaxed) == std::process::id() && !lines.is_empty() {
-            complain(&format!(
-                "{} objects were never released:\n{}",
-                lines.lines().count(),
-                lines.trim_end()
-            ));
+        if !lines.is_empty() {
+            complain(&format!("never released:\n{}", lines.trim_end()));
         }
     }
     PROCESS.store(std::process::id(), Ordering::Relaxed);

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::streams::{event, free_stream};
 use common::{Library, NOT_FOUND, SYSTEM_NOT_READY, alone, at, with_context};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::fd::AsRawFd as _;
@@ -32,18 +33,39 @@ fn counted_by_kind_and_dumped() {
         assert_eq!(cu.call("cuMemHostAlloc", &[at(&mut pinned), 300, 0]), 0);
         assert_eq!(cu.call("cuMemHostRegister_v2", &[own.as_mut_ptr() as u64, 8192, 0]), 0);
 
-        let kinds = ["context", "device memory", "pinned memory", "registered memory"];
-        assert_eq!(kinds.map(|kind| cu.live(kind)), [1, 2, 1, 1]);
-        assert_eq!(kinds.map(|kind| cu.live_bytes(kind)), [0, 300, 300, 8192]);
-        assert_eq!(cu.call("softcuda_live_objects", &[]), 5);
-        let expected = format!(
-            "context {context:#x}, device 0\n\
-             device memory {first:#x}, 100 bytes, device 0, context {context:#x}\n\
-             device memory {second:#x}, 200 bytes, device 0, context {context:#x}\n\
-             pinned memory {pinned:#x}, 300 bytes, device 0, context {context:#x}\n\
-             registered memory {:#x}, 8192 bytes, device 0, context {context:#x}\n",
-            own.as_ptr() as u64
+        let (stream, event) = (free_stream(&cu), event(&cu));
+        // Of pinned kind, without handles, on device 0.
+        let (mut pool, mut properties) = (0u64, [0u32; 22]);
+        (properties[0], properties[2]) = (1, 1);
+        assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut pool), at(&mut properties)]), 0);
+        let mut ordered = 0u64;
+        assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut ordered), 400, pool, stream]), 0);
+
+        let kinds = [
+            "context",
+            "stream",
+            "event",
+            "device memory",
+            "pinned memory",
+            "registered memory",
+            "memory pool",
+        ];
+        assert_eq!(kinds.map(|kind| cu.live(kind)), [1, 1, 1, 3, 1, 1, 1]);
+        assert_eq!(kinds.map(|kind| cu.live_bytes(kind)), [0, 0, 0, 700, 300, 8192, 0]);
+        assert_eq!(cu.call("softcuda_live_objects", &[]), 9);
+        let registered = own.as_ptr() as u64;
+        let mut memory = [(first, 100), (second, 200), (ordered, 400)];
+        memory.sort_unstable();
+        let of_context = format!("device 0, context {context:#x}\n");
+        let mut expected = format!(
+            "context {context:#x}, device 0\nstream {stream:#x}, {of_context}event {event:#x}, {of_context}"
         );
+        for (address, size) in memory {
+            expected += &format!("device memory {address:#x}, {size} bytes, {of_context}");
+        }
+        expected += &format!("pinned memory {pinned:#x}, 300 bytes, {of_context}");
+        expected += &format!("registered memory {registered:#x}, 8192 bytes, {of_context}");
+        expected += &format!("memory pool {pool:#x}, device 0\n");
         assert_eq!(dump(&cu), expected);
 
         assert_eq!((cu.live("devices"), cu.live_bytes("devices")), (-1, -1));
@@ -61,7 +83,8 @@ fn counted_by_kind_and_dumped() {
         );
 
         assert_eq!(cu.call("cuDevicePrimaryCtxReset_v2", &[0]), 0);
-        assert_eq!((cu.call("softcuda_live_objects", &[]), dump(&cu)), (0, String::new()));
+        assert_eq!(dump(&cu), format!("memory pool {pool:#x}, device 0\n"), "a pool is the device's");
+        assert_eq!(cu.call("softcuda_live_objects", &[]), 1);
     });
 }
 
@@ -107,7 +130,7 @@ fn leaks_are_reported_at_the_end() {
         }
     });
     if !said.is_empty() {
-        assert_eq!(said.matches("softcuda: 2 objects were never released:\n").count(), 1, "{said}");
+        assert_eq!(said.matches("softcuda: never released:\ncontext 0x").count(), 1, "{said}");
         assert_eq!(said.matches("device memory 0x").count(), 1, "{said}");
     }
     let clean = |variables: &[(&str, &str)], leaks: bool| {
