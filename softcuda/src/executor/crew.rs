@@ -47,6 +47,11 @@ impl Crew {
         }
     }
 
+    /// Whether nothing waits for a thread.
+    pub(super) fn has_time(&self) -> bool {
+        self.queue.lock().waiting.is_empty()
+    }
+
     fn serve(&self) {
         let mut queue = self.queue.lock();
         loop {

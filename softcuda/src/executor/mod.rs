@@ -53,8 +53,22 @@ const MOMENT: Duration = Duration::from_secs(1);
 
 type Guard<'a> = MutexGuard<'a, State>;
 
-/// Operations that are to run on this thread when the lock is free.
-type Here = Vec<Arc<Operation>>;
+/// What is to run on this thread when the lock is free.
+#[derive(Default)]
+struct Here {
+    instant: Vec<Arc<Operation>>,
+    /// What this thread is there for, if it is one of the driver's: such an operation that can run when the one before it
+    /// has, and for which no other waits, needs no other thread.
+    duty: Option<Duty>,
+    next: Option<Arc<Operation>>,
+}
+
+impl Here {
+    /// Nothing that takes time goes before what takes none.
+    fn pop(&mut self) -> Option<Arc<Operation>> {
+        self.instant.pop().or_else(|| self.next.take())
+    }
+}
 
 /// Puts work into a stream, behind what the stream's order demands and behind the operations `after`.
 pub(crate) fn submit(stream: &Arc<Stream>, work: Arc<dyn Work>, after: &[Arc<Operation>]) -> Arc<Operation> {
@@ -133,7 +147,7 @@ impl Executor {
         let operation = Arc::clone(&node.operation);
         node.wanted = self.schedule == Schedule::Eager || operation.is_lost();
         let can_run = node.can_run();
-        let mut here = Here::new();
+        let mut here = Here::default();
         if can_run {
             self.may_run(&mut state, operation.number, &mut here);
         }
@@ -164,14 +178,19 @@ impl Executor {
         node.started = true;
         let operation = Arc::clone(&node.operation);
         state.draw.ready.remove(&number);
-        match operation.duty {
-            Duty::Instant => here.push(operation),
-            Duty::Device => self.device.give(operation),
-            Duty::Host => self.host.give(operation),
+        let crew = match operation.duty {
+            Duty::Instant => return here.instant.push(operation),
+            Duty::Device => &self.device,
+            Duty::Host => &self.host,
+        };
+        if here.duty == Some(operation.duty) && here.next.is_none() && crew.has_time() {
+            here.next = Some(operation);
+        } else {
+            crew.give(operation);
         }
     }
 
-    /// Runs operations, and those instant ones that can run then.
+    /// Runs operations, and those of this thread that can run then.
     fn run_here(&'static self, mut here: Here) {
         while let Some(operation) = here.pop() {
             operation.run();
@@ -187,7 +206,7 @@ impl Executor {
 
     /// Wants operations, and all that they must follow.
     fn want(&'static self, operations: &[Arc<Operation>]) {
-        let mut here = Here::new();
+        let mut here = Here::default();
         let mut state = self.state.lock();
         let numbers = operations.iter().map(|operation| operation.number).collect();
         for number in state.order.want(numbers) {
@@ -264,7 +283,7 @@ impl Executor {
         node.started = true;
         let operation = Arc::clone(&node.operation);
         if operation.duty != Duty::Host {
-            MutexGuard::unlocked(state, || self.run_here(vec![operation]));
+            MutexGuard::unlocked(state, || self.run_here(Here { next: Some(operation), ..Here::default() }));
             return true;
         }
         self.host.give(Arc::clone(&operation));
@@ -308,5 +327,5 @@ fn rest(condition: &Condvar, state: &mut Guard<'_>, deadline: Option<Instant>) {
 }
 
 fn run(operation: Arc<Operation>) {
-    EXECUTOR.run_here(vec![operation]);
+    EXECUTOR.run_here(Here { duty: Some(operation.duty), next: Some(operation), ..Here::default() });
 }
