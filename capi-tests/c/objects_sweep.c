@@ -58,6 +58,14 @@ static struct objects fixture;
 #define GOOD_CUevent native_event()
 #define GOOD_CUgreenCtx NULL
 #define GOOD_CUstream native_stream()
+#define GOOD_cushim_host_function nothing_to_do
+#define GOOD_cushim_log_callback nothing_to_say
+
+static inline void nothing_to_do(void *data) { (void)data; }
+
+static inline void nothing_to_say(void *user, int32_t level, const char *target, const char *message) {
+  (void)user, (void)level, (void)target, (void)message;
+}
 
 static CUcontext native_context(void) {
   CUcontext native = NULL;

@@ -45,7 +45,7 @@ fn write_call(function: &Function, out: &mut String) {
     for (index, parameter) in function.parameters.iter().enumerate() {
         writeln!(out, "  {}", declaration(index, parameter)).unwrap();
     }
-    writeln!(out, "  cushim_status status;").unwrap();
+    writeln!(out, "  cushim_status status;\n  (void)slot, (void)value;").unwrap();
     for (index, parameter) in function.parameters.iter().enumerate() {
         write_preparation(index, parameter, out);
     }
@@ -124,6 +124,10 @@ fn write_preparation(index: usize, parameter: &Parameter, out: &mut String) {
 /// What holds after a call: nothing is left in the places of one that failed, and what one gave is given back.
 fn write_check(index: usize, parameter: &Parameter, out: &mut String) {
     match &parameter.shape {
+        // Of a file descriptor 0 is a good one.
+        Shape::Written if parameter.doc.contains("-1 on failure") => {
+            writeln!(out, "  if (status != 0 && a{index} != NULL) CHECK(*a{index} == -1);").unwrap();
+        }
         Shape::Written => {
             writeln!(
                 out,
