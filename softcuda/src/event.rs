@@ -150,7 +150,7 @@ pub(crate) fn cuEventQuery(hEvent: CUevent) -> Answer {
 pub(crate) fn cuEventSynchronize(hEvent: CUevent) -> Answer {
     let event = Event::of(hEvent)?;
     if let Some(record) = event.recorded() {
-        executor::wait_for(&[record]);
+        executor::wait_for(&[record])?;
     }
     pool::trim();
     event.context.fault()
@@ -158,7 +158,9 @@ pub(crate) fn cuEventSynchronize(hEvent: CUevent) -> Answer {
 
 pub(crate) fn cuEventElapsedTime(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> Answer {
     let (start, end) = (Event::of(hStart)?, Event::of(hEnd)?);
-    pMilliseconds.check()?;
+    if pMilliseconds.check().is_err() || !Arc::ptr_eq(&start.context, &end.context) {
+        return Err(CUDA_ERROR_INVALID_HANDLE);
+    }
     let (start, end) = (start.time(), end.time());
     // What can never be answered goes before what cannot be answered yet.
     let (start, end) = match (start, end) {
@@ -177,6 +179,7 @@ pub(crate) fn cuEventElapsedTime_v2(pMilliseconds: Out<f32>, hStart: CUevent, hE
 
 /// Events do not leave the process.
 pub(crate) fn cuIpcGetEventHandle(_pHandle: Out<CUipcEventHandle>, event: CUevent) -> Answer {
+    current()?;
     let event = Event::of(event)?;
     let interprocess = event.flags & INTERPROCESS != 0;
     Err(if interprocess { CUDA_ERROR_NOT_SUPPORTED } else { CUDA_ERROR_INVALID_HANDLE })

@@ -16,15 +16,40 @@ thread_local! {
     static RUNNING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a host function may call; of the streams, only created ones.
+/// What a host function may call. Of the streams, only created ones; and it may not wait for what comes after it.
 const PERMITTED: &[&str] = &[
     "cuDriverGetVersion",
+    "cuEventDestroy",
+    "cuEventElapsedTime",
     "cuEventQuery",
     "cuEventRecord",
+    "cuEventRecordWithFlags",
+    "cuEventSynchronize",
     "cuGetErrorName",
     "cuGetErrorString",
     "cuGetProcAddress",
+    "cuInit",
+    "cuLaunchHostFunc",
+    "cuMemcpy2DAsync",
+    "cuMemcpy3DAsync",
+    "cuMemcpyAsync",
+    "cuMemcpyDtoDAsync",
+    "cuMemcpyDtoHAsync",
+    "cuMemcpyHtoDAsync",
+    "cuMemsetD16Async",
+    "cuMemsetD2D16Async",
+    "cuMemsetD2D32Async",
+    "cuMemsetD2D8Async",
+    "cuMemsetD32Async",
+    "cuMemsetD8Async",
+    "cuStreamAddCallback",
+    "cuStreamGetFlags",
+    "cuStreamGetId",
+    "cuStreamGetPriority",
+    "cuStreamIsCapturing",
     "cuStreamQuery",
+    "cuStreamSynchronize",
+    "cuStreamWaitEvent",
 ];
 
 /// Per export.

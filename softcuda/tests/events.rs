@@ -100,7 +100,7 @@ fn time() {
         record(&cu, untimed, s);
         assert_eq!(synchronize(&cu, s), 0);
         assert_eq!((elapsed(&cu, start, untimed).0, elapsed(&cu, untimed, start).0), (400, 400));
-        assert_eq!(cu.call("cuEventElapsedTime", &[0, start, end]), INVALID_VALUE);
+        assert_eq!(cu.call("cuEventElapsedTime", &[0, start, end]), INVALID_HANDLE);
     });
 }
 
@@ -128,7 +128,7 @@ fn pending() {
     });
 }
 
-/// Documented: a wait holds the record that was there when it was issued.
+/// A wait holds the record that was there when it was issued.
 #[test]
 fn recording_again() {
     alone("recording_again", &[], || {

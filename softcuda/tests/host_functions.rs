@@ -38,7 +38,11 @@ impl Probe {
 fn what_a_host_function_may_call() {
     alone("what_a_host_function_may_call", &[], || {
         let cu = with_context();
-        let (own, idle, e) = (free_stream(&cu), free_stream(&cu), event(&cu));
+        let (own, idle, e, old) = (free_stream(&cu), free_stream(&cu), event(&cu), event(&cu));
+        let mut memory = 0u64;
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut memory), 64]), 0);
+        record(&cu, old, idle);
+        assert_eq!(synchronize(&cu, idle), 0);
         let (mut out, mut context) = ([0u64; 8], 0u64);
         assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
         let place = at(&mut out);
@@ -51,26 +55,35 @@ fn what_a_host_function_may_call() {
             ("cuEventQuery", vec![e], 0),
             ("cuCtxGetCurrent", vec![place], NOT_PERMITTED),
             ("cuMemAlloc_v2", vec![place, 64], NOT_PERMITTED),
+            ("cuMemAllocAsync", vec![place, 64, idle], NOT_PERMITTED),
+            ("cuMemFree_v2", vec![0], NOT_PERMITTED),
             ("cuStreamCreate", vec![place, 0], NOT_PERMITTED),
             ("cuDriverGetVersion", vec![place], 0),
+            ("cuInit", vec![0], 0),
+            ("cuDeviceGetCount", vec![place], NOT_PERMITTED),
             ("cuEventRecord", vec![e, idle], 0),
+            ("cuEventElapsedTime", vec![place, old, old], 0),
+            ("cuStreamGetFlags", vec![idle, place], 0),
+            ("cuStreamWaitEvent", vec![idle, e, 0], 0),
+            ("cuMemsetD8Async", vec![memory, 0, 64, idle], 0),
+            ("cuLaunchHostFunc", vec![idle, nothing as *const () as u64, 0], 0),
+            ("cuStreamSynchronize", vec![idle], 0),
+            ("cuEventSynchronize", vec![e], 0),
             ("cuLaunchKernel", vec![], NOT_PERMITTED),
             ("cuGraphCreate", vec![place, 0], NOT_PERMITTED),
             ("cuCtxSetCurrent", vec![context], NOT_PERMITTED),
+            ("cuEventCreate", vec![place, 0], NOT_PERMITTED),
+            ("cuCtxSynchronize", vec![], NOT_PERMITTED),
+            ("cuPointerGetAttribute", vec![place, 2, memory], NOT_PERMITTED),
+            ("cuGetErrorName", vec![1, place], 0),
             // Chosen.
             ("cuStreamQuery", vec![LEGACY], NOT_PERMITTED),
             ("cuStreamQuery", vec![PER_THREAD], NOT_PERMITTED),
             ("cuEventRecord", vec![e, 0], NOT_PERMITTED),
-            ("cuEventCreate", vec![place, 0], NOT_PERMITTED),
-            ("cuEventSynchronize", vec![e], NOT_PERMITTED),
-            ("cuEventDestroy_v2", vec![e], NOT_PERMITTED),
-            ("cuStreamSynchronize", vec![own], NOT_PERMITTED),
-            ("cuStreamWaitEvent", vec![idle, e, 0], NOT_PERMITTED),
             ("cuStreamDestroy_v2", vec![idle], NOT_PERMITTED),
-            ("cuLaunchHostFunc", vec![idle, nothing as *const () as u64, 0], NOT_PERMITTED),
-            ("cuCtxSynchronize", vec![], NOT_PERMITTED),
-            ("cuInit", vec![0], NOT_PERMITTED),
-            ("cuGetErrorName", vec![1, place], 0),
+            ("cuStreamSynchronize", vec![own], NOT_PERMITTED),
+            ("cuEventRecord", vec![e, own], 0),
+            ("cuEventSynchronize", vec![e], NOT_PERMITTED),
         ];
         let probe = Probe {
             cu: Library::core(),

@@ -210,13 +210,12 @@ fn the_legacy_stream_and_the_others() {
     });
 }
 
-/// Documented: legacy work follows per-thread work. Chosen: a query of the legacy stream does not count it.
 #[test]
 fn legacy_work_follows_per_thread_work() {
     alone("legacy_work_follows_per_thread_work", &[], || {
         let cu = with_context();
         let gate = Gate::in_stream(&cu, PER_THREAD);
-        assert_eq!(query(&cu, LEGACY), 0);
+        assert_eq!(query(&cu, LEGACY), NOT_READY);
         let e = event(&cu);
         record(&cu, e, LEGACY);
         assert_eq!(cu.call("cuEventQuery", &[e]), NOT_READY);
@@ -225,7 +224,6 @@ fn legacy_work_follows_per_thread_work() {
     });
 }
 
-/// Not measured: the per-thread streams of two threads are two streams.
 #[test]
 fn each_thread_has_its_own_stream() {
     alone("each_thread_has_its_own_stream", &[], || {
@@ -242,7 +240,7 @@ fn each_thread_has_its_own_stream() {
         });
         assert_eq!(query(&cu, PER_THREAD), NOT_READY);
         assert_eq!(cu.call("cuStreamQuery_ptsz", &[0]), NOT_READY);
-        assert_eq!(query(&cu, 0), 0);
+        assert_eq!(query(&cu, stream(&cu)), 0);
         gate.open();
         assert_eq!(cu.call("cuStreamSynchronize_ptsz", &[0]), 0);
     });
@@ -261,10 +259,13 @@ fn contexts_are_independent_but_for_events() {
         let t = stream(&cu);
         assert_eq!(cu.call("cuStreamWaitEvent", &[t, e, 0]), 0, "events may come from other contexts");
         assert_eq!(query(&cu, t), NOT_READY);
-        // Documented: an event is recorded on streams of its own context.
-        assert_eq!(cu.call("cuEventRecord", &[e, t]), INVALID_HANDLE);
+        assert_eq!(cu.call("cuEventRecord", &[e, t]), INVALID_HANDLE, "not on streams of other contexts");
         gate.open();
         assert_eq!(synchronize(&cu, t), 0);
+        let (f, mut time) = (event(&cu), 0f32);
+        record(&cu, f, t);
+        assert_eq!(synchronize(&cu, t), 0);
+        assert_eq!(cu.call("cuEventElapsedTime", &[at(&mut time), e, f]), INVALID_HANDLE);
     });
 }
 

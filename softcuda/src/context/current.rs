@@ -93,7 +93,7 @@ pub(crate) fn cuCtxSynchronize() -> Answer {
 
 pub(crate) fn cuCtxSynchronize_v2(ctx: CUcontext) -> Answer {
     let activation = named_or_current(ctx)?.activation()?;
-    executor::wait_for(&executor::unfinished(activation.id()));
+    executor::wait_for(&executor::unfinished(activation.id()))?;
     pool::trim();
     activation.health()
 }

@@ -13,9 +13,11 @@ mod seeded;
 mod work;
 
 use crate::context::Activation;
+use crate::error::Answer;
 use crate::host_function;
 use crate::settings::settings;
 use crate::stream::{Kind, Stream};
+use crate::sys::CUDA_ERROR_NOT_PERMITTED;
 use crew::Crew;
 pub(crate) use crew::stop;
 use order::Order;
@@ -75,9 +77,16 @@ pub(crate) fn submit(stream: &Arc<Stream>, work: Arc<dyn Work>, after: &[Arc<Ope
     EXECUTOR.submit(stream, work, after)
 }
 
-/// Waits until the operations are finished; not longer than until their context is lost.
-pub(crate) fn wait_for(operations: &[Arc<Operation>]) {
+/// Waits until the operations are finished; not longer than until their context is lost. Refuses to let a host function
+/// wait for what comes after it.
+pub(crate) fn wait_for(operations: &[Arc<Operation>]) -> Answer {
+    if let Some(own) = Operation::of_this_thread()
+        && EXECUTOR.state.lock().order.any_follows(own, operations)
+    {
+        return Err(CUDA_ERROR_NOT_PERMITTED);
+    }
     EXECUTOR.wait_for(operations, None);
+    Ok(())
 }
 
 /// Gives all work under way a moment to end.
@@ -96,18 +105,19 @@ pub(crate) fn unfinished(context: u64) -> Vec<Arc<Operation>> {
     EXECUTOR.state.lock().order.tails(context)
 }
 
-/// What must be finished for a stream to have nothing to do. The legacy stream stands for all blocking ones, but not for
-/// the per-thread ones.
+/// What must be finished for a stream to have nothing to do. The legacy stream stands for all that wait for it.
 pub(crate) fn unfinished_on(stream: &Stream) -> Vec<Arc<Operation>> {
     EXECUTOR.state.lock().order.tails_where(stream, |other| match stream.kind {
-        Kind::Legacy => matches!(other.kind, Kind::Legacy | Kind::Blocking),
+        Kind::Legacy => other.kind != Kind::NonBlocking,
         _ => other.id == stream.id,
     })
 }
 
 /// Whether the next operation of a stream will come after this one, which is not finished.
 pub(crate) fn is_followed(operation: &Operation, stream: &Stream) -> bool {
-    EXECUTOR.state.lock().order.is_followed(operation, stream)
+    let state = EXECUTOR.state.lock();
+    let next_to = state.order.predecessors(stream);
+    state.order.any_follows(operation.number, &next_to)
 }
 
 /// Lets what a lost context has still to do end without being done.

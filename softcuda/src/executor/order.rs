@@ -136,7 +136,7 @@ impl Order {
     }
 
     /// What the next operation of a stream must follow: the legacy stream and the blocking ones wait for each other.
-    fn predecessors(&self, stream: &Stream) -> Vec<Arc<Operation>> {
+    pub(super) fn predecessors(&self, stream: &Stream) -> Vec<Arc<Operation>> {
         self.tails_where(stream, |other| match stream.kind {
             Kind::Legacy => other.kind != Kind::NonBlocking,
             Kind::Blocking | Kind::PerThread => other.id == stream.id || other.kind == Kind::Legacy,
@@ -144,16 +144,16 @@ impl Order {
         })
     }
 
-    /// Whether the next operation of a stream will come after this one, which is not finished.
-    pub(super) fn is_followed(&self, operation: &Operation, stream: &Stream) -> bool {
-        let mut numbers: Vec<u64> = self.predecessors(stream).iter().map(|tail| tail.number).collect();
+    /// Whether one of the operations is the one of this number, which is not finished, or must follow it.
+    pub(super) fn any_follows(&self, first: u64, operations: &[Arc<Operation>]) -> bool {
+        let mut numbers: Vec<u64> = operations.iter().map(|operation| operation.number).collect();
         let mut seen = HashSet::new();
         while let Some(number) = numbers.pop() {
-            if number == operation.number {
+            if number == first {
                 return true;
             }
             // What comes after it has a larger number.
-            if number > operation.number && seen.insert(number) {
+            if number > first && seen.insert(number) {
                 numbers.extend(self.pending.get(&number).iter().flat_map(|node| &node.before));
             }
         }

@@ -5,6 +5,7 @@ use crate::settings::complain;
 use crate::stream::Stream;
 use crate::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUresult};
 use parking_lot::{Condvar, Mutex};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,6 +36,10 @@ pub(crate) trait Work: Send + Sync {
 
     /// Called instead of `run` where the context has a sticky error.
     fn give_up(&self, _fault: CUresult) {}
+}
+
+thread_local! {
+    static RUNNING: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 /// A piece of work in a stream.
@@ -78,9 +83,24 @@ impl Operation {
         self.stream.context.fault().is_err()
     }
 
+    /// The number of the host function that the calling thread is in.
+    pub(super) fn of_this_thread() -> Option<u64> {
+        RUNNING.get()
+    }
+
     pub(super) fn run(&self) {
         let Some(work) = self.work.lock().take() else { return };
-        match self.stream.context.fault().and_then(|()| self.check(&*work)) {
+        if self.duty == Duty::Host {
+            let outer = RUNNING.replace(Some(self.number));
+            self.do_work(&*work);
+            RUNNING.set(outer);
+        } else {
+            self.do_work(&*work);
+        }
+    }
+
+    fn do_work(&self, work: &dyn Work) {
+        match self.stream.context.fault().and_then(|()| self.check(work)) {
             Ok(()) => work.run(),
             Err(fault) => work.give_up(fault),
         }

@@ -35,7 +35,7 @@ pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
     owner.owner.health()?;
     let allocation = table::remove(address, wanted).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let owner = &allocation.owner;
-    executor::wait_for(&executor::unfinished(owner.id()));
+    executor::wait_for(&executor::unfinished(owner.id()))?;
     allocation.set_freed();
     if let Kind::Pooled(pooled) = &allocation.kind {
         pooled.release(None);

@@ -113,7 +113,7 @@ impl Stream {
 
     /// Waits for operations of this stream.
     pub(crate) fn wait_for(&self, operations: &[Arc<Operation>]) -> Answer {
-        executor::wait_for(operations);
+        executor::wait_for(operations)?;
         self.context.fault()
     }
 }

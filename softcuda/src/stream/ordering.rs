@@ -34,7 +34,7 @@ pub(crate) fn cuStreamQuery(hStream: CUstream) -> Answer {
 
 pub(crate) fn cuStreamSynchronize(hStream: CUstream) -> Answer {
     let stream = Stream::of(hStream)?;
-    executor::wait_for(&executor::unfinished_on(&stream));
+    executor::wait_for(&executor::unfinished_on(&stream))?;
     pool::trim();
     stream.context.fault()
 }
