@@ -40,9 +40,9 @@ pub(super) fn ownership(number: i32) -> Result<Ownership, Error> {
 pub(super) trait Incomplete: Sized {
     type Object: Object;
 
-    /// The object that is meant by a value which is no handle, or why there is none.
-    fn otherwise(_handle: *mut Self, error: Error, _fault: &HandleError) -> Result<Arc<Self::Object>, Error> {
-        Err(error)
+    /// What a value that is no handle means, if anything.
+    fn meant(_handle: *mut Self) -> Option<Result<Arc<Self::Object>, Error>> {
+        None
     }
 }
 
@@ -85,17 +85,8 @@ impl<T> Deref for Lent<'_, T> {
 pub(super) fn get<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, S::Object>, Error> {
     match guard.get::<S::Object>(Token::from_pointer(handle)) {
         Ok(lent) => Ok(Lent::Ref(lent)),
-        Err(fault) => otherwise(guard, handle, fault).map(Lent::Held),
+        Err(fault) => S::meant(handle).unwrap_or_else(|| Err(refusal(guard, fault))).map(Lent::Held),
     }
-}
-
-#[cold]
-fn otherwise<S: Incomplete>(
-    guard: &Guard,
-    handle: *mut S,
-    fault: HandleError,
-) -> Result<Arc<S::Object>, Error> {
-    S::otherwise(handle, refusal(guard, fault.clone()), &fault)
 }
 
 /// Why a handle was refused, with the object that it named.

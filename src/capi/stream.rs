@@ -7,7 +7,6 @@ use super::event::cushim_event;
 use super::handles::{self, Incomplete, borrowed, claim, enter, enter_anywhere, get};
 use super::{options, out};
 use crate::error::{Error, Status};
-use crate::handle::{Fault, HandleError};
 use crate::stream::{Stream, StreamKind, StreamOptions};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -25,15 +24,15 @@ pub struct cushim_stream_s {
 impl Incomplete for cushim_stream_s {
     type Object = Stream;
 
-    fn otherwise(stream: cushim_stream, error: Error, fault: &HandleError) -> Result<Arc<Stream>, Error> {
-        match fault.fault {
-            Fault::Null => Err(Error::new(
+    fn meant(stream: cushim_stream) -> Option<Result<Arc<Stream>, Error>> {
+        match stream.addr() {
+            0 => Some(Err(Error::new(
                 Status::STREAM_REQUIRED,
                 "a stream is needed, not NULL; for a default stream pass the handle of cushim_stream_wrap_legacy or \
                  cushim_stream_wrap_per_thread, for this thread's current one that of cushim_stream_current",
-            )),
-            _ if stream.addr() == CURRENT => Stream::current(),
-            _ => Err(error),
+            ))),
+            CURRENT => Some(Stream::current()),
+            _ => None,
         }
     }
 }
