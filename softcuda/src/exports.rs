@@ -4800,33 +4800,171 @@ extern "C" fn cuStreamGetAttribute_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCaptureInfo() -> CUresult {
-    entry::refuse(617)
+extern "C" fn cuStreamGetCaptureInfo(
+    hStream: CUstream,
+    captureStatus_out: Out<CUstreamCaptureStatus>,
+    id_out: Out<u64>,
+) -> CUresult {
+    entry::call(
+        617,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("captureStatus_out", captureStatus_out.address());
+            a.address("id_out", id_out.address());
+        },
+        || crate::stream::capture::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCaptureInfo_v2() -> CUresult {
-    entry::refuse(618)
+extern "C" fn cuStreamGetCaptureInfo_v2(
+    hStream: CUstream,
+    captureStatus_out: Out<CUstreamCaptureStatus>,
+    id_out: Out<u64>,
+    graph_out: Out<CUgraph>,
+    dependencies_out: Out<*const CUgraphNode>,
+    numDependencies_out: Out<usize>,
+) -> CUresult {
+    entry::call(
+        618,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("captureStatus_out", captureStatus_out.address());
+            a.address("id_out", id_out.address());
+            a.address("graph_out", graph_out.address());
+            a.address("dependencies_out", dependencies_out.address());
+            a.address("numDependencies_out", numDependencies_out.address());
+        },
+        || {
+            crate::stream::capture::cuStreamGetCaptureInfo_v2(
+                hStream,
+                captureStatus_out,
+                id_out,
+                graph_out,
+                dependencies_out,
+                numDependencies_out,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCaptureInfo_v3() -> CUresult {
-    entry::refuse(619)
+extern "C" fn cuStreamGetCaptureInfo_v3(
+    hStream: CUstream,
+    captureStatus_out: Out<CUstreamCaptureStatus>,
+    id_out: Out<u64>,
+    graph_out: Out<CUgraph>,
+    dependencies_out: Out<*const CUgraphNode>,
+    edgeData_out: Out<*const CUgraphEdgeData>,
+    numDependencies_out: Out<usize>,
+) -> CUresult {
+    entry::call(
+        619,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("captureStatus_out", captureStatus_out.address());
+            a.address("id_out", id_out.address());
+            a.address("graph_out", graph_out.address());
+            a.address("dependencies_out", dependencies_out.address());
+            a.address("edgeData_out", edgeData_out.address());
+            a.address("numDependencies_out", numDependencies_out.address());
+        },
+        || {
+            crate::stream::capture::cuStreamGetCaptureInfo_v3(
+                hStream,
+                captureStatus_out,
+                id_out,
+                graph_out,
+                dependencies_out,
+                edgeData_out,
+                numDependencies_out,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCaptureInfo_ptsz() -> CUresult {
-    entry::refuse(620)
+extern "C" fn cuStreamGetCaptureInfo_ptsz(
+    hStream: CUstream,
+    captureStatus_out: Out<CUstreamCaptureStatus>,
+    id_out: Out<u64>,
+) -> CUresult {
+    entry::call_per_thread(
+        620,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("captureStatus_out", captureStatus_out.address());
+            a.address("id_out", id_out.address());
+        },
+        || crate::stream::capture::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCaptureInfo_v2_ptsz() -> CUresult {
-    entry::refuse(621)
+extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
+    hStream: CUstream,
+    captureStatus_out: Out<CUstreamCaptureStatus>,
+    id_out: Out<u64>,
+    graph_out: Out<CUgraph>,
+    dependencies_out: Out<*const CUgraphNode>,
+    numDependencies_out: Out<usize>,
+) -> CUresult {
+    entry::call_per_thread(
+        621,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("captureStatus_out", captureStatus_out.address());
+            a.address("id_out", id_out.address());
+            a.address("graph_out", graph_out.address());
+            a.address("dependencies_out", dependencies_out.address());
+            a.address("numDependencies_out", numDependencies_out.address());
+        },
+        || {
+            crate::stream::capture::cuStreamGetCaptureInfo_v2(
+                hStream,
+                captureStatus_out,
+                id_out,
+                graph_out,
+                dependencies_out,
+                numDependencies_out,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetCaptureInfo_v3_ptsz() -> CUresult {
-    entry::refuse(622)
+extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
+    hStream: CUstream,
+    captureStatus_out: Out<CUstreamCaptureStatus>,
+    id_out: Out<u64>,
+    graph_out: Out<CUgraph>,
+    dependencies_out: Out<*const CUgraphNode>,
+    edgeData_out: Out<*const CUgraphEdgeData>,
+    numDependencies_out: Out<usize>,
+) -> CUresult {
+    entry::call_per_thread(
+        622,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("captureStatus_out", captureStatus_out.address());
+            a.address("id_out", id_out.address());
+            a.address("graph_out", graph_out.address());
+            a.address("dependencies_out", dependencies_out.address());
+            a.address("edgeData_out", edgeData_out.address());
+            a.address("numDependencies_out", numDependencies_out.address());
+        },
+        || {
+            crate::stream::capture::cuStreamGetCaptureInfo_v3(
+                hStream,
+                captureStatus_out,
+                id_out,
+                graph_out,
+                dependencies_out,
+                edgeData_out,
+                numDependencies_out,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5006,7 +5144,7 @@ extern "C" fn cuStreamIsCapturing(hStream: CUstream, captureStatus: Out<CUstream
             a.address("hStream", hStream as usize);
             a.address("captureStatus", captureStatus.address());
         },
-        || crate::stream::config::cuStreamIsCapturing(hStream, captureStatus),
+        || crate::stream::capture::cuStreamIsCapturing(hStream, captureStatus),
     )
 }
 
@@ -5021,7 +5159,7 @@ extern "C" fn cuStreamIsCapturing_ptsz(
             a.address("hStream", hStream as usize);
             a.address("captureStatus", captureStatus.address());
         },
-        || crate::stream::config::cuStreamIsCapturing(hStream, captureStatus),
+        || crate::stream::capture::cuStreamIsCapturing(hStream, captureStatus),
     )
 }
 

@@ -193,19 +193,33 @@ fn synchronous_functions_are_ordered_with_streams() {
 fn memory_that_wants_waiting() {
     alone("memory_that_wants_waiting", &[], || {
         let cu = with_context();
-        let (s, a) = (stream(&cu), allocate(&cu, 64));
+        let a = allocate(&cu, 64);
         let mut on = 1u32;
         assert_eq!(cu.call("cuPointerSetAttribute", &[at(&mut on), 6, a]), 0);
-        let gate = Gate::in_stream(&cu, s);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                assert!(gate.wait_until_reached());
-                std::thread::sleep(Duration::from_millis(5));
-                gate.open();
-            });
-            assert_eq!(cu.call("cuMemsetD8_v2", &[a, 1, 64]), 0);
-            assert!(gate.is_open());
+        a_fill_waits(&cu, a);
+    });
+}
+
+/// `CU_CTX_SYNC_MEMOPS`: documented.
+#[test]
+fn a_context_that_wants_waiting() {
+    alone("a_context_that_wants_waiting", &[], || {
+        let cu = with_context();
+        assert_eq!(cu.call("cuCtxSetFlags", &[0x80]), 0);
+        a_fill_waits(&cu, allocate(&cu, 64));
+    });
+}
+
+fn a_fill_waits(cu: &Library, pointer: u64) {
+    let gate = Gate::in_stream(cu, stream(cu));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(gate.wait_until_reached());
+            std::thread::sleep(Duration::from_millis(5));
+            gate.open();
         });
+        assert_eq!(cu.call("cuMemsetD8_v2", &[pointer, 1, 64]), 0);
+        assert!(gate.is_open());
     });
 }
 

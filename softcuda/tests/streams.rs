@@ -99,10 +99,53 @@ fn identity() {
         assert_eq!((of, green), (context, 0));
         assert_eq!(cu.call("cuStreamGetDevice", &[a, at(&mut device)]), 0);
         assert_eq!(device, 0);
-        let mut status = 9i32;
-        assert_eq!(cu.call("cuStreamIsCapturing", &[a, at(&mut status)]), 0);
+    });
+}
+
+/// Measured: only the status is written. Chosen: there is no capture yet.
+#[test]
+fn nothing_captures() {
+    alone("nothing_captures", &[], || {
+        let cu = with_context();
+        let (s, mut status, mut out) = (stream(&cu), 9i32, [7u64; 4]);
+        let [id, graph, nodes, number] = std::array::from_fn(|i| at(&mut out[i]));
+        let asked: [(&str, Vec<u64>); 4] = [
+            ("cuStreamIsCapturing", vec![s, at(&mut status)]),
+            ("cuStreamGetCaptureInfo", vec![s, at(&mut status), id]),
+            ("cuStreamGetCaptureInfo_v2", vec![s, at(&mut status), id, graph, nodes, number]),
+            ("cuStreamGetCaptureInfo_v3", vec![s, at(&mut status), id, graph, nodes, 0, number]),
+        ];
+        for (name, arguments) in asked {
+            status = 9;
+            assert_eq!(cu.call(name, &arguments), 0, "{name}");
+            assert_eq!((status, out), (0, [7; 4]), "{name}");
+        }
+        assert_eq!(cu.call("cuStreamGetCaptureInfo_v2", &[s, 0, 0, 0, 0, 0]), INVALID_VALUE, "not measured");
+        assert_eq!(cu.call("cuStreamBeginCapture_v2", &[s, 0]), NOT_SUPPORTED);
+    });
+}
+
+/// The child of a fork has no driver, whatever the parent's threads were at.
+#[test]
+fn a_fork_with_work_under_way() {
+    alone("a_fork_with_work_under_way", &[], || {
+        let cu = with_context();
+        let s = stream(&cu);
+        let gate = Gate::in_stream(&cu, s);
+        assert!(gate.wait_until_reached());
+        // SAFETY: the child makes calls that answer before any lock, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let refused = [query(&cu, s), synchronize(&cu, s), cu.call("cuCtxSynchronize", &[])];
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(refused != [common::NOT_INITIALIZED; 3])) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
         assert_eq!(status, 0);
-        assert_eq!(cu.call("cuStreamBeginCapture_v2", &[a, 0]), NOT_SUPPORTED, "no capture yet");
+        gate.open();
+        assert_eq!(synchronize(&cu, s), 0);
     });
 }
 

@@ -4,9 +4,7 @@ use super::created::NON_BLOCKING;
 use super::{Kind, Stream};
 use crate::error::Answer;
 use crate::pointer::Out;
-use crate::sys::{
-    CU_STREAM_CAPTURE_STATUS_NONE, CUcontext, CUdevice, CUgreenCtx, CUstream, CUstreamCaptureStatus,
-};
+use crate::sys::{CUcontext, CUdevice, CUgreenCtx, CUstream};
 
 pub(crate) fn cuStreamGetFlags(hStream: CUstream, flags: Out<u32>) -> Answer {
     let stream = Stream::of(hStream)?;
@@ -39,10 +37,4 @@ pub(crate) fn cuStreamGetCtx_v2(
 
 pub(crate) fn cuStreamGetDevice(hStream: CUstream, device: Out<CUdevice>) -> Answer {
     device.set(Stream::of(hStream)?.context.device().handle())
-}
-
-/// Capture does not exist yet, so no stream captures.
-pub(crate) fn cuStreamIsCapturing(hStream: CUstream, captureStatus: Out<CUstreamCaptureStatus>) -> Answer {
-    Stream::of(hStream)?;
-    captureStatus.set(CU_STREAM_CAPTURE_STATUS_NONE)
 }

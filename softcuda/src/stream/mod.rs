@@ -1,5 +1,6 @@
 //! Streams: which one a handle means. Their operations are the executor's.
 
+pub(crate) mod capture;
 pub(crate) mod config;
 pub(crate) mod created;
 pub(crate) mod ordering;
