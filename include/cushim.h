@@ -137,6 +137,54 @@ typedef int32_t cushim_event_flags;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What an item of `cushim_drain` is.
+enum cushim_item_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The library does not use `data` any more: it was lent by an owner without a release function.
+  CUSHIM_ITEM_RELEASE = 1,
+  // A stream got to a host function without a function: `data` is what was given with it.
+  CUSHIM_ITEM_HOST_FUNCTION = 2,
+  // A line of the log.
+  CUSHIM_ITEM_LOG_LINE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_item_kind cushim_item_kind;
+#else
+typedef int32_t cushim_item_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How much is logged, or how important a line is.
+enum cushim_log_level
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Nothing is logged.
+  CUSHIM_LOG_OFF = 0,
+  // What the library could not do and nobody was told of otherwise.
+  CUSHIM_LOG_ERROR = 1,
+  // What probably is not meant: a release that failed, a function that will never be called.
+  CUSHIM_LOG_WARN = 2,
+  // What a user may want to know.
+  CUSHIM_LOG_INFO = 3,
+  // What helps to find out why something went wrong, the driver's own lines among it.
+  CUSHIM_LOG_DEBUG = 4,
+  // Everything.
+  CUSHIM_LOG_TRACE = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_log_level cushim_log_level;
+#else
+typedef int32_t cushim_log_level;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // Never given a body.
 typedef struct cushim_context_s cushim_context_s;
 
@@ -198,6 +246,50 @@ typedef struct cushim_event_options {
   // Zero.
   uint32_t reserved;
 } cushim_event_options;
+
+// A function that a stream reaches. It must not unwind.
+typedef void (*cushim_host_function)(void *data);
+
+// A function that releases something that was lent to the library. It must not unwind.
+typedef void (*cushim_release_function)(void *data);
+
+// A lifetime that is lent to the library: it keeps the owner while it uses what the owner stands for, and then releases
+// it, exactly once, unless the process ends first.
+//
+// `release(data)` is called by a thread of the library's own, soon after the last use: never while the library holds a
+// lock, never inside a function that the driver called, never on a thread of the program's. So it may take the program's
+// locks, and may call every function of the library. Where `release` is NULL, `data` comes out of `cushim_drain` instead,
+// as an item of kind `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
+//
+// A function that takes an owner reads the struct during the call only. It takes the owner if it succeeds; if it fails,
+// nothing is released, then or later.
+typedef struct cushim_owner {
+  // Given to `release`. May be NULL.
+  void *data;
+  // Releases `data`; NULL: it is drained.
+  cushim_release_function release;
+} cushim_owner;
+
+// Something that a program does for itself instead of being called.
+typedef struct cushim_item {
+  // A `cushim_item_kind`.
+  int32_t kind;
+  // A line's `cushim_log_level`; 0 in other items.
+  int32_t level;
+  // What was lent or given; NULL in a line.
+  void *data;
+  // The part of the library that speaks, in a line; "" in other items.
+  char target[48];
+  // The text of a line; one that does not fit is cut and ends with "...". "" in other items.
+  char text[960];
+} cushim_item;
+
+// A function that gets the lines of the log, one at a time and in order, on the library's worker thread. No lock of the
+// library is held meanwhile, and every function of it may be called. It must not unwind.
+//
+// `level` is a `cushim_log_level`, `target` the part of the library that speaks ("cushim", "cushim::driver" for lines of
+// the driver's own). Both texts are valid during the call only, and never NULL.
+typedef void (*cushim_log_callback)(void *user, int32_t level, const char *target, const char *message);
 
 #ifdef __cplusplus
 extern "C" {
@@ -1052,7 +1144,8 @@ cushim_status cushim_stream_get_id(cushim_stream stream, uint64_t *id);
 
 // Whether all work that was enqueued so far is done.
 //
-// May be called in a host function, for streams other than the default ones.
+// May be called in a host function, for streams other than the default ones, which answer `CUSHIM_ERROR_IN_CALLBACK`
+// there.
 //
 // @param stream The stream.
 // @param done Receives 1 or 0; 0 on failure. Must not be NULL.
@@ -1223,7 +1316,8 @@ cushim_status cushim_event_get_flags(cushim_event event, uint32_t *flags);
 
 // Records what is enqueued in the stream by now.
 //
-// May be called in a host function, for streams other than the default ones.
+// May be called in a host function, for streams other than the default ones, which answer `CUSHIM_ERROR_IN_CALLBACK`
+// there.
 //
 // @param event The event.
 // @param stream The stream, of the context of the event.
@@ -1283,6 +1377,119 @@ cushim_status cushim_event_synchronize_within(cushim_event event, uint64_t nanos
 cushim_status cushim_event_elapsed(cushim_event start,
                                    cushim_event end,
                                    float *milliseconds);
+
+// Has a function called, once, by a thread of the driver's, when the work enqueued in the stream so far is done. Work
+// that is enqueued later waits until it returns.
+//
+// Inside it these may be called: recording and querying an event, querying a stream that is not a default one, and what
+// never reaches the driver, such as errors, labels, references and `cushim_drain`. Everything else answers
+// `CUSHIM_ERROR_IN_CALLBACK`, destroying included. The function must not wait for anything that waits for this stream,
+// nor for another host function.
+//
+// If the context is lost to an error of the device, or is reset, before its turn, the function is never called (driver
+// 580 calls none then); the owner is released all the same. With the driver "none" the function is called at once, by
+// this call.
+//
+// @param stream The stream. It need not live until the function is called.
+// @param function The function; NULL: `data` comes out of `cushim_drain` at that time instead, as an item of kind
+//   `CUSHIM_ITEM_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
+// @param data Given to the function. May be NULL.
+// @param owner Keeps `data` alive: released after the function returned, or the item was queued. NULL: nothing to release.
+//   Without a function its `release` must be NULL too, so that the release is drained after the item. Read during the
+//   call only. If the call fails, nothing is released.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also if the
+// stream is being captured, because a graph may call its functions many times; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_stream_host_function(cushim_stream stream,
+                                          cushim_host_function function,
+                                          void *data,
+                                          const struct cushim_owner *owner);
+
+// Takes what waits in the queue of pull mode, the oldest first, and never waits.
+//
+// There is one queue per process, which outlives drivers. An item is handed out once, so in a process with several users
+// of pull mode one of them drains and passes on. A host function comes before the release of its owner.
+//
+// @param items An array of `capacity` structs that may be a longer or shorter version of `cushim_item`. May be NULL if
+//   `capacity` is 0.
+// @param stride Bytes from one struct to the next, `sizeof(cushim_item)`; at least 16.
+// @param capacity Number of structs.
+// @param count Receives how many were written; 0 on failure. Must not be NULL. If it equals `capacity`, more may wait.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`, and nothing is taken; `CUSHIM_ERROR_FORKED`. Threads: any, also inside
+// functions that the driver calls. Needs no driver.
+//
+cushim_status cushim_drain(struct cushim_item *items,
+                           size_t stride,
+                           size_t capacity,
+                           size_t *count);
+
+// The descriptor to wait on, with poll, epoll or an event loop: it is readable exactly while `cushim_drain` would give
+// something.
+//
+// @param fd Receives the descriptor, the same each time; 0 on failure. Must not be NULL. It is the library's: wait on
+//   it, and neither read, write nor close it.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` on systems other than Linux, where a program drains
+// at regular times instead; `CUSHIM_ERROR_INTERNAL` if the process has no descriptor left; `CUSHIM_ERROR_FORKED`.
+// Threads: any, also inside functions that the driver calls. Needs no driver.
+//
+cushim_status cushim_drain_fd(int32_t *fd);
+
+// Waits until everything that was due for release before the call has been released, and every line of the log been
+// given to its callback. What waits to be drained does not count.
+//
+// A program need not call it, except to see its owners released before it ends.
+//
+// @param timeout_ms The longest time to wait, in milliseconds; 0 asks, a negative number waits without limit.
+// @param done Receives 1, or 0 if the time was over first; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_IN_CALLBACK` in a release function, a log callback or a function
+// that the driver called, which would wait for itself; `CUSHIM_ERROR_FORKED`. Threads: any. Needs no driver.
+//
+cushim_status cushim_flush_callbacks(int64_t timeout_ms,
+                                     int32_t *done);
+
+// Has every line of the log given to a callback, from now on.
+//
+// May be called at any time, also from inside a callback. Lines that were logged before still go where they would have
+// gone. Without this function, the environment variable `CUSHIM_LOG` says what goes to stderr: a level ("warn"), and
+// perhaps levels of parts ("warn,cushim::driver=debug"); it is read when the first driver is opened, except in set-uid
+// processes and with `CUSHIM_DRIVER_IGNORE_ENVIRONMENT`, and unset it means nothing. A program that does not keep up
+// loses lines beyond 1,024 that wait, and is told how many.
+//
+// @param callback The function; NULL: the lines go to stderr again, as `CUSHIM_LOG` says.
+// @param user Given to each call. May be NULL.
+// @param owner Keeps `user` alive: released when no call can use it any more. NULL: nothing to release. Must be NULL if
+//   `callback` is. Read during the call only. If the call fails, nothing is released.
+// @param level A `cushim_log_level`: what is less important is not logged. Ignored if `callback` is NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that logs by itself;
+// `CUSHIM_ERROR_FORKED`. Threads: any, also inside functions that the driver calls. Needs no driver.
+//
+cushim_status cushim_log_set_callback(cushim_log_callback callback,
+                                      void *user,
+                                      const struct cushim_owner *owner,
+                                      int32_t level);
+
+// Has every line of the log queued for `cushim_drain`, from now on, as items of kind `CUSHIM_ITEM_LOG_LINE`.
+//
+// `cushim_log_set_callback` ends it. A program that does not keep up loses lines beyond 1,024 that wait, and is told how
+// many.
+//
+// @param level A `cushim_log_level`: what is less important is not logged.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that logs by itself;
+// `CUSHIM_ERROR_FORKED`. Threads: any, also inside functions that the driver calls. Needs no driver.
+cushim_status cushim_log_set_pull(int32_t level);
 
 #ifdef __cplusplus
 }  // extern "C"

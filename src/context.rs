@@ -1,5 +1,6 @@
 //! Contexts: primary ones, created ones, and those of others.
 
+use crate::callback;
 use crate::device::Device;
 use crate::driver::calls::context::{self as calls, Current, RawContext};
 use crate::driver::{CallError, Driver, sys};
@@ -336,6 +337,7 @@ impl Context {
         let mut failure = Error::of_call(self.driver(), error).about(object);
         if let Some(advice) = advice(failure.status) {
             self.lost.store(failure.status.0, Relaxed);
+            callback::abandon(self);
             failure.message.push_str(advice);
         }
         failure
@@ -366,6 +368,7 @@ impl Context {
     pub(crate) fn was_reset(&self) {
         KNOWN.remove(self.driver(), self.native(), self);
         self.lost.store(DESTROYED, Relaxed);
+        callback::abandon(self);
     }
 }
 
@@ -399,6 +402,16 @@ impl Drop for Context {
             return;
         }
         KNOWN.remove(self.driver(), raw.handle(), self);
+        if callback::is_inside() {
+            // The driver lets nothing go there.
+            return callback::later(Self {
+                header: Header::new::<Self>(),
+                device: Arc::clone(&self.device),
+                raw: Some(raw),
+                lost: AtomicI32::new(*self.lost.get_mut()),
+                ..*self
+            });
+        }
         let result = match self.kind {
             ContextKind::Primary => raw.release_primary(self.device.native()),
             _ => raw.destroy(),

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::driver::calls::{context as context_calls, device as calls};
 use crate::driver::{CallError, Driver, sys};
+use crate::driver_log;
 use crate::error::{Error, Status};
 use crate::feature::Feature;
 use crate::handle::{Header, object};
@@ -41,7 +42,10 @@ impl Device {
     pub fn count(driver: &Driver) -> Result<i32, Error> {
         let table = driver.object_table();
         calls::initialise(table)
-            .and_then(|()| calls::count(table))
+            .and_then(|()| {
+                driver_log::watch(driver);
+                calls::count(table)
+            })
             .map_err(|error| Error::of_call(driver, error))
     }
 

@@ -186,6 +186,7 @@ impl Error {
         let mut failure = Self::new(status, format!("{base} answered {answer}"));
         failure.driver_code = result;
         failure.driver_code_name = name.map(String::from).unwrap_or_default();
+        failure.driver_log = crate::driver_log::about(base);
         failure
     }
 }

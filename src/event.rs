@@ -1,5 +1,6 @@
 //! Events: marks in a stream that others wait for, and that measure time.
 
+use crate::callback;
 use crate::context::Context;
 use crate::driver::calls::event::RawEvent;
 use crate::driver::{CallError, Driver, sys};
@@ -252,6 +253,16 @@ impl Drop for Event {
         let Some(raw) = self.raw.take() else { return };
         if self.ownership == Ownership::Owned {
             KNOWN.remove(self.driver(), raw.handle(), self);
+            if callback::is_inside() {
+                // The driver destroys nothing there.
+                return callback::later(Self {
+                    header: Header::new::<Self>(),
+                    context: Arc::clone(&self.context),
+                    raw: Some(raw),
+                    recorded: AtomicBool::new(true),
+                    ..*self
+                });
+            }
             if !self.context.is_gone() {
                 crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
             }

@@ -7,6 +7,8 @@
 // Some of what the objects offer inside the crate only the C ABI asks for.
 #![cfg_attr(not(feature = "capi"), allow(dead_code))]
 
+#[allow(unsafe_code)]
+mod callback;
 #[cfg(feature = "capi")]
 #[allow(unsafe_code)]
 pub mod capi;
@@ -14,16 +16,20 @@ mod context;
 mod device;
 #[allow(unsafe_code)]
 pub mod driver;
+mod driver_log;
 mod error;
 mod event;
 mod feature;
 #[allow(unsafe_code)]
 pub(crate) mod handle;
+#[cfg(feature = "capi")]
+mod logging;
 mod ownership;
 mod registry;
 mod release;
 mod stream;
 
+pub use callback::{Owner, flush_callbacks};
 pub use context::{Context, ContextKind, NativeContext};
 pub use device::Device;
 pub use error::{Error, Failure, Status};

@@ -1,5 +1,6 @@
 //! Streams: queues of work that runs in order.
 
+use crate::callback;
 use crate::context::Context;
 use crate::driver::calls::context::Current;
 use crate::driver::calls::stream::RawStream;
@@ -218,6 +219,34 @@ impl Stream {
         self.wait_event(&event)
     }
 
+    /// Has a function called, once, by a thread of the driver's, when the work enqueued so far is done. Work that is
+    /// enqueued later waits until it returns.
+    ///
+    /// Inside it the driver allows to record and query events, to query streams other than the default ones, and nothing
+    /// else. It must not wait for anything that waits for this stream. If it panics, the log says so and the stream goes
+    /// on. If the context is lost or reset before its turn, it is dropped uncalled.
+    ///
+    /// ```
+    /// # use cushim::driver::{Choice, OpenOptions};
+    /// use cushim::{Device, Stream, StreamOptions};
+    /// use std::sync::mpsc;
+    ///
+    /// # let driver = OpenOptions::new().choice(Choice::None).open().unwrap();
+    /// let context = Device::get(&driver, 0)?.primary_context()?;
+    /// let stream = Stream::create(&context, &StreamOptions::default())?;
+    /// let (sender, receiver) = mpsc::channel();
+    /// stream.launch_host_function(move || sender.send("the stream got here").unwrap())?;
+    /// assert_eq!(receiver.recv().unwrap(), "the stream got here");
+    /// # Ok::<(), cushim::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if the stream is being captured: a graph may call its functions many times. The
+    /// driver's. The function is dropped uncalled.
+    pub fn launch_host_function(&self, function: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        callback::launch(self, Box::new(function), None).map_err(|(error, _)| error)
+    }
+
     /// Whether the stream ignores the legacy default stream.
     ///
     /// # Errors
@@ -267,7 +296,11 @@ impl Stream {
 
     /// Makes the context current where the driver would take the stream for another context's.
     pub(crate) fn enter_if_default(&self) -> Result<Option<Current>, Error> {
-        if self.is_default() { self.context.enter().map(Some) } else { Ok(None) }
+        if !self.is_default() {
+            return Ok(None);
+        }
+        callback::check_allowed()?;
+        self.context.enter().map(Some)
     }
 
     /// Refuses an object of another driver.
@@ -356,6 +389,15 @@ impl Drop for Stream {
         let Some(raw) = self.raw.take() else { return };
         if self.ownership == Ownership::Owned {
             KNOWN.remove(self.driver(), raw.handle(), self);
+            if callback::is_inside() {
+                // The driver destroys nothing there.
+                return callback::later(Self {
+                    header: Header::new::<Self>(),
+                    context: Arc::clone(&self.context),
+                    raw: Some(raw),
+                    ..*self
+                });
+            }
             if !self.context.is_gone() {
                 crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
             }

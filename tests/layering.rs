@@ -82,11 +82,13 @@ fn the_rule_can_fail() {
 #[test]
 fn unsafe_stands_where_it_may() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let allowed = ["capi/", "driver/", "handle/", "handle.rs", "callback.rs"];
+    let allowed = ["capi/", "driver/", "handle/", "callback/"];
     for path in rust_files(&src) {
         let file = path.strip_prefix(&src).expect("below src").to_str().expect("UTF-8").replace('\\', "/");
         let text = std::fs::read_to_string(&path).expect("src is readable");
         let here = allowed.iter().any(|prefix| file.starts_with(prefix));
-        assert!(here || !text.contains("unsafe {"), "src/{file} has an unsafe block");
+        // Examples in the documentation are the reader's code.
+        let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        assert!(here || !code.any(|line| line.contains("unsafe {")), "src/{file} has an unsafe block");
     }
 }

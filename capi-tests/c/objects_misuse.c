@@ -88,6 +88,19 @@ static void no_stream(void) {
   says("a stream is needed, not NULL");
 }
 
+static void create_inside(void *data) {
+  cushim_stream stream;
+  CHECK_STATUS(CUSHIM_ERROR_IN_CALLBACK, cushim_stream_create(all.context, NULL, &stream));
+  says("inside a function that the driver called");
+  says("notify another thread");
+  (void)data;
+}
+
+static void called_from_a_host_function(void) {
+  CHECK_OK(cushim_stream_host_function(all.stream, create_inside, NULL, NULL));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+}
+
 /* The child has every handle of the parent, and none of them works. */
 static void used_after_fork(void) {
   int status = 0;
@@ -137,6 +150,7 @@ int main(void) {
   borrowed_kept();
   wrong_order();
   no_stream();
+  called_from_a_host_function();
   used_after_fork();
   used_after_reset();
   close_objects(&all);

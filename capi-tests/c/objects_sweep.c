@@ -1,6 +1,6 @@
 /*
  * Every function with a bad argument in each place: handles that are NULL, stale, of another library, of another kind and
- * no handles at all, and pointers that are NULL. Then every function in the child of a fork.
+ * no handles at all, and pointers that are NULL. Then every function inside a host function, and in the child of a fork.
  *
  * Argument 1 may be a plug-in with a copy of the library of its own.
  */
@@ -85,10 +85,14 @@ static CUstream native_stream(void) {
   return native;
 }
 
+/* Every destroy is refused, so the claims at hand serve. */
+static int none_is_destroyed;
+
 /* A claim of one's own; in the child of a fork there is no more than the one at hand. */
 #define ONE_MORE(kind)                                                                    \
   static cushim_##kind one_more_##kind(void) {                                            \
     cushim_##kind more;                                                                   \
+    if (none_is_destroyed) return fixture.kind;                                           \
     return cushim_##kind##_ref(fixture.kind, &more) == CUSHIM_SUCCESS ? more : fixture.kind; \
   }
 ONE_MORE(driver)
@@ -286,6 +290,29 @@ static void with_borrowed_handles(void) {
   tear_down();
 }
 
+static int swept_inside;
+
+static void CUSHIM_CUDA_CB sweep_inside(void *data) {
+  int i;
+  (void)data;
+  for (i = 0; i < SWEPT; i++) {
+    if (!swept[i].refuses_callback) continue;
+    expect(&swept[i], -1, "inside a host function", CUSHIM_ERROR_IN_CALLBACK, swept[i].call(-1, NULL));
+    CHECK_CONTAINS(last_message(), "inside a");
+    swept_inside++;
+  }
+}
+
+static void inside_a_host_function(void) {
+  set_up();
+  none_is_destroyed = 1;
+  CHECK_OK(cushim_stream_host_function(fixture.stream, sweep_inside, NULL, NULL));
+  CHECK_OK(cushim_stream_synchronize(fixture.stream));
+  CHECK(swept_inside > 0);
+  none_is_destroyed = 0;
+  tear_down();
+}
+
 static void in_child_of_fork(void) {
   int status = 0, i;
   pid_t child;
@@ -321,6 +348,7 @@ int main(int argc, char **argv) {
     with_bad_arguments(&swept[i], argc > 1 ? argv[1] : NULL);
   }
   with_borrowed_handles();
+  inside_a_host_function();
   in_child_of_fork();
   return check_done();
 }

@@ -117,6 +117,12 @@ static const char *const recorded_names[] = {
   "cushim_event_synchronize",
   "cushim_event_synchronize_within",
   "cushim_event_elapsed",
+  "cushim_stream_host_function",
+  "cushim_drain",
+  "cushim_drain_fd",
+  "cushim_flush_callbacks",
+  "cushim_log_set_callback",
+  "cushim_log_set_pull",
 };
 
 /* A process writes a line once; the lines of several processes do not mix. */
@@ -237,5 +243,11 @@ static inline cushim_status record_status(unsigned function, cushim_status statu
 #define cushim_event_synchronize(...) record_status(99, (cushim_event_synchronize)(__VA_ARGS__))
 #define cushim_event_synchronize_within(...) record_status(100, (cushim_event_synchronize_within)(__VA_ARGS__))
 #define cushim_event_elapsed(...) record_status(101, (cushim_event_elapsed)(__VA_ARGS__))
+#define cushim_stream_host_function(...) record_status(102, (cushim_stream_host_function)(__VA_ARGS__))
+#define cushim_drain(...) record_status(103, (cushim_drain)(__VA_ARGS__))
+#define cushim_drain_fd(...) record_status(104, (cushim_drain_fd)(__VA_ARGS__))
+#define cushim_flush_callbacks(...) record_status(105, (cushim_flush_callbacks)(__VA_ARGS__))
+#define cushim_log_set_callback(...) record_status(106, (cushim_log_set_callback)(__VA_ARGS__))
+#define cushim_log_set_pull(...) record_status(107, (cushim_log_set_pull)(__VA_ARGS__))
 
 #endif

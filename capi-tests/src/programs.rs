@@ -17,6 +17,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "threads",
     "fork",
     "default_fork",
+    "objects_callbacks",
     "objects_contexts",
     "objects_devices",
     "objects_errors",

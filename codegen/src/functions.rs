@@ -7,8 +7,16 @@ use std::path::Path;
 pub(crate) const RAW: &[&str] = &["error.rs", "driver.rs"];
 
 /// The files whose exports `cushim.h` declares.
-pub(crate) const OBJECTS: &[&str] =
-    &["error_object.rs", "handles.rs", "device.rs", "context.rs", "stream.rs", "event.rs"];
+pub(crate) const OBJECTS: &[&str] = &[
+    "error_object.rs",
+    "handles.rs",
+    "device.rs",
+    "context.rs",
+    "stream.rs",
+    "event.rs",
+    "callback.rs",
+    "log.rs",
+];
 
 /// Declares in C what the named files of `src/capi/` export.
 pub(crate) fn write(capi: &Path, files: &[&str]) -> String {

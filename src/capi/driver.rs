@@ -6,6 +6,7 @@ use super::{options, out};
 use crate::driver::{Choice, CustomGetter, Driver, Kind, OpenOptions, Symbol, Table, Via, catalogue, sys};
 use crate::error::{Error, Status};
 use crate::handle::{self, Token};
+use crate::logging;
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::sync::{Arc, OnceLock};
@@ -242,6 +243,10 @@ unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOpti
             ),
         ));
     }
+    if !ignore_environment {
+        // Before the search, which the log tells of.
+        logging::start();
+    }
     Ok(open.environment(!ignore_environment))
 }
 
@@ -373,6 +378,7 @@ fn default_driver() -> Result<&'static Driver, Error> {
 }
 
 fn open_default() -> Result<Driver, Error> {
+    logging::start();
     OPENING.set(true);
     let opened = std::panic::catch_unwind(Driver::open);
     OPENING.set(false);

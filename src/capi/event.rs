@@ -283,7 +283,8 @@ pub unsafe extern "C" fn cushim_event_get_flags(event: cushim_event, flags: *mut
 
 /// Records what is enqueued in the stream by now.
 ///
-/// May be called in a host function, for streams other than the default ones.
+/// May be called in a host function, for streams other than the default ones, which answer `CUSHIM_ERROR_IN_CALLBACK`
+/// there.
 ///
 /// @param event The event.
 /// @param stream The stream, of the context of the event.

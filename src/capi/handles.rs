@@ -5,6 +5,7 @@ use super::driver_object::{self, DriverObject};
 use super::driver_types::Driver;
 use super::error::{call, cushim_status};
 use super::{out, text};
+use crate::callback::check_allowed;
 use crate::error::{Error, Status};
 use crate::handle::{self, Guard, HandleError, Object, Ref, Released, Token};
 use crate::ownership::Ownership;
@@ -53,6 +54,7 @@ impl Incomplete for cushim_driver_s {
 /// Begins a call that reaches the driver: refused inside a function that the driver called.
 #[inline]
 pub(super) fn enter() -> Result<Guard, Error> {
+    check_allowed()?;
     enter_anywhere()
 }
 
@@ -136,6 +138,7 @@ pub(super) fn destroy<S: Incomplete>(handle: *mut S) -> cushim_status {
         if handle.is_null() {
             return Ok(());
         }
+        check_allowed()?;
         let released = end_claim::<S>(handle)?;
         // Outside the call: others need not wait, and what they left to this thread is not in this answer.
         release::collect(|| drop(released))

@@ -2,6 +2,7 @@
 
 #![allow(non_camel_case_types)]
 
+pub mod callback;
 pub mod context;
 pub mod device;
 pub mod driver;
@@ -11,6 +12,7 @@ pub mod error;
 pub mod error_object;
 pub mod event;
 pub mod handles;
+pub mod log;
 mod options;
 mod out;
 pub mod stream;

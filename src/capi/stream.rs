@@ -504,7 +504,8 @@ pub unsafe extern "C" fn cushim_stream_get_id(stream: cushim_stream, id: *mut u6
 
 /// Whether all work that was enqueued so far is done.
 ///
-/// May be called in a host function, for streams other than the default ones.
+/// May be called in a host function, for streams other than the default ones, which answer `CUSHIM_ERROR_IN_CALLBACK`
+/// there.
 ///
 /// @param stream The stream.
 /// @param done Receives 1 or 0; 0 on failure. Must not be NULL.

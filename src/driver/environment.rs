@@ -56,18 +56,18 @@ impl Environment {
 /// Whether the process was started set-uid, set-gid or with file capabilities, so that whoever set its environment has
 /// fewer rights than it has.
 #[cfg(target_os = "linux")]
-fn is_privileged() -> bool {
+pub(crate) fn is_privileged() -> bool {
     // SAFETY: reads one word of the auxiliary vector.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn is_privileged() -> bool {
+pub(crate) fn is_privileged() -> bool {
     // SAFETY: the four calls only read the identity of the process.
     unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
 }
 
 #[cfg(not(unix))]
-fn is_privileged() -> bool {
+pub(crate) fn is_privileged() -> bool {
     false
 }

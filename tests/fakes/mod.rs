@@ -112,6 +112,14 @@ pub(crate) fn other_library(path: impl AsRef<Path>) -> PathBuf {
     path.as_ref().to_owned()
 }
 
+/// A driver whose host functions run and whose failures are logged; `streams.c` describes it.
+pub(crate) fn streams(version: u32, path: impl AsRef<Path>) -> PathBuf {
+    let mut cc = compiler("streams.c", path.as_ref());
+    cc.arg("-pthread").arg(format!("-DVERSION={version}"));
+    run(cc);
+    path.as_ref().to_owned()
+}
+
 fn compiler(source: &str, path: &Path) -> Command {
     let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])

@@ -6,6 +6,8 @@
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
+pub(crate) mod host_function;
+pub(crate) mod logs;
 pub(crate) mod stream;
 
 use super::{CallError, Driver, call, sys};

@@ -4,9 +4,8 @@ use super::context::RawContext;
 use super::event::RawEvent;
 use super::{gone_at_exit, ready};
 use crate::driver::call;
-use crate::driver::sys::{CU_STREAM_NON_BLOCKING, CUhostFn, CUstream};
+use crate::driver::sys::{CU_STREAM_NON_BLOCKING, CUstream};
 use crate::driver::{CallError, Table};
-use std::ffi::c_void;
 use std::ptr::null_mut;
 
 /// A stream of the driver, held by whoever holds this.
@@ -91,18 +90,5 @@ impl RawStream {
         // SAFETY: writes one number; the stream is alive.
         unsafe { call!(self.table, cuStreamGetId_12000(self.handle, &raw mut id)) }?;
         Ok(id)
-    }
-
-    /// Enqueues a function that the driver calls on a thread of its own.
-    ///
-    /// # Safety
-    /// `function` may be called with `data` from another thread when the stream's earlier work is done.
-    pub(crate) unsafe fn host_function(
-        &self,
-        function: CUhostFn,
-        data: *mut c_void,
-    ) -> Result<(), CallError> {
-        // SAFETY: the caller vouches for the function; the stream is alive.
-        unsafe { call!(self.table, cuLaunchHostFunc_10000(self.handle, function, data)) }
     }
 }

@@ -1,0 +1,140 @@
+//! The worker: one thread, started when there is first something for it, that runs what may run neither inside a
+//! function that the driver called nor under a lock.
+//!
+//! It sleeps when there is nothing to do, keeps no process alive, and makes no driver call of its own: what it drops may.
+
+use super::inside::is_inside;
+use super::signals;
+use crate::error::{Error, Status};
+use crate::handle::{self, forked};
+use parking_lot::{Condvar, Mutex};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// Something for the worker to do.
+pub(super) type Task = Box<dyn FnOnce() + Send>;
+
+struct Queue {
+    tasks: VecDeque<Task>,
+    /// How many tasks were ever handed over, and how many of them are done.
+    handed_over: u64,
+    done: u64,
+    /// Whether the thread exists.
+    running: bool,
+}
+
+static QUEUE: Mutex<Queue> =
+    Mutex::new(Queue { tasks: VecDeque::new(), handed_over: 0, done: 0, running: false });
+/// Wakes the worker.
+static WORK: Condvar = Condvar::new();
+/// Wakes those who wait for the worker.
+static DONE: Condvar = Condvar::new();
+
+thread_local! {
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has the worker run the task. In the child of a fork, which has no worker, the task is leaked: what it would release
+/// belongs to the parent.
+pub(crate) fn hand_over(task: Task) {
+    if forked() {
+        return std::mem::forget(task);
+    }
+    let mut queue = QUEUE.lock();
+    queue.tasks.push_back(task);
+    queue.handed_over += 1;
+    let running = std::mem::replace(&mut queue.running, true);
+    drop(queue);
+    if running {
+        WORK.notify_one();
+    } else {
+        start();
+    }
+}
+
+/// Has the worker drop the value.
+pub(crate) fn later(value: impl Send + 'static) {
+    hand_over(Box::new(move || drop(value)));
+}
+
+/// Starts the thread. Where the system refuses, the tasks wait, and the next one tries again.
+#[cold]
+fn start() {
+    handle::watch_forks();
+    let _blocked = signals::Blocked::new();
+    if std::thread::Builder::new().name("cushim-worker".to_owned()).spawn(work).is_err() {
+        QUEUE.lock().running = false;
+    }
+}
+
+fn work() {
+    IS_WORKER.set(true);
+    let mut tasks = VecDeque::new();
+    loop {
+        wait_for(&mut tasks);
+        let count = tasks.len() as u64;
+        for task in tasks.drain(..) {
+            caught("a release function", task);
+        }
+        QUEUE.lock().done += count;
+        DONE.notify_all();
+    }
+}
+
+/// Takes all tasks, in exchange for the empty queue.
+fn wait_for(tasks: &mut VecDeque<Task>) {
+    let mut queue = QUEUE.lock();
+    while queue.tasks.is_empty() {
+        WORK.wait(&mut queue);
+    }
+    std::mem::swap(&mut queue.tasks, tasks);
+}
+
+/// Runs code of a caller's, from which no panic escapes.
+pub(crate) fn caught(what: &str, body: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        log::error!(target: "cushim", "{what} panicked: {}", text.unwrap_or("no message"));
+    }
+}
+
+/// Waits until everything that was due for release before the call has been released, and every log line been given to
+/// its callback, at most this long; answers whether it is so.
+///
+/// A program need not call it, except to see its owners released before it ends.
+///
+/// # Errors
+/// [`Status::IN_CALLBACK`] inside a release function, a log callback, or a function that the driver called, where it
+/// would wait for itself.
+pub fn flush(timeout: Duration) -> Result<bool, Error> {
+    if IS_WORKER.get() || is_inside() {
+        return Err(Error::new(
+            Status::IN_CALLBACK,
+            "waiting for callbacks inside a callback would never end; wait for them on a thread of your own",
+        ));
+    }
+    if forked() {
+        return Err(handle::Forked.into());
+    }
+    let mut queue = QUEUE.lock();
+    let ticket = queue.handed_over;
+    if queue.done < ticket && !queue.running {
+        queue.running = true;
+        drop(queue);
+        start();
+        queue = QUEUE.lock();
+    }
+    // A time beyond what the clock can express is no limit.
+    let deadline = Instant::now().checked_add(timeout);
+    while queue.done < ticket {
+        match deadline {
+            Some(deadline) if DONE.wait_until(&mut queue, deadline).timed_out() => break,
+            Some(_) => {}
+            None => DONE.wait(&mut queue),
+        }
+    }
+    Ok(queue.done >= ticket)
+}
