@@ -24,6 +24,7 @@ mod feature;
 pub(crate) mod handle;
 #[cfg(feature = "capi")]
 mod logging;
+pub mod memory;
 mod ownership;
 mod registry;
 mod release;

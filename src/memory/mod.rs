@@ -1,0 +1,93 @@
+//! Device memory, host memory that devices reach, copies and fills.
+//!
+//! What runs in a stream is a function of [`Stream`](crate::Stream); what is done when it returns is one of [`Context`],
+//! or allocates or frees outside of any stream. Addresses are the caller's to keep good: functions that read or write
+//! through them are `unsafe`.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `pointer` | device pointers, and what the driver knows of an address |
+//! | `device` | device memory |
+//! | `pinned` | page-locked host memory |
+//! | `registration` | the caller's own host memory, page-locked |
+//! | `place` | one end of a copy |
+//! | `copy` | copies of ranges and boxes |
+//! | `peer` | copies between contexts |
+//! | `fill` | fills |
+
+mod copy;
+mod device;
+mod fill;
+mod peer;
+mod pinned;
+mod place;
+mod pointer;
+mod registration;
+
+pub use device::DeviceMemory;
+pub use fill::Fill;
+pub use pinned::{PinnedMemory, PinnedOptions};
+pub use place::{Extent, Place, Region};
+pub use pointer::{DevicePointer, PointerAttributes};
+pub use registration::{Registration, RegistrationOptions};
+
+use crate::context::Context;
+use crate::driver::sys;
+use crate::error::{Error, Status, Subject};
+use std::fmt;
+use std::sync::Arc;
+
+/// A block of memory, as messages have it.
+#[derive(Clone, Copy)]
+struct Block {
+    /// What sort of memory it is: `device memory`.
+    what: &'static str,
+    bytes: usize,
+    address: u64,
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of {} at {:#x}", self.bytes, self.what, self.address)
+    }
+}
+
+impl Subject for Block {
+    fn label(&self) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// Whether what was made in the context is gone, and its addresses may be those of something else by now.
+fn went_with_reset(context: &Context) -> bool {
+    context.lost() == Some(Status(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0))
+}
+
+/// Refuses to make anything in a context that was reset: the driver may have made another one at its address.
+fn check_not_reset(context: &Context) -> Result<(), Error> {
+    if !went_with_reset(context) {
+        return Ok(());
+    }
+    let refusal = format!("{context} was reset, and what was made in it is gone: get the context anew");
+    Err(Error::new(Status(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0), refusal).about(context))
+}
+
+fn is_out_of_memory(failure: &Error) -> bool {
+    failure.status.0 == sys::CUDA_ERROR_OUT_OF_MEMORY.0
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(Status::INVALID_ARGUMENT, message)
+}
+
+/// Refuses an end that is NULL, or that no address space could hold.
+#[inline]
+fn check_range(end: &str, address: u64, bytes: u64) -> Result<(), Error> {
+    if address != 0 && address.checked_add(bytes).is_some() {
+        return Ok(());
+    }
+    Err(invalid(match address {
+        0 => format!("the {end} is NULL"),
+        _ => format!("the {end} reaches past the end of all addresses: {bytes} bytes from {address:#x}"),
+    }))
+}

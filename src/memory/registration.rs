@@ -1,0 +1,197 @@
+//! The caller's own host memory, page-locked.
+
+use super::{Block, DevicePointer, Place, check_not_reset, check_range, went_with_reset};
+use crate::callback;
+use crate::context::Context;
+use crate::driver::calls::memory::host::RawRegistration;
+use crate::error::{Error, Status};
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::Arc;
+
+/// How to register host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct RegistrationOptions {
+    /// Every context takes it for page-locked, not only its own. Drivers of the versions supported here do so anyway.
+    pub portable: bool,
+    /// The device reaches it by a device pointer. Drivers of the versions supported here see to that anyway.
+    pub mapped: bool,
+    /// It is memory of an I/O device, mapped into this process.
+    pub io_memory: bool,
+    /// The device only reads it; needed for memory that the process may not write.
+    pub read_only: bool,
+}
+
+impl RegistrationOptions {
+    fn flags(self) -> u32 {
+        u32::from(self.portable)
+            | u32::from(self.mapped) << 1
+            | u32::from(self.io_memory) << 2
+            | u32::from(self.read_only) << 3
+    }
+}
+
+/// Host memory of the caller's that is page-locked as long as this lives.
+///
+/// It keeps its context alive. Work that uses the memory must be done before the registration ends. Every function may be
+/// called from every thread.
+///
+/// ```
+/// # use cushim::driver::{Choice, OpenOptions};
+/// use cushim::Device;
+/// use cushim::memory::{Registration, RegistrationOptions};
+///
+/// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+/// let context = Device::get(&driver, 0)?.primary_context()?;
+/// let mut bytes = vec![0u8; 1 << 16];
+/// let options = RegistrationOptions::default();
+/// // SAFETY: the vector outlives the registration.
+/// let registration =
+///     unsafe { Registration::register(&context, bytes.as_mut_ptr().cast(), bytes.len(), options) }?;
+/// assert!(!registration.device_pointer()?.is_null());
+/// registration.unregister()?;
+/// # Ok::<(), cushim::Error>(())
+/// ```
+pub struct Registration {
+    /// `None` only while it is being released.
+    raw: Option<RawRegistration>,
+    bytes: usize,
+    context: Arc<Context>,
+}
+
+impl Registration {
+    /// Page-locks a range of the process's memory.
+    ///
+    /// # Safety
+    /// The range stays mapped until the registration ends.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a range that is NULL or empty; the driver's:
+    /// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` (712) if a part of it is registered, `CUDA_ERROR_NOT_SUPPORTED` (801)
+    /// if the device does not register memory, or not as the options say.
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub unsafe fn register(
+        context: &Arc<Context>,
+        address: *mut c_void,
+        bytes: usize,
+        options: RegistrationOptions,
+    ) -> Result<Self, Error> {
+        check_range("range to register", address.addr() as u64, bytes as u64)?;
+        if bytes == 0 {
+            return Err(Error::new(Status::INVALID_ARGUMENT, "the range to register is empty"));
+        }
+        check_not_reset(context)?;
+        let raw = RawRegistration::register(context.raw(), address, bytes, options.flags())
+            .map_err(|error| context.failed(error, &block(bytes, address)))?;
+        Ok(Self { raw: Some(raw), bytes, context: Arc::clone(context) })
+    }
+
+    /// Takes over a registration that was made elsewhere.
+    ///
+    /// # Safety
+    /// `address` is the start of a range that is registered with this driver, nobody else unregisters it, and the range
+    /// stays mapped until the registration ends.
+    #[must_use]
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub unsafe fn from_address(context: &Arc<Context>, address: *mut c_void, bytes: usize) -> Self {
+        let raw = RawRegistration::adopt(context.raw().table(), address);
+        Self { raw: Some(raw), bytes, context: Arc::clone(context) }
+    }
+
+    /// Gives the registration up: the caller ends it.
+    #[must_use = "nobody else ends the registration"]
+    pub fn into_address(mut self) -> *mut c_void {
+        let address = self.address();
+        self.raw = None;
+        address
+    }
+
+    /// Where the range starts.
+    #[must_use]
+    pub fn address(&self) -> *mut c_void {
+        self.raw.as_ref().map_or(std::ptr::null_mut(), RawRegistration::address)
+    }
+
+    /// The range's start, as an end of a copy.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place::Host(self.address())
+    }
+
+    /// How many bytes the range has.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The context that the range was registered in.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The address by which the device reaches the range.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn device_pointer(&self) -> Result<DevicePointer, Error> {
+        self.context.device_pointer(self.address())
+    }
+
+    /// Ends the registration at once.
+    ///
+    /// # Errors
+    /// [`Status::IN_CALLBACK`] inside a host function, where it happens soon afterwards instead; the driver's. The registration is
+    /// given up all the same.
+    pub fn unregister(mut self) -> Result<(), Error> {
+        callback::check_allowed()?;
+        self.release()
+    }
+
+    fn release(&mut self) -> Result<(), Error> {
+        let block = self.block();
+        match self.raw.take() {
+            Some(raw) if !went_with_reset(&self.context) => {
+                self.context.released(raw.unregister(self.context.raw()), &block)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn block(&self) -> Block {
+        block(self.bytes, self.address())
+    }
+}
+
+fn block(bytes: usize, address: *mut c_void) -> Block {
+    Block { what: "registered memory", bytes, address: address.addr() as u64 }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if callback::is_inside() {
+            // The driver unregisters nothing there.
+            let (raw, bytes, context) = (self.raw.take(), self.bytes, Arc::clone(&self.context));
+            return callback::later(Self { raw, bytes, context });
+        }
+        let result = self.release();
+        crate::release::report(self.context.driver(), result);
+    }
+}
+
+impl fmt::Display for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.block().fmt(f)
+    }
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registration")
+            .field("address", &self.address())
+            .field("bytes", &self.bytes)
+            .field("context", &self.context)
+            .finish()
+    }
+}
