@@ -137,6 +137,74 @@ typedef int32_t cushim_event_flags;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What sort of place an end of a copy is.
+enum cushim_place_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns; one to
+  // it may block until it is done.
+  CUSHIM_PLACE_HOST = 1,
+  // Device memory, or host memory by the address by which the device reaches it.
+  CUSHIM_PLACE_DEVICE = 2,
+  // A `CUarray`.
+  CUSHIM_PLACE_ARRAY = 3,
+  // An address of either kind; the driver finds out which.
+  CUSHIM_PLACE_AUTO = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_place_kind cushim_place_kind;
+#else
+typedef int32_t cushim_place_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How page-locked memory is allocated.
+enum cushim_host_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Every context takes it for page-locked, not only its own. Drivers of the versions supported here do so anyway.
+  CUSHIM_HOST_PORTABLE = 1,
+  // The device reaches it by a device pointer. Drivers of the versions supported here see to that anyway.
+  CUSHIM_HOST_MAPPED = 2,
+  // The host writes it past its caches: faster for the device to read, very slow for the host to read.
+  CUSHIM_HOST_WRITE_COMBINED = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_host_flags cushim_host_flags;
+#else
+typedef int32_t cushim_host_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How host memory is registered.
+enum cushim_register_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Every context takes it for page-locked, not only its own. Drivers of the versions supported here do so anyway.
+  CUSHIM_REGISTER_PORTABLE = 1,
+  // The device reaches it by a device pointer. Drivers of the versions supported here see to that anyway.
+  CUSHIM_REGISTER_MAPPED = 2,
+  // It is memory of an I/O device, mapped into this process.
+  CUSHIM_REGISTER_IO_MEMORY = 4,
+  // The device only reads it; needed for memory that the process may not write.
+  CUSHIM_REGISTER_READ_ONLY = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_register_flags cushim_register_flags;
+#else
+typedef int32_t cushim_register_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // What an item of `cushim_drain` is.
 enum cushim_item_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -246,6 +314,81 @@ typedef struct cushim_event_options {
   // Zero.
   uint32_t reserved;
 } cushim_event_options;
+
+// One end of a copy. Nothing is guessed from the bits of an address unless that is asked for.
+typedef struct cushim_place {
+  // A `cushim_place_kind`.
+  int32_t kind;
+  // Zero.
+  uint32_t reserved;
+  // The address, or the array.
+  uint64_t address;
+  // Bytes from there on; of an array 0.
+  uint64_t offset;
+} cushim_place;
+
+// A box at one end of a copy: rows in a pitch, slices of rows.
+typedef struct cushim_region {
+  // Where the memory starts, or the array.
+  struct cushim_place place;
+  // Bytes before the box in each row.
+  size_t x;
+  // Rows before the box in each slice.
+  size_t y;
+  // Slices before the box.
+  size_t z;
+  // Bytes from row to row; 0 for rows that end where the box ends. Means nothing for an array.
+  size_t pitch;
+  // Rows from slice to slice; 0 for slices that end where the box ends. Means nothing for an array.
+  size_t rows;
+} cushim_region;
+
+// The size of a box.
+typedef struct cushim_extent {
+  // Bytes in a row.
+  size_t width;
+  // Rows in a slice.
+  size_t height;
+  // Slices; of a rectangle 1.
+  size_t depth;
+} cushim_extent;
+
+// What the driver knows of an address.
+typedef struct cushim_pointer_attributes {
+  // In: bytes of the caller's struct. Out: bytes that the library wrote.
+  size_t struct_size;
+  // Where the memory lives, a `CUmemorytype`: managed memory lives on the device. 0 if the address is none of the
+  // driver's: ordinary host memory, NULL, or memory that was freed.
+  int32_t memory_type;
+  // The ordinal of the device that it was allocated or registered for; -1 if there is none.
+  int32_t device;
+  // The context that it was allocated or registered in; NULL if there is none, as for memory of a pool.
+  CUcontext context;
+  // The address by which the context's device reaches it; 0 if it does not.
+  uint64_t device_pointer;
+  // The address by which the host reaches it; NULL if it does not, or if the address is none of the driver's.
+  void *host_pointer;
+  // The pool that it comes from; NULL if from none.
+  CUmemoryPool pool;
+  // The start of the allocation that it lies in; 0 if it lies in none.
+  uint64_t range_start;
+  // That allocation's bytes.
+  size_t range_bytes;
+  // A number of the allocation that no other has in this process; 0 if it has none.
+  uint64_t buffer_id;
+  // 1 if it is managed memory. Memory of a managed pool says so on driver 13.0, and need not on others.
+  int32_t managed;
+  // 1 if there is memory behind the address.
+  int32_t mapped;
+  // 1 if synchronous operations on it always synchronise.
+  int32_t synchronous;
+  // 1 if it can be shared with other processes by `cuIpcGetMemHandle`.
+  int32_t ipc_capable;
+  // 1 if other devices of the machine can reach it by GPUDirect RDMA.
+  int32_t rdma_capable;
+  // Zero.
+  int32_t reserved;
+} cushim_pointer_attributes;
 
 // A function that a stream reaches. It must not unwind.
 typedef void (*cushim_host_function)(void *data);
@@ -1377,6 +1520,438 @@ cushim_status cushim_event_synchronize_within(cushim_event event, uint64_t nanos
 cushim_status cushim_event_elapsed(cushim_event start,
                                    cushim_event end,
                                    float *milliseconds);
+
+// Allocates device memory at once, aligned to at least 256 bytes. What it holds is not defined.
+//
+// @param context The context.
+// @param bytes How many; 0 gives the pointer 0.
+// @param pointer Receives the device pointer; 0 on failure. Must not be NULL. Give it back with
+//   `cushim_context_free`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the
+// driver's. Threads: any.
+//
+cushim_status cushim_context_allocate(cushim_context context,
+                                      size_t bytes,
+                                      uint64_t *pointer);
+
+// Frees device memory at once. The driver may first wait for all work of the device.
+//
+// @param context The context.
+// @param pointer What `cushim_context_allocate` gave, or `cuMemAlloc`; 0 does nothing.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED`
+// on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_context_free(cushim_context context,
+                                  uint64_t pointer);
+
+// Allocates device memory in the stream's order, from the current pool of its device. Work that is enqueued in the
+// stream afterwards may use it, and so may what waits for such work. What it holds is not defined.
+//
+// @param stream The stream.
+// @param bytes How many; 0 gives the pointer 0.
+// @param pointer Receives the device pointer; 0 on failure. Must not be NULL. Give it back with
+//   `cushim_stream_free`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the device has no pools;
+// `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's. Threads: any.
+//
+cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_t *pointer);
+
+// Frees device memory after the work that is in the stream by now.
+//
+// @param stream The stream; not necessarily the one that it was allocated in.
+// @param pointer What `cushim_stream_allocate` gave, or `cuMemAllocAsync`; 0 does nothing.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_stream_free(cushim_stream stream, uint64_t pointer);
+
+// How much of the device's memory is free, for whomever, and how much there is.
+//
+// @param context The context.
+// @param free Receives the free bytes; 0 on failure. Must not be NULL.
+// @param total Receives all bytes; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_context_get_memory_info(cushim_context context, size_t *free, size_t *total);
+
+// Copies so many bytes between any two places after the work that is in the stream by now. It returns before they have
+// arrived, unless one end is ordinary host memory: then it may wait for them.
+//
+// Of no bytes, nothing is looked at.
+//
+// @param stream The stream.
+// @param to The destination. Read during the call only. Must not be NULL.
+// @param from The source. Read during the call only. Must not be NULL.
+// @param bytes How many.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// also for a place that is NULL or reaches past the end of all addresses; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_stream_copy(cushim_stream stream,
+                                 const struct cushim_place *to,
+                                 const struct cushim_place *from,
+                                 size_t bytes);
+
+// Copies a box between any two places, as `cushim_stream_copy` does: rows of bytes, slices of rows. Of an empty box,
+// nothing is looked at.
+//
+// @param stream The stream.
+// @param to The destination. Read during the call only. Must not be NULL.
+// @param from The source. Read during the call only. Must not be NULL.
+// @param extent The size of the box. Read during the call only. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// also for a place that is NULL or reaches past the end of all addresses, and for rows or slices that are too near to
+// each other for the box; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver
+// "none"; the driver's. Threads: any.
+//
+cushim_status cushim_stream_copy_box(cushim_stream stream,
+                                     const struct cushim_region *to,
+                                     const struct cushim_region *from,
+                                     const struct cushim_extent *extent);
+
+// Copies so many bytes from one context's device memory to another's, as `cushim_stream_copy` does. Where one device
+// reaches the other's memory the copy goes there directly, else by way of the host.
+//
+// @param stream The stream.
+// @param to_context The context of the destination.
+// @param to The destination, a device pointer.
+// @param from_context The context of the source.
+// @param from The source, a device pointer.
+// @param bytes How many.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another
+// driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL or reaches past the end of all addresses;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's.
+// Threads: any.
+//
+cushim_status cushim_stream_copy_peer(cushim_stream stream,
+                                      cushim_context to_context,
+                                      uint64_t to,
+                                      cushim_context from_context,
+                                      uint64_t from,
+                                      size_t bytes);
+
+// Copies a box from one context's memory to another's, as `cushim_stream_copy_box` does.
+//
+// @param stream The stream.
+// @param to_context The context of the destination.
+// @param to The destination. Read during the call only. Must not be NULL.
+// @param from_context The context of the source.
+// @param from The source. Read during the call only. Must not be NULL.
+// @param extent The size of the box. Read during the call only. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another
+// driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL or reaches past the end of all addresses, and
+// for rows or slices that are too near to each other for the box; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
+// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_stream_copy_box_peer(cushim_stream stream,
+                                          cushim_context to_context,
+                                          const struct cushim_region *to,
+                                          cushim_context from_context,
+                                          const struct cushim_region *from,
+                                          const struct cushim_extent *extent);
+
+// Fills device memory with one value, repeated, after the work that is in the stream by now. Of no values, nothing is
+// looked at.
+//
+// @param stream The stream.
+// @param pointer The memory.
+// @param value The value; what does not fit into its bytes is not looked at.
+// @param value_bytes Bytes of the value: 1, 2 or 4.
+// @param count Number of values.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// also for a pointer that is 0, reaches past the end of all addresses or is not a multiple of the value's size;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's.
+// Threads: any.
+//
+cushim_status cushim_stream_fill(cushim_stream stream,
+                                 uint64_t pointer,
+                                 uint32_t value,
+                                 int32_t value_bytes,
+                                 size_t count);
+
+// Fills rows of device memory with one value, repeated, after the work that is in the stream by now. Of no values,
+// nothing is looked at; of one row, the pitch does not matter.
+//
+// @param stream The stream.
+// @param pointer The start of the first row.
+// @param pitch Bytes from row to row.
+// @param value The value; what does not fit into its bytes is not looked at.
+// @param value_bytes Bytes of the value: 1, 2 or 4.
+// @param width Values in a row.
+// @param height Rows.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// also for a pointer that is 0, reaches past the end of all addresses or is not a multiple of the value's size, or for
+// a pitch that is smaller than a row or no such multiple; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
+// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_stream_fill_2d(cushim_stream stream,
+                                    uint64_t pointer,
+                                    size_t pitch,
+                                    uint32_t value,
+                                    int32_t value_bytes,
+                                    size_t width,
+                                    size_t height);
+
+// Copies so many bytes between any two places; they have arrived when it returns. It waits for the legacy default
+// stream of the context, and so for the blocking streams; work in other streams goes on beside it.
+//
+// Of no bytes, nothing is looked at.
+//
+// @param context The context.
+// @param to The destination. Read during the call only. Must not be NULL.
+// @param from The source. Read during the call only. Must not be NULL.
+// @param bytes How many.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL or reaches
+// past the end of all addresses; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the
+// driver "none"; the driver's, also of earlier work. Threads: any.
+//
+cushim_status cushim_context_copy(cushim_context context,
+                                  const struct cushim_place *to,
+                                  const struct cushim_place *from,
+                                  size_t bytes);
+
+// Copies a box between any two places, as `cushim_context_copy` does: rows of bytes, slices of rows. Of an empty box,
+// nothing is looked at.
+//
+// @param context The context.
+// @param to The destination. Read during the call only. Must not be NULL.
+// @param from The source. Read during the call only. Must not be NULL.
+// @param extent The size of the box. Read during the call only. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL or reaches
+// past the end of all addresses, and for rows or slices that are too near to each other for the box;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's,
+// also of earlier work. Threads: any.
+//
+cushim_status cushim_context_copy_box(cushim_context context,
+                                      const struct cushim_region *to,
+                                      const struct cushim_region *from,
+                                      const struct cushim_extent *extent);
+
+// Copies so many bytes from one context's device memory to another's, as `cushim_context_copy` does. Where one device
+// reaches the other's memory the copy goes there directly, else by way of the host.
+//
+// @param context The context.
+// @param to_context The context of the destination.
+// @param to The destination, a device pointer.
+// @param from_context The context of the source.
+// @param from The source, a device pointer.
+// @param bytes How many.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also
+// for a place that is NULL or reaches past the end of all addresses; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's, also of earlier work. Threads:
+// any.
+//
+cushim_status cushim_context_copy_peer(cushim_context context,
+                                       cushim_context to_context,
+                                       uint64_t to,
+                                       cushim_context from_context,
+                                       uint64_t from,
+                                       size_t bytes);
+
+// Copies a box from one context's memory to another's, as `cushim_context_copy_box` does.
+//
+// @param context The context.
+// @param to_context The context of the destination.
+// @param to The destination. Read during the call only. Must not be NULL.
+// @param from_context The context of the source.
+// @param from The source. Read during the call only. Must not be NULL.
+// @param extent The size of the box. Read during the call only. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also
+// for a place that is NULL or reaches past the end of all addresses, and for rows or slices that are too near to each
+// other for the box; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver
+// "none"; the driver's, also of earlier work. Threads: any.
+//
+cushim_status cushim_context_copy_box_peer(cushim_context context,
+                                           cushim_context to_context,
+                                           const struct cushim_region *to,
+                                           cushim_context from_context,
+                                           const struct cushim_region *from,
+                                           const struct cushim_extent *extent);
+
+// Fills device memory with one value, repeated; it is done when this returns. It waits for the legacy default stream
+// of the context, and so for the blocking streams. Of no values, nothing is looked at.
+//
+// @param context The context.
+// @param pointer The memory.
+// @param value The value; what does not fit into its bytes is not looked at.
+// @param value_bytes Bytes of the value: 1, 2 or 4.
+// @param count Number of values.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pointer that is 0, reaches past
+// the end of all addresses or is not a multiple of the value's size; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's, also of earlier work. Threads:
+// any.
+//
+cushim_status cushim_context_fill(cushim_context context,
+                                  uint64_t pointer,
+                                  uint32_t value,
+                                  int32_t value_bytes,
+                                  size_t count);
+
+// Fills rows of device memory with one value, repeated; it is done when this returns. It waits for the legacy default
+// stream of the context, and so for the blocking streams. Of no values, nothing is looked at; of one row, the pitch
+// does not matter.
+//
+// @param context The context.
+// @param pointer The start of the first row.
+// @param pitch Bytes from row to row.
+// @param value The value; what does not fit into its bytes is not looked at.
+// @param value_bytes Bytes of the value: 1, 2 or 4.
+// @param width Values in a row.
+// @param height Rows.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pointer that is 0, reaches past
+// the end of all addresses or is not a multiple of the value's size, or for a pitch that is smaller than a row or no
+// such multiple; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none";
+// the driver's, also of earlier work. Threads: any.
+//
+cushim_status cushim_context_fill_2d(cushim_context context,
+                                     uint64_t pointer,
+                                     size_t pitch,
+                                     uint32_t value,
+                                     int32_t value_bytes,
+                                     size_t width,
+                                     size_t height);
+
+// Allocates page-locked host memory. Copies in a stream are asynchronous to such memory only. What it holds is not
+// defined.
+//
+// @param context The context.
+// @param bytes How many; 0 gives NULL.
+// @param flags A combination of `cushim_host_flags`.
+// @param address Receives the address; NULL on failure. Must not be NULL. Give it back with
+//   `cushim_context_free_host`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the
+// driver's. Threads: any.
+//
+cushim_status cushim_context_allocate_host(cushim_context context,
+                                           size_t bytes,
+                                           uint32_t flags,
+                                           void **address);
+
+// Frees page-locked host memory at once.
+//
+// @param context The context.
+// @param address What `cushim_context_allocate_host` gave, or `cuMemHostAlloc` or `cuMemAllocHost`; may be NULL,
+//   which does nothing.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED`
+// on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_context_free_host(cushim_context context,
+                                       void *address);
+
+// Page-locks a range of the process's memory, until it is unregistered.
+//
+// @param context The context.
+// @param address The start of the range. Must not be NULL.
+// @param bytes Its bytes; not 0.
+// @param flags A combination of `cushim_register_flags`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an empty range;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none";
+// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if a part of it is registered, and others of the driver's. Threads: any.
+//
+cushim_status cushim_context_register_host(cushim_context context,
+                                           void *address,
+                                           size_t bytes,
+                                           uint32_t flags);
+
+// Ends the registration of a range.
+//
+// @param context The context.
+// @param address The start of the range. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED` and
+// others of the driver's. Threads: any.
+//
+cushim_status cushim_context_unregister_host(cushim_context context, void *address);
+
+// The address by which the context's device reaches host memory: page-locked or registered, at its start or within.
+//
+// @param context The context.
+// @param address The host's address. Must not be NULL.
+// @param pointer Receives the device pointer; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_INVALID_VALUE` if the device
+// does not reach it, and others of the driver's. Threads: any.
+//
+cushim_status cushim_context_get_device_pointer(cushim_context context, void *address, uint64_t *pointer);
+
+// What the driver knows of an address, be it a device pointer or a host address. It answers for every address.
+//
+// @param context The context.
+// @param address The address.
+// @param attributes Written, as far as its `struct_size` goes; must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_context_get_pointer_attributes(cushim_context context,
+                                                    uint64_t address,
+                                                    struct cushim_pointer_attributes *attributes);
+
+// The allocation that a pointer lies in, device memory or host memory that the device reaches.
+//
+// @param context The context.
+// @param pointer The device pointer.
+// @param start Receives the start of the allocation; 0 on failure. Must not be NULL.
+// @param bytes Receives its bytes; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_NOT_FOUND` if it lies in none,
+// and others of the driver's. Threads: any.
+//
+cushim_status cushim_context_get_address_range(cushim_context context,
+                                               uint64_t pointer,
+                                               uint64_t *start,
+                                               size_t *bytes);
 
 // Has a function called, once, by a thread of the driver's, when the work enqueued in the stream so far is done. Work
 // that is enqueued later waits until it returns.

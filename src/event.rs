@@ -148,7 +148,6 @@ impl Event {
     /// context.
     pub fn record(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
-        stream.context().check_there(stream)?;
         let _current = stream.enter_if_default()?;
         self.here(|raw| raw.record(stream.raw()))?;
         if !self.recorded.load(Relaxed) {

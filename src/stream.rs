@@ -231,7 +231,7 @@ impl Stream {
     /// use cushim::{Device, Stream, StreamOptions};
     /// use std::sync::mpsc;
     ///
-    /// # let driver = OpenOptions::new().choice(Choice::None).open().unwrap();
+    /// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
     /// let context = Device::get(&driver, 0)?.primary_context()?;
     /// let stream = Stream::create(&context, &StreamOptions::default())?;
     /// let (sender, receiver) = mpsc::channel();
@@ -294,8 +294,11 @@ impl Stream {
         call(self.raw()).map_err(|error| self.context.failed(error, self))
     }
 
-    /// Makes the context current where the driver would take the stream for another context's.
+    /// Begins a call on the stream: refused if its context is gone. Makes the context current where the driver would take
+    /// the stream for another context's.
+    #[inline]
     pub(crate) fn enter_if_default(&self) -> Result<Option<Current>, Error> {
+        self.context.check_there(self)?;
         if !self.is_default() {
             return Ok(None);
         }
@@ -341,8 +344,8 @@ impl Stream {
     /// # Errors
     /// [`Status::STREAM_REQUIRED`] if the thread has none, [`Status::INVALID_HANDLE`] if it is gone.
     pub fn current() -> Result<Arc<Self>, Error> {
-        let top = CURRENT.with_borrow(|stack| stack.last().cloned());
-        top.ok_or_else(|| no_current("push one, or name the stream"))?.upgrade().ok_or_else(|| {
+        let top = CURRENT.with_borrow(|stack| stack.last().map(Weak::upgrade));
+        top.ok_or_else(|| no_current("push one, or name the stream"))?.ok_or_else(|| {
             let refusal =
                 "the thread's current stream was destroyed; pop it before its last handle is destroyed";
             Error::new(Status::INVALID_HANDLE, refusal)

@@ -36,11 +36,25 @@ union sweep_room {
 
 static struct objects fixture;
 
+/* Memory to work on: the device's, and the program's, which is all that there is with "none". */
+static uint64_t memory;
+static unsigned char page[4096] __attribute__((aligned(4096)));
+static const cushim_extent good_extent = {8, 2, 1};
+static cushim_place good_place;
+static cushim_region good_region;
+
 /* Good arguments, by the name of the parameter or by its type. */
 #define GOOD_abi 2000
+#define GOOD_address 0
+#define GOOD_address_pointer page
 #define GOOD_attribute CU_DEVICE_ATTRIBUTE_WARP_SIZE
+#define GOOD_bytes 64
 #define GOOD_capacity 4
+#define GOOD_count 8
 #define GOOD_feature "memory-pools"
+#define GOOD_flags 0
+#define GOOD_from memory
+#define GOOD_height 2
 #define GOOD_index 0
 #define GOOD_kind 0
 #define GOOD_label "label"
@@ -50,14 +64,22 @@ static struct objects fixture;
 #define GOOD_nanoseconds 0
 #define GOOD_ordinal 0
 #define GOOD_ownership CUSHIM_BORROWED
+#define GOOD_pitch 32
+#define GOOD_pointer memory
 #define GOOD_size 256
 #define GOOD_stride sizeof(cushim_item)
 #define GOOD_timeout_ms 0
+#define GOOD_to memory
 #define GOOD_value 2048
+#define GOOD_value_bytes 2
+#define GOOD_width 8
 #define GOOD_CUcontext native_context()
 #define GOOD_CUevent native_event()
 #define GOOD_CUgreenCtx NULL
 #define GOOD_CUstream native_stream()
+#define GOOD_cushim_extent &good_extent
+#define GOOD_cushim_place &good_place
+#define GOOD_cushim_region &good_region
 #define GOOD_cushim_host_function nothing_to_do
 #define GOOD_cushim_log_callback nothing_to_say
 
@@ -120,10 +142,18 @@ static void set_up(void) {
   fixture = open_objects();
   CHECK_OK(cushim_context_push(fixture.context));
   CHECK_OK(cushim_stream_push_current(fixture.stream));
+  memory = (uint64_t)(uintptr_t)page;
+  if (!is_none(fixture.driver)) CHECK_OK(cushim_context_allocate(fixture.context, 4096, &memory));
+  good_place.kind = CUSHIM_PLACE_HOST;
+  good_place.address = (uint64_t)(uintptr_t)page;
+  good_region.place = good_place;
 }
 
 static void tear_down(void) {
   cushim_context context;
+  /* The function may have done this, or what makes it impossible. */
+  (void)cushim_context_free(fixture.context, memory);
+  (void)cushim_context_unregister_host(fixture.context, page);
   cushim_stream_pop_current(NULL);
   cushim_context_pop(fixture.driver, &context, NULL);
   close_objects(&fixture);

@@ -117,6 +117,30 @@ static const char *const recorded_names[] = {
   "cushim_event_synchronize",
   "cushim_event_synchronize_within",
   "cushim_event_elapsed",
+  "cushim_context_allocate",
+  "cushim_context_free",
+  "cushim_stream_allocate",
+  "cushim_stream_free",
+  "cushim_context_get_memory_info",
+  "cushim_stream_copy",
+  "cushim_stream_copy_box",
+  "cushim_stream_copy_peer",
+  "cushim_stream_copy_box_peer",
+  "cushim_stream_fill",
+  "cushim_stream_fill_2d",
+  "cushim_context_copy",
+  "cushim_context_copy_box",
+  "cushim_context_copy_peer",
+  "cushim_context_copy_box_peer",
+  "cushim_context_fill",
+  "cushim_context_fill_2d",
+  "cushim_context_allocate_host",
+  "cushim_context_free_host",
+  "cushim_context_register_host",
+  "cushim_context_unregister_host",
+  "cushim_context_get_device_pointer",
+  "cushim_context_get_pointer_attributes",
+  "cushim_context_get_address_range",
   "cushim_stream_host_function",
   "cushim_drain",
   "cushim_drain_fd",
@@ -243,11 +267,35 @@ static inline cushim_status record_status(unsigned function, cushim_status statu
 #define cushim_event_synchronize(...) record_status(99, (cushim_event_synchronize)(__VA_ARGS__))
 #define cushim_event_synchronize_within(...) record_status(100, (cushim_event_synchronize_within)(__VA_ARGS__))
 #define cushim_event_elapsed(...) record_status(101, (cushim_event_elapsed)(__VA_ARGS__))
-#define cushim_stream_host_function(...) record_status(102, (cushim_stream_host_function)(__VA_ARGS__))
-#define cushim_drain(...) record_status(103, (cushim_drain)(__VA_ARGS__))
-#define cushim_drain_fd(...) record_status(104, (cushim_drain_fd)(__VA_ARGS__))
-#define cushim_flush_callbacks(...) record_status(105, (cushim_flush_callbacks)(__VA_ARGS__))
-#define cushim_log_set_callback(...) record_status(106, (cushim_log_set_callback)(__VA_ARGS__))
-#define cushim_log_set_pull(...) record_status(107, (cushim_log_set_pull)(__VA_ARGS__))
+#define cushim_context_allocate(...) record_status(102, (cushim_context_allocate)(__VA_ARGS__))
+#define cushim_context_free(...) record_status(103, (cushim_context_free)(__VA_ARGS__))
+#define cushim_stream_allocate(...) record_status(104, (cushim_stream_allocate)(__VA_ARGS__))
+#define cushim_stream_free(...) record_status(105, (cushim_stream_free)(__VA_ARGS__))
+#define cushim_context_get_memory_info(...) record_status(106, (cushim_context_get_memory_info)(__VA_ARGS__))
+#define cushim_stream_copy(...) record_status(107, (cushim_stream_copy)(__VA_ARGS__))
+#define cushim_stream_copy_box(...) record_status(108, (cushim_stream_copy_box)(__VA_ARGS__))
+#define cushim_stream_copy_peer(...) record_status(109, (cushim_stream_copy_peer)(__VA_ARGS__))
+#define cushim_stream_copy_box_peer(...) record_status(110, (cushim_stream_copy_box_peer)(__VA_ARGS__))
+#define cushim_stream_fill(...) record_status(111, (cushim_stream_fill)(__VA_ARGS__))
+#define cushim_stream_fill_2d(...) record_status(112, (cushim_stream_fill_2d)(__VA_ARGS__))
+#define cushim_context_copy(...) record_status(113, (cushim_context_copy)(__VA_ARGS__))
+#define cushim_context_copy_box(...) record_status(114, (cushim_context_copy_box)(__VA_ARGS__))
+#define cushim_context_copy_peer(...) record_status(115, (cushim_context_copy_peer)(__VA_ARGS__))
+#define cushim_context_copy_box_peer(...) record_status(116, (cushim_context_copy_box_peer)(__VA_ARGS__))
+#define cushim_context_fill(...) record_status(117, (cushim_context_fill)(__VA_ARGS__))
+#define cushim_context_fill_2d(...) record_status(118, (cushim_context_fill_2d)(__VA_ARGS__))
+#define cushim_context_allocate_host(...) record_status(119, (cushim_context_allocate_host)(__VA_ARGS__))
+#define cushim_context_free_host(...) record_status(120, (cushim_context_free_host)(__VA_ARGS__))
+#define cushim_context_register_host(...) record_status(121, (cushim_context_register_host)(__VA_ARGS__))
+#define cushim_context_unregister_host(...) record_status(122, (cushim_context_unregister_host)(__VA_ARGS__))
+#define cushim_context_get_device_pointer(...) record_status(123, (cushim_context_get_device_pointer)(__VA_ARGS__))
+#define cushim_context_get_pointer_attributes(...) record_status(124, (cushim_context_get_pointer_attributes)(__VA_ARGS__))
+#define cushim_context_get_address_range(...) record_status(125, (cushim_context_get_address_range)(__VA_ARGS__))
+#define cushim_stream_host_function(...) record_status(126, (cushim_stream_host_function)(__VA_ARGS__))
+#define cushim_drain(...) record_status(127, (cushim_drain)(__VA_ARGS__))
+#define cushim_drain_fd(...) record_status(128, (cushim_drain_fd)(__VA_ARGS__))
+#define cushim_flush_callbacks(...) record_status(129, (cushim_flush_callbacks)(__VA_ARGS__))
+#define cushim_log_set_callback(...) record_status(130, (cushim_log_set_callback)(__VA_ARGS__))
+#define cushim_log_set_pull(...) record_status(131, (cushim_log_set_pull)(__VA_ARGS__))
 
 #endif

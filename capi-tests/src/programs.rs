@@ -22,6 +22,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_devices",
     "objects_errors",
     "objects_events",
+    "objects_memory",
     "objects_misuse",
     "objects_streams",
     "objects_sweep",

@@ -14,6 +14,7 @@ pub(crate) const OBJECTS: &[&str] = &[
     "context.rs",
     "stream.rs",
     "event.rs",
+    "memory.rs",
     "callback.rs",
     "log.rs",
 ];

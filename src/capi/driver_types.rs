@@ -2,5 +2,5 @@
 
 pub(super) use crate::driver::Driver;
 pub use crate::driver::sys::{
-    CUcontext, CUdevice, CUdevice_attribute, CUevent, CUgreenCtx, CUlimit, CUstream,
+    CUarray, CUcontext, CUdevice, CUdevice_attribute, CUevent, CUgreenCtx, CUlimit, CUmemoryPool, CUstream,
 };

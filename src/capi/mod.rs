@@ -13,6 +13,7 @@ pub mod error_object;
 pub mod event;
 pub mod handles;
 pub mod log;
+pub mod memory;
 mod options;
 mod out;
 pub mod stream;

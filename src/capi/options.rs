@@ -49,13 +49,8 @@ pub(super) unsafe fn read<T: Copy>(options: *const T, what: &str) -> Result<T, E
 /// # Safety
 /// As for [`read`], with `out` valid for writes.
 pub(super) unsafe fn write_out<T>(out: *mut T, full: &T, what: &str) -> Result<(), Error> {
-    if out.is_null() {
-        return Err(Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")));
-    }
-    // SAFETY: `struct_size` is the first member.
-    let size = unsafe { out.cast::<usize>().read_unaligned() };
-    check_size(size, what)?;
-    let size = size.min(size_of::<T>());
+    // SAFETY: the caller vouches for `out`.
+    let size = unsafe { check_out(out, what) }?.min(size_of::<T>());
     // SAFETY: the caller vouches for `size` bytes, and `T` has as many.
     unsafe {
         std::ptr::copy_nonoverlapping(std::ptr::from_ref(full).cast::<u8>(), out.cast::<u8>(), size);
@@ -69,7 +64,7 @@ pub(super) fn check_flags(flags: u32, known: u32) -> Result<(), Error> {
     if flags & !known == 0 {
         return Ok(());
     }
-    let refusal = format!("options: flags is {flags:#x}, of which {known:#x} is known");
+    let refusal = format!("flags is {flags:#x}, of which {known:#x} is known");
     Err(Error::new(Status::INVALID_ARGUMENT, refusal))
 }
 
@@ -78,11 +73,25 @@ pub(super) fn check_reserved(reserved: u32) -> Result<(), Error> {
     if reserved == 0 {
         return Ok(());
     }
-    Err(Error::new(Status::INVALID_ARGUMENT, format!("options: reserved is {reserved}; it must be 0")))
+    Err(Error::new(Status::INVALID_ARGUMENT, format!("reserved is {reserved}; it must be 0")))
 }
 
 /// No struct of the interface comes near it: more is a struct that was not initialised.
 const LARGEST: usize = 1 << 16;
+
+/// Refuses an out-struct that cannot be written; answers with the bytes that it says it has.
+///
+/// # Safety
+/// As for [`write_out`].
+pub(super) unsafe fn check_out<T>(out: *mut T, what: &str) -> Result<usize, Error> {
+    if out.is_null() {
+        return Err(Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")));
+    }
+    // SAFETY: `struct_size` is the first member.
+    let size = unsafe { out.cast::<usize>().read_unaligned() };
+    check_size(size, what)?;
+    Ok(size)
+}
 
 fn check_size(size: usize, what: &str) -> Result<(), Error> {
     if !(size_of::<usize>()..=LARGEST).contains(&size) {

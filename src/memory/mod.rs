@@ -48,7 +48,11 @@ struct Block {
 
 impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of {} at {:#x}", self.bytes, self.what, self.address)
+        match self.bytes {
+            // Memory that was taken over to be freed: nobody said how much it is.
+            0 => write!(f, "{} at {:#x}", self.what, self.address),
+            bytes => write!(f, "{bytes} bytes of {} at {:#x}", self.what, self.address),
+        }
     }
 }
 
@@ -60,16 +64,12 @@ impl Subject for Block {
 
 /// Whether what was made in the context is gone, and its addresses may be those of something else by now.
 fn went_with_reset(context: &Context) -> bool {
-    context.lost() == Some(Status(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0))
+    context.is_gone()
 }
 
 /// Refuses to make anything in a context that was reset: the driver may have made another one at its address.
 fn check_not_reset(context: &Context) -> Result<(), Error> {
-    if !went_with_reset(context) {
-        return Ok(());
-    }
-    let refusal = format!("{context} was reset, and what was made in it is gone: get the context anew");
-    Err(Error::new(Status(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0), refusal).about(context))
+    context.check_there(context)
 }
 
 fn is_out_of_memory(failure: &Error) -> bool {

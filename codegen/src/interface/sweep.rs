@@ -67,13 +67,17 @@ fn declaration(index: usize, parameter: &Parameter) -> String {
         Shape::Handle(kind) if kind == "any" => format!("{argument} = fixture.driver;"),
         Shape::Handle(kind) => format!("{argument} = fixture.{kind};"),
         Shape::Ended(kind) => format!("{argument} = one_more_{kind}();"),
+        Shape::Passed if parameter.c_type == "void *" && !parameter.nullable => {
+            format!("{argument} = GOOD_{}_pointer;", parameter.name)
+        }
         Shape::Passed if parameter.c_type == "void *" => format!("{argument} = NULL;"),
         Shape::Passed => format!("{argument} = GOOD_{};", parameter.c_type),
         Shape::Text => format!("{argument} = GOOD_{};", parameter.name),
         Shape::Read { sized: true } | Shape::Filled => {
             format!("{to} place{index}; {argument} = &place{index};")
         }
-        Shape::Read { sized: false } => format!("{argument} = NULL;"),
+        Shape::Read { sized: false } if parameter.nullable => format!("{argument} = NULL;"),
+        Shape::Read { sized: false } => format!("{argument} = GOOD_{to};"),
         Shape::Written => {
             format!(
                 "union sweep_room place{index}; {argument} = ({})(void *)&place{index};",

@@ -13,7 +13,7 @@ impl Layout {
     const POINTER: Self = Self { size: 8, align: 8 };
 
     pub(super) fn of(ty: &Type) -> Self {
-        let is_pointer = matches!(ty, Type::Ptr(_)) || function(ty).is_some();
+        let is_pointer = matches!(ty, Type::Ptr(_)) || function(ty).is_some() || is_native(ty);
         if is_pointer { Self::POINTER } else { Self::of_c(&c(ty)) }
     }
 
