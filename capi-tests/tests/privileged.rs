@@ -22,6 +22,7 @@ fn a_privileged_program_does_not_believe_its_environment() {
         return;
     }
     let run = Run::new(&program, Driver::None).env("CUSHIM_SOFTCUDA", "/nonexistent/libsoftcuda.so");
+    let run = run.env("CUSHIM_LOG", "trace");
     run.checks().unwrap_or_else(|failure| {
         panic!(
             "{failure}\nThe folder for temporary files must not be mounted nosuid; TMPDIR names another one."

@@ -86,7 +86,8 @@ pub(crate) fn abandon(context: &Context) {
     let is_in = |_: &usize, waiting: &mut Waiting| std::ptr::eq(Arc::as_ptr(&waiting.context), context);
     let abandoned: Vec<_> = WAITING.lock().extract_if(.., is_in).map(|(_, waiting)| waiting).collect();
     if !abandoned.is_empty() {
-        log::warn!(target: "cushim", "{} host functions will not be called: {context} is gone", abandoned.len());
+        let count = abandoned.len();
+        log::warn!(target: "cushim", "host functions that {context}, which is lost, will never call: {count}");
         later(abandoned);
     }
 }
