@@ -71,11 +71,13 @@ fn run(part: &str, driver: &[OsString]) -> io::Result<String> {
         }
     };
     let mut text = reader.join().expect("reading does not panic")?;
-    if let Some(ending) = ending {
-        // In the middle of a line, whose question it was; else between two.
-        let indentation = if text.is_empty() || text.ends_with('\n') { "  " } else { "" };
-        text += &format!("{indentation}{TROUBLE} {ending}\n");
-    }
+    let in_a_line = !text.is_empty() && !text.ends_with('\n');
+    text += &match (in_a_line, ending) {
+        (true, Some(ending)) => format!("{TROUBLE} {ending}\n"),
+        (false, Some(ending)) => format!("  {TROUBLE} {ending}\n"),
+        (true, None) => "well\n".to_owned(),
+        (false, None) => String::new(),
+    };
     Ok(text)
 }
 

@@ -38,6 +38,12 @@ impl<W: Write> Transcript<W> {
         self.write(format_args!("{answer}\n"));
     }
 
+    /// Ends the process with a situation that has no answer yet: how the process ended, which its parent adds.
+    pub(crate) fn last(&mut self, situation: &str) -> ! {
+        self.write(format_args!("  {situation:<width$}", width = COLUMN - 2));
+        std::process::exit(0)
+    }
+
     /// The section ends here, because something that it needs did not work.
     pub(crate) fn stop(&mut self, Stop(reason): &Stop) {
         self.write(format_args!("  {TROUBLE} cannot go on: {reason}\n"));

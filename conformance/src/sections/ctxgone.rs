@@ -32,10 +32,16 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     let gone = Gone { cu: *cu, context, stream, event, memory, living };
     let (situation, ask) = QUESTIONS[part];
     t.line(situation, || ask(&gone));
+    if CURRENT.contains(&situation) {
+        t.last("  and the process ends");
+    }
     Ok(())
 }
 
 type Question = (&'static str, fn(&Gone) -> Answer);
+
+/// The questions after which the destroyed context is current. A real driver does not survive its own exit handlers then.
+const CURRENT: &[&str] = &["cuCtxSetCurrent", "cuCtxPushCurrent"];
 
 extern "C" fn nothing(_: *mut c_void) {}
 

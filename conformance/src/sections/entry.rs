@@ -8,7 +8,7 @@ use cushim::driver::sys::{CUdriverProcAddressQueryResult, CUresult};
 use std::ffi::CStr;
 use std::ptr::{null, null_mut, without_provenance_mut};
 
-pub(super) const SECTION: Section = Section { name: "entry", parts: 3, run };
+pub(super) const SECTION: Section = Section { name: "entry", parts: 4, run };
 
 const LEGACY_STREAM: u64 = 1;
 const PER_THREAD_STREAM: u64 = 2;
@@ -19,6 +19,9 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
         1 => t.line("no place for the address", || {
             let mut status = CUdriverProcAddressQueryResult(-1);
             call!(cu, cuGetProcAddress_12000(c"cuInit".as_ptr(), null_mut(), 12000, 0, &raw mut status))
+        }),
+        2 => t.line("no place for the name of a result", || {
+            call!(cu, cuGetErrorName_6000(CUresult(0), null_mut()))
         }),
         _ => t.line("no name", || {
             let (mut address, mut status) = (null_mut(), CUdriverProcAddressQueryResult(-1));
@@ -63,7 +66,6 @@ fn answers(t: &mut Lines, cu: &Cu) {
     text = std::ptr::without_provenance(1);
     t.line("text of result 12345", || call!(cu, cuGetErrorString_6000(CUresult(12345), &raw mut text)));
     t.line("  text is null", || yes(text.is_null()));
-    t.line("no place for the name", || call!(cu, cuGetErrorName_6000(CUresult(0), null_mut())));
 }
 
 /// What the getter with five arguments answers: result, address and status.

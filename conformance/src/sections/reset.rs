@@ -13,6 +13,8 @@ type Question = (&'static str, fn(&Cu, CUstream, CUevent) -> Answer);
 
 /// Questions that a driver may not survive.
 const APART: &[Question] = &[
+    ("old stream query", |cu, stream, _| call!(cu, cuStreamQuery_2000(stream))),
+    ("old stream destroy", |cu, stream, _| call!(cu, cuStreamDestroy_4000(stream))),
     ("old stream synchronize", |cu, stream, _| call!(cu, cuStreamSynchronize_2000(stream))),
     ("old stream waits for old event", |cu, stream, event| {
         call!(cu, cuStreamWaitEvent_3020(stream, event, 0))
@@ -40,9 +42,7 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     t.line("current after reset is same", || {
         call!(cu, cuCtxGetCurrent_4000(&raw mut current)).then(|| yes(current == context))
     });
-    t.line("old stream query", || call!(cu, cuStreamQuery_2000(stream)));
     t.line("old memory free", || call!(cu, cuMemFree_3020(memory)));
-    t.line("old stream destroy", || call!(cu, cuStreamDestroy_4000(stream)));
     t.line("alloc", || call!(cu, cuMemAlloc_3020(&raw mut address, 64)));
     t.line("retain again", || call!(cu, cuDevicePrimaryCtxRetain_7000(&raw mut again, 0)));
     t.line("same handle", || yes(again == context));
