@@ -15,7 +15,10 @@ fn main() {
     let workshop = workshop();
     let alone = ON_ANY_DRIVER.iter().filter(|name| !SHARED_ONLY.contains(name));
     for_each(alone, |name| {
-        let program = Build::new(&workshop, &format!("{name}.c")).link(Link::Static).program(name)?;
+        let program = Build::new(&workshop, &format!("{name}.c"))
+            .link(Link::Static)
+            .option("-Wl,--gc-sections")
+            .program(name)?;
         std::fs::copy(program, folder.join(format!("c-{name}"))).map(drop).map_err(|error| error.to_string())
     });
 }
