@@ -2016,8 +2016,8 @@ cushim_status cushim_drain(struct cushim_item *items,
 //
 cushim_status cushim_drain_fd(int32_t *fd);
 
-// Waits until everything that was due for release before the call has been released, and every line of the log been
-// given to its callback. What waits to be drained does not count.
+// Waits until everything that was due for release before the call has been released, with what that led to in turn, and
+// every line of the log been given to its callback. What waits to be drained does not count.
 //
 // A program need not call it, except to see its owners released before it ends.
 //

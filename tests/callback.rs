@@ -118,8 +118,20 @@ fn a_release_may_drop_owners() {
     let inner = Owner::keeping(value);
     drop(Owner::new(move || drop(inner)));
     flushed();
-    flushed();
     assert_eq!(drops.load(SeqCst), 1);
+}
+
+#[test]
+fn a_release_that_always_leads_to_another_keeps_nobody_waiting() {
+    fn again(stop: Arc<AtomicU32>) {
+        if stop.load(SeqCst) == 0 {
+            drop(Owner::new(move || again(stop)));
+        }
+    }
+    let stop = Arc::new(AtomicU32::new(0));
+    again(Arc::clone(&stop));
+    flushed();
+    stop.store(1, SeqCst);
 }
 
 #[test]

@@ -295,7 +295,6 @@ fn replacing_a_callback_races_with_logging() {
         // SAFETY: NULL is allowed.
         assert_eq!(unsafe { cushim_log_set_callback(None, null_mut(), null(), 0) }, 0);
         flush();
-        flush();
         assert!(users.iter().all(|user| user.released.load(SeqCst)));
         let seen: u32 = users.iter().map(|user| user.seen.load(SeqCst)).sum();
         assert_eq!(seen as usize, LINES / 10 * 3, "no line was lost on the way");
@@ -427,8 +426,6 @@ fn the_drivers_lines_are_logged() {
         assert_eq!(unsafe { cushim_log_set_callback(Some(see), user, null(), 4) }, 0);
         tell(&library, "fake_say", c"All is well".as_ptr());
         assert!(stream.query().expect("done"));
-        // One task logs the line, and a second one delivers it.
-        flush();
         flush();
         let lines = lines.lock().expect("no panic");
         assert!(

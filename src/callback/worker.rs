@@ -7,7 +7,7 @@ use super::inside::is_inside;
 use super::signals;
 use crate::error::{Error, Status};
 use crate::handle::{self, forked};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,15 +18,16 @@ pub(super) type Task = Box<dyn FnOnce() + Send>;
 
 struct Queue {
     tasks: VecDeque<Task>,
-    /// How many tasks were ever handed over, and how many of them are done.
+    /// How many tasks were ever handed over, which was the last that the worker handed over itself, and how many are done.
     handed_over: u64,
+    by_worker: u64,
     done: u64,
     /// Whether the thread exists.
     running: bool,
 }
 
 static QUEUE: Mutex<Queue> =
-    Mutex::new(Queue { tasks: VecDeque::new(), handed_over: 0, done: 0, running: false });
+    Mutex::new(Queue { tasks: VecDeque::new(), handed_over: 0, by_worker: 0, done: 0, running: false });
 /// Wakes the worker.
 static WORK: Condvar = Condvar::new();
 /// Wakes those who wait for the worker.
@@ -45,6 +46,9 @@ pub(crate) fn hand_over(task: Task) {
     let mut queue = QUEUE.lock();
     queue.tasks.push_back(task);
     queue.handed_over += 1;
+    if IS_WORKER.get() {
+        queue.by_worker = queue.handed_over;
+    }
     let running = std::mem::replace(&mut queue.running, true);
     drop(queue);
     if running {
@@ -101,8 +105,11 @@ pub(crate) fn caught(what: &str, body: impl FnOnce()) {
     }
 }
 
-/// Waits until everything that was due for release before the call has been released, and every log line been given to
-/// its callback, at most this long; answers whether it is so.
+/// How far [`flush`] follows releases that lead to others, so that one which always leads to another does not keep it.
+const STEPS: u32 = 8;
+
+/// Waits until everything that was due for release before the call has been released, with what that led to in turn, and
+/// every log line been given to its callback, at most this long; answers whether it is so.
 ///
 /// A program need not call it, except to see its owners released before it ends.
 ///
@@ -120,8 +127,8 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
         return Err(handle::Forked.into());
     }
     let mut queue = QUEUE.lock();
-    let ticket = queue.handed_over;
-    if queue.done < ticket && !queue.running {
+    let mut last = queue.handed_over;
+    if queue.done < last && !queue.running {
         queue.running = true;
         drop(queue);
         start();
@@ -129,12 +136,23 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
     }
     // A time beyond what the clock can express is no limit.
     let deadline = Instant::now().checked_add(timeout);
-    while queue.done < ticket {
+    for _ in 0..STEPS {
+        if !wait_until_done(&mut queue, last, deadline) {
+            return Ok(false);
+        }
+        last = last.max(queue.by_worker);
+    }
+    Ok(true)
+}
+
+/// Waits until this many tasks are done; false if the time is over first.
+fn wait_until_done(queue: &mut MutexGuard<'_, Queue>, count: u64, deadline: Option<Instant>) -> bool {
+    while queue.done < count {
         match deadline {
-            Some(deadline) if DONE.wait_until(&mut queue, deadline).timed_out() => break,
+            Some(deadline) if DONE.wait_until(queue, deadline).timed_out() => return queue.done >= count,
             Some(_) => {}
-            None => DONE.wait(&mut queue),
+            None => DONE.wait(queue),
         }
     }
-    Ok(queue.done >= ticket)
+    true
 }

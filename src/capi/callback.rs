@@ -234,8 +234,8 @@ pub unsafe extern "C" fn cushim_drain_fd(fd: *mut i32) -> cushim_status {
     })
 }
 
-/// Waits until everything that was due for release before the call has been released, and every line of the log been
-/// given to its callback. What waits to be drained does not count.
+/// Waits until everything that was due for release before the call has been released, with what that led to in turn, and
+/// every line of the log been given to its callback. What waits to be drained does not count.
 ///
 /// A program need not call it, except to see its owners released before it ends.
 ///
