@@ -322,6 +322,20 @@ thread_local! {
 }
 
 /// The current stream of a thread: a choice that a program makes once and names wherever a stream is asked for.
+///
+/// ```
+/// # use cushim::driver::{Choice, OpenOptions};
+/// use cushim::{Device, Status, Stream, StreamOptions};
+///
+/// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+/// let context = Device::get(&driver, 0)?.primary_context()?;
+/// let stream = Stream::create(&context, &StreamOptions::default())?;
+/// stream.push_current();
+/// Stream::current()?.synchronize()?;
+/// Stream::pop_current()?;
+/// assert_eq!(Stream::current().unwrap_err().status, Status::STREAM_REQUIRED);
+/// # Ok::<(), cushim::Error>(())
+/// ```
 impl Stream {
     /// Makes the stream the thread's current one, until it is popped or the thread ends. This does not keep it alive.
     pub fn push_current(self: &Arc<Self>) {

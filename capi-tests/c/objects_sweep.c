@@ -35,6 +35,7 @@ union sweep_room {
 };
 
 static struct objects fixture;
+static cushim_context other; /* than that of the fixture */
 
 /* Memory to work on: the device's, and the program's, which is all that there is with "none". */
 static uint64_t memory;
@@ -155,7 +156,8 @@ static void tear_down(void) {
   (void)cushim_context_free(fixture.context, memory);
   (void)cushim_context_unregister_host(fixture.context, page);
   cushim_stream_pop_current(NULL);
-  cushim_context_pop(fixture.driver, &context, NULL);
+  while (cushim_context_pop(fixture.driver, &context, NULL) == CUSHIM_SUCCESS) {
+  }
   close_objects(&fixture);
 }
 
@@ -168,12 +170,33 @@ static void expect(const struct swept *function, int slot, const char *what, cus
   check_status(expected, got, __FILE__, __LINE__, line);
 }
 
-/* With good arguments no function finds fault with one: what the other parts of this program find is what they put in. */
+/* Whether the function is there to change which context is current. */
+static int changes_current(const struct swept *function) {
+  return is(function, "cushim_context_push") || is(function, "cushim_context_pop") ||
+         is(function, "cushim_context_set_current") || is(function, "cushim_context_clear_current");
+}
+
+static CUcontext current_context(void) {
+  cushim_context context;
+  CUcontext native = NULL;
+  CHECK_OK(cushim_context_get_current(fixture.driver, &context, &native));
+  return native;
+}
+
+/*
+ * With good arguments no function finds fault with one: what the other parts of this program find is what they put in. And
+ * whatever comes of the call, the context that is current stays current; it is another one than that of the objects.
+ */
 static void with_good_arguments(const struct swept *function) {
   cushim_status status;
+  CUcontext current;
   if (is(function, "cushim_context_wrap_green")) return; /* none to be had */
   set_up();
+  CHECK_OK(cushim_context_push(other));
+  current = current_context();
+  CHECK(current != NULL && current != native_context());
   status = function->call(-1, NULL);
+  if (!changes_current(function) && !CHECK(current_context() == current)) check_more("after ", function->name);
   if (status == CUSHIM_ERROR_INVALID_ARGUMENT || status == CUSHIM_ERROR_INVALID_HANDLE ||
       status == CUSHIM_ERROR_STREAM_REQUIRED || status == CUSHIM_ERROR_ALREADY_DESTROYED || status == CUSHIM_ERROR_INTERNAL) {
     expect(function, -1, "good arguments", CUSHIM_SUCCESS, status);
@@ -372,6 +395,10 @@ static int is_swept(const struct swept *function) {
 int main(int argc, char **argv) {
   int i;
   check_begin();
+  fixture = open_context();
+  CHECK_OK(cushim_context_create(fixture.device, NULL, &other));
+  CHECK_OK(cushim_context_destroy(fixture.context));
+  CHECK_OK(cushim_driver_destroy(fixture.driver));
   for (i = 0; i < SWEPT; i++) {
     if (!is_swept(&swept[i])) continue;
     with_good_arguments(&swept[i]);
@@ -380,5 +407,6 @@ int main(int argc, char **argv) {
   with_borrowed_handles();
   inside_a_host_function();
   in_child_of_fork();
+  CHECK_OK(cushim_context_destroy(other));
   return check_done();
 }

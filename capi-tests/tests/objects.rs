@@ -37,3 +37,13 @@ fn a_machine_without_a_device() {
         Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_DEVICES", "0").checks()
     });
 }
+
+#[test]
+fn a_driver_that_fails() {
+    let workshop = Workshop::new();
+    let program = Build::new(&workshop, "objects_faults.c").program("objects_faults").expect("it compiles");
+    for_each(["11.4", ONE_VERSION], |version| {
+        let faults = "cuEventDestroy#1=999; cuStreamQuery#2=700/sticky";
+        Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_FAULT", faults).checks()
+    });
+}
