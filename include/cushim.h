@@ -1671,52 +1671,6 @@ cushim_status cushim_stream_copy_box_peer(cushim_stream stream,
                                           const struct cushim_region *from,
                                           const struct cushim_extent *extent);
 
-// Fills device memory with one value, repeated, after the work that is in the stream by now. Of no values, nothing is
-// looked at.
-//
-// @param stream The stream.
-// @param pointer The memory.
-// @param value The value; what does not fit into its bytes is not looked at.
-// @param value_bytes Bytes of the value: 1, 2 or 4.
-// @param count Number of values.
-// @return A `cushim_status`.
-//
-// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
-// also for a pointer that is 0, reaches past the end of all addresses or is not a multiple of the value's size;
-// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's.
-// Threads: any.
-//
-cushim_status cushim_stream_fill(cushim_stream stream,
-                                 uint64_t pointer,
-                                 uint32_t value,
-                                 int32_t value_bytes,
-                                 size_t count);
-
-// Fills rows of device memory with one value, repeated, after the work that is in the stream by now. Of no values,
-// nothing is looked at; of one row, the pitch does not matter.
-//
-// @param stream The stream.
-// @param pointer The start of the first row.
-// @param pitch Bytes from row to row.
-// @param value The value; what does not fit into its bytes is not looked at.
-// @param value_bytes Bytes of the value: 1, 2 or 4.
-// @param width Values in a row.
-// @param height Rows.
-// @return A `cushim_status`.
-//
-// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
-// also for a pointer that is 0, reaches past the end of all addresses or is not a multiple of the value's size, or for
-// a pitch that is smaller than a row or no such multiple; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
-// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
-//
-cushim_status cushim_stream_fill_2d(cushim_stream stream,
-                                    uint64_t pointer,
-                                    size_t pitch,
-                                    uint32_t value,
-                                    int32_t value_bytes,
-                                    size_t width,
-                                    size_t height);
-
 // Copies so many bytes between any two places; they have arrived when it returns. It waits for the legacy default
 // stream of the context, and so for the blocking streams; work in other streams goes on beside it.
 //
@@ -1800,6 +1754,52 @@ cushim_status cushim_context_copy_box_peer(cushim_context context,
                                            cushim_context from_context,
                                            const struct cushim_region *from,
                                            const struct cushim_extent *extent);
+
+// Fills device memory with one value, repeated, after the work that is in the stream by now. Of no values, nothing is
+// looked at.
+//
+// @param stream The stream.
+// @param pointer The memory.
+// @param value The value; what does not fit into its bytes is not looked at.
+// @param value_bytes Bytes of the value: 1, 2 or 4.
+// @param count Number of values.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// also for a pointer that is 0, reaches past the end of all addresses or is not a multiple of the value's size;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's.
+// Threads: any.
+//
+cushim_status cushim_stream_fill(cushim_stream stream,
+                                 uint64_t pointer,
+                                 uint32_t value,
+                                 int32_t value_bytes,
+                                 size_t count);
+
+// Fills rows of device memory with one value, repeated, after the work that is in the stream by now. Of no values,
+// nothing is looked at; of one row, the pitch does not matter.
+//
+// @param stream The stream.
+// @param pointer The start of the first row.
+// @param pitch Bytes from row to row.
+// @param value The value; what does not fit into its bytes is not looked at.
+// @param value_bytes Bytes of the value: 1, 2 or 4.
+// @param width Values in a row.
+// @param height Rows.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// also for a pointer that is 0, reaches past the end of all addresses or is not a multiple of the value's size, or for
+// a pitch that is smaller than a row or no such multiple; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
+// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+//
+cushim_status cushim_stream_fill_2d(cushim_stream stream,
+                                    uint64_t pointer,
+                                    size_t pitch,
+                                    uint32_t value,
+                                    int32_t value_bytes,
+                                    size_t width,
+                                    size_t height);
 
 // Fills device memory with one value, repeated; it is done when this returns. It waits for the legacy default stream
 // of the context, and so for the blocking streams. Of no values, nothing is looked at.

@@ -126,12 +126,12 @@ static const char *const recorded_names[] = {
   "cushim_stream_copy_box",
   "cushim_stream_copy_peer",
   "cushim_stream_copy_box_peer",
-  "cushim_stream_fill",
-  "cushim_stream_fill_2d",
   "cushim_context_copy",
   "cushim_context_copy_box",
   "cushim_context_copy_peer",
   "cushim_context_copy_box_peer",
+  "cushim_stream_fill",
+  "cushim_stream_fill_2d",
   "cushim_context_fill",
   "cushim_context_fill_2d",
   "cushim_context_allocate_host",
@@ -276,12 +276,12 @@ static inline cushim_status record_status(unsigned function, cushim_status statu
 #define cushim_stream_copy_box(...) record_status(108, (cushim_stream_copy_box)(__VA_ARGS__))
 #define cushim_stream_copy_peer(...) record_status(109, (cushim_stream_copy_peer)(__VA_ARGS__))
 #define cushim_stream_copy_box_peer(...) record_status(110, (cushim_stream_copy_box_peer)(__VA_ARGS__))
-#define cushim_stream_fill(...) record_status(111, (cushim_stream_fill)(__VA_ARGS__))
-#define cushim_stream_fill_2d(...) record_status(112, (cushim_stream_fill_2d)(__VA_ARGS__))
-#define cushim_context_copy(...) record_status(113, (cushim_context_copy)(__VA_ARGS__))
-#define cushim_context_copy_box(...) record_status(114, (cushim_context_copy_box)(__VA_ARGS__))
-#define cushim_context_copy_peer(...) record_status(115, (cushim_context_copy_peer)(__VA_ARGS__))
-#define cushim_context_copy_box_peer(...) record_status(116, (cushim_context_copy_box_peer)(__VA_ARGS__))
+#define cushim_context_copy(...) record_status(111, (cushim_context_copy)(__VA_ARGS__))
+#define cushim_context_copy_box(...) record_status(112, (cushim_context_copy_box)(__VA_ARGS__))
+#define cushim_context_copy_peer(...) record_status(113, (cushim_context_copy_peer)(__VA_ARGS__))
+#define cushim_context_copy_box_peer(...) record_status(114, (cushim_context_copy_box_peer)(__VA_ARGS__))
+#define cushim_stream_fill(...) record_status(115, (cushim_stream_fill)(__VA_ARGS__))
+#define cushim_stream_fill_2d(...) record_status(116, (cushim_stream_fill_2d)(__VA_ARGS__))
 #define cushim_context_fill(...) record_status(117, (cushim_context_fill)(__VA_ARGS__))
 #define cushim_context_fill_2d(...) record_status(118, (cushim_context_fill_2d)(__VA_ARGS__))
 #define cushim_context_allocate_host(...) record_status(119, (cushim_context_allocate_host)(__VA_ARGS__))

@@ -1,0 +1,121 @@
+//! The ends of a copy, and the boxes at them.
+
+use crate::capi::driver_types::CUarray;
+use crate::error::{Error, Status};
+use crate::memory::{DevicePointer, Extent, Place, Region};
+
+/// What sort of place an end of a copy is.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum cushim_place_kind {
+    /// Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns; one to
+    /// it may block until it is done.
+    CUSHIM_PLACE_HOST = 1,
+    /// Device memory, or host memory by the address by which the device reaches it.
+    CUSHIM_PLACE_DEVICE = 2,
+    /// A `CUarray`.
+    CUSHIM_PLACE_ARRAY = 3,
+    /// An address of either kind; the driver finds out which.
+    CUSHIM_PLACE_AUTO = 4,
+}
+
+/// One end of a copy. Nothing is guessed from the bits of an address unless that is asked for.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_place {
+    /// A `cushim_place_kind`.
+    pub kind: i32,
+    /// Zero.
+    pub reserved: u32,
+    /// The address, or the array.
+    pub address: u64,
+    /// Bytes from there on; of an array 0.
+    pub offset: u64,
+}
+
+/// A box at one end of a copy: rows in a pitch, slices of rows.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_region {
+    /// Where the memory starts, or the array.
+    pub place: cushim_place,
+    /// Bytes before the box in each row.
+    pub x: usize,
+    /// Rows before the box in each slice.
+    pub y: usize,
+    /// Slices before the box.
+    pub z: usize,
+    /// Bytes from row to row; 0 for rows that end where the box ends. Means nothing for an array.
+    pub pitch: usize,
+    /// Rows from slice to slice; 0 for slices that end where the box ends. Means nothing for an array.
+    pub rows: usize,
+}
+
+/// The size of a box.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_extent {
+    /// Bytes in a row.
+    pub width: usize,
+    /// Rows in a slice.
+    pub height: usize,
+    /// Slices; of a rectangle 1.
+    pub depth: usize,
+}
+
+/// A struct of the caller's that must be there.
+///
+/// # Safety
+/// `value` is NULL or valid for reads.
+unsafe fn given<T: Copy>(value: *const T, what: &str) -> Result<T, Error> {
+    if value.is_null() {
+        return Err(Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")));
+    }
+    // SAFETY: the caller vouches for it.
+    Ok(unsafe { value.read_unaligned() })
+}
+
+/// # Safety
+/// As for [`given`].
+pub(super) unsafe fn place(place: *const cushim_place, what: &str) -> Result<Place, Error> {
+    // SAFETY: the caller vouches for it.
+    place_of(&unsafe { given(place, what) }?, what)
+}
+
+fn place_of(place: &cushim_place, what: &str) -> Result<Place, Error> {
+    let refusal = |why: String| Err(Error::new(Status::INVALID_ARGUMENT, format!("{what}: {why}")));
+    let cushim_place { kind, reserved, address, offset } = *place;
+    let Some(address) = address.checked_add(offset) else {
+        return refusal(format!("{address:#x} and {offset} bytes reach past the end of all addresses"));
+    };
+    let pointer = std::ptr::with_exposed_provenance_mut(address as usize);
+    match kind {
+        _ if reserved != 0 => refusal(format!("reserved is {reserved}; it must be 0")),
+        k if k == cushim_place_kind::CUSHIM_PLACE_HOST as i32 => Ok(Place::Host(pointer)),
+        k if k == cushim_place_kind::CUSHIM_PLACE_DEVICE as i32 => Ok(Place::Device(DevicePointer(address))),
+        k if k == cushim_place_kind::CUSHIM_PLACE_AUTO as i32 => Ok(Place::Auto(address)),
+        k if k == cushim_place_kind::CUSHIM_PLACE_ARRAY as i32 && offset == 0 => {
+            Ok(Place::Array(pointer.cast::<()>() as CUarray))
+        }
+        k if k == cushim_place_kind::CUSHIM_PLACE_ARRAY as i32 => {
+            refusal(format!("offset is {offset}; an array has none, use a region's x, y and z"))
+        }
+        _ => refusal(format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY and _AUTO")),
+    }
+}
+
+/// # Safety
+/// As for [`given`].
+pub(super) unsafe fn region(region: *const cushim_region, what: &str) -> Result<Region, Error> {
+    // SAFETY: the caller vouches for it.
+    let cushim_region { place, x, y, z, pitch, rows } = unsafe { given(region, what) }?;
+    Ok(Region { place: place_of(&place, what)?, x, y, z, pitch, rows })
+}
+
+/// # Safety
+/// As for [`given`].
+pub(super) unsafe fn extent_of(extent: *const cushim_extent) -> Result<Extent, Error> {
+    // SAFETY: the caller vouches for it.
+    let cushim_extent { width, height, depth } = unsafe { given(extent, "extent") }?;
+    Ok(Extent { width, height, depth })
+}
