@@ -74,7 +74,7 @@ fn the_rule_can_fail() {
     assert!(!may_import("driver/open.rs", "error"));
     assert!(!may_import("error.rs", "capi"));
     assert!(!may_import("capi/error.rs", "driver"));
-    assert!(may_import("capi/driver.rs", "driver"));
+    assert!(may_import("capi/driver/open.rs", "driver"));
     let text = "use crate::error::Error; use crate::{capi, driver::Table};";
     assert_eq!(imports(text).collect::<Vec<_>>(), ["error", "capi", "driver"]);
 }

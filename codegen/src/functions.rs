@@ -4,7 +4,14 @@ use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, Language, Style}
 use std::path::Path;
 
 /// The files whose exports `cushim_driver.h` declares.
-pub(crate) const RAW: &[&str] = &["error.rs", "driver.rs"];
+pub(crate) const RAW: &[&str] = &[
+    "error.rs",
+    "driver/handle.rs",
+    "driver/open.rs",
+    "driver/table.rs",
+    "driver/lookup.rs",
+    "driver/report.rs",
+];
 
 /// The files whose exports `cushim.h` declares.
 pub(crate) const OBJECTS: &[&str] = &[
