@@ -4,7 +4,7 @@ use super::device::cushim_device;
 use super::driver::handle::cushim_driver;
 use super::driver_types::{CUcontext, CUgreenCtx, CUlimit, Driver};
 use super::error::{call, cushim_status};
-use super::handles::{self, Incomplete, borrowed, claim, enter, enter_anywhere, get};
+use super::handles::{self, Incomplete, borrowed, claim, enter, get};
 use super::{options, out};
 use crate::context::{Context, ContextKind, NativeContext};
 use crate::error::Error;
@@ -258,13 +258,8 @@ pub unsafe extern "C" fn cushim_context_get_device(
     context: cushim_context,
     device: *mut cushim_device,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `device`.
-        let device = unsafe { out::cleared(device, std::ptr::null_mut(), "device") }?;
-        let guard = enter_anywhere()?;
-        *device = borrowed(get(&guard, context)?.device())?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `device`.
+    unsafe { handles::tell(context, device, "device", |context| borrowed(context.device())) }
 }
 
 /// What the context is.
@@ -279,13 +274,8 @@ pub unsafe extern "C" fn cushim_context_get_device(
 /// `kind` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_get_kind(context: cushim_context, kind: *mut i32) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `kind`.
-        let kind = unsafe { out::cleared(kind, 0, "kind") }?;
-        let guard = enter_anywhere()?;
-        *kind = kind_number(get(&guard, context)?.kind()) as i32;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `kind`.
+    unsafe { handles::tell(context, kind, "kind", |context| Ok(kind_number(context.kind()) as i32)) }
 }
 
 fn kind_number(kind: ContextKind) -> cushim_context_kind {
@@ -313,13 +303,8 @@ pub unsafe extern "C" fn cushim_context_native(
     context: cushim_context,
     native: *mut CUcontext,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `native`.
-        let native = unsafe { out::cleared(native, std::ptr::null_mut(), "native") }?;
-        let guard = enter_anywhere()?;
-        *native = get(&guard, context)?.native();
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `native`.
+    unsafe { handles::tell(context, native, "native", |context| Ok(context.native())) }
 }
 
 /// The error after which nothing in the context works any more.
@@ -340,13 +325,8 @@ pub unsafe extern "C" fn cushim_context_get_lost(
     context: cushim_context,
     lost: *mut cushim_status,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `lost`.
-        let lost = unsafe { out::cleared(lost, 0, "lost") }?;
-        let guard = enter_anywhere()?;
-        *lost = get(&guard, context)?.lost().map_or(0, |status| status.0);
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `lost`.
+    unsafe { handles::tell(context, lost, "lost", |context| Ok(context.lost().map_or(0, |status| status.0))) }
 }
 
 /// The number by which the driver tells contexts apart; never used again, unlike the native handle.
@@ -362,13 +342,8 @@ pub unsafe extern "C" fn cushim_context_get_lost(
 /// `id` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_get_id(context: cushim_context, id: *mut u64) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `id`.
-        let id = unsafe { out::cleared(id, 0, "id") }?;
-        let guard = enter()?;
-        *id = get(&guard, context)?.id()?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `id`.
+    unsafe { handles::ask(context, id, "id", |context| context.id()) }
 }
 
 /// The flags of the context.
@@ -384,13 +359,8 @@ pub unsafe extern "C" fn cushim_context_get_id(context: cushim_context, id: *mut
 /// `flags` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_get_flags(context: cushim_context, flags: *mut u32) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `flags`.
-        let flags = unsafe { out::cleared(flags, 0, "flags") }?;
-        let guard = enter()?;
-        *flags = get(&guard, context)?.flags()?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `flags`.
+    unsafe { handles::ask(context, flags, "flags", |context| context.flags()) }
 }
 
 /// The priorities that streams of the context may have. The greatest is the smaller number.
@@ -440,13 +410,8 @@ pub unsafe extern "C" fn cushim_context_get_limit(
     limit: i32,
     value: *mut usize,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `value`.
-        let value = unsafe { out::cleared(value, 0, "value") }?;
-        let guard = enter()?;
-        *value = get(&guard, context)?.limit(CUlimit(limit))?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `value`.
+    unsafe { handles::ask(context, value, "value", |context| context.limit(CUlimit(limit))) }
 }
 
 /// Sets a limit of the context. The driver may round it.

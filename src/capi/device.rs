@@ -3,7 +3,7 @@
 use super::driver::handle::cushim_driver;
 use super::driver_types::{CUdevice, CUdevice_attribute};
 use super::error::{call, cushim_status};
-use super::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get};
+use super::handles::{self, Incomplete, borrowed, enter, get};
 use super::{out, text};
 use crate::device::Device;
 use crate::feature::Feature;
@@ -37,13 +37,8 @@ pub unsafe extern "C" fn cushim_driver_get_device_count(
     driver: cushim_driver,
     count: *mut i32,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `count`.
-        let count = unsafe { out::cleared(count, 0, "count") }?;
-        let guard = enter()?;
-        *count = Device::count(&get(&guard, driver)?.driver)?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `count`.
+    unsafe { handles::ask(driver, count, "count", |driver| Device::count(&driver.driver)) }
 }
 
 /// The device with this ordinal, the same each time. Initialises the driver.
@@ -65,13 +60,10 @@ pub unsafe extern "C" fn cushim_driver_get_device(
     ordinal: i32,
     device: *mut cushim_device,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `device`.
-        let device = unsafe { out::cleared(device, std::ptr::null_mut(), "device") }?;
-        let guard = enter()?;
-        *device = borrowed(&Device::get(&get(&guard, driver)?.driver, ordinal)?)?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `device`.
+    unsafe {
+        handles::ask(driver, device, "device", |driver| borrowed(&Device::get(&driver.driver, ordinal)?))
+    }
 }
 
 /// Gives the device a handle that can be destroyed, for owners who treat all handles alike.
@@ -163,13 +155,8 @@ pub unsafe extern "C" fn cushim_device_get_driver(
     device: cushim_device,
     driver: *mut cushim_driver,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `driver`.
-        let driver = unsafe { out::cleared(driver, std::ptr::null_mut(), "driver") }?;
-        let guard = enter_anywhere()?;
-        *driver = handles::driver_handle(get(&guard, device)?.driver())?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `driver`.
+    unsafe { handles::tell(device, driver, "driver", |device| handles::driver_handle(device.driver())) }
 }
 
 /// The device's number, from 0.
@@ -187,13 +174,8 @@ pub unsafe extern "C" fn cushim_device_get_ordinal(
     device: cushim_device,
     ordinal: *mut i32,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `ordinal`.
-        let ordinal = unsafe { out::cleared(ordinal, 0, "ordinal") }?;
-        let guard = enter_anywhere()?;
-        *ordinal = get(&guard, device)?.ordinal();
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `ordinal`.
+    unsafe { handles::tell(device, ordinal, "ordinal", |device| Ok(device.ordinal())) }
 }
 
 /// The driver's own handle of the device.
@@ -208,13 +190,8 @@ pub unsafe extern "C" fn cushim_device_get_ordinal(
 /// `native` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_device_native(device: cushim_device, native: *mut CUdevice) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `native`.
-        let native = unsafe { out::cleared(native, 0, "native") }?;
-        let guard = enter_anywhere()?;
-        *native = get(&guard, device)?.native();
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `native`.
+    unsafe { handles::tell(device, native, "native", |device| Ok(device.native())) }
 }
 
 /// The device's name: "NVIDIA H100 80GB HBM3".
@@ -285,13 +262,8 @@ pub unsafe extern "C" fn cushim_device_get_total_memory(
     device: cushim_device,
     bytes: *mut usize,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `bytes`.
-        let bytes = unsafe { out::cleared(bytes, 0, "bytes") }?;
-        let guard = enter()?;
-        *bytes = get(&guard, device)?.total_memory()?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `bytes`.
+    unsafe { handles::ask(device, bytes, "bytes", |device| device.total_memory()) }
 }
 
 /// An attribute of the device.
@@ -313,13 +285,8 @@ pub unsafe extern "C" fn cushim_device_get_attribute(
     attribute: i32,
     value: *mut i32,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `value`.
-        let value = unsafe { out::cleared(value, 0, "value") }?;
-        let guard = enter()?;
-        *value = get(&guard, device)?.attribute(CUdevice_attribute(attribute))?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `value`.
+    unsafe { handles::ask(device, value, "value", |device| device.attribute(CUdevice_attribute(attribute))) }
 }
 
 /// Whether the device and its driver offer a feature. It is there if the driver is new enough and has the function for

@@ -230,13 +230,8 @@ pub unsafe extern "C" fn cushim_event_get_context(
     event: cushim_event,
     context: *mut cushim_context,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `context`.
-        let context = unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?;
-        let guard = enter_anywhere()?;
-        *context = borrowed(get(&guard, event)?.context())?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `context`.
+    unsafe { handles::tell(event, context, "context", |event| borrowed(event.context())) }
 }
 
 /// The driver's own handle of the event; the runtime's `cudaEvent_t` has the same value.
@@ -251,13 +246,8 @@ pub unsafe extern "C" fn cushim_event_get_context(
 /// `native` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_event_native(event: cushim_event, native: *mut CUevent) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `native`.
-        let native = unsafe { out::cleared(native, std::ptr::null_mut(), "native") }?;
-        let guard = enter_anywhere()?;
-        *native = get(&guard, event)?.native();
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `native`.
+    unsafe { handles::tell(event, native, "native", |event| Ok(event.native())) }
 }
 
 /// The flags that the event was created, or wrapped, with.
@@ -272,13 +262,8 @@ pub unsafe extern "C" fn cushim_event_native(event: cushim_event, native: *mut C
 /// `flags` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_event_get_flags(event: cushim_event, flags: *mut u32) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `flags`.
-        let flags = unsafe { out::cleared(flags, 0, "flags") }?;
-        let guard = enter_anywhere()?;
-        *flags = flags_of(get(&guard, event)?.options());
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `flags`.
+    unsafe { handles::tell(event, flags, "flags", |event| Ok(flags_of(event.options()))) }
 }
 
 /// Records what is enqueued in the stream by now.
@@ -315,13 +300,8 @@ pub extern "C" fn cushim_event_record(event: cushim_event, stream: cushim_stream
 /// `done` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_event_query(event: cushim_event, done: *mut i32) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `done`.
-        let done = unsafe { out::cleared(done, 0, "done") }?;
-        let guard = enter_anywhere()?;
-        *done = i32::from(get(&guard, event)?.query()?);
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `done`.
+    unsafe { handles::tell(event, done, "done", |event| Ok(i32::from(event.query()?))) }
 }
 
 /// Waits until what was recorded last is done; returns at once if nothing was.

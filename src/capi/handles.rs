@@ -117,6 +117,46 @@ pub(super) fn borrowed<S: Incomplete>(object: &Arc<S::Object>) -> Result<*mut S,
     Ok(handle::borrowed(object)?.to_pointer())
 }
 
+/// What a function does that has the driver answer one question about an object.
+///
+/// # Safety
+/// `out` is NULL or valid for writes.
+#[inline]
+pub(super) unsafe fn ask<S: Incomplete, T: Default>(
+    handle: *mut S,
+    out: *mut T,
+    what: &str,
+    answer: impl FnOnce(&Arc<S::Object>) -> Result<T, Error>,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `out`.
+        let out = unsafe { out::cleared(out, T::default(), what) }?;
+        let guard = enter()?;
+        *out = answer(&*get(&guard, handle)?)?;
+        Ok(())
+    })
+}
+
+/// The same where the driver is not asked, or allows it anywhere.
+///
+/// # Safety
+/// `out` is NULL or valid for writes.
+#[inline]
+pub(super) unsafe fn tell<S: Incomplete, T: Default>(
+    handle: *mut S,
+    out: *mut T,
+    what: &str,
+    answer: impl FnOnce(&Arc<S::Object>) -> Result<T, Error>,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `out`.
+        let out = unsafe { out::cleared(out, T::default(), what) }?;
+        let guard = enter_anywhere()?;
+        *out = answer(&*get(&guard, handle)?)?;
+        Ok(())
+    })
+}
+
 /// What every `cushim_X_ref` does.
 ///
 /// # Safety
@@ -296,11 +336,6 @@ pub unsafe extern "C" fn cushim_driver_get_unreported_errors(
     driver: cushim_driver,
     count: *mut u64,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `count`.
-        let count = unsafe { out::cleared(count, 0, "count") }?;
-        let guard = enter_anywhere()?;
-        *count = release::unreported_release_errors(&get(&guard, driver)?.driver);
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `count`.
+    unsafe { tell(driver, count, "count", |driver| Ok(release::unreported_release_errors(&driver.driver))) }
 }

@@ -365,13 +365,8 @@ pub unsafe extern "C" fn cushim_stream_get_context(
     stream: cushim_stream,
     context: *mut cushim_context,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `context`.
-        let context = unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?;
-        let guard = enter_anywhere()?;
-        *context = borrowed(get(&guard, stream)?.context())?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `context`.
+    unsafe { handles::tell(stream, context, "context", |stream| borrowed(stream.context())) }
 }
 
 /// What the stream is.
@@ -387,13 +382,8 @@ pub unsafe extern "C" fn cushim_stream_get_context(
 /// `kind` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_get_kind(stream: cushim_stream, kind: *mut i32) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `kind`.
-        let kind = unsafe { out::cleared(kind, 0, "kind") }?;
-        let guard = enter_anywhere()?;
-        *kind = kind_number(get(&guard, stream)?.kind()) as i32;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `kind`.
+    unsafe { handles::tell(stream, kind, "kind", |stream| Ok(kind_number(stream.kind()) as i32)) }
 }
 
 fn kind_number(kind: StreamKind) -> cushim_stream_kind {
@@ -419,13 +409,8 @@ fn kind_number(kind: StreamKind) -> cushim_stream_kind {
 /// `native` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_native(stream: cushim_stream, native: *mut CUstream) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `native`.
-        let native = unsafe { out::cleared(native, std::ptr::null_mut(), "native") }?;
-        let guard = enter_anywhere()?;
-        *native = get(&guard, stream)?.native();
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `native`.
+    unsafe { handles::tell(stream, native, "native", |stream| Ok(stream.native())) }
 }
 
 /// The flags of the stream, as the driver has them.
@@ -441,17 +426,12 @@ pub unsafe extern "C" fn cushim_stream_native(stream: cushim_stream, native: *mu
 /// `flags` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_get_flags(stream: cushim_stream, flags: *mut u32) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `flags`.
-        let flags = unsafe { out::cleared(flags, 0, "flags") }?;
-        let guard = enter()?;
-        *flags = if get(&guard, stream)?.is_non_blocking()? {
-            0
-        } else {
-            cushim_stream_flags::CUSHIM_STREAM_BLOCKING as u32
-        };
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `flags`.
+    unsafe {
+        handles::ask(stream, flags, "flags", |stream| {
+            Ok(if stream.is_non_blocking()? { 0 } else { cushim_stream_flags::CUSHIM_STREAM_BLOCKING as u32 })
+        })
+    }
 }
 
 /// The priority of the stream; a smaller number is preferred.
@@ -470,13 +450,8 @@ pub unsafe extern "C" fn cushim_stream_get_priority(
     stream: cushim_stream,
     priority: *mut i32,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `priority`.
-        let priority = unsafe { out::cleared(priority, 0, "priority") }?;
-        let guard = enter()?;
-        *priority = get(&guard, stream)?.priority()?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `priority`.
+    unsafe { handles::ask(stream, priority, "priority", |stream| stream.priority()) }
 }
 
 /// The number by which the driver tells streams apart; never used again, unlike the native handle.
@@ -493,13 +468,8 @@ pub unsafe extern "C" fn cushim_stream_get_priority(
 /// `id` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_get_id(stream: cushim_stream, id: *mut u64) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `id`.
-        let id = unsafe { out::cleared(id, 0, "id") }?;
-        let guard = enter()?;
-        *id = get(&guard, stream)?.id()?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `id`.
+    unsafe { handles::ask(stream, id, "id", |stream| stream.id()) }
 }
 
 /// Whether all work that was enqueued so far is done.
@@ -518,13 +488,8 @@ pub unsafe extern "C" fn cushim_stream_get_id(stream: cushim_stream, id: *mut u6
 /// `done` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_query(stream: cushim_stream, done: *mut i32) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `done`.
-        let done = unsafe { out::cleared(done, 0, "done") }?;
-        let guard = enter_anywhere()?;
-        *done = i32::from(get(&guard, stream)?.query()?);
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `done`.
+    unsafe { handles::tell(stream, done, "done", |stream| Ok(i32::from(stream.query()?))) }
 }
 
 /// Waits until all work that was enqueued so far is done.
