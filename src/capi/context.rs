@@ -1,7 +1,7 @@
 //! Contexts.
 
 use super::device::cushim_device;
-use super::driver::handle::cushim_driver;
+use super::driver::cushim_driver;
 use super::driver_types::{CUcontext, CUgreenCtx, CUlimit, Driver};
 use super::error::{call, cushim_status};
 use super::handles::{self, Incomplete, borrowed, claim, enter, get};

@@ -1,6 +1,6 @@
 //! Devices.
 
-use super::driver::handle::cushim_driver;
+use super::driver::cushim_driver;
 use super::driver_types::{CUdevice, CUdevice_attribute};
 use super::error::{call, cushim_status};
 use super::handles::{self, Incomplete, borrowed, enter, get};

@@ -1,6 +1,6 @@
 //! What all handles have in common: looking up, claims and borrowed handles, descriptions.
 
-use super::driver::handle::{cushim_driver, cushim_driver_s};
+use super::driver::{cushim_driver, cushim_driver_s};
 use super::driver_object::{self, DriverObject};
 use super::driver_types::Driver;
 use super::error::{call, cushim_status};

@@ -1,12 +1,20 @@
 //! Memory: allocation, copies, fills, host memory, and what the driver knows of an address.
 
-pub mod copy;
-pub mod device;
-pub mod fill;
-pub mod pinned;
-pub mod place;
-pub mod pointer;
-pub mod registration;
+mod copy;
+mod device;
+mod fill;
+mod pinned;
+mod place;
+mod pointer;
+mod registration;
+
+pub use copy::*;
+pub use device::*;
+pub use fill::*;
+pub use pinned::*;
+pub use place::*;
+pub use pointer::*;
+pub use registration::*;
 
 use crate::error::{Error, Status};
 use std::ffi::c_void;
