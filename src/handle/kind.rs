@@ -46,6 +46,7 @@ macro_rules! kinds {
         $(
             $(#[$attribute])*
             #[doc = concat!("Stands for [`Kind::", stringify!($kind), "`].")]
+            #[allow(dead_code)] // a kind is listed before there is an object of it
             pub(crate) enum $kind {}
 
             $(#[$attribute])*

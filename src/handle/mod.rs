@@ -20,9 +20,6 @@
 //! | `error` | what is wrong with a handle, as data and as a sentence |
 //! | `fork` | the child of a fork is told so |
 
-// The areas take up kinds and functions as they arrive.
-#![allow(dead_code, unused_imports)]
-
 mod error;
 mod fork;
 pub(crate) mod kind;
@@ -40,7 +37,9 @@ mod models;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub(crate) use error::{Exhausted, Fault, Forked, HandleError};
+#[cfg(test)]
+pub(crate) use error::Fault;
+pub(crate) use error::{Exhausted, Forked, HandleError};
 pub(crate) use fork::{forked, watch as watch_forks};
 pub(crate) use kind::Kind;
 pub(crate) use object::{Header, Object, Ref, object};
@@ -87,11 +86,13 @@ pub(crate) fn collect() -> usize {
 }
 
 /// How many objects of each kind are alive, with or without handles; kinds with none are left out.
+#[cfg(test)]
 pub(crate) fn live_objects() -> Vec<(Kind, usize)> {
     table().live_objects()
 }
 
-/// All claims that were not destroyed, for a leak report. Other threads may end them at any time.
+/// All claims that were not destroyed. Other threads may end them at any time.
+#[cfg(test)]
 pub(crate) fn claims() -> Vec<Token> {
     table().claims()
 }
@@ -149,7 +150,7 @@ impl Drop for Guard {
 pub(crate) enum Released<T> {
     /// The hold itself. If it is the last one, dropping it releases the object, here and on this thread. Dropping the
     /// guard may release other objects, for which this destroy does not answer.
-    Now(Arc<T>),
+    Now(#[cfg_attr(not(test), allow(dead_code))] Arc<T>),
     /// Another thread (or an outer call of this one) may be using the object; the last of them to leave lets go of it.
     Later,
 }

@@ -6,7 +6,7 @@ mod real {
     pub(crate) use parking_lot::Mutex;
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence,
     };
     pub(crate) use std::thread_local as per_thread;
 
@@ -29,7 +29,7 @@ mod model {
     use crate::handle::table::Table;
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::atomic::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence,
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence,
     };
 
     loom::lazy_static! {

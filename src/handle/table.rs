@@ -363,7 +363,8 @@ impl Deferred {
     }
 }
 
-/// Reports.
+/// What is left, for the tests.
+#[cfg(test)]
 impl Table {
     pub(super) fn live_objects(&self) -> Vec<(Kind, usize)> {
         let count = |kind| self.threads.records().map(|record| record.objects(kind)).sum::<i64>();
