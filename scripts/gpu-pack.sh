@@ -30,13 +30,13 @@ mkdir -p "$out/bin" "$out/lib"
 
 echo 'building ...' >&2
 cargo build -q --release -p cushim -p softcuda --lib --example probe
-cargo build -q --release -p conformance
+cargo build -q --release -p conformance -p bench-calls
 cargo run -q --release -p capi-tests --bin pack -- "$out/bin"
 cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
   sed -n 's/.*"kind":\["bench"\].*"name":"\([^"]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
   while read -r name path; do cp "$path" "$out/bin/bench-$name"; done
-cp "$target/release/examples/probe" "$target/release/conformance" "$out/bin/"
-cp "$target/release/libsoftcuda.so" "$out/lib/"
+cp "$target/release/examples/probe" "$target/release/conformance" "$target/release/bench-calls" "$out/bin/"
+cp "$target/release/libsoftcuda.so" "$target/release/libcushim.so" "$out/lib/"
 
 for source in examples/raw.c examples/porting/after.c capi-tests/c/gpu_*.c; do
   [ -f "$source" ] || continue
@@ -78,6 +78,10 @@ for program in "$here"/bin/*; do
   name=$(basename "$program")
   case $name in
     probe | conformance) ;;
+    bench-calls)
+      one bench-calls-noop "$program" --driver noop
+      one bench-calls "$program" --driver auto
+      ;;
     c-*) one "$name" env CUSHIM_DRIVER="$path" CHECK_VERSION="$number" "$program" ;;
     *) one "$name" "$program" ;;
   esac

@@ -30,8 +30,6 @@ mod table;
 mod threads;
 mod token;
 
-#[cfg(all(test, not(loom)))]
-mod cost;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(test, not(loom)))]

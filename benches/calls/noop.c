@@ -1,0 +1,64 @@
+/* A CUDA driver that does nothing: every call answers with success at once. What is measured on it is who calls. */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef int result;
+typedef void *handle;
+
+static uintptr_t last = 0x10000;
+static _Thread_local handle current;
+
+/* A handle, or an address, that was not given before. */
+static uintptr_t fresh(void) { return last += 0x10000; }
+static char primary;
+
+result cuInit(unsigned flags) { return 0; }
+result cuDriverGetVersion(int *version) { return *version = 12080, 0; }
+result cuGetErrorName(result code, const char **name) { return *name = "an error", 0; }
+
+result cuDeviceGetCount(int *count) { return *count = 1, 0; }
+result cuDeviceGet(int *device, int ordinal) { return *device = ordinal, 0; }
+result cuDeviceGetAttribute(int *value, int attribute, int device) { return *value = 1, 0; }
+result cuDeviceGetName(char *name, int size, int device) {
+  if (size > 0) strncpy(name, "a device that does nothing", size)[size - 1] = 0;
+  return 0;
+}
+result cuDeviceGetDefaultMemPool(handle *pool, int device) { return *pool = &primary, 0; }
+result cuMemPoolSetAttribute(handle pool, int attribute, void *value) { return 0; }
+
+result cuDevicePrimaryCtxRetain(handle *context, int device) { return *context = &primary, 0; }
+result cuDevicePrimaryCtxRelease_v2(int device) { return 0; }
+result cuCtxGetId(handle context, unsigned long long *id) { return *id = 1, 0; }
+result cuCtxGetCurrent(handle *context) { return *context = current, 0; }
+result cuCtxSetCurrent(handle context) { return current = context, 0; }
+result cuCtxPushCurrent_v2(handle context) { return current = context, 0; }
+result cuCtxPopCurrent_v2(handle *context) { return *context = current, 0; }
+result cuCtxSynchronize(void) { return 0; }
+
+result cuStreamCreate(handle *stream, unsigned flags) { return *stream = (handle)fresh(), 0; }
+result cuStreamCreateWithPriority(handle *stream, unsigned flags, int priority) { return *stream = (handle)fresh(), 0; }
+result cuStreamDestroy_v2(handle stream) { return 0; }
+result cuStreamQuery(handle stream) { return 0; }
+result cuStreamSynchronize(handle stream) { return 0; }
+result cuStreamWaitEvent(handle stream, handle event, unsigned flags) { return 0; }
+
+result cuEventCreate(handle *event, unsigned flags) { return *event = (handle)fresh(), 0; }
+result cuEventDestroy_v2(handle event) { return 0; }
+result cuEventRecord(handle event, handle stream) { return 0; }
+result cuEventQuery(handle event) { return 0; }
+result cuEventSynchronize(handle event) { return 0; }
+result cuEventElapsedTime(float *milliseconds, handle start, handle end) { return *milliseconds = 1, 0; }
+
+result cuMemAlloc_v2(uint64_t *pointer, size_t bytes) { return *pointer = fresh(), 0; }
+result cuMemFree_v2(uint64_t pointer) { return 0; }
+result cuMemAllocAsync(uint64_t *pointer, size_t bytes, handle stream) { return *pointer = fresh(), 0; }
+result cuMemFreeAsync(uint64_t pointer, handle stream) { return 0; }
+result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
+  static char page[1 << 16];
+  return *pointer = page, 0;
+}
+result cuMemsetD8Async(uint64_t pointer, unsigned char value, size_t count, handle stream) { return 0; }
+result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, handle stream) { return 0; }
+result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, handle stream) { return 0; }
+result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, handle stream) { return 0; }

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Counts the instructions of each call that bench-calls measures, with callgrind.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/bench-instructions.sh [--filter TEXT]... [--library PATH]
+
+Instructions per call through the raw table, cushim's C ABI and cudarc, on the driver that does nothing, whose own few
+are included. Unlike times they are the same in each run, so a change of one shows. Needs valgrind.
+
+  --filter TEXT    only rows whose name contains TEXT
+  --library PATH   the libcushim.so to measure (default: the one that cargo builds)
+TEXT
+}
+
+for argument; do
+  case $argument in --help | -h) usage; exit 0 ;; esac
+done
+command -v valgrind > /dev/null || {
+  echo 'bench-instructions.sh: valgrind is missing; on Debian: apt-get install valgrind libc6-dbg' >&2
+  exit 1
+}
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+cargo build -q --release -p bench-calls
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# Counting is on inside that function alone; each time it returns, what was counted goes to a file with the next number.
+if ! valgrind --tool=callgrind --toggle-collect=bench_counted --dump-after=bench_counted \
+  --callgrind-out-file="$folder/counted" "$target/release/bench-calls" --driver noop --instructions "$@" \
+  > "$folder/list" 2> "$folder/log"; then
+  cat "$folder/log" >&2
+  exit 1
+fi
+
+number=0
+while IFS=$'\t' read -r calls row subject; do
+  number=$((number + 1))
+  printf '%s\t%s\t%s\t%s\n' "$calls" "$row" "$subject" "$(awk '$1 == "totals:" { print $2 }' "$folder/counted.$number")"
+done < "$folder/list" | awk -F '\t' '
+  $2 == "nothing" { loop = $4 / $1; next }
+  !($2 in seen) { seen[$2] = 1; names[++rows] = $2 }
+  { count[$2, $3] = sprintf("%.0f", $4 / $1 - loop) }
+  END {
+    printf "%-32s%8s%9s%9s%18s%16s\n", "instructions per call", "raw", "cushim", "cudarc", "cudarc-untracked", "cushim - raw"
+    for (i = 1; i <= rows; i++) {
+      row = names[i]
+      above = (row, "raw") in count ? count[row, "cushim"] - count[row, "raw"] : "-"
+      printf "%-32s%8s%9s%9s%18s%16s\n", row, cell(row, "raw"), cell(row, "cushim"), cell(row, "cudarc"), cell(row, "cudarc-untracked"), above
+    }
+  }
+  function cell(row, subject) { return (row, subject) in count ? count[row, subject] : "-" }'
