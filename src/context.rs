@@ -3,14 +3,15 @@
 use crate::callback;
 use crate::device::Device;
 use crate::driver::calls::context::{self as calls, Current, RawContext};
-use crate::driver::{CallError, Driver, sys};
+use crate::driver::{CallError, Driver, Table, sys};
 use crate::error::{Error, Status, Subject};
 use crate::handle::{Header, object};
 use crate::ownership::Ownership;
 use crate::registry::Registry;
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 
 /// A context of a device. It stays alive as long as an object in it does.
 ///
@@ -54,6 +55,10 @@ pub struct NativeContext {
 
 /// The contexts that were retained or created here, or taken over.
 static KNOWN: Registry<Context> = Registry::new();
+
+/// Every object that stands for a context, also those that do not own it: several may stand for the same one, and all go
+/// with it.
+static ALL: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
 impl Context {
     pub(crate) fn retain_primary(device: &Arc<Device>) -> Result<Arc<Self>, Error> {
@@ -139,6 +144,10 @@ impl Context {
         if ownership == Ownership::Owned {
             KNOWN.add(device.driver(), native, &context);
         }
+        let mut all = ALL.lock();
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&context));
+        drop(all);
         context
     }
 
@@ -296,8 +305,22 @@ impl Context {
         self.header.label()
     }
 
+    /// The driver's functions.
+    #[inline]
+    pub(crate) fn table(&self) -> &'static Table {
+        self.driver().object_table()
+    }
+
+    /// The native context, whether it is still there or not. What calls the driver with it asks [`live`](Self::live).
     pub(crate) fn raw(&self) -> &RawContext {
         self.raw.as_ref().expect("a context has its handle until it is dropped")
+    }
+
+    /// The native context, for a call on `object`, which belongs to it: refused if it is known to be gone.
+    #[inline]
+    pub(crate) fn live(&self, object: &dyn Subject) -> Result<&RawContext, Error> {
+        self.check_there(object)?;
+        Ok(self.raw())
     }
 
     /// Makes the context current until the result is dropped.
@@ -305,9 +328,9 @@ impl Context {
         self.here(RawContext::enter)
     }
 
-    fn here<T>(&self, call: impl FnOnce(&RawContext) -> Result<T, CallError>) -> Result<T, Error> {
-        self.check_there(self)?;
-        call(self.raw()).map_err(|error| self.failed(error, self))
+    /// Calls the driver with the context.
+    pub(crate) fn here<T>(&self, call: impl FnOnce(&RawContext) -> Result<T, CallError>) -> Result<T, Error> {
+        call(self.live(self)?).map_err(|error| self.failed(error, self))
     }
 
     /// Refuses a call on `object`, which belongs to this context, if the context is known to be gone. The driver may use
@@ -323,7 +346,11 @@ impl Context {
         // A reset by others shows in the number.
         let is_another = |id| match self.raw().id() {
             Ok(now) => now != id,
-            Err(error) => error.result() == Some(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED),
+            // The driver does not know the handle any more, or says why.
+            Err(error) => matches!(
+                error.result(),
+                Some(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED | sys::CUDA_ERROR_INVALID_CONTEXT)
+            ),
         };
         if !is_known() && self.id.is_some_and(is_another) {
             self.was_reset();
@@ -364,8 +391,16 @@ impl Context {
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object))
     }
 
+    /// Notes that the native context was reset or destroyed, on every object that stands for it.
+    pub(crate) fn went(driver: &Driver, native: sys::CUcontext) {
+        let all: Vec<_> = ALL.lock().iter().filter_map(Weak::upgrade).collect();
+        for context in all.iter().filter(|context| context.native() == native && context.driver() == driver) {
+            context.was_reset();
+        }
+    }
+
     /// Notes that everything in the context was destroyed.
-    pub(crate) fn was_reset(&self) {
+    fn was_reset(&self) {
         KNOWN.remove(self.driver(), self.native(), self);
         self.lost.store(DESTROYED, Relaxed);
         callback::abandon(self);
@@ -413,8 +448,15 @@ impl Drop for Context {
             });
         }
         let result = match self.kind {
+            // The hold counts even if what was held was reset.
             ContextKind::Primary => raw.release_primary(self.device.native()),
-            _ => raw.destroy(),
+            _ if self.lost() == Some(Status(DESTROYED)) => return,
+            _ => {
+                let native = raw.handle();
+                let result = raw.destroy();
+                Self::went(self.driver(), native);
+                result
+            }
         };
         crate::release::report(self.driver(), self.released(result, self));
     }

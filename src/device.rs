@@ -1,7 +1,8 @@
 //! Devices.
 
 use crate::context::Context;
-use crate::driver::calls::{context as context_calls, device as calls};
+use crate::driver::calls::context::{self as context_calls, RawContext};
+use crate::driver::calls::device as calls;
 use crate::driver::{CallError, Driver, sys};
 use crate::driver_log;
 use crate::error::{Error, Status};
@@ -175,7 +176,7 @@ impl Device {
     /// The driver's.
     pub fn primary_context(self: &Arc<Self>) -> Result<Arc<Context>, Error> {
         let mut primary = self.primary.lock();
-        if let Some(context) = primary.upgrade() {
+        if let Some(context) = primary.upgrade().filter(|context| !context.is_gone()) {
             return Ok(context);
         }
         let context = Context::retain_primary(self)?;
@@ -198,13 +199,24 @@ impl Device {
     /// The driver's.
     pub fn reset_primary_context(&self) -> Result<(), Error> {
         let known = self.primary.lock().clone();
+        let native = known.upgrade().map(|context| context.native()).or_else(|| self.primary_of_others());
         context_calls::reset_primary(self.driver.object_table(), self.raw)
             .map_err(|error| self.failed(error))?;
         self.forget(&known);
-        if let Some(context) = known.upgrade() {
-            context.was_reset();
+        if let Some(native) = native {
+            Context::went(&self.driver, native);
         }
         Ok(())
+    }
+
+    /// The primary context that others hold, and that may have been wrapped here.
+    fn primary_of_others(&self) -> Option<sys::CUcontext> {
+        let table = self.driver.object_table();
+        let (active, _) = context_calls::primary_state(table, self.raw).ok()?;
+        let held = active.then(|| RawContext::retain_primary(table, self.raw))?.ok()?;
+        let native = held.handle();
+        held.release_primary(self.raw).ok()?;
+        Some(native)
     }
 
     /// From now on a retain asks the driver: the context at hand is gone, although the driver reuses its address.

@@ -59,9 +59,7 @@ impl Event {
                 "an event for several processes cannot measure time; choose one of timing and interprocess",
             ));
         }
-        context.check_there(context.as_ref())?;
-        let raw = RawEvent::create(context.raw(), flags(options))
-            .map_err(|error| context.failed(error, context.as_ref()))?;
+        let raw = context.here(|there| RawEvent::create(there, flags(options)))?;
         Ok(Self::new(context, *options, Ownership::Owned, false, raw))
     }
 
@@ -85,8 +83,10 @@ impl Event {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native event is NULL"));
         }
-        let Some(known) = KNOWN.find(context.driver(), native) else {
-            let raw = RawEvent::adopt(context.raw().table(), native);
+        let known = KNOWN.find(context.driver(), native);
+        // Of a context that is gone, the driver may use the handles again.
+        let Some(known) = known.filter(|known| !known.context.is_gone()) else {
+            let raw = RawEvent::adopt(context.table(), native);
             return Ok(Self::new(context, *options, ownership, true, raw));
         };
         context.has(&known.context, known.as_ref())?;
@@ -193,10 +193,9 @@ impl Event {
             let refusal = format!("{start} and {self} belong to different drivers");
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(start));
         }
-        for event in [start, self] {
-            event.context.check_there(event)?;
-            event.check_measures()?;
-        }
+        let both = [start, self];
+        both.iter().try_for_each(|event| event.context.check_there(*event))?;
+        both.iter().try_for_each(|event| event.check_measures())?;
         self.raw().elapsed_since(start.raw()).map_err(|error| match error.result() {
             Some(sys::CUDA_ERROR_NOT_READY) => {
                 let mut failure = Error::of_call(self.driver(), error).about(self);

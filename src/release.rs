@@ -43,15 +43,42 @@ fn count(driver: &Driver) {
 
 /// Runs `release` and answers with the first error of what it released.
 pub(crate) fn collect(release: impl FnOnce()) -> Result<(), Error> {
-    let outer = COLLECTING.with(|collecting| collecting.replace(Some(Vec::new())));
+    let collector = Collector::begin();
     release();
-    let errors = COLLECTING.with(|collecting| collecting.replace(outer)).unwrap_or_default();
-    let mut errors = errors.into_iter();
+    let mut errors = collector.collected().into_iter();
+    drop(collector);
     let first = errors.next();
     for error in errors {
         log::warn!("releasing {} failed as well: {error}", error.object);
     }
     first.map_or(Ok(()), Err)
+}
+
+/// Errors are collected on this thread while it lives, also if what is released panics.
+struct Collector {
+    /// What an outer destroy collects.
+    outer: Option<Vec<Error>>,
+}
+
+impl Collector {
+    fn begin() -> Self {
+        Self { outer: COLLECTING.with(|collecting| collecting.replace(Some(Vec::new()))) }
+    }
+
+    fn collected(&self) -> Vec<Error> {
+        COLLECTING.with(RefCell::take).unwrap_or_default()
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        let outer = self.outer.take();
+        // What a panic left: nobody answers for it.
+        let left = COLLECTING.try_with(|collecting| collecting.replace(outer)).ok().flatten();
+        for error in left.into_iter().flatten() {
+            log::warn!("releasing {} failed: {error}", error.object);
+        }
+    }
 }
 
 /// How many releases of the driver's objects failed without a destroy to answer for them.
@@ -83,5 +110,23 @@ mod tests {
         report(&driver, failure());
         assert_eq!(unreported_release_errors(&driver), before + 1);
         assert_eq!(collect(|| ()), Ok(()));
+    }
+
+    #[test]
+    fn a_panic_leaves_nothing_behind() {
+        let driver = OpenOptions::new().choice(Choice::None).open().expect("none always opens");
+        let answer = collect(|| {
+            let inner = || {
+                collect(|| {
+                    report(&driver, failure());
+                    panic!("for a test");
+                })
+            };
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(inner)).is_err());
+        });
+        assert_eq!(answer, Ok(()), "the outer destroy answers for its own releases only");
+        let before = unreported_release_errors(&driver);
+        report(&driver, failure());
+        assert_eq!(unreported_release_errors(&driver), before + 1, "nobody collects any more");
     }
 }

@@ -63,12 +63,10 @@ impl Stream {
     /// [`Status::INVALID_ARGUMENT`] for a priority that the context does not have (the driver would change it silently);
     /// the driver's.
     pub fn create(context: &Arc<Context>, options: &StreamOptions) -> Result<Arc<Self>, Error> {
-        context.check_there(context.as_ref())?;
         if options.priority != 0 {
             check_priority(context, options.priority)?;
         }
-        let raw = RawStream::create(context.raw(), !options.blocking, options.priority)
-            .map_err(|error| context.failed(error, context.as_ref()))?;
+        let raw = context.here(|there| RawStream::create(there, !options.blocking, options.priority))?;
         Ok(Self::new(context, StreamKind::Created, Ownership::Owned, raw))
     }
 
@@ -85,7 +83,7 @@ impl Stream {
     }
 
     fn token(context: &Arc<Context>, kind: StreamKind, token: usize) -> Arc<Self> {
-        let raw = RawStream::adopt(context.raw().table(), std::ptr::without_provenance_mut(token));
+        let raw = RawStream::adopt(context.table(), std::ptr::without_provenance_mut(token));
         Self::new(context, kind, Ownership::Borrowed, raw)
     }
 
@@ -122,8 +120,10 @@ impl Stream {
         native: sys::CUstream,
         ownership: Ownership,
     ) -> Result<Arc<Self>, Error> {
-        let Some(known) = KNOWN.find(context.driver(), native) else {
-            let raw = RawStream::adopt(context.raw().table(), native);
+        let known = KNOWN.find(context.driver(), native);
+        // Of a context that is gone, the driver may use the handles again.
+        let Some(known) = known.filter(|known| !known.context.is_gone()) else {
+            let raw = RawStream::adopt(context.table(), native);
             return Ok(Self::new(context, StreamKind::Wrapped, ownership, raw));
         };
         context.has(&known.context, known.as_ref())?;

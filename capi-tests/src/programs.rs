@@ -24,6 +24,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_events",
     "objects_memory",
     "objects_misuse",
+    "objects_reset",
     "objects_streams",
     "objects_sweep",
 ];

@@ -26,7 +26,7 @@ impl Stream {
         match Line::new(to, from, bytes)? {
             Line::Range(direction, ends) => {
                 let _current = self.enter_if_default()?;
-                let table = self.context().raw().table();
+                let table = self.context().table();
                 calls::range(table, direction, ends, bytes, self.raw())
                     .map_err(|error| self.context().failed(error, self))
             }
@@ -50,7 +50,7 @@ impl Stream {
 
     fn boxed(&self, copy: &CUDA_MEMCPY3D) -> Result<(), Error> {
         let _current = self.enter_if_default()?;
-        calls::boxed(self.context().raw().table(), copy, self.raw())
+        calls::boxed(self.context().table(), copy, self.raw())
             .map_err(|error| self.context().failed(error, self))
     }
 }
@@ -72,7 +72,7 @@ impl Context {
         match Line::new(to, from, bytes)? {
             Line::Range(direction, ends) => {
                 let _current = self.enter()?;
-                calls::range_now(self.raw().table(), direction, ends, bytes)
+                calls::range_now(self.table(), direction, ends, bytes)
                     .map_err(|error| self.failed(error, self))
             }
             Line::Box(copy) => self.boxed(&copy),
@@ -93,7 +93,7 @@ impl Context {
 
     fn boxed(&self, copy: &CUDA_MEMCPY3D) -> Result<(), Error> {
         let _current = self.enter()?;
-        calls::boxed_now(self.raw().table(), copy).map_err(|error| self.failed(error, self))
+        calls::boxed_now(self.table(), copy).map_err(|error| self.failed(error, self))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Device memory.
 
-use super::{Block, DevicePointer, Place, check_not_reset, is_out_of_memory, went_with_reset};
+use super::{Block, DevicePointer, Place, is_out_of_memory, went_with_reset};
 use crate::callback;
 use crate::context::Context;
 use crate::driver::calls::memory::allocation::{self as calls, RawMemory};
@@ -56,8 +56,7 @@ impl DeviceMemory {
     /// # Errors
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
     pub fn allocate(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
-        check_not_reset(context)?;
-        let raw = RawMemory::allocate(context.raw(), bytes).map_err(|error| {
+        let raw = RawMemory::allocate(context.live(context.as_ref())?, bytes).map_err(|error| {
             let mut failure = context.failed(error, context.as_ref());
             explain_out_of_memory(&mut failure, context, bytes);
             failure
@@ -72,9 +71,8 @@ impl DeviceMemory {
     /// [`Status::UNSUPPORTED`] if the device has no pools; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
     pub fn allocate_on(stream: &Arc<Stream>, bytes: usize) -> Result<Self, Error> {
         let context = stream.context();
-        check_not_reset(context)?;
         let _current = stream.enter_if_default()?;
-        let raw = RawMemory::allocate_on(context.raw().table(), stream.raw(), bytes).map_err(|error| {
+        let raw = RawMemory::allocate_on(context.table(), stream.raw(), bytes).map_err(|error| {
             let mut failure = context.failed(error, stream.as_ref());
             explain_out_of_memory(&mut failure, context, bytes);
             explain_pools(&mut failure, context);
@@ -90,7 +88,7 @@ impl DeviceMemory {
     #[must_use]
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn from_pointer(context: &Arc<Context>, pointer: DevicePointer, bytes: usize) -> Self {
-        let raw = RawMemory::adopt(context.raw().table(), pointer.0);
+        let raw = RawMemory::adopt(context.table(), pointer.0);
         Self { raw: Some(raw), bytes, order: Order::Now(Arc::clone(context)) }
     }
 
@@ -102,7 +100,7 @@ impl DeviceMemory {
     #[must_use]
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn from_pointer_on(stream: &Arc<Stream>, pointer: DevicePointer, bytes: usize) -> Self {
-        let raw = RawMemory::adopt(stream.context().raw().table(), pointer.0);
+        let raw = RawMemory::adopt(stream.context().table(), pointer.0);
         Self { raw: Some(raw), bytes, order: Order::of_stream(stream) }
     }
 
@@ -229,7 +227,7 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn memory_info(&self) -> Result<(usize, usize), Error> {
-        calls::info(self.raw()).map_err(|error| self.failed(error, self))
+        self.here(calls::info)
     }
 }
 

@@ -73,7 +73,7 @@ impl Stream {
 
     #[inline]
     fn fill_rows(&self, value: Fill, rows: &Rows) -> Result<(), Error> {
-        let (table, stream) = (self.context().raw().table(), self.raw());
+        let (table, stream) = (self.context().table(), self.raw());
         match value {
             Fill::U8(value) => calls::fill8(table, value, rows, stream),
             Fill::U16(value) => calls::fill16(table, value, rows, stream),
@@ -120,7 +120,7 @@ impl Context {
     }
 
     fn fill_rows(&self, value: Fill, rows: &Rows) -> Result<(), Error> {
-        let table = self.raw().table();
+        let table = self.table();
         let _current = self.enter()?;
         match value {
             Fill::U8(value) => calls::fill8_now(table, value, rows),

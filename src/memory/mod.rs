@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `pointer` | device pointers, and what the driver knows of an address |
 //! | `device` | device memory |
+//! | `host` | what the next two share |
 //! | `pinned` | page-locked host memory |
 //! | `registration` | the caller's own host memory, page-locked |
 //! | `place` | one end of a copy |
@@ -18,6 +19,7 @@
 mod copy;
 mod device;
 mod fill;
+mod host;
 mod peer;
 mod pinned;
 mod place;
@@ -65,11 +67,6 @@ impl Subject for Block {
 /// Whether what was made in the context is gone, and its addresses may be those of something else by now.
 fn went_with_reset(context: &Context) -> bool {
     context.is_gone()
-}
-
-/// Refuses to make anything in a context that was reset: the driver may have made another one at its address.
-fn check_not_reset(context: &Context) -> Result<(), Error> {
-    context.check_there(context)
 }
 
 fn is_out_of_memory(failure: &Error) -> bool {

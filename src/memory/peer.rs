@@ -29,7 +29,7 @@ impl Stream {
     ) -> Result<(), Error> {
         let (to, from) = ranges(self.driver(), to, from, bytes)?;
         let _current = self.enter_if_default()?;
-        calls::peer(self.context().raw().table(), to, from, bytes, self.raw())
+        calls::peer(self.context().table(), to, from, bytes, self.raw())
             .map_err(|error| self.context().failed(error, self))
     }
 
@@ -51,7 +51,7 @@ impl Stream {
         let contexts = contexts(self.driver(), to.0, from.0)?;
         let copy = between(to.1, from.1, extent)?;
         let _current = self.enter_if_default()?;
-        calls::boxed_peer(self.context().raw().table(), copy, contexts, self.raw())
+        calls::boxed_peer(self.context().table(), copy, contexts, self.raw())
             .map_err(|error| self.context().failed(error, self))
     }
 }
@@ -76,7 +76,7 @@ impl Context {
     ) -> Result<(), Error> {
         let (to, from) = ranges(self.driver(), to, from, bytes)?;
         let _current = self.enter()?;
-        calls::peer_now(self.raw().table(), to, from, bytes).map_err(|error| self.failed(error, self))
+        calls::peer_now(self.table(), to, from, bytes).map_err(|error| self.failed(error, self))
     }
 
     /// Copies a box from one context's memory to another's; it has arrived when this returns. Of an empty box, nothing is
@@ -97,7 +97,7 @@ impl Context {
         let contexts = contexts(self.driver(), to.0, from.0)?;
         let copy = between(to.1, from.1, extent)?;
         let _current = self.enter()?;
-        calls::boxed_peer_now(self.raw().table(), copy, contexts).map_err(|error| self.failed(error, self))
+        calls::boxed_peer_now(self.table(), copy, contexts).map_err(|error| self.failed(error, self))
     }
 }
 
@@ -116,9 +116,10 @@ fn ranges(
     Ok(((to.1.0, contexts.0), (from.1.0, contexts.1)))
 }
 
-/// The native handles of both contexts, which must belong to the driver.
+/// The native handles of both contexts, which must be there and belong to the driver.
 fn contexts(driver: &Driver, to: &Context, from: &Context) -> Result<(CUcontext, CUcontext), Error> {
     for context in [to, from] {
+        context.check_there(context)?;
         if context.driver() != driver {
             return Err(Error::new(
                 Status::INVALID_HANDLE,

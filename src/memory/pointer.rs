@@ -185,7 +185,7 @@ impl Context {
     /// # Errors
     /// The driver's: `CUDA_ERROR_NOT_FOUND` (500) if it lies in none.
     pub fn address_range(&self, pointer: DevicePointer) -> Result<(DevicePointer, usize), Error> {
-        let (start, bytes) = calls::range(self.raw(), pointer.0).map_err(|error| self.failed(error, self))?;
+        let (start, bytes) = self.here(|there| calls::range(there, pointer.0))?;
         Ok((DevicePointer(start), bytes))
     }
 }

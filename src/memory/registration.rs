@@ -1,9 +1,9 @@
 //! The caller's own host memory, page-locked.
 
-use super::{Block, DevicePointer, Place, check_not_reset, check_range, went_with_reset};
-use crate::callback;
+use super::host::{HostRange, block};
+use super::{DevicePointer, Place, check_range};
 use crate::context::Context;
-use crate::driver::calls::memory::host::RawRegistration;
+use crate::driver::calls::memory::host::{HostKind, RawHost};
 use crate::error::{Error, Status};
 use std::ffi::c_void;
 use std::fmt;
@@ -53,12 +53,7 @@ impl RegistrationOptions {
 /// registration.unregister()?;
 /// # Ok::<(), cushim::Error>(())
 /// ```
-pub struct Registration {
-    /// `None` only while it is being released.
-    raw: Option<RawRegistration>,
-    bytes: usize,
-    context: Arc<Context>,
-}
+pub struct Registration(HostRange);
 
 impl Registration {
     /// Page-locks a range of the process's memory.
@@ -81,10 +76,9 @@ impl Registration {
         if bytes == 0 {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the range to register is empty"));
         }
-        check_not_reset(context)?;
-        let raw = RawRegistration::register(context.raw(), address, bytes, options.flags())
-            .map_err(|error| context.failed(error, &block(bytes, address)))?;
-        Ok(Self { raw: Some(raw), bytes, context: Arc::clone(context) })
+        let raw = RawHost::register(context.live(context.as_ref())?, address, bytes, options.flags())
+            .map_err(|error| context.failed(error, &block(HostKind::Registered, address, bytes)))?;
+        Ok(Self(HostRange::new(context, raw, bytes)))
     }
 
     /// Takes over a registration that was made elsewhere.
@@ -95,40 +89,37 @@ impl Registration {
     #[must_use]
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn from_address(context: &Arc<Context>, address: *mut c_void, bytes: usize) -> Self {
-        let raw = RawRegistration::adopt(context.raw().table(), address);
-        Self { raw: Some(raw), bytes, context: Arc::clone(context) }
+        Self(HostRange::adopt(context, address, HostKind::Registered, bytes))
     }
 
     /// Gives the registration up: the caller ends it.
     #[must_use = "nobody else ends the registration"]
-    pub fn into_address(mut self) -> *mut c_void {
-        let address = self.address();
-        self.raw = None;
-        address
+    pub fn into_address(self) -> *mut c_void {
+        self.0.into_address()
     }
 
     /// Where the range starts.
     #[must_use]
     pub fn address(&self) -> *mut c_void {
-        self.raw.as_ref().map_or(std::ptr::null_mut(), RawRegistration::address)
+        self.0.address()
     }
 
     /// The range's start, as an end of a copy.
     #[must_use]
     pub fn place(&self) -> Place {
-        Place::Host(self.address())
+        self.0.place()
     }
 
     /// How many bytes the range has.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.0.bytes()
     }
 
     /// The context that the range was registered in.
     #[must_use]
     pub fn context(&self) -> &Arc<Context> {
-        &self.context
+        self.0.context()
     }
 
     /// The address by which the device reaches the range.
@@ -136,7 +127,7 @@ impl Registration {
     /// # Errors
     /// The driver's.
     pub fn device_pointer(&self) -> Result<DevicePointer, Error> {
-        self.context.device_pointer(self.address())
+        self.0.device_pointer()
     }
 
     /// Ends the registration at once.
@@ -144,54 +135,19 @@ impl Registration {
     /// # Errors
     /// [`Status::IN_CALLBACK`] inside a host function, where it happens soon afterwards instead; the driver's. The registration is
     /// given up all the same.
-    pub fn unregister(mut self) -> Result<(), Error> {
-        callback::check_allowed()?;
-        self.release()
-    }
-
-    fn release(&mut self) -> Result<(), Error> {
-        let block = self.block();
-        match self.raw.take() {
-            Some(raw) if !went_with_reset(&self.context) => {
-                self.context.released(raw.unregister(self.context.raw()), &block)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn block(&self) -> Block {
-        block(self.bytes, self.address())
-    }
-}
-
-fn block(bytes: usize, address: *mut c_void) -> Block {
-    Block { what: "registered memory", bytes, address: address.addr() as u64 }
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        if callback::is_inside() {
-            // The driver unregisters nothing there.
-            let (raw, bytes, context) = (self.raw.take(), self.bytes, Arc::clone(&self.context));
-            return callback::later(Self { raw, bytes, context });
-        }
-        let result = self.release();
-        crate::release::report(self.context.driver(), result);
+    pub fn unregister(self) -> Result<(), Error> {
+        self.0.end()
     }
 }
 
 impl fmt::Display for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.block().fmt(f)
+        self.0.fmt(f)
     }
 }
 
 impl fmt::Debug for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registration")
-            .field("address", &self.address())
-            .field("bytes", &self.bytes)
-            .field("context", &self.context)
-            .finish()
+        self.0.debug("Registration", f)
     }
 }

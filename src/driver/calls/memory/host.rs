@@ -9,19 +9,30 @@ use crate::driver::{CallError, Table};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// Page-locked memory of the driver, held by whoever holds this. Of no bytes it is NULL, and the driver is not asked.
-pub(crate) struct RawPinned {
+/// What the driver does for an address of the host, until it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostKind {
+    /// The memory is the driver's own.
+    Pinned,
+    /// The memory is the caller's, and registered.
+    Registered,
+}
+
+/// Host memory that devices reach, held by whoever holds this. Pinned memory of no bytes is NULL, and the driver is not
+/// asked.
+pub(crate) struct RawHost {
     table: &'static Table,
     address: *mut c_void,
+    kind: HostKind,
 }
 
 // SAFETY: an address; who uses the memory orders that.
-unsafe impl Send for RawPinned {}
+unsafe impl Send for RawHost {}
 // SAFETY: as above.
-unsafe impl Sync for RawPinned {}
+unsafe impl Sync for RawHost {}
 
-impl RawPinned {
-    /// Allocates; `flags` are `CU_MEMHOSTALLOC_*`.
+impl RawHost {
+    /// Allocates pinned memory; `flags` are `CU_MEMHOSTALLOC_*`.
     pub(crate) fn allocate(context: &RawContext, bytes: usize, flags: u32) -> Result<Self, CallError> {
         let table = context.table();
         let mut address = null_mut();
@@ -32,41 +43,10 @@ impl RawPinned {
             // SAFETY: writes one pointer; the context is current.
             unsafe { call!(table, cuMemHostAlloc_2020(&raw mut address, bytes, flags)) }?;
         }
-        Ok(Self { table, address })
+        Ok(Self { table, address, kind: HostKind::Pinned })
     }
 
-    /// Takes in an address of somebody else's, who gives it up.
-    pub(crate) fn adopt(table: &'static Table, address: *mut c_void) -> Self {
-        Self { table, address }
-    }
-
-    pub(crate) fn address(&self) -> *mut c_void {
-        self.address
-    }
-
-    /// Frees at once.
-    pub(crate) fn free(self) -> Result<(), CallError> {
-        if self.address.is_null() {
-            return Ok(());
-        }
-        // SAFETY: nobody else holds it.
-        gone_at_exit(unsafe { call!(self.table, cuMemFreeHost_2000(self.address)) })
-    }
-}
-
-/// A range of the caller's memory that is registered, held by whoever holds this.
-pub(crate) struct RawRegistration {
-    table: &'static Table,
-    address: *mut c_void,
-}
-
-// SAFETY: an address; who uses the memory orders that.
-unsafe impl Send for RawRegistration {}
-// SAFETY: as above.
-unsafe impl Sync for RawRegistration {}
-
-impl RawRegistration {
-    /// Registers the range; `flags` are `CU_MEMHOSTREGISTER_*`.
+    /// Registers a range of the caller's; `flags` are `CU_MEMHOSTREGISTER_*`.
     pub(crate) fn register(
         context: &RawContext,
         address: *mut c_void,
@@ -77,23 +57,34 @@ impl RawRegistration {
         let _current = context.enter()?;
         // SAFETY: the caller vouches for the range; the context is current.
         unsafe { call!(table, cuMemHostRegister_6050(address, bytes, flags)) }?;
-        Ok(Self { table, address })
+        Ok(Self { table, address, kind: HostKind::Registered })
     }
 
-    /// Takes in a registration of somebody else's, who gives it up.
-    pub(crate) fn adopt(table: &'static Table, address: *mut c_void) -> Self {
-        Self { table, address }
+    /// Takes in memory, or a registration, of somebody else's, who gives it up.
+    pub(crate) fn adopt(table: &'static Table, address: *mut c_void, kind: HostKind) -> Self {
+        Self { table, address, kind }
     }
 
     pub(crate) fn address(&self) -> *mut c_void {
         self.address
     }
 
-    /// Ends the registration at once.
-    pub(crate) fn unregister(self, context: &RawContext) -> Result<(), CallError> {
-        let _current = context.enter()?;
-        // SAFETY: nobody else holds it; the context is current.
-        gone_at_exit(unsafe { call!(self.table, cuMemHostUnregister_4000(self.address)) })
+    pub(crate) fn kind(&self) -> HostKind {
+        self.kind
+    }
+
+    /// Frees the memory, or ends the registration, at once.
+    pub(crate) fn end(self, context: &RawContext) -> Result<(), CallError> {
+        match self.kind {
+            HostKind::Pinned if self.address.is_null() => Ok(()),
+            // SAFETY: nobody else holds it.
+            HostKind::Pinned => gone_at_exit(unsafe { call!(self.table, cuMemFreeHost_2000(self.address)) }),
+            HostKind::Registered => {
+                let _current = context.enter()?;
+                // SAFETY: nobody else holds it; the context is current.
+                gone_at_exit(unsafe { call!(self.table, cuMemHostUnregister_4000(self.address)) })
+            }
+        }
     }
 }
 

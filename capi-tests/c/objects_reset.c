@@ -1,0 +1,231 @@
+/*
+ * A context that is reset while objects of it are held: every call on them is refused with a sentence, none reaches the
+ * context that the driver makes next, at the same address, and destroying them releases nothing of that one.
+ */
+#include "objects.h"
+
+enum { BYTES = 4096 };
+
+/* What there was when the context was reset. */
+struct old {
+  cushim_context context;
+  cushim_context lent; /* the same native context, wrapped */
+  cushim_stream stream, default_stream, threads_stream;
+  cushim_event event;
+  uint64_t memory;
+  void *host;
+};
+
+static cushim_device device;
+static char bytes[BYTES];
+
+/* The call is refused, and the sentence says what happened and what to do. */
+#define GONE(call)                                                                                                     \
+  (CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, call), CHECK_CONTAINS(last_message(), "The device was reset"),        \
+   CHECK_CONTAINS(last_message(), "get the context anew"))
+
+static cushim_place place(int32_t kind, uint64_t address) {
+  cushim_place place;
+  memset(&place, 0, sizeof place);
+  place.kind = kind;
+  place.address = address;
+  return place;
+}
+
+static cushim_region region(int32_t kind, uint64_t address) {
+  cushim_region region;
+  memset(&region, 0, sizeof region);
+  region.place = place(kind, address);
+  return region;
+}
+
+static void nothing(void *data) { (void)data; }
+
+static struct old make(void) {
+  struct old old;
+  CUcontext native = NULL;
+  memset(&old, 0, sizeof old);
+  old.context = primary_context(device);
+  CHECK_OK(cushim_context_native(old.context, &native));
+  CHECK_OK(cushim_context_destroy(old.context));
+  /* Wrapped while nobody here holds it, it is an object of its own. */
+  CHECK_OK(cushim_context_wrap(device, native, CUSHIM_BORROWED, &old.lent));
+  old.context = primary_context(device);
+  CHECK(!is_same(old.context, old.lent));
+  old.stream = new_stream(old.context);
+  CHECK_OK(cushim_stream_wrap_legacy(old.context, &old.default_stream));
+  CHECK_OK(cushim_stream_wrap_per_thread(old.context, &old.threads_stream));
+  old.event = new_event(old.context, CUSHIM_EVENT_TIMING);
+  CHECK_OK(cushim_event_record(old.event, old.stream));
+  CHECK_OK(cushim_context_allocate(old.context, BYTES, &old.memory));
+  CHECK_OK(cushim_context_allocate_host(old.context, BYTES, 0, &old.host));
+  return old;
+}
+
+static void contexts(cushim_context gone) {
+  cushim_stream stream;
+  cushim_event event;
+  uint64_t id;
+  uint32_t flags;
+  int32_t least, greatest;
+  size_t size, total;
+  cushim_status lost = 0;
+  CHECK_OK(cushim_context_get_lost(gone, &lost));
+  CHECK(lost == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  GONE(cushim_context_get_id(gone, &id));
+  GONE(cushim_context_get_flags(gone, &flags));
+  GONE(cushim_context_get_stream_priorities(gone, &least, &greatest));
+  GONE(cushim_context_get_limit(gone, CU_LIMIT_STACK_SIZE, &size));
+  GONE(cushim_context_set_limit(gone, CU_LIMIT_STACK_SIZE, 1024));
+  GONE(cushim_context_synchronize(gone));
+  GONE(cushim_context_set_current(gone));
+  GONE(cushim_context_push(gone));
+  GONE(cushim_stream_create(gone, NULL, &stream));
+  GONE(cushim_event_create(gone, NULL, &event));
+  GONE(cushim_context_get_memory_info(gone, &size, &total));
+}
+
+static void memory(const struct old *old, cushim_context gone) {
+  uint64_t pointer = 1, start;
+  size_t size;
+  void *address = NOT_NULL;
+  cushim_pointer_attributes attributes;
+  cushim_place here = place(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)bytes), there = place(CUSHIM_PLACE_DEVICE, old->memory);
+  cushim_region from = region(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)bytes), to = region(CUSHIM_PLACE_DEVICE, old->memory);
+  cushim_extent extent = {16, 2, 1};
+  memset(&attributes, 0, sizeof attributes);
+  attributes.struct_size = sizeof attributes;
+  GONE(cushim_context_allocate(gone, BYTES, &pointer));
+  CHECK(pointer == 0);
+  GONE(cushim_context_allocate_host(gone, BYTES, 0, &address));
+  CHECK(address == NULL);
+  GONE(cushim_context_register_host(gone, bytes, sizeof bytes, 0));
+  GONE(cushim_context_get_device_pointer(gone, old->host, &pointer));
+  GONE(cushim_context_get_pointer_attributes(gone, old->memory, &attributes));
+  GONE(cushim_context_get_address_range(gone, old->memory, &start, &size));
+  GONE(cushim_context_copy(gone, &there, &here, BYTES));
+  GONE(cushim_context_copy_box(gone, &to, &from, &extent));
+  GONE(cushim_context_copy_peer(gone, gone, old->memory, gone, old->memory + 64, 64));
+  GONE(cushim_context_copy_box_peer(gone, gone, &to, gone, &from, &extent));
+  GONE(cushim_context_fill(gone, old->memory, 0, 1, BYTES));
+  GONE(cushim_context_fill_2d(gone, old->memory, 64, 0, 1, 16, 2));
+}
+
+static void streams(const struct old *old, cushim_stream gone) {
+  uint32_t flags;
+  int32_t number;
+  uint64_t id, pointer;
+  cushim_place here = place(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)bytes), there = place(CUSHIM_PLACE_DEVICE, old->memory);
+  cushim_region from = region(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)bytes), to = region(CUSHIM_PLACE_DEVICE, old->memory);
+  cushim_extent extent = {16, 2, 1};
+  GONE(cushim_stream_query(gone, &number));
+  CHECK(number == 0);
+  GONE(cushim_stream_synchronize(gone));
+  GONE(cushim_stream_synchronize_within(gone, 1000, &number));
+  GONE(cushim_stream_get_flags(gone, &flags));
+  GONE(cushim_stream_get_priority(gone, &number));
+  GONE(cushim_stream_get_id(gone, &id));
+  GONE(cushim_stream_wait_event(gone, old->event));
+  GONE(cushim_stream_wait_stream(gone, old->stream));
+  GONE(cushim_stream_host_function(gone, nothing, NULL, NULL));
+  GONE(cushim_event_record(old->event, gone));
+  GONE(cushim_stream_allocate(gone, BYTES, &pointer));
+  GONE(cushim_stream_copy(gone, &there, &here, BYTES));
+  GONE(cushim_stream_copy_box(gone, &to, &from, &extent));
+  GONE(cushim_stream_copy_peer(gone, old->context, old->memory, old->context, old->memory + 64, 64));
+  GONE(cushim_stream_copy_box_peer(gone, old->context, &to, old->context, &from, &extent));
+  GONE(cushim_stream_fill(gone, old->memory, 0, 1, BYTES));
+  GONE(cushim_stream_fill_2d(gone, old->memory, 64, 0, 1, 16, 2));
+}
+
+static void events(const struct old *old) {
+  int32_t done;
+  float milliseconds;
+  GONE(cushim_event_query(old->event, &done));
+  GONE(cushim_event_synchronize(old->event));
+  GONE(cushim_event_synchronize_within(old->event, 1000, &done));
+  GONE(cushim_event_elapsed(old->event, old->event, &milliseconds));
+}
+
+/* Objects of the new context refuse what belonged to the old one, and go on. */
+static void with_the_new_one(const struct old *old, cushim_context context) {
+  cushim_stream stream = new_stream(context);
+  cushim_event event = new_event(context, CUSHIM_EVENT_TIMING);
+  float milliseconds;
+  int32_t done = 0;
+  GONE(cushim_stream_wait_event(stream, old->event));
+  GONE(cushim_stream_wait_stream(stream, old->stream));
+  GONE(cushim_event_record(event, old->stream));
+  GONE(cushim_event_record(old->event, stream));
+  GONE(cushim_event_elapsed(old->event, event, &milliseconds));
+  GONE(cushim_event_elapsed(event, old->event, &milliseconds));
+  GONE(cushim_stream_copy_peer(stream, old->context, old->memory, context, old->memory, 64));
+  GONE(cushim_stream_copy_peer(stream, context, old->memory, old->context, old->memory, 64));
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_stream_query(stream, &done));
+  CHECK(done == 1);
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_OK(cushim_stream_destroy(stream));
+}
+
+/* Whatever the old objects release is none of the new context's. */
+static void release(struct old *old, cushim_context context) {
+  static char back[BYTES];
+  uint64_t fresh = 0;
+  cushim_stream stream = new_stream(context);
+  cushim_event event = new_event(context, 0);
+  cushim_place from, to = place(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)back);
+  CHECK_OK(cushim_context_allocate(context, BYTES, &fresh)); /* perhaps where the old memory was */
+  CHECK_OK(cushim_context_fill(context, fresh, 7, 1, BYTES));
+  CHECK_OK(cushim_context_free(old->context, old->memory));
+  CHECK_OK(cushim_context_free_host(old->context, old->host));
+  CHECK_OK(cushim_event_destroy(old->event));
+  CHECK_OK(cushim_stream_destroy(old->stream));
+  CHECK_OK(cushim_stream_destroy(old->default_stream));
+  CHECK_OK(cushim_stream_destroy(old->threads_stream));
+  CHECK_OK(cushim_context_destroy(old->lent));
+  CHECK_OK(cushim_context_destroy(old->context));
+  from = place(CUSHIM_PLACE_DEVICE, fresh);
+  CHECK_OK(cushim_context_copy(context, &to, &from, BYTES));
+  CHECK(back[0] == 7 && back[BYTES - 1] == 7);
+  CHECK_OK(cushim_event_record(event, stream));
+  CHECK_OK(cushim_event_synchronize(event));
+  CHECK_OK(cushim_context_free(context, fresh));
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_OK(cushim_stream_destroy(stream));
+}
+
+static void refused(const struct old *old) {
+  contexts(old->context);
+  contexts(old->lent);
+  memory(old, old->context);
+  memory(old, old->lent);
+  streams(old, old->stream);
+  streams(old, old->default_stream);
+  streams(old, old->threads_stream);
+  events(old);
+}
+
+int main(void) {
+  cushim_driver driver;
+  cushim_context context;
+  struct old old;
+  check_begin();
+  driver = open_driver();
+  device = first_device(driver);
+  if (is_none(driver)) {
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_device_reset_primary_context(device));
+  } else {
+    old = make();
+    CHECK_OK(cushim_device_reset_primary_context(device));
+    refused(&old);
+    context = primary_context(device);
+    CHECK(!is_same(context, old.context));
+    refused(&old);
+    with_the_new_one(&old, context);
+    release(&old, context);
+    CHECK_OK(cushim_context_destroy(context));
+  }
+  CHECK_OK(cushim_driver_destroy(driver));
+  return check_done();
+}

@@ -1,0 +1,123 @@
+//! Host memory that devices reach: what memory that was allocated page-locked and memory that was registered share.
+
+use super::{Block, DevicePointer, Place, went_with_reset};
+use crate::callback;
+use crate::context::Context;
+use crate::driver::calls::memory::host::{self as calls, HostKind, RawHost};
+use crate::error::Error;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::Arc;
+
+/// A range of host memory that the driver keeps page-locked until this is dropped.
+pub(super) struct HostRange {
+    /// `None` only while it is being released.
+    raw: Option<RawHost>,
+    bytes: usize,
+    context: Arc<Context>,
+}
+
+impl HostRange {
+    pub(super) fn new(context: &Arc<Context>, raw: RawHost, bytes: usize) -> Self {
+        Self { raw: Some(raw), bytes, context: Arc::clone(context) }
+    }
+
+    /// Takes over what somebody else gives up.
+    pub(super) fn adopt(context: &Arc<Context>, address: *mut c_void, kind: HostKind, bytes: usize) -> Self {
+        Self::new(context, RawHost::adopt(context.table(), address, kind), bytes)
+    }
+
+    /// Gives the range up: the caller ends what there is.
+    pub(super) fn into_address(mut self) -> *mut c_void {
+        let address = self.address();
+        self.raw = None;
+        address
+    }
+
+    pub(super) fn address(&self) -> *mut c_void {
+        self.raw.as_ref().map_or(std::ptr::null_mut(), RawHost::address)
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place::Host(self.address())
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub(super) fn device_pointer(&self) -> Result<DevicePointer, Error> {
+        self.context.device_pointer(self.address())
+    }
+
+    /// Frees the memory, or ends the registration, at once.
+    pub(super) fn end(mut self) -> Result<(), Error> {
+        callback::check_allowed()?;
+        self.release()
+    }
+
+    fn release(&mut self) -> Result<(), Error> {
+        let block = self.block();
+        match self.raw.take() {
+            Some(raw) if !went_with_reset(&self.context) => {
+                self.context.released(raw.end(self.context.raw()), &block)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn block(&self) -> Block {
+        let kind = self.raw.as_ref().map_or(HostKind::Pinned, RawHost::kind);
+        block(kind, self.address(), self.bytes)
+    }
+
+    pub(super) fn debug(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(name)
+            .field("address", &self.address())
+            .field("bytes", &self.bytes)
+            .field("context", &self.context)
+            .finish()
+    }
+}
+
+/// How messages name such memory.
+pub(super) fn block(kind: HostKind, address: *mut c_void, bytes: usize) -> Block {
+    let what = match kind {
+        HostKind::Pinned => "page-locked memory",
+        HostKind::Registered => "registered memory",
+    };
+    Block { what, bytes, address: address.addr() as u64 }
+}
+
+impl fmt::Display for HostRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.block().fmt(f)
+    }
+}
+
+impl Drop for HostRange {
+    fn drop(&mut self) {
+        if callback::is_inside() {
+            // The driver frees and unregisters nothing there.
+            let (raw, bytes, context) = (self.raw.take(), self.bytes, Arc::clone(&self.context));
+            return callback::later(Self { raw, bytes, context });
+        }
+        let result = self.release();
+        crate::release::report(self.context.driver(), result);
+    }
+}
+
+impl Context {
+    /// The address by which the context's device reaches host memory: page-locked or registered, at its start or within.
+    ///
+    /// # Errors
+    /// The driver's: `CUDA_ERROR_INVALID_VALUE` (1) if the device does not reach it.
+    pub fn device_pointer(&self, address: *mut c_void) -> Result<DevicePointer, Error> {
+        let pointer = self.here(|there| calls::device_pointer(there, address))?;
+        Ok(DevicePointer(pointer))
+    }
+}
