@@ -548,6 +548,32 @@ cushim_status cushim_describe(const void *handle,
 //
 cushim_status cushim_driver_ref(cushim_driver driver, cushim_driver *reference);
 
+// Names the driver in messages, by every handle of it, however often it was opened.
+//
+// @param driver The driver.
+// @param label The name; may be NULL, which takes it away.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_driver_set_label(cushim_driver driver, const char *label);
+
+// The name that messages use for the driver; empty if it has none.
+//
+// @param driver The driver.
+// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+//   `size` is 0.
+// @param size Bytes of the buffer.
+// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_driver_get_label(cushim_driver driver,
+                                      char *buffer,
+                                      size_t size,
+                                      size_t *needed);
+
 // How many objects of the driver could not be released without an error, while no destroy was there to answer for it.
 //
 // An object whose last handle is destroyed while other threads, or other objects, still use it is released later. An

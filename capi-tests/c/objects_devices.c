@@ -169,6 +169,33 @@ static void driver_handles(void) {
   names();
 }
 
+/* Every handle of a driver shows its name, also one that is made later. */
+static void driver_labels(void) {
+  char label[32];
+  size_t needed = 0;
+  cushim_driver lent, again;
+  cushim_stream stream;
+  CHECK_OK(cushim_driver_get_label(all.driver, label, sizeof label, &needed));
+  CHECK(label[0] == '\0' && needed == 1);
+  CHECK_OK(cushim_device_get_driver(all.device, &lent));
+  CHECK_OK(cushim_driver_set_label(all.driver, "the only one"));
+  CHECK_OK(cushim_driver_get_label(all.driver, label, sizeof label, &needed));
+  CHECK(strcmp(label, "the only one") == 0 && needed == sizeof "the only one");
+  CHECK_OK(cushim_driver_get_label(lent, label, sizeof label, NULL));
+  CHECK(strcmp(label, "the only one") == 0);
+  again = open_driver();
+  CHECK_CONTAINS(description(again), "driver \"the only one\"");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_ref((cushim_stream)(void *)again, &stream));
+  CHECK_CONTAINS(last_message(), "this is the handle of a driver \"the only one\"");
+  CHECK_OK(cushim_driver_set_label(again, NULL));
+  CHECK_OK(cushim_driver_get_label(all.driver, label, sizeof label, NULL));
+  CHECK(label[0] == '\0');
+  CHECK_OK(cushim_driver_destroy(again));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_set_label(NULL, "x"));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_get_label(NULL, label, sizeof label, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_get_label(all.driver, NULL, 5, NULL));
+}
+
 int main(void) {
   uint64_t errors = 99;
   check_begin();
@@ -185,6 +212,7 @@ int main(void) {
   peers();
   primary_state();
   driver_handles();
+  driver_labels();
   CHECK_OK(cushim_driver_get_unreported_errors(all.driver, &errors));
   CHECK(errors == 0);
   CHECK_OK(cushim_context_destroy(all.context));

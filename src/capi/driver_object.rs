@@ -4,7 +4,7 @@ use crate::driver::{Candidate, Driver, catalogue};
 use crate::handle::{Header, object};
 use parking_lot::Mutex;
 use std::ffi::{CString, OsStr};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// An opened driver.
 pub(crate) struct DriverObject {
@@ -23,14 +23,38 @@ pub(super) struct CandidateTexts {
 }
 
 impl DriverObject {
-    pub(super) fn new(driver: Driver) -> Self {
-        Self {
+    pub(super) fn new(driver: Driver) -> Arc<Self> {
+        let object = Arc::new(Self {
             header: Header::new::<Self>(),
             path: os_text(driver.path().map_or(OsStr::new(""), |path| path.as_os_str())),
             getter: text(driver.getter().name()),
             candidates: driver.report().candidates.iter().map(candidate).collect(),
             driver,
+        });
+        let others = ALL.same(&object.driver);
+        object.header.set_label(others.first().and_then(|other| other.header.label()).as_deref());
+        ALL.0.lock().push(Arc::downgrade(&object));
+        object
+    }
+
+    /// Names the driver, by whichever of its objects: they are the same driver.
+    pub(super) fn set_label(&self, label: Option<&str>) {
+        for object in ALL.same(&self.driver) {
+            object.header.set_label(label);
         }
+    }
+}
+
+/// The living objects. Each opening makes one, since each has tried its own candidates.
+struct All(Mutex<Vec<Weak<DriverObject>>>);
+
+static ALL: All = All(Mutex::new(Vec::new()));
+
+impl All {
+    fn same(&self, driver: &Driver) -> Vec<Arc<DriverObject>> {
+        let mut all = self.0.lock();
+        all.retain(|object| object.strong_count() > 0);
+        all.iter().filter_map(Weak::upgrade).filter(|object| object.driver == *driver).collect()
     }
 }
 
@@ -43,7 +67,7 @@ pub(super) fn shared(driver: &Driver) -> Arc<DriverObject> {
     if let Some(known) = shared.iter().find(|known| known.driver == *driver) {
         return Arc::clone(known);
     }
-    let new = Arc::new(DriverObject::new(driver.clone()));
+    let new = DriverObject::new(driver.clone());
     shared.push(Arc::clone(&new));
     new
 }

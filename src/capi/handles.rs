@@ -318,6 +318,55 @@ pub unsafe extern "C" fn cushim_driver_ref(
     unsafe { self::reference(driver, reference) }
 }
 
+/// Names the driver in messages, by every handle of it, however often it was opened.
+///
+/// @param driver The driver.
+/// @param label The name; may be NULL, which takes it away.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
+///
+/// # Safety
+/// `label` is NULL or ends in NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_driver_set_label(
+    driver: cushim_driver,
+    label: *const c_char,
+) -> cushim_status {
+    call(|| {
+        let guard = enter_anywhere()?;
+        let lent = get(&guard, driver)?;
+        // SAFETY: the caller vouches for `label`.
+        let label = unsafe { text::given(label) };
+        lent.set_label(label.as_deref());
+        Ok(())
+    })
+}
+
+/// The name that messages use for the driver; empty if it has none.
+///
+/// @param driver The driver.
+/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+///   `size` is 0.
+/// @param size Bytes of the buffer.
+/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+///
+/// # Safety
+/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_driver_get_label(
+    driver: cushim_driver,
+    buffer: *mut c_char,
+    size: usize,
+    needed: *mut usize,
+) -> cushim_status {
+    // SAFETY: the caller vouches for the buffer.
+    unsafe { get_label(driver, buffer, size, needed) }
+}
+
 /// How many objects of the driver could not be released without an error, while no destroy was there to answer for it.
 ///
 /// An object whose last handle is destroyed while other threads, or other objects, still use it is released later. An

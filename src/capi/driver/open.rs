@@ -9,7 +9,6 @@ use crate::error::{Error, Status};
 use crate::handle::{self, Token};
 use crate::logging;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
-use std::sync::Arc;
 
 /// A getter of the caller's own: `cuGetProcAddress_v2` with a pointer of the caller's before its parameters.
 ///
@@ -87,7 +86,7 @@ pub unsafe extern "C" fn cushim_driver_open(
         let _guard = handle::enter()?;
         // SAFETY: the caller vouches for `options`.
         let opened = unsafe { open_options(options) }?.open()?;
-        *driver = handle::claim(Arc::new(DriverObject::new(opened)))?.to_pointer();
+        *driver = handle::claim(DriverObject::new(opened))?.to_pointer();
         Ok(())
     })
 }
