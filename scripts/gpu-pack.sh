@@ -69,7 +69,9 @@ one() { # name, command...
 }
 one probe "$here/bin/probe" --driver auto
 one probe-json "$here/bin/probe" --driver auto --json --symbols
-one conformance "$here/bin/conformance" --driver auto
+one conformance "$here/bin/conformance" --driver auto --compare
+# How many answers differ from those that are known of this driver, and which.
+sed -n 's/^# \(\[.*\|.* complaints\)$/  \1/p' "$results/conformance.txt"
 # The C programs are told which driver they are to meet.
 found=$("$here/bin/probe" --driver auto --no-init)
 path=$(echo "$found" | awk '$1 == "file" { print $2; exit }')

@@ -19,6 +19,8 @@ usage: conformance [options]
   --section NAME      only this section (may be given several times)
   --compare           then compare with what is known of drivers of this version, and fail if anything differs; where
                       softcuda differs on purpose does not count
+  --learn TRANSCRIPT  print what is known of driver 580, with the answers of its newer TRANSCRIPT where there was none;
+                      complain about answers that differ
   --list              the names of the sections
   --help, -h          this text
 
@@ -29,8 +31,8 @@ device is used lightly: a few kilobytes of memory, no kernels, no settings.
 
 Exit codes:
    0  the transcript is complete; with --compare, nothing differs
-   1  with --compare: something differs, or nothing is known of drivers of this version
-   2  the command line makes no sense
+   1  with --compare: something differs, or nothing is known of drivers of this version; with --learn: something differs
+   2  the command line makes no sense, or a file cannot be read
   10  the driver cannot be opened
 ";
 
@@ -49,6 +51,7 @@ struct Args {
 enum Command {
     Help,
     List,
+    Learn(OsString),
     Run(Args),
 }
 
@@ -59,6 +62,7 @@ pub(crate) fn run() -> ExitCode {
         Ok(Command::List) => {
             print(&SECTIONS.iter().map(|section| format!("{}\n", section.name)).collect::<String>())
         }
+        Ok(Command::Learn(path)) => learn(&path),
         Ok(Command::Run(args)) => ask(&args),
         Err(complaint) => fail(USAGE, &format!("{complaint}\nTry --help for the options.")),
     }
@@ -74,6 +78,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
             Some("--section") => args.sections.push(section(&value()?.to_string_lossy())?),
             Some(PART_OPTION) => args.part = Some(part(&value()?.to_string_lossy())?),
             Some("--compare") => args.compare = true,
+            Some("--learn") => return Ok(Command::Learn(value()?)),
             Some("--list") => return Ok(Command::List),
             Some("--help" | "-h") => return Ok(Command::Help),
             _ => return Err(format!("{} is no option", argument.display())),
@@ -135,11 +140,23 @@ fn compare(driver: &Driver, transcript: &str) -> ExitCode {
         return fail(DIFFERS, "nothing is known of drivers for this version of CUDA");
     };
     let waivers = if driver.kind() == Kind::Software { waiver::of_softcuda() } else { Vec::new() };
-    let complaints = waiver::complaints(&expectation::compare(expected, transcript), &waivers, transcript);
+    let complaints = waiver::complaints(expected, &waivers, transcript);
     let mut text: String = complaints.iter().map(|complaint| format!("# {complaint}\n")).collect();
     text += &format!("# {} complaints\n", complaints.len());
     print(&text);
     if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
+}
+
+fn learn(path: &OsString) -> ExitCode {
+    let transcript = match std::fs::read_to_string(path) {
+        Ok(transcript) => transcript,
+        Err(error) => return fail(USAGE, &format!("{}: {error}", path.display())),
+    };
+    print(&expectation::learn(expectation::DRIVER_580, &transcript));
+    let both = |difference: &&expectation::Difference| difference.expected.is_some();
+    let differences = expectation::compare(expectation::DRIVER_580, &transcript);
+    let complaints: Vec<String> = differences.iter().filter(both).map(ToString::to_string).collect();
+    if complaints.is_empty() { ExitCode::SUCCESS } else { fail(DIFFERS, &complaints.join("\n")) }
 }
 
 /// Writes the text, also if the reader wanted the beginning only.

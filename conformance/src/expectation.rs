@@ -8,7 +8,7 @@ use std::fmt;
 pub(crate) const UNKNOWN: &str = "?";
 
 /// The answers of driver 580.159, which is for CUDA 13.0.
-const DRIVER_580: &str = include_str!("../expect/580.txt");
+pub(crate) const DRIVER_580: &str = include_str!("../expect/580.txt");
 
 /// The known answers of a driver for this version of CUDA, if there are any.
 pub(crate) fn of_version(version: Version) -> Option<&'static str> {
@@ -55,6 +55,31 @@ pub(crate) fn compare(expected: &str, found: &str) -> Vec<Difference> {
     differing.chain(absent).collect()
 }
 
+/// The questions of an expectation that have no answer yet: section and situation.
+pub(crate) fn unknown(expected: &str) -> Vec<(String, String)> {
+    let open = keyed(expected).into_iter().filter(|(_, answer)| answer == UNKNOWN);
+    open.map(|(key, _)| (key.section, key.situation)).collect()
+}
+
+/// The expectation as it is after a transcript: the same where an answer was known, the transcript's where none was, and
+/// the transcript's order. Questions that the transcript does not have are left out.
+pub(crate) fn learn(expected: &str, transcript: &str) -> String {
+    let known = keyed(expected);
+    let head = expected.lines().take_while(|line| line.starts_with('#'));
+    let mut text: String = head.map(|line| format!("{line}\n")).collect();
+    let mut section = String::new();
+    for (key, answer) in keyed(transcript) {
+        if section != key.section {
+            section.clone_from(&key.section);
+            text += &format!("[{section}]\n");
+        }
+        let before = known.iter().find(|(other, _)| *other == key).map(|(_, answer)| answer);
+        let answer = before.filter(|before| *before != UNKNOWN).unwrap_or(&answer);
+        text += &transcript::text(&key.situation, answer);
+    }
+    text
+}
+
 #[derive(PartialEq)]
 struct Key {
     section: String,
@@ -86,7 +111,7 @@ fn keyed(text: &str) -> Vec<(Key, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DRIVER_580, compare};
+    use super::{DRIVER_580, UNKNOWN, compare, keyed, learn, unknown};
     use crate::sections::SECTIONS;
     use crate::transcript;
 
@@ -137,6 +162,40 @@ mod tests {
                 "[a] : expected no such line, found !! killed by signal 6"
             ]
         );
+    }
+
+    #[test]
+    fn an_expectation_learns_what_it_did_not_know() {
+        let expected = "# head\n# of it\n[a]\n  one  1 or 2\n  two  ?\n    sub  ?\n[b]\n  gone  1\n";
+        let learned =
+            learn(expected, "[a]\n  one  2\n    sub  4\n  two   !! killed by signal 11\n  new  5\n");
+        assert!(learned.starts_with("# head\n# of it\n[a]\n  one "), "{learned}");
+        let answers: Vec<String> = keyed(&learned).into_iter().map(|(_, answer)| answer).collect();
+        assert_eq!(answers, ["1 or 2", "4", "!! killed by signal 11", "5"]);
+        assert!(unknown(&learned).is_empty() && unknown(expected).len() == 2);
+    }
+
+    /// The transcript of the driver itself, which nobody edits, and the expectation, which people do.
+    const TRANSCRIPT_580: &str = include_str!("../../docs/verified/conformance-580.txt");
+
+    /// Until a GPU has answered the newest questions, the transcript has fewer than the expectation, and perhaps some that
+    /// are asked otherwise now; then they are the same.
+    #[test]
+    fn the_expectation_and_the_transcript_of_driver_580_say_the_same() {
+        let (expected, transcript) = (keyed(DRIVER_580), keyed(TRANSCRIPT_580));
+        for (key, answer) in &transcript {
+            let Some((_, known)) = expected.iter().find(|(other, _)| other == key) else { continue };
+            assert_ne!(known, UNKNOWN, "[{}] {}: the transcript says {answer}", key.section, key.situation);
+        }
+        let differing = compare(DRIVER_580, TRANSCRIPT_580);
+        let newer_questions = !unknown(DRIVER_580).is_empty();
+        let asked_of_both = |d: &&super::Difference| d.expected.is_some() && d.found.is_some();
+        let wrong: Vec<String> = differing
+            .iter()
+            .filter(|difference| !newer_questions || asked_of_both(difference))
+            .map(ToString::to_string)
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]

@@ -65,6 +65,14 @@ pub(crate) struct Line {
     pub(crate) answer: String,
 }
 
+/// A line as it stands in a transcript.
+#[must_use]
+pub(crate) fn text(situation: &str, answer: &str) -> String {
+    let text = format!("  {situation:<width$}{answer}", width = COLUMN - 2);
+    // A crash between two questions has no situation.
+    if situation.is_empty() { format!("  {answer}\n") } else { format!("{}\n", text.trim_end()) }
+}
+
 /// Reads a transcript: `#` begins a comment, `[name]` a section.
 #[must_use]
 pub(crate) fn read(text: &str) -> Vec<Line> {

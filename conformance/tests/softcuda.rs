@@ -2,6 +2,13 @@
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Some answers are about time, so suites that are compared do not run beside each other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn suite(version: &str, options: &[&str]) -> Command {
     let driver = softcuda::shell_path(version).expect("the build has made the shell of every version");
@@ -38,6 +45,7 @@ fn lines(transcript: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[test]
 fn softcuda_answers_as_driver_580() {
+    let _alone = alone();
     let output = conformance("13.0", &["--compare"]);
     let complaints = complaints(&output);
     assert!(complaints.is_empty(), "{complaints:#?}");
@@ -48,6 +56,7 @@ fn softcuda_answers_as_driver_580() {
 /// events tell other times.
 #[test]
 fn every_schedule_answers_as_driver_580() {
+    let _alone = alone();
     for (schedule, seed) in [("seeded", "1"), ("seeded", "2"), ("lazy", "0")] {
         let output = suite("13.0", &["--compare"])
             .envs([("SOFTCUDA_SCHEDULE", schedule), ("SOFTCUDA_SEED", seed)])
@@ -63,11 +72,16 @@ fn every_schedule_answers_as_driver_580() {
 
 #[test]
 fn two_runs_have_the_same_transcript() {
-    assert_eq!(transcript("13.0"), transcript("13.0"));
+    let _alone = alone();
+    let (first, second) = (transcript("13.0"), transcript("13.0"));
+    let differing: Vec<_> = first.lines().zip(second.lines()).filter(|(one, other)| one != other).collect();
+    assert!(differing.is_empty(), "{differing:#?}");
+    assert_eq!(first.lines().count(), second.lines().count());
 }
 
 #[test]
 fn every_version_answers_every_question() {
+    let _alone = alone();
     let asked: Vec<String> = lines(&transcript("13.0")).map(|(situation, _)| situation.to_owned()).collect();
     std::thread::scope(|scope| {
         for (name, number) in softcuda::VERSIONS {
@@ -97,6 +111,7 @@ fn absent_only_if_newer(situation: &str, answer: &str, version: u32) {
 
 #[test]
 fn an_old_version_lacks_functions() {
+    let _alone = alone();
     let old = transcript("11.4");
     let absent =
         |line: &str| lines(&old).any(|(at, answer)| at.trim() == line && answer.starts_with("absent: "));

@@ -4,7 +4,8 @@ use super::Section;
 use crate::driver::{Answer, Cu, LEGACY, NON_BLOCKING, Outcome, PER_THREAD, call, need};
 use crate::gate::Gate;
 use crate::transcript::Lines;
-use cushim::driver::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
+use cushim::driver::sys::{CUcontext, CUdeviceptr, CUevent, CUlimit, CUmemoryPool, CUstream};
+use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::mpsc;
@@ -27,6 +28,9 @@ struct Scene {
     memory: CUdeviceptr,
     other: CUdeviceptr,
     pinned: *mut c_void,
+    /// A page of the program's own.
+    registered: *mut c_void,
+    pool: CUmemoryPool,
 }
 
 // SAFETY: the driver's handles may be used from every thread.
@@ -37,6 +41,9 @@ impl Scene {
         let context = cu.start()?;
         let mut pinned = null_mut();
         need!(cu, cuMemHostAlloc_2020(&raw mut pinned, SMALL, 0))?;
+        // SAFETY: the size is not zero.
+        let registered = unsafe { alloc_zeroed(page()) }.cast();
+        need!(cu, cuMemHostRegister_6050(registered, PAGE, 0))?;
         let scene = Self {
             cu: *cu,
             context,
@@ -46,6 +53,8 @@ impl Scene {
             memory: cu.memory(LARGE)?,
             other: cu.memory(LARGE)?,
             pinned,
+            registered,
+            pool: cu.default_pool()?,
         };
         scene.warm_up()?;
         Ok(scene)
@@ -113,6 +122,7 @@ struct Question {
 const BLOCKING: u32 = 0;
 const SMALL: usize = 64;
 const LARGE: usize = 1 << 20;
+const PAGE: usize = 4096;
 
 /// Another stream is busy, which is non-blocking.
 const fn other(situation: &'static str, call: fn(&Scene) -> Answer) -> Question {
@@ -122,6 +132,10 @@ const fn other(situation: &'static str, call: fn(&Scene) -> Answer) -> Question 
 /// Another stream is busy, which is blocking.
 const fn blocking(situation: &'static str, call: fn(&Scene) -> Answer) -> Question {
     Question { situation, busy: BLOCKING, call }
+}
+
+fn page() -> Layout {
+    Layout::from_size_align(PAGE, PAGE).expect("a page is a power of two")
 }
 
 extern "C" fn nothing(_: *mut c_void) {}
@@ -170,6 +184,14 @@ const QUESTIONS: &[Question] = &[
     other("cuStreamSynchronize of legacy", |s| call!(s.cu, cuStreamSynchronize_2000(LEGACY))),
     other("cuStreamSynchronize of per-thread", |s| call!(s.cu, cuStreamSynchronize_2000(PER_THREAD))),
     other("cuStreamSynchronize of an idle stream", |s| call!(s.cu, cuStreamSynchronize_2000(s.idle))),
+    other("cuMemHostRegister", |s| {
+        // SAFETY: the size is not zero.
+        let page = unsafe { alloc_zeroed(page()) };
+        call!(s.cu, cuMemHostRegister_6050(page.cast(), PAGE, 0))
+    }),
+    other("cuMemHostUnregister", |s| call!(s.cu, cuMemHostUnregister_4000(s.registered))),
+    other("cuMemPoolTrimTo", |s| call!(s.cu, cuMemPoolTrimTo_11020(s.pool, 0))),
+    other("cuCtxSetLimit", |s| call!(s.cu, cuCtxSetLimit_3010(CUlimit(0), 2048))),
     other("cuCtxSynchronize", |s| call!(s.cu, cuCtxSynchronize_2000())),
     other("a host function on an idle stream", |s| {
         match call!(s.cu, cuLaunchHostFunc_10000(s.idle, Some(nothing), null_mut())) {

@@ -68,18 +68,41 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
 /// What was said since the last time: always one line, so that drivers that say different things can be compared.
 fn heard(t: &mut Lines, cu: &Cu) {
     let here = std::thread::current().id();
-    t.line("  log", || -> Answer {
-        if cu.table.cuLogsRegisterCallback_12090.is_none() {
-            return Answer::Absent("cuLogsRegisterCallback_12090");
-        }
-        let messages = std::mem::take(&mut *MESSAGES.lock().expect("nothing panics with the lock"));
-        if messages.is_empty() {
-            return "nothing".into();
-        }
-        let texts: Vec<String> = messages
-            .iter()
-            .map(|m| format!("level {}, same thread {}: {}", m.level, yes(m.thread == here), m.text))
-            .collect();
-        texts.join(" | ").into()
+    t.line("  log", || {
+        said(cu, |m| format!("level {}, same thread {}: {}", m.level, yes(m.thread == here), m.text))
     });
+}
+
+/// What was said since the last time, in one line.
+fn said(cu: &Cu, show: impl Fn(&Message) -> String) -> Answer {
+    if cu.table.cuLogsRegisterCallback_12090.is_none() {
+        return Answer::Absent("cuLogsRegisterCallback_12090");
+    }
+    let messages = std::mem::take(&mut *MESSAGES.lock().expect("nothing panics with the lock"));
+    if messages.is_empty() {
+        return "nothing".into();
+    }
+    messages.iter().map(show).collect::<Vec<_>>().join(" | ").into()
+}
+
+/// Starts to listen; a driver without a log is not listened to.
+pub(super) fn listen(cu: &Cu) {
+    let mut registration = null_mut();
+    // What comes of it is asked above.
+    let _ = call!(cu, cuLogsRegisterCallback_12090(Some(hear), null_mut(), &raw mut registration));
+}
+
+/// The sentences that were said since the last time, without the numbers in them that differ from run to run.
+pub(super) fn sentences(cu: &Cu) -> Answer {
+    said(cu, |message| without_addresses(&message.text))
+}
+
+fn without_addresses(text: &str) -> String {
+    let mut parts = text.split("0x");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out += "0x...";
+        out += part.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+    }
+    out
 }

@@ -7,15 +7,23 @@ use crate::transcript::Lines;
 use cushim::driver::sys::{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CUdeviceptr, CUpointer_attribute, CUstream};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "memory", parts: 2, run };
+pub(super) const SECTION: Section = Section { name: "memory", parts: 3, run };
 
 const SIZE: usize = 4096;
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     cu.start()?;
-    if part == 1 {
-        return in_order(t, cu);
+    match part {
+        0 => on_their_own(t, cu),
+        1 => in_order(t, cu),
+        _ => {
+            unknown(t, cu);
+            Ok(())
+        }
     }
+}
+
+fn on_their_own(t: &mut Lines, cu: &Cu) -> Outcome {
     plain(t, cu)?;
     copies(t, cu)?;
     fills(t, cu)?;
@@ -114,6 +122,39 @@ fn memory_type(cu: &Cu, address: CUdeviceptr) -> Answer {
     let mut kind = 0u32;
     call!(cu, cuPointerGetAttribute_4000((&raw mut kind).cast(), CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address))
         .then(|| kind)
+}
+
+/// What is told of an address that is nobody's, where many attributes are asked for at once.
+fn unknown(t: &mut Lines, cu: &Cu) {
+    for number in 1..=21 {
+        // One of them is as large as two of the others.
+        let mut value = [UNTOUCHED; 4];
+        let (mut attributes, mut places) = ([CUpointer_attribute(number)], [(&raw mut value).cast()]);
+        t.line(&format!("attribute {number} of a bad address, in bulk"), || {
+            call!(cu, cuPointerGetAttributes_7000(1, attributes.as_mut_ptr(), places.as_mut_ptr(), BOGUS))
+                .then(|| written(value[0]))
+        });
+    }
+    let mut value = 0u64;
+    let (mut attributes, mut places) = ([CUpointer_attribute(9999)], [(&raw mut value).cast()]);
+    t.line("attribute 9999, in bulk", || {
+        call!(cu, cuPointerGetAttributes_7000(1, attributes.as_mut_ptr(), places.as_mut_ptr(), BOGUS))
+    });
+    t.line("no attribute, in bulk", || {
+        call!(cu, cuPointerGetAttributes_7000(0, attributes.as_mut_ptr(), places.as_mut_ptr(), BOGUS))
+    });
+}
+
+const UNTOUCHED: u64 = 0xdead_beef_dead_beef;
+
+/// How much of the value was written, and what.
+fn written(value: u64) -> String {
+    match value {
+        UNTOUCHED => "nothing".to_owned(),
+        BOGUS => "the address".to_owned(),
+        _ if value >> 32 == UNTOUCHED >> 32 => format!("4 bytes: {}", value as u32 as i32),
+        _ => format!("8 bytes: {value}"),
+    }
 }
 
 /// Memory and copies in the order of a stream.

@@ -5,6 +5,7 @@ use crate::transcript::{Lines, Transcript};
 use cushim::driver::{Table, Version};
 
 mod boxes;
+mod context_events;
 mod contexts;
 mod ctxgone;
 mod devices;
@@ -23,6 +24,10 @@ mod peers;
 mod pools;
 mod primary;
 mod reset;
+mod sentences;
+mod stale;
+mod stream_attributes;
+mod stream_values;
 mod streams;
 
 /// A group of situations.
@@ -56,6 +61,9 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &contexts::SECTION,
     &events::SECTION,
     &streams::SECTION,
+    &stream_attributes::SECTION,
+    &stream_values::SECTION,
+    &context_events::SECTION,
     &legacy_sync::SECTION,
     &hidden_sync::SECTION,
     &order::SECTION,
@@ -68,5 +76,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &reset::SECTION,
     &needctx::SECTION,
     &ctxgone::SECTION,
+    &stale::SECTION,
     &logs::SECTION,
+    &sentences::SECTION,
 ];

@@ -1,6 +1,7 @@
 //! What a pointer is.
 
 use super::table::{self, Allocation, Kind};
+use crate::context::current::top;
 use crate::error::Answer;
 use crate::peer;
 use crate::pointer::Out;
@@ -13,8 +14,8 @@ use crate::sys::{
     CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
     CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_MAPPED, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
     CU_POINTER_ATTRIBUTE_MAPPING_SIZE, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_P2P_TOKENS,
-    CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CUDA_ERROR_INVALID_CONTEXT,
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2, CUpointer_attribute,
 };
 use std::ffi::c_void;
@@ -43,10 +44,13 @@ pub(crate) fn cuPointerGetAttribute(
     Out::<u32>::untyped(data).check()?;
     check(attribute)?;
     let allocation = table::find(ptr as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && top().is_none() {
+        return write(data, Value::Large(0)).and(Err(CUDA_ERROR_INVALID_CONTEXT));
+    }
     write(data, value(&allocation, attribute, ptr)?)
 }
 
-/// Of a pointer that is none of the driver's, some attributes have a value that says so; the others stay unwritten.
+/// Of a pointer that is none of the driver's, every attribute but its range has a value that says so.
 pub(crate) fn cuPointerGetAttributes(
     numAttributes: u32,
     attributes: Out<CUpointer_attribute>,
@@ -65,8 +69,11 @@ pub(crate) fn cuPointerGetAttributes(
     for i in 0..count {
         let (attribute, data) = (attributes.item(i)?, data.item(i)?);
         let value = match &allocation {
+            Some(_) if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && top().is_none() => {
+                Some(Value::Large(0))
+            }
             Some(allocation) => Some(value(allocation, attribute, ptr)?),
-            None => foreign_value(attribute),
+            None => foreign_value(attribute, ptr),
         };
         match value {
             Some(Value::Absent(value)) => write(data, Value::Large(value))?,
@@ -147,16 +154,22 @@ fn memory_type(allocation: &Allocation) -> u32 {
     kind.0 as u32
 }
 
-fn foreign_value(attribute: CUpointer_attribute) -> Option<Value> {
-    match attribute {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE | CU_POINTER_ATTRIBUTE_IS_MANAGED => Some(Value::Small(0)),
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Some(Value::Small(NO_DEVICE as u32)),
-        CU_POINTER_ATTRIBUTE_CONTEXT
-        | CU_POINTER_ATTRIBUTE_DEVICE_POINTER
-        | CU_POINTER_ATTRIBUTE_HOST_POINTER
-        | CU_POINTER_ATTRIBUTE_P2P_TOKENS => Some(Value::Large(0)),
-        _ => None,
-    }
+/// `None` stays unwritten.
+fn foreign_value(attribute: CUpointer_attribute, ptr: u64) -> Option<Value> {
+    Some(match attribute {
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR | CU_POINTER_ATTRIBUTE_RANGE_SIZE => return None,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Small(NO_DEVICE as u32),
+        CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Large(ptr),
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        | CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+        | CU_POINTER_ATTRIBUTE_IS_MANAGED
+        | CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+        | CU_POINTER_ATTRIBUTE_MAPPED
+        | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+        | CU_POINTER_ATTRIBUTE_ACCESS_FLAGS
+        | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Small(0),
+        _ => Value::Large(0),
+    })
 }
 
 fn write(data: *mut c_void, value: Value) -> Answer {
