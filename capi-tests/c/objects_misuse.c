@@ -14,7 +14,8 @@ static void used_after_destroy(void) {
   CHECK_OK(cushim_stream_destroy(stream));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_query(stream, &done));
   says("a stream is needed, but this handle of a stream \"upload\" was destroyed");
-  says("until you destroy it");
+  says("use it only until you destroy it");
+  says("cushim_stream_ref");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_event_record(all.event, stream));
   says("upload");
 }
@@ -24,12 +25,14 @@ static void destroyed_twice(void) {
   CHECK_OK(cushim_event_destroy(event));
   CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_event_destroy(event));
   says("this handle of an event was destroyed before");
+  says("destroy each handle once");
 }
 
 static void event_for_a_stream(void) {
   CHECK_OK(cushim_event_set_label(all.event, "copied"));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_synchronize((cushim_stream)(void *)all.event));
   says("a stream is needed, but this is the handle of an event \"copied\"");
+  says("without a cast");
   CHECK_OK(cushim_event_set_label(all.event, NULL));
 }
 
@@ -51,6 +54,7 @@ static void borrowed_destroyed(void) {
   CHECK_OK(cushim_stream_get_context(all.stream, &context));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_context_destroy(context));
   says("borrowed and not to be destroyed");
+  says("somebody else owns the object");
 }
 
 static void borrowed_kept(void) {
@@ -63,7 +67,7 @@ static void borrowed_kept(void) {
   CHECK_OK(cushim_context_destroy(context));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_context_synchronize(borrowed));
   says("borrowed handle");
-  says("hold a reference of your own");
+  says("take a reference of your own (cushim_context_ref)");
 }
 
 /* The context first, then what is in it: nobody is hurt. */
@@ -132,6 +136,7 @@ static void used_after_reset(void) {
   } else {
     CHECK_OK(cushim_device_reset_primary_context(all.device));
     CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_stream_query(stream, &done));
+    says("stream is in a context that is gone");
     says("The device was reset");
     says("get the context anew");
   }

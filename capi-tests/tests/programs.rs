@@ -3,7 +3,7 @@
 
 use capi_tests::build::{Build, Link};
 use capi_tests::libraries::{Workshop, library};
-use capi_tests::matrix::{C11, CPP17, Compiler, Language, ONE_VERSION, VERSIONS, compilers};
+use capi_tests::matrix::{C11, CPP17, Compiler, Language, ONE_VERSION, VERSIONS, compilers, standards};
 use capi_tests::parallel::for_each;
 use capi_tests::programs::{ON_ANY_DRIVER, SHARED_ONLY, workshop};
 use capi_tests::repository;
@@ -116,6 +116,25 @@ fn examples_run() {
             }
         }
         Ok(())
+    });
+}
+
+/// The README's program prints the same in every standard, with each compiler, linked in both ways, on every version.
+#[test]
+fn the_main_example_prints_the_same_everywhere() {
+    let workshop = workshop();
+    let source = repository("examples/ordered.c");
+    let expected = std::fs::read_to_string(repository("examples/ordered.txt")).expect("it is there");
+    let in_c = standards().into_iter().filter(|(_, standard)| standard.language == Language::C);
+    let builds = in_c.flat_map(|built| [Link::Shared, Link::Static].map(|link| (built, link)));
+    for_each(builds, |((compiler, standard), link)| {
+        let name = format!("ordered-{compiler:?}-{}-{link:?}", standard.name);
+        let build = Build::of(&workshop, &source).compiler(compiler).standard(standard).link(link);
+        let program = build.program(&name)?;
+        versions().try_for_each(|version| {
+            let printed = Run::new(&program, Driver::Shell(version)).output()?;
+            if printed == expected { Ok(()) } else { Err(format!("{name} on {version}:\n{printed}")) }
+        })
     });
 }
 

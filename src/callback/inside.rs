@@ -41,8 +41,8 @@ pub(crate) fn check_allowed() -> Result<(), Error> {
 fn refusal() -> Error {
     Error::new(
         Status::IN_CALLBACK,
-        "this call is made inside a function that the driver called, where CUDA allows only to query streams and to \
-         record and query events; let the function notify another thread, and make the call there",
+        "this call is made inside a function that the driver called, such as a host function, where CUDA allows only to \
+         query streams and to record and query events; let the function notify another thread, and make the call there",
     )
 }
 

@@ -73,6 +73,11 @@ impl HandleError {
         One(Named { kind: self.needed, label: None })
     }
 
+    /// The function that gives one more handle: `cushim_event_ref`.
+    fn reference(&self) -> String {
+        format!("cushim_{}_ref", self.token.kind().map_or("X", Kind::name))
+    }
+
     /// What was passed: `an event "copied"`.
     fn passed(&self) -> One<'_> {
         One(Named { kind: self.token.kind(), label: self.label.as_deref() })
@@ -96,24 +101,30 @@ impl fmt::Display for HandleError {
                 "{needed} is needed, but {value:#x} is {passed} of another copy of the library in this process; use each \
                  handle with the copy that made it, or load the library once"
             ),
-            Fault::WrongKind => write!(f, "{needed} is needed, but this is the handle of {passed}"),
+            Fault::WrongKind => write!(
+                f,
+                "{needed} is needed, but this is the handle of {passed}; pass the other one, without a cast that hides \
+                 which is which"
+            ),
             Fault::Destroyed if self.token.is_borrowed() => write!(
                 f,
-                "{needed} is needed, but this borrowed handle is of {passed} that is gone; hold a reference of your own \
-                 for as long as you use it"
+                "{needed} is needed, but this borrowed handle is of {passed} that is gone; take a reference of your own \
+                 ({}) before the last owner destroys its handle",
+                self.reference()
             ),
             Fault::Destroyed => write!(
                 f,
-                "{needed} is needed, but this handle of {passed} was destroyed; use a handle until you destroy it, or \
-                 reference the object for a second one"
+                "{needed} is needed, but this handle of {passed} was destroyed; use it only until you destroy it, or take \
+                 a second one ({}) before",
+                self.reference()
             ),
             Fault::AlreadyDestroyed => {
                 write!(f, "this handle of {passed} was destroyed before; destroy each handle once")
             }
             Fault::Borrowed => write!(
                 f,
-                "this handle of {passed} is borrowed and not to be destroyed; destroy only what functions gave you that \
-                 create, wrap, import, clone or reference"
+                "this handle of {passed} is borrowed and not to be destroyed: a function that gets gave it, and somebody \
+                 else owns the object; destroy only what functions gave you that create, wrap or reference"
             ),
         }
     }

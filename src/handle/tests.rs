@@ -186,7 +186,11 @@ fn a_handle_of_another_kind_is_refused_by_both_names() {
             (error.fault, error.needed, error.token.kind()),
             (Fault::WrongKind, Some(Kind::Probe), Some(Kind::Other))
         );
-        assert_eq!(error.to_string(), r#"a probe is needed, but this is the handle of an other "copied""#);
+        let text = error.to_string();
+        assert!(
+            text.contains(r#"a probe is needed, but this is the handle of an other "copied";"#),
+            "{text}"
+        );
         assert_eq!(fault(guard.destroy::<Probe>(token)), Fault::WrongKind);
         assert!(is_now(guard.destroy::<Other>(token)), "the refusal destroyed nothing");
     });
