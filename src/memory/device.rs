@@ -56,11 +56,7 @@ impl DeviceMemory {
     /// # Errors
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
     pub fn allocate(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
-        let raw = RawMemory::allocate(context.live(context.as_ref())?, bytes).map_err(|error| {
-            let mut failure = context.failed(error, context.as_ref());
-            explain_out_of_memory(&mut failure, context, bytes);
-            failure
-        })?;
+        let raw = context.allocate_raw(bytes)?;
         Ok(Self { raw: Some(raw), bytes, order: Order::Now(Arc::clone(context)) })
     }
 
@@ -70,14 +66,7 @@ impl DeviceMemory {
     /// # Errors
     /// [`Status::UNSUPPORTED`] if the device has no pools; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
     pub fn allocate_on(stream: &Arc<Stream>, bytes: usize) -> Result<Self, Error> {
-        let context = stream.context();
-        let _current = stream.enter_if_default()?;
-        let raw = RawMemory::allocate_on(context.table(), stream.raw(), bytes).map_err(|error| {
-            let mut failure = context.failed(error, stream.as_ref());
-            explain_out_of_memory(&mut failure, context, bytes);
-            explain_pools(&mut failure, context);
-            failure
-        })?;
+        let raw = stream.allocate_raw(bytes)?;
         Ok(Self { raw: Some(raw), bytes, order: Order::of_stream(stream) })
     }
 
@@ -184,8 +173,12 @@ impl DeviceMemory {
     }
 
     fn block(&self) -> Block {
-        Block { what: "device memory", bytes: self.bytes, address: self.pointer().0 }
+        block(self.bytes, self.pointer())
     }
+}
+
+fn block(bytes: usize, pointer: DevicePointer) -> Block {
+    Block { what: "device memory", bytes, address: pointer.0 }
 }
 
 impl Order {
@@ -205,10 +198,7 @@ impl Order {
         let context = self.context();
         match self {
             Self::Now(_) => context.released(raw.free(), block),
-            Self::Stream(stream, thread) if thread.is_none_or(is_this) => {
-                let _current = stream.enter_if_default()?;
-                context.released(raw.free_on(stream.raw()), block)
-            }
+            Self::Stream(stream, thread) if thread.is_none_or(is_this) => stream.free_raw(raw, block),
             Self::Stream(..) => {
                 let waited = context.synchronize();
                 waited.and(context.released(raw.free(), block))
@@ -219,6 +209,73 @@ impl Order {
 
 fn is_this(thread: ThreadId) -> bool {
     thread == std::thread::current().id()
+}
+
+/// Allocation for those who keep the pointer themselves: no object comes of it that would hold its stream.
+impl Stream {
+    /// As [`DeviceMemory::allocate_on`].
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
+        Ok(DevicePointer(self.allocate_raw(bytes)?.pointer()))
+    }
+
+    /// Frees the memory after the work that is in the stream by now.
+    ///
+    /// # Safety
+    /// As for [`DeviceMemory::from_pointer_on`].
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub(crate) unsafe fn free(&self, pointer: DevicePointer) -> Result<(), Error> {
+        if went_with_reset(self.context()) {
+            return Ok(());
+        }
+        self.free_raw(RawMemory::adopt(self.context().table(), pointer.0), &block(0, pointer))
+    }
+
+    #[inline]
+    fn allocate_raw(&self, bytes: usize) -> Result<RawMemory, Error> {
+        let context = self.context();
+        let _current = self.enter_if_default()?;
+        RawMemory::allocate_on(context.table(), self.raw(), bytes).map_err(|error| {
+            let mut failure = context.failed(error, self);
+            explain_out_of_memory(&mut failure, context, bytes);
+            explain_pools(&mut failure, context);
+            failure
+        })
+    }
+
+    #[inline]
+    fn free_raw(&self, raw: RawMemory, block: &Block) -> Result<(), Error> {
+        let _current = self.enter_if_default()?;
+        self.context().released(raw.free_on(self.raw()), block)
+    }
+}
+
+/// The same outside of any stream.
+impl Context {
+    /// As [`DeviceMemory::allocate`].
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
+        Ok(DevicePointer(self.allocate_raw(bytes)?.pointer()))
+    }
+
+    /// Frees the memory at once.
+    ///
+    /// # Safety
+    /// As for [`DeviceMemory::from_pointer`].
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub(crate) unsafe fn free(&self, pointer: DevicePointer) -> Result<(), Error> {
+        if went_with_reset(self) {
+            return Ok(());
+        }
+        self.released(RawMemory::adopt(self.table(), pointer.0).free(), &block(0, pointer))
+    }
+
+    #[inline]
+    fn allocate_raw(&self, bytes: usize) -> Result<RawMemory, Error> {
+        RawMemory::allocate(self.live(self)?, bytes).map_err(|error| {
+            let mut failure = self.failed(error, self);
+            explain_out_of_memory(&mut failure, self, bytes);
+            failure
+        })
+    }
 }
 
 impl Context {

@@ -5,7 +5,7 @@ use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{enter, get, hold};
 use crate::capi::out;
 use crate::capi::stream::cushim_stream;
-use crate::memory::{DeviceMemory, DevicePointer};
+use crate::memory::DevicePointer;
 
 /// Allocates device memory at once, aligned to at least 256 bytes. What it holds is not defined.
 ///
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn cushim_context_allocate(
     call(|| {
         // SAFETY: the caller vouches for `pointer`.
         let pointer = unsafe { out::cleared(pointer, 0, "pointer") }?;
-        *pointer = DeviceMemory::allocate(&hold(context)?, bytes)?.into_pointer().0;
+        *pointer = hold(context)?.allocate(bytes)?.0;
         Ok(())
     })
 }
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn cushim_context_allocate(
 pub unsafe extern "C" fn cushim_context_free(context: cushim_context, pointer: u64) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `pointer`.
-        unsafe { DeviceMemory::from_pointer(&hold(context)?, DevicePointer(pointer), 0) }.free()
+        unsafe { hold(context)?.free(DevicePointer(pointer)) }
     })
 }
 
@@ -78,7 +78,8 @@ pub unsafe extern "C" fn cushim_stream_allocate(
     call(|| {
         // SAFETY: the caller vouches for `pointer`.
         let pointer = unsafe { out::cleared(pointer, 0, "pointer") }?;
-        *pointer = DeviceMemory::allocate_on(&hold(stream)?, bytes)?.into_pointer().0;
+        let guard = enter()?;
+        *pointer = get(&guard, stream)?.allocate(bytes)?.0;
         Ok(())
     })
 }
@@ -98,8 +99,9 @@ pub unsafe extern "C" fn cushim_stream_allocate(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_free(stream: cushim_stream, pointer: u64) -> cushim_status {
     call(|| {
+        let guard = enter()?;
         // SAFETY: the caller vouches for `pointer`.
-        unsafe { DeviceMemory::from_pointer_on(&hold(stream)?, DevicePointer(pointer), 0) }.free()
+        unsafe { get(&guard, stream)?.free(DevicePointer(pointer)) }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::hold;
+use crate::capi::handles::{enter, get, hold};
 use crate::capi::stream::cushim_stream;
 use crate::error::{Error, Status};
 use crate::memory::{DevicePointer, Fill};
@@ -35,7 +35,8 @@ pub unsafe extern "C" fn cushim_stream_fill(
 ) -> cushim_status {
     call(|| {
         let value = fill_of(value, value_bytes)?;
-        let stream = hold(stream)?;
+        let guard = enter()?;
+        let stream = get(&guard, stream)?;
         // SAFETY: the caller vouches for the memory.
         unsafe { stream.fill(DevicePointer(pointer), value, count) }
     })
@@ -73,7 +74,8 @@ pub unsafe extern "C" fn cushim_stream_fill_2d(
 ) -> cushim_status {
     call(|| {
         let value = fill_of(value, value_bytes)?;
-        let stream = hold(stream)?;
+        let guard = enter()?;
+        let stream = get(&guard, stream)?;
         // SAFETY: the caller vouches for the memory.
         unsafe { stream.fill_2d(DevicePointer(pointer), pitch, value, width, height) }
     })
