@@ -117,6 +117,7 @@ thread_local! {
 
 /// Runs the body of an exported function: an error becomes the thread's last error and its status, a panic an internal
 /// error. Success leaves the last error as it is.
+#[inline]
 pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(internal(panic.as_ref())));
     match result {
@@ -126,6 +127,7 @@ pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
 }
 
 /// Makes the error the thread's last one.
+#[cold]
 pub(super) fn fail(error: Error) -> cushim_status {
     let status = error.status.0;
     // A thread that is ending has no last error any more; the status still reaches the caller.
@@ -138,6 +140,7 @@ pub(super) fn take() -> Option<Error> {
     LAST.try_with(|last| last.take()).ok().flatten()
 }
 
+#[cold]
 pub(super) fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic
         .downcast_ref::<&str>()

@@ -101,6 +101,7 @@ fn refusal(guard: &Guard, fault: HandleError) -> Error {
 }
 
 /// The object behind a handle, held for a call that may take long: a destroy in another thread need not wait for it.
+#[inline]
 pub(super) fn hold<S: Incomplete>(handle: *mut S) -> Result<Arc<S::Object>, Error> {
     let guard = enter()?;
     let lent = get(&guard, handle)?;

@@ -6,15 +6,21 @@ use crate::error::{Error, Status};
 ///
 /// # Safety
 /// `out` is NULL or valid for writes for as long as the result is used.
+#[inline]
 pub(super) unsafe fn cleared<'a, T>(out: *mut T, empty: T, what: &str) -> Result<&'a mut T, Error> {
     if out.is_null() {
-        return Err(Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")));
+        return Err(null(what));
     }
     // SAFETY: the caller vouches for `out`; it may be uninitialised, so it is written before it is borrowed.
     unsafe {
         out.write(empty);
         Ok(&mut *out)
     }
+}
+
+#[cold]
+fn null(what: &str) -> Error {
+    Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL"))
 }
 
 /// The same for a parameter that may be NULL.
