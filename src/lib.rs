@@ -7,6 +7,7 @@
 // Some of what the objects offer inside the crate only the C ABI asks for.
 #![cfg_attr(not(feature = "capi"), allow(dead_code))]
 
+pub mod batch;
 #[allow(unsafe_code)]
 mod callback;
 #[cfg(feature = "capi")]
@@ -22,8 +23,10 @@ mod event;
 mod feature;
 #[allow(unsafe_code)]
 pub(crate) mod handle;
+mod location;
 #[cfg(feature = "capi")]
 mod logging;
+pub mod managed;
 pub mod memory;
 mod ownership;
 mod registry;
@@ -36,6 +39,7 @@ pub use device::Device;
 pub use error::{Error, Failure, Status};
 pub use event::{Event, EventOptions};
 pub use feature::Feature;
+pub use location::Location;
 pub use ownership::Ownership;
 pub use release::unreported_release_errors;
 pub use stream::{Stream, StreamKind, StreamOptions};

@@ -120,6 +120,14 @@ pub(crate) fn streams(version: u32, path: impl AsRef<Path>) -> PathBuf {
     path.as_ref().to_owned()
 }
 
+/// A driver that notes what it is told about managed memory; `managed.c` describes it.
+pub(crate) fn managed(version: u32, path: impl AsRef<Path>) -> PathBuf {
+    let mut cc = compiler("managed.c", path.as_ref());
+    cc.arg(format!("-DVERSION={version}"));
+    run(cc);
+    path.as_ref().to_owned()
+}
+
 fn compiler(source: &str, path: &Path) -> Command {
     let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])

@@ -8,6 +8,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod host_function;
 pub(crate) mod logs;
+pub(crate) mod managed;
 pub(crate) mod memory;
 pub(crate) mod stream;
 

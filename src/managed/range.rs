@@ -1,0 +1,140 @@
+//! Ranges of memory, and whether they are managed.
+
+use crate::device::Device;
+use crate::driver::calls::memory::pointer as calls;
+use crate::driver::{Driver, sys};
+use crate::error::{Error, Status};
+use crate::memory::DevicePointer;
+use std::fmt;
+
+/// A range of managed memory: all of an allocation or a part of one, from whatever allocator (`cuMemAllocManaged`,
+/// `cudaMallocManaged`, a `__managed__` variable, a managed pool). Where the device has the feature
+/// `pageable-memory-access`, ordinary memory of the process, too, for all but discards.
+///
+/// The driver works in pages; what is a page is its own business. Nothing here reads or writes through the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    pointer: DevicePointer,
+    bytes: usize,
+}
+
+impl Range {
+    /// So many bytes from the pointer on.
+    #[must_use]
+    pub const fn new(pointer: DevicePointer, bytes: usize) -> Self {
+        Self { pointer, bytes }
+    }
+
+    /// Where it starts.
+    #[must_use]
+    pub const fn pointer(&self) -> DevicePointer {
+        self.pointer
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The range as the driver takes it.
+    pub(super) const fn native(&self) -> (sys::CUdeviceptr, usize) {
+        (self.pointer.0, self.bytes)
+    }
+
+    /// Refuses what no memory can be.
+    pub(super) fn check_form(&self) -> Result<(), Error> {
+        let Self { pointer, bytes } = *self;
+        let refusal = match pointer.offset(bytes as u64) {
+            _ if pointer.is_null() => "the range starts at NULL".to_owned(),
+            _ if bytes == 0 => format!("the range at {pointer} has no bytes"),
+            Some(_) => return Ok(()),
+            None => format!("the range reaches past the end of all addresses: {bytes} bytes from {pointer}"),
+        };
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+    }
+
+    /// Refuses a range whose first or last byte is not managed memory, nor what the device treats as such.
+    pub(super) fn check_managed(&self, operation: &Operation, device: &Device) -> Result<(), Error> {
+        let (driver, last) = (device.driver(), self.pointer.0 + (self.bytes as u64 - 1));
+        let first = Known::of(driver, self.pointer.0)?;
+        if first.is_managed && last < first.end {
+            return Ok(());
+        }
+        for (known, address) in [(first, self.pointer.0), (Known::of(driver, last)?, last)] {
+            let is_good = known.is_managed || (known.is_of_system && operation.takes_pageable(device)?);
+            if !is_good {
+                return Err(self.not_managed(operation, address));
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn not_managed(&self, operation: &Operation, address: u64) -> Error {
+        let which = if address == self.pointer.0 { "starts" } else { "ends" };
+        let refusal = format!(
+            "{operation} needs managed memory, and {self} {which} in memory that is not: allocate it with \
+             cuMemAllocManaged or from a managed pool{}",
+            if operation.pageable { ", or use a device with the feature pageable-memory-access" } else { "" }
+        );
+        Error::new(Status::INVALID_ARGUMENT, refusal)
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the range of {} bytes at {}", self.bytes, self.pointer)
+    }
+}
+
+/// What is done with a range.
+pub(super) struct Operation {
+    /// The word for it in messages.
+    name: &'static str,
+    /// Whether it can be done with memory of the process where the device reaches that.
+    pageable: bool,
+}
+
+impl Operation {
+    pub(super) const ADVICE: Self = Self { name: "advice", pageable: true };
+    pub(super) const PREFETCH: Self = Self { name: "a prefetch", pageable: true };
+    pub(super) const DISCARD: Self = Self { name: "a discard", pageable: false };
+    pub(super) const QUERY: Self = Self { name: "a question about a range", pageable: true };
+
+    fn takes_pageable(&self, device: &Device) -> Result<bool, Error> {
+        Ok(self.pageable && device.supports("pageable-memory-access")?)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What the driver knows of an address, as far as it matters here.
+struct Known {
+    is_managed: bool,
+    /// Whether the driver does not know the address at all.
+    is_of_system: bool,
+    /// The end of the allocation that it lies in; 0 if it lies in none.
+    end: u64,
+}
+
+impl Known {
+    #[inline]
+    fn of(driver: &Driver, address: u64) -> Result<Self, Error> {
+        let asked = [
+            sys::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            sys::CU_POINTER_ATTRIBUTE_IS_MANAGED,
+            sys::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+            sys::CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+        ];
+        let [memory_type, managed, start, bytes] =
+            calls::attributes(driver.object_table(), address, asked, [0; 4])
+                .map_err(|error| Error::of_call(driver, error))?;
+        let end = start.saturating_add(bytes);
+        Ok(Self { is_managed: managed != 0, is_of_system: memory_type == 0, end })
+    }
+}

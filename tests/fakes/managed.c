@@ -1,0 +1,259 @@
+/*
+ * A driver that notes what it is told about managed memory, and copies in batches. It has two devices, and does nothing.
+ *
+ * VERSION  what cuDriverGetVersion answers; it has the ABIs of that version
+ *
+ * Managed memory lies at 0x100000, 16 MiB; memory of a managed pool at 0x2000000, 64 KiB, which takes no advice; device
+ * memory at 0x3000000, 64 KiB. No other address is the driver's.
+ *
+ * fake_calls, fake_forget   the notes, a line per call; forgets them
+ * fake_fail                 the nth call of a function, from 1, fails with a result; a batch names an item
+ * fake_capture              streams are being captured, or not
+ * fake_attribute            an attribute of a device
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SUCCESS, INVALID_VALUE, NOT_SUPPORTED = 801, DEVICES = 2, ATTRIBUTES = 256 };
+
+typedef unsigned long long pointer;
+typedef struct { int type, id; } location;
+typedef struct { int order; location source, destination; unsigned flags; } attributes;
+
+static char notes[1 << 20];
+static size_t noted;
+static struct { const char *name; int left, result; size_t item; } failing;
+static int capturing, device_attributes[DEVICES][ATTRIBUTES] = {{[89] = 1}, {[89] = 1}};
+static void *current;
+/* What range attributes tell, of all managed memory. */
+static int read_mostly, accessed[DEVICES + 1];
+static location preferred, last;
+
+static void note(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    noted += (size_t)vsnprintf(notes + noted, sizeof notes - noted, format, arguments);
+    va_end(arguments);
+    if (noted >= sizeof notes) noted = sizeof notes - 1;
+}
+
+static int fails(const char *name) {
+    return failing.name && strcmp(failing.name, name) == 0 && --failing.left == 0 ? failing.result : SUCCESS;
+}
+
+const char *fake_calls(void) { return notes; }
+void fake_forget(void) { noted = 0, notes[0] = '\0'; }
+void fake_capture(int on) { capturing = on; }
+void fake_attribute(int device, int attribute, int value) { device_attributes[device][attribute] = value; }
+void fake_fail(const char *name, int nth, int result, size_t item) {
+    static char copy[64];
+    snprintf(copy, sizeof copy, "%s", name);
+    failing.name = copy, failing.left = nth, failing.result = result, failing.item = item;
+}
+
+int cuDriverGetVersion(int *version) { return *version = VERSION, SUCCESS; }
+int cuInit(unsigned flags) { return flags ? INVALID_VALUE : SUCCESS; }
+int cuDeviceGetCount(int *count) { return *count = DEVICES, SUCCESS; }
+int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, SUCCESS; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    return *value = device_attributes[device][attribute], SUCCESS;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &device_attributes[device], SUCCESS; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return device < DEVICES ? SUCCESS : INVALID_VALUE; }
+int cuCtxGetCurrent(void **context) { return *context = current, SUCCESS; }
+int cuCtxSetCurrent(void *context) { return current = context, SUCCESS; }
+
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+    static char handles[64];
+    static int next;
+    return *stream = &handles[next++ % 64], flags > 1 || priority;
+}
+int cuStreamDestroy_v2(void *stream) { return stream ? SUCCESS : INVALID_VALUE; }
+int cuStreamIsCapturing(void *stream, int *status) { return *status = capturing, stream ? SUCCESS : INVALID_VALUE; }
+
+/* The allocation that an address lies in. */
+static int find(pointer at, pointer *start, size_t *bytes, int *managed) {
+    static const struct { pointer start; size_t bytes; int managed; } all[] = {
+        {0x100000, 0x1000000, 1}, {0x2000000, 0x10000, 1}, {0x3000000, 0x10000, 0}};
+    for (int i = 0; i < 3; i++) {
+        if (at < all[i].start || at - all[i].start >= all[i].bytes) continue;
+        return *start = all[i].start, *bytes = all[i].bytes, *managed = all[i].managed, 1;
+    }
+    return 0;
+}
+
+static int is_of_pool(pointer at) { return at >> 24 == 2; }
+
+int cuPointerGetAttributes(unsigned count, int *asked, void **places, pointer at) {
+    pointer start = 0;
+    size_t bytes = 0;
+    int managed = 0, known = find(at, &start, &bytes, &managed);
+    for (unsigned i = 0; i < count; i++) {
+        switch (known ? asked[i] : 0) {
+        case 2: *(unsigned *)places[i] = 2; break;
+        case 8: *(unsigned *)places[i] = (unsigned)managed; break;
+        case 11: *(pointer *)places[i] = start; break;
+        case 12: *(size_t *)places[i] = bytes; break;
+        case 17: *(void **)places[i] = is_of_pool(at) ? notes : NULL; break;
+        }
+    }
+    return SUCCESS;
+}
+
+static int advise(pointer at, int advice, location where) {
+    if (fails("cuMemAdvise")) return failing.result;
+    if (is_of_pool(at)) return NOT_SUPPORTED;
+    switch (advice) {
+    case 1: case 2: read_mostly = advice == 1; break;
+    case 3: preferred = where; break;
+    case 4: memset(&preferred, 0, sizeof preferred); break;
+    case 5: case 6: accessed[where.type == 1 ? where.id : DEVICES] = advice == 5; break;
+    default: return INVALID_VALUE;
+    }
+    return SUCCESS;
+}
+
+static location of_ordinal(int device) {
+    location where = {device < 0 ? 2 : 1, device < 0 ? 0 : device};
+    return where;
+}
+
+int cuMemAdvise(pointer at, size_t bytes, int advice, int device) {
+    note("advise 8000: %llx+%zx %d at %d%s\n", at, bytes, advice, device, current ? "" : ", no context");
+    return advise(at, advice, of_ordinal(device));
+}
+
+int cuMemPrefetchAsync(pointer at, size_t bytes, int device, void *stream) {
+    note("prefetch 8000: %llx+%zx to %d%s\n", at, bytes, device, stream ? "" : ", no stream");
+    last = of_ordinal(device);
+    return fails("cuMemPrefetchAsync");
+}
+
+static int ordinal(location where) { return where.type == 1 ? where.id : where.type == 2 ? -1 : -2; }
+
+static int number(int attribute) {
+    switch (attribute) {
+    case 1: return read_mostly;
+    case 2: return ordinal(preferred);
+    case 4: return ordinal(last);
+    case 5: return preferred.type;
+    case 6: return preferred.type == 2 ? -1 : preferred.type ? preferred.id : -2;
+    case 7: return last.type;
+    case 8: return last.type == 2 ? -1 : last.type ? last.id : -2;
+    default: return 0;
+    }
+}
+
+int cuMemRangeGetAttributes(void **places, size_t *sizes, int *asked, size_t count, pointer at, size_t bytes) {
+    note("attributes of %llx+%zx:", at, bytes);
+    for (size_t i = 0; i < count; i++) {
+        note(" %d", asked[i]);
+        if (sizes[i] != 4 || (VERSION < 12020 && asked[i] > 4)) return INVALID_VALUE;
+        *(int *)places[i] = number(asked[i]);
+    }
+    note("\n");
+    return SUCCESS;
+}
+
+int cuMemRangeGetAttribute(void *place, size_t size, int asked, pointer at, size_t bytes) {
+    int found = 0, *ordinals = (int *)place;
+    note("attribute of %llx+%zx: %d, %zu bytes\n", at, bytes, asked, size);
+    for (int i = 0; i < DEVICES; i++) if (accessed[i]) ordinals[found++] = i;
+    if (accessed[DEVICES]) ordinals[found++] = -1;
+    while (found < (int)(size / 4)) ordinals[found++] = -2;
+    return SUCCESS;
+}
+
+int cuMemcpyAsync(pointer to, pointer from, size_t bytes, void *stream) {
+    note("copy 4000: %llx from %llx, %zu bytes%s\n", to, from, bytes, stream ? "" : ", no stream");
+    return fails("cuMemcpyAsync");
+}
+
+#if VERSION >= 12020
+int cuMemAdvise_v2(pointer at, size_t bytes, int advice, location where) {
+    note("advise 12020: %llx+%zx %d at %d/%d\n", at, bytes, advice, where.type, where.id);
+    return where.type ? advise(at, advice, where) : INVALID_VALUE;
+}
+
+int cuMemPrefetchAsync_v2(pointer at, size_t bytes, location where, unsigned flags, void *stream) {
+    note("prefetch 12020: %llx+%zx to %d/%d, flags %u%s\n", at, bytes, where.type, where.id, flags, stream ? "" : ", no stream");
+    last = where;
+    return fails("cuMemPrefetchAsync");
+}
+#endif
+
+#if VERSION >= 12080
+static void note_copies(pointer *to, pointer *from, size_t *sizes, size_t count) {
+    note("%zu copies", count);
+    for (size_t i = 0; i < count && i < 4; i++) note(", %llx from %llx, %zu", to[i], from[i], sizes[i]);
+}
+
+static void note_attributes(attributes *all, size_t *starts, size_t count) {
+    for (size_t i = 0; i < count && i < 8; i++)
+        note(", from %zu: order %d, %d/%d to %d/%d, flags %u", starts ? starts[i] : 0, all[i].order, all[i].source.type,
+             all[i].source.id, all[i].destination.type, all[i].destination.id, all[i].flags);
+    note("\n");
+}
+
+int cuMemcpyBatchAsync(pointer *to, pointer *from, size_t *sizes, size_t count, attributes *all, size_t *starts,
+                       size_t runs, size_t *item, void *stream) {
+    int result = fails("cuMemcpyBatchAsync");
+    note("copies 12080%s: ", stream ? "" : ", no stream");
+    note_copies(to, from, sizes, count);
+    note_attributes(all, starts, runs);
+    *item = result ? failing.item : SIZE_MAX;
+    return result;
+}
+#endif
+
+#if VERSION >= 13000
+int cuMemcpyBatchAsync_v2(pointer *to, pointer *from, size_t *sizes, size_t count, attributes *all, size_t *starts,
+                          size_t runs, void *stream) {
+    note("copies 13000%s: ", stream ? "" : ", no stream");
+    note_copies(to, from, sizes, count);
+    note_attributes(all, starts, runs);
+    return fails("cuMemcpyBatchAsync");
+}
+
+static void note_ranges(const char *what, pointer *at, size_t *sizes, size_t count) {
+    note("%s 13000: %zu ranges", what, count);
+    for (size_t i = 0; i < count && i < 4; i++) note(", %llx+%zx", at[i], sizes[i]);
+}
+
+static void note_locations(location *where, size_t *starts, size_t count, unsigned long long flags, void *stream) {
+    for (size_t i = 0; i < count && i < 8; i++) note(", from %zu to %d/%d", starts[i], where[i].type, where[i].id);
+    note(", flags %llu%s\n", flags, stream ? "" : ", no stream");
+}
+
+int cuMemPrefetchBatchAsync(pointer *at, size_t *sizes, size_t count, location *where, size_t *starts, size_t runs,
+                            unsigned long long flags, void *stream) {
+    note_ranges("prefetch", at, sizes, count);
+    note_locations(where, starts, runs, flags, stream);
+    return fails("cuMemPrefetchBatchAsync");
+}
+
+int cuMemDiscardBatchAsync(pointer *at, size_t *sizes, size_t count, unsigned long long flags, void *stream) {
+    note_ranges("discard", at, sizes, count);
+    note_locations(NULL, NULL, 0, flags, stream);
+    return fails("cuMemDiscardBatchAsync");
+}
+
+int cuMemDiscardAndPrefetchBatchAsync(pointer *at, size_t *sizes, size_t count, location *where, size_t *starts,
+                                      size_t runs, unsigned long long flags, void *stream) {
+    note_ranges("discard and prefetch", at, sizes, count);
+    note_locations(where, starts, runs, flags, stream);
+    return fails("cuMemDiscardAndPrefetchBatchAsync");
+}
+#endif
+
+#if VERSION >= 13020
+int cuMemcpyWithAttributesAsync(pointer to, pointer from, size_t bytes, attributes *all, void *stream) {
+    note("copy 13020%s: %llx from %llx, %zu bytes", stream ? "" : ", no stream", to, from, bytes);
+    note_attributes(all, NULL, 1);
+    return fails("cuMemcpyWithAttributesAsync");
+}
+#endif
