@@ -6,6 +6,7 @@ use crate::error::Answer;
 use crate::executor::{self, Duty, Operation, Work};
 use crate::handle::Table;
 use crate::live;
+use crate::logs;
 use crate::memory::pool;
 use crate::pointer::Out;
 use crate::stream::Stream;
@@ -62,6 +63,9 @@ impl Work for Mark {
 impl Event {
     /// The event that a caller's handle means.
     pub(crate) fn of(handle: CUevent) -> Result<Arc<Self>, CUresult> {
+        if handle.is_null() {
+            logs::detail("Event handle is NULL");
+        }
         let event = EVENTS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
         event.context.health()?;
         Ok(event)
@@ -77,11 +81,16 @@ impl Event {
     }
 
     fn record(&self, stream: &Arc<Stream>) -> Answer {
+        self.record_after(stream, &[])
+    }
+
+    /// Records it in the stream, behind these operations too.
+    pub(crate) fn record_after(&self, stream: &Arc<Stream>, after: &[Arc<Operation>]) -> Answer {
         if !Arc::ptr_eq(&stream.context, &self.context) {
             return Err(CUDA_ERROR_INVALID_HANDLE);
         }
         let time = Arc::new(OnceLock::new());
-        let operation = stream.submit(Mark(Arc::clone(&time)));
+        let operation = stream.submit_after(Mark(Arc::clone(&time)), after);
         let mut last = self.record.lock();
         // Another thread may have recorded after us and got here before.
         if last.as_ref().is_none_or(|last| last.operation.is_before(&operation)) {

@@ -348,8 +348,18 @@ extern "C" fn cuCtxGetDevice_v2(device: Out<CUdevice>, ctx: CUcontext) -> CUresu
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxGetExecAffinity() -> CUresult {
-    entry::refuse(44)
+extern "C" fn cuCtxGetExecAffinity(
+    pExecAffinity: Out<CUexecAffinityParam>,
+    type_: CUexecAffinityType,
+) -> CUresult {
+    entry::call(
+        44,
+        |a: &mut Arguments| {
+            a.address("pExecAffinity", pExecAffinity.address());
+            a.value("type", type_.0);
+        },
+        || crate::context::config::cuCtxGetExecAffinity(pExecAffinity, type_),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -455,8 +465,15 @@ extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxRecordEvent() -> CUresult {
-    entry::refuse(54)
+extern "C" fn cuCtxRecordEvent(hCtx: CUcontext, hEvent: CUevent) -> CUresult {
+    entry::call(
+        54,
+        |a: &mut Arguments| {
+            a.address("hCtx", hCtx as usize);
+            a.address("hEvent", hEvent as usize);
+        },
+        || crate::context::events::cuCtxRecordEvent(hCtx, hEvent),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -537,8 +554,15 @@ extern "C" fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxWaitEvent() -> CUresult {
-    entry::refuse(63)
+extern "C" fn cuCtxWaitEvent(hCtx: CUcontext, hEvent: CUevent) -> CUresult {
+    entry::call(
+        63,
+        |a: &mut Arguments| {
+            a.address("hCtx", hCtx as usize);
+            a.address("hEvent", hEvent as usize);
+        },
+        || crate::context::events::cuCtxWaitEvent(hCtx, hEvent),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4648,8 +4672,22 @@ extern "C" fn cuStreamBatchMemOp() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamBatchMemOp_v2() -> CUresult {
-    entry::refuse(592)
+extern "C" fn cuStreamBatchMemOp_v2(
+    stream: CUstream,
+    count: u32,
+    paramArray: Out<CUstreamBatchMemOpParams>,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        592,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.value("count", count);
+            a.address("paramArray", paramArray.address());
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamBatchMemOp_v2(stream, count, paramArray, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4658,8 +4696,22 @@ extern "C" fn cuStreamBatchMemOp_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamBatchMemOp_v2_ptsz() -> CUresult {
-    entry::refuse(594)
+extern "C" fn cuStreamBatchMemOp_v2_ptsz(
+    stream: CUstream,
+    count: u32,
+    paramArray: Out<CUstreamBatchMemOpParams>,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(
+        594,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.value("count", count);
+            a.address("paramArray", paramArray.address());
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamBatchMemOp_v2(stream, count, paramArray, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4713,13 +4765,27 @@ extern "C" fn cuStreamBeginRecaptureToGraph_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamCopyAttributes() -> CUresult {
-    entry::refuse(605)
+extern "C" fn cuStreamCopyAttributes(dstStream: CUstream, srcStream: CUstream) -> CUresult {
+    entry::call(
+        605,
+        |a: &mut Arguments| {
+            a.address("dstStream", dstStream as usize);
+            a.address("srcStream", srcStream as usize);
+        },
+        || crate::stream::attributes::cuStreamCopyAttributes(dstStream, srcStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamCopyAttributes_ptsz() -> CUresult {
-    entry::refuse(606)
+extern "C" fn cuStreamCopyAttributes_ptsz(dstStream: CUstream, srcStream: CUstream) -> CUresult {
+    entry::call_per_thread(
+        606,
+        |a: &mut Arguments| {
+            a.address("dstStream", dstStream as usize);
+            a.address("srcStream", srcStream as usize);
+        },
+        || crate::stream::attributes::cuStreamCopyAttributes(dstStream, srcStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4790,13 +4856,37 @@ extern "C" fn cuStreamEndCaptureToCig_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetAttribute() -> CUresult {
-    entry::refuse(615)
+extern "C" fn cuStreamGetAttribute(
+    hStream: CUstream,
+    attr: CUstreamAttrID,
+    value: Out<CUstreamAttrValue_v1>,
+) -> CUresult {
+    entry::call(
+        615,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.value("attr", attr.0);
+            a.address("value", value.address());
+        },
+        || crate::stream::attributes::cuStreamGetAttribute(hStream, attr, value),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamGetAttribute_ptsz() -> CUresult {
-    entry::refuse(616)
+extern "C" fn cuStreamGetAttribute_ptsz(
+    hStream: CUstream,
+    attr: CUstreamAttrID,
+    value: Out<CUstreamAttrValue_v1>,
+) -> CUresult {
+    entry::call_per_thread(
+        616,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.value("attr", attr.0);
+            a.address("value", value.address());
+        },
+        || crate::stream::attributes::cuStreamGetAttribute(hStream, attr, value),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5186,13 +5276,37 @@ extern "C" fn cuStreamQuery_ptsz(hStream: CUstream) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamSetAttribute() -> CUresult {
-    entry::refuse(642)
+extern "C" fn cuStreamSetAttribute(
+    hStream: CUstream,
+    attr: CUstreamAttrID,
+    param: In<CUstreamAttrValue_v1>,
+) -> CUresult {
+    entry::call(
+        642,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.value("attr", attr.0);
+            a.address("param", param.address());
+        },
+        || crate::stream::attributes::cuStreamSetAttribute(hStream, attr, param),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamSetAttribute_ptsz() -> CUresult {
-    entry::refuse(643)
+extern "C" fn cuStreamSetAttribute_ptsz(
+    hStream: CUstream,
+    attr: CUstreamAttrID,
+    param: In<CUstreamAttrValue_v1>,
+) -> CUresult {
+    entry::call_per_thread(
+        643,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.value("attr", attr.0);
+            a.address("param", param.address());
+        },
+        || crate::stream::attributes::cuStreamSetAttribute(hStream, attr, param),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5269,8 +5383,22 @@ extern "C" fn cuStreamWaitValue32() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWaitValue32_v2() -> CUresult {
-    entry::refuse(653)
+extern "C" fn cuStreamWaitValue32_v2(
+    stream: CUstream,
+    addr: CUdeviceptr_v2,
+    value: u32,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        653,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.address("addr", addr as usize);
+            a.value("value", value);
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamWaitValue32_v2(stream, addr, value, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5279,8 +5407,22 @@ extern "C" fn cuStreamWaitValue32_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWaitValue32_v2_ptsz() -> CUresult {
-    entry::refuse(655)
+extern "C" fn cuStreamWaitValue32_v2_ptsz(
+    stream: CUstream,
+    addr: CUdeviceptr_v2,
+    value: u32,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(
+        655,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.address("addr", addr as usize);
+            a.value("value", value);
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamWaitValue32_v2(stream, addr, value, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5289,8 +5431,22 @@ extern "C" fn cuStreamWaitValue64() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWaitValue64_v2() -> CUresult {
-    entry::refuse(657)
+extern "C" fn cuStreamWaitValue64_v2(
+    stream: CUstream,
+    addr: CUdeviceptr_v2,
+    value: u64,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        657,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.address("addr", addr as usize);
+            a.value("value", value);
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamWaitValue64_v2(stream, addr, value, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5299,8 +5455,22 @@ extern "C" fn cuStreamWaitValue64_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWaitValue64_v2_ptsz() -> CUresult {
-    entry::refuse(659)
+extern "C" fn cuStreamWaitValue64_v2_ptsz(
+    stream: CUstream,
+    addr: CUdeviceptr_v2,
+    value: u64,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(
+        659,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.address("addr", addr as usize);
+            a.value("value", value);
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamWaitValue64_v2(stream, addr, value, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5309,8 +5479,22 @@ extern "C" fn cuStreamWriteValue32() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWriteValue32_v2() -> CUresult {
-    entry::refuse(661)
+extern "C" fn cuStreamWriteValue32_v2(
+    stream: CUstream,
+    addr: CUdeviceptr_v2,
+    value: u32,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        661,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.address("addr", addr as usize);
+            a.value("value", value);
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamWriteValue32_v2(stream, addr, value, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5319,8 +5503,22 @@ extern "C" fn cuStreamWriteValue32_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWriteValue32_v2_ptsz() -> CUresult {
-    entry::refuse(663)
+extern "C" fn cuStreamWriteValue32_v2_ptsz(
+    stream: CUstream,
+    addr: CUdeviceptr_v2,
+    value: u32,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(
+        663,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.address("addr", addr as usize);
+            a.value("value", value);
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamWriteValue32_v2(stream, addr, value, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5329,8 +5527,22 @@ extern "C" fn cuStreamWriteValue64() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWriteValue64_v2() -> CUresult {
-    entry::refuse(665)
+extern "C" fn cuStreamWriteValue64_v2(
+    stream: CUstream,
+    addr: CUdeviceptr_v2,
+    value: u64,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        665,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.address("addr", addr as usize);
+            a.value("value", value);
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamWriteValue64_v2(stream, addr, value, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5339,8 +5551,22 @@ extern "C" fn cuStreamWriteValue64_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamWriteValue64_v2_ptsz() -> CUresult {
-    entry::refuse(667)
+extern "C" fn cuStreamWriteValue64_v2_ptsz(
+    stream: CUstream,
+    addr: CUdeviceptr_v2,
+    value: u64,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(
+        667,
+        |a: &mut Arguments| {
+            a.address("stream", stream as usize);
+            a.address("addr", addr as usize);
+            a.value("value", value);
+            a.value("flags", flags);
+        },
+        || crate::stream::values::cuStreamWriteValue64_v2(stream, addr, value, flags),
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -31,6 +31,7 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     let stream = cu.stream(NON_BLOCKING)?;
     let memory = cu.memory(4096)?;
     need!(cu, cuMemsetD8_3020(memory, 0, 4096))?;
+    need!(cu, cuCtxSynchronize_2000())?;
     match part {
         0 => {
             abilities(t, cu);

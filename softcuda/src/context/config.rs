@@ -1,14 +1,17 @@
 //! What a context tells of itself and lets be set: flags, version, identity, cache preferences, stream priorities.
 
 use super::current::{current, named_or_current, top};
+use crate::device_attributes;
 use crate::error::Answer;
 use crate::pointer::Out;
 use crate::settings::version;
 use crate::sys::{
     CU_CTX_LMEM_RESIZE_TO_MAX, CU_CTX_MAP_HOST, CU_CTX_SCHED_BLOCKING_SYNC, CU_CTX_SCHED_MASK,
-    CU_CTX_SYNC_MEMOPS, CU_FUNC_CACHE_PREFER_EQUAL, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE,
+    CU_CTX_SYNC_MEMOPS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_EXEC_AFFINITY_TYPE_SM_COUNT,
+    CU_FUNC_CACHE_PREFER_EQUAL, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE,
     CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE,
-    CUcontext, CUfunc_cache, CUsharedconfig,
+    CUcontext, CUexecAffinityParam, CUexecAffinityParam_v1_param, CUexecAffinitySmCount, CUexecAffinityType,
+    CUfunc_cache, CUsharedconfig,
 };
 use std::sync::atomic::Ordering;
 
@@ -58,6 +61,20 @@ pub(crate) fn cuCtxGetApiVersion(ctx: CUcontext, version: Out<u32>) -> Answer {
 pub(crate) fn cuCtxGetId(ctx: CUcontext, ctxId: Out<u64>) -> Answer {
     let activation = named_or_current(ctx)?.activation()?;
     ctxId.set(activation.id)
+}
+
+/// Every context may use all multiprocessors of its device.
+pub(crate) fn cuCtxGetExecAffinity(
+    pExecAffinity: Out<CUexecAffinityParam>,
+    type_: CUexecAffinityType,
+) -> Answer {
+    current()?;
+    if type_ != CU_EXEC_AFFINITY_TYPE_SM_COUNT {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let all = device_attributes::value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u32;
+    let param = CUexecAffinityParam_v1_param { smCount: CUexecAffinitySmCount { val: all } };
+    pExecAffinity.set(CUexecAffinityParam { type_, param })
 }
 
 pub(crate) fn cuCtxGetStreamPriorityRange(leastPriority: Out<i32>, greatestPriority: Out<i32>) -> Answer {

@@ -8,6 +8,7 @@
 pub(crate) mod config;
 pub(crate) mod created;
 pub(crate) mod current;
+pub(crate) mod events;
 pub(crate) mod limits;
 pub(crate) mod primary;
 mod sticky;
@@ -19,6 +20,7 @@ use crate::sys::{
     CUresult,
 };
 use crate::{executor, live, memory, peer, stream};
+use events::Barriers;
 use limits::Limits;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
@@ -51,6 +53,7 @@ pub(crate) struct Activation {
     ended: AtomicBool,
     /// See `sticky`.
     fault: AtomicI32,
+    barriers: Barriers,
 }
 
 impl Context {
@@ -96,6 +99,7 @@ impl Context {
         let _ = executor::wait_for(&executor::unfinished(activation.id()));
         memory::table::forget(&activation);
         peer::forget(&activation);
+        stream::attributes::forget_all(&activation);
         true
     }
 }
@@ -114,6 +118,7 @@ impl Activation {
             legacy_stream: stream::next_id(),
             ended: AtomicBool::new(false),
             fault: AtomicI32::new(CUDA_SUCCESS.0),
+            barriers: Barriers::default(),
         }
     }
 

@@ -36,7 +36,7 @@ impl Crew {
 
     pub(super) fn give(&'static self, operation: Arc<Operation>) {
         let mut queue = self.queue.lock();
-        queue.waiting.insert((operation.stream.priority, operation.number), operation);
+        queue.waiting.insert((operation.stream.priority(), operation.number), operation);
         if queue.waiting.len() <= queue.idle {
             self.wake.notify_one();
         } else if queue.threads < self.most && spawn(self.name, || self.serve()) {

@@ -12,7 +12,7 @@ pub(crate) fn cuStreamGetFlags(hStream: CUstream, flags: Out<u32>) -> Answer {
 }
 
 pub(crate) fn cuStreamGetPriority(hStream: CUstream, priority: Out<i32>) -> Answer {
-    priority.set(Stream::of(hStream)?.priority)
+    priority.set(Stream::of(hStream)?.priority())
 }
 
 pub(crate) fn cuStreamGetId(hStream: CUstream, streamId: Out<u64>) -> Answer {

@@ -1,11 +1,12 @@
 //! Streams that a program creates and destroys.
 
-use super::{Kind, LEGACY, PER_THREAD, STREAMS, Stream, next_id};
+use super::{Kind, LEGACY, PER_THREAD, STREAMS, Stream, attributes, next_id};
 use crate::context::config::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::context::current::current;
 use crate::error::Answer;
 use crate::pointer::Out;
 use crate::sys::{CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUstream};
+use std::sync::atomic::AtomicI32;
 
 pub(super) const NON_BLOCKING: u32 = CU_STREAM_NON_BLOCKING.0 as u32;
 
@@ -23,7 +24,10 @@ pub(crate) fn cuStreamCreateWithPriority(phStream: Out<CUstream>, flags: u32, pr
         _ => return Err(CUDA_ERROR_INVALID_VALUE),
     };
     let priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
-    let stream = STREAMS.add(|handle| Stream { handle, id: next_id(), kind, priority, context });
+    let stream = STREAMS.add(|handle| {
+        let priority = AtomicI32::new(priority);
+        Stream { handle, id: next_id(), kind, priority, context }
+    });
     phStream.set(stream.handle as CUstream)
 }
 
@@ -38,5 +42,7 @@ pub(crate) fn cuStreamDestroy_v2(hStream: CUstream) -> Answer {
         return Err(CUDA_ERROR_INVALID_HANDLE);
     }
     Stream::of(hStream)?;
-    STREAMS.remove(handle).map(|_| ()).ok_or(CUDA_ERROR_INVALID_HANDLE)
+    let stream = STREAMS.remove(handle).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+    attributes::forget(&stream);
+    Ok(())
 }

@@ -1,9 +1,11 @@
 //! Streams: which one a handle means. Their operations are the executor's.
 
+pub(crate) mod attributes;
 pub(crate) mod capture;
 pub(crate) mod config;
 pub(crate) mod created;
 pub(crate) mod ordering;
+pub(crate) mod values;
 
 use crate::context::Activation;
 use crate::context::current::top;
@@ -12,13 +14,13 @@ use crate::executor::{self, Operation, Work};
 use crate::handle::Table;
 use crate::sys::{
     CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE,
-    CUDA_ERROR_NOT_PERMITTED, CUresult, CUstream,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_PERMITTED, CUresult, CUstream,
 };
 use crate::{entry, host_function, live};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// The handles of default streams; NULL is one or the other of them.
 const LEGACY: usize = 1;
@@ -46,7 +48,7 @@ pub(crate) struct Stream {
     pub(crate) id: u64,
     pub(crate) kind: Kind,
     /// Falls as the urgency rises.
-    pub(crate) priority: i32,
+    priority: AtomicI32,
     pub(crate) context: Arc<Activation>,
 }
 
@@ -90,7 +92,31 @@ impl Stream {
             LEGACY => (context.legacy_stream(), Kind::Legacy),
             _ => (own_stream(context.id()), Kind::PerThread),
         };
-        Ok(Arc::new(Self { handle, id, kind, priority: 0, context }))
+        Ok(Arc::new(Self { handle, id, kind, priority: AtomicI32::new(0), context }))
+    }
+
+    /// A stream that nobody knows, for a piece of work that has no place in another.
+    pub(crate) fn aside(context: &Arc<Activation>) -> Arc<Self> {
+        let (kind, context) = (Kind::NonBlocking, Arc::clone(context));
+        Arc::new(Self { handle: 0, id: next_id(), kind, priority: AtomicI32::new(0), context })
+    }
+
+    /// Whether it is not a default stream.
+    pub(crate) fn is_created(&self) -> bool {
+        matches!(self.kind, Kind::Blocking | Kind::NonBlocking)
+    }
+
+    pub(crate) fn priority(&self) -> i32 {
+        self.priority.load(Ordering::Relaxed)
+    }
+
+    /// Changes the priority of a created stream; that of a default stream is fixed.
+    pub(crate) fn set_priority(&self, priority: i32) -> Answer {
+        if !self.is_created() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.priority.store(priority, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The stream of calls that name none.
@@ -100,7 +126,7 @@ impl Stream {
 
     /// Puts work behind everything that the stream has been given.
     pub(crate) fn submit(self: &Arc<Self>, work: impl Work + 'static) -> Arc<Operation> {
-        executor::submit(self, Arc::new(work), &[])
+        executor::submit(self, Arc::new(work), &self.context.barriers())
     }
 
     /// As `submit`; the work also waits for other operations.
@@ -109,7 +135,11 @@ impl Stream {
         work: impl Work + 'static,
         after: &[Arc<Operation>],
     ) -> Arc<Operation> {
-        executor::submit(self, Arc::new(work), after)
+        let barriers = self.context.barriers();
+        if barriers.is_empty() {
+            return executor::submit(self, Arc::new(work), after);
+        }
+        executor::submit(self, Arc::new(work), &[after, &barriers].concat())
     }
 
     /// Waits for operations of this stream.
