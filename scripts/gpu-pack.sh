@@ -90,6 +90,7 @@ for program in "$here"/bin/*; do
     *) one "$name" "$program" ;;
   esac
 done
+one fuzz-transcript env CUSHIM_DRIVER="$path" "$here/bin/c-objects_fuzz" --safe --transcript 20000 1
 echo "$failures failed"
 [ "$failures" -eq 0 ]
 RUN

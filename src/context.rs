@@ -358,11 +358,20 @@ impl Context {
         is_known()
     }
 
+    /// Whether the driver certainly knows the context. Before 12.0 it cannot be asked.
+    fn is_known(&self) -> bool {
+        self.id.is_some() && !self.is_gone()
+    }
+
     /// The error of a call on `object`, which belongs to this context; notes if the context is lost.
     #[cold]
     pub(crate) fn failed(&self, error: CallError, object: &dyn Subject) -> Error {
         let mut failure = Error::of_call(self.driver(), error).about(object);
-        if let Some(advice) = advice(failure.status) {
+        if failure.status.0 == DESTROYED && self.is_known() {
+            failure.message.push_str(
+                ". This context is as it was: one that is gone is current on this thread, or another argument belongs to it",
+            );
+        } else if let Some(advice) = advice(failure.status) {
             self.lost.store(failure.status.0, Relaxed);
             callback::abandon(self);
             failure.message.push_str(advice);

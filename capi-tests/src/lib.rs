@@ -4,11 +4,12 @@
 //! - [`matrix`]: the one list of versions, and those of standards and compilers;
 //! - [`header`]: what the headers declare, as data; [`interface`]: what `cushim.json` says of it;
 //! - [`libraries`]: the libraries under test; [`build`]: programs against them; [`run`]: the programs on a driver;
-//! - [`programs`]: which of them run where;
+//! - [`programs`]: which of them run where; [`fuzz`]: what one of them knows of the interface;
 //! - [`parallel`]: many of these at a time.
 #![cfg(target_os = "linux")]
 
 pub mod build;
+pub mod fuzz;
 pub mod header;
 pub mod interface;
 pub mod libraries;

@@ -1,7 +1,7 @@
 //! The programs in `c/`, by where they run.
 
-use crate::header;
 use crate::libraries::Workshop;
+use crate::{fuzz, header, interface};
 
 /// Those that run on any driver, of any version, as they are.
 pub const ON_ANY_DRIVER: &[&str] = &[
@@ -22,6 +22,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_devices",
     "objects_errors",
     "objects_events",
+    "objects_fuzz",
     "objects_memory",
     "objects_misuse",
     "objects_reset",
@@ -44,5 +45,6 @@ pub fn workshop() -> Workshop {
     let header = header::text();
     workshop.write("entries.inc", &header::entries_as_c(&header));
     workshop.write("calls.inc", &header::calls_as_c(&header));
+    workshop.write("fuzz.inc", &fuzz::as_c(&interface::read()));
     workshop
 }

@@ -3,7 +3,7 @@
 use crate::libraries::library;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, ExitCode, Output};
 
 /// The driver that a program finds in its environment.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +98,16 @@ impl Run {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         Err(self.report(&output))
+    }
+
+    /// Runs the program where its output is seen; the exit status is that of the program.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    #[must_use]
+    pub fn code(mut self) -> ExitCode {
+        let status = self.command.status().unwrap_or_else(|error| panic!("{:?}: {error}", self.command));
+        status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
     }
 
     /// Runs a program that uses `check.h` to its end: it failed no check, and it made some.

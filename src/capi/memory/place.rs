@@ -85,7 +85,9 @@ pub(super) unsafe fn place(place: *const cushim_place, what: &str) -> Result<Pla
 fn place_of(place: &cushim_place, what: &str) -> Result<Place, Error> {
     let refusal = |why: String| Err(Error::new(Status::INVALID_ARGUMENT, format!("{what}: {why}")));
     let cushim_place { kind, reserved, address, offset } = *place;
-    let Some(address) = address.checked_add(offset) else {
+    // NULL and an offset is no address.
+    let past_offset = if address == 0 { Some(0) } else { address.checked_add(offset) };
+    let Some(address) = past_offset else {
         return refusal(format!("{address:#x} and {offset} bytes reach past the end of all addresses"));
     };
     let pointer = std::ptr::with_exposed_provenance_mut(address as usize);

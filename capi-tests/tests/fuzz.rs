@@ -1,0 +1,36 @@
+//! Random calls of every function, a million: half of them with all work eager, half with the driver two devices large.
+//! `scripts/fuzz.sh` makes more.
+
+use capi_tests::build::{Build, Link};
+use capi_tests::matrix::ONE_VERSION;
+use capi_tests::parallel::for_each;
+use capi_tests::programs::workshop;
+use capi_tests::run::{Driver, Run};
+
+/// Of each run.
+const CALLS: &str = "500000";
+
+#[test]
+fn a_million_calls() {
+    let workshop = workshop();
+    let build = Build::new(&workshop, "objects_fuzz.c").link(Link::Static).option("-O1");
+    let program = build.program("objects_fuzz").expect("it compiles");
+    for_each([("1", "1"), ("2", "2")], |(seed, devices)| {
+        let run = Run::new(&program, Driver::Software(ONE_VERSION)).env("SOFTCUDA_DEVICES", devices);
+        run.arg(CALLS).arg(seed).checks()
+    });
+}
+
+/// One seed is one sequence: what it answers can be compared between drivers.
+#[test]
+fn a_transcript_is_the_same_each_time() {
+    let workshop = workshop();
+    let program = Build::new(&workshop, "objects_fuzz.c").program("objects_fuzz").expect("it compiles");
+    let run = || {
+        let run = Run::new(&program, Driver::Software(ONE_VERSION)).arg("--safe").arg("--transcript");
+        run.arg("20000").arg("7").output().unwrap_or_else(|failure| panic!("{failure}"))
+    };
+    let transcript = run();
+    assert!(transcript.lines().count() > 20_000, "a line for each call");
+    assert_eq!(transcript, run());
+}

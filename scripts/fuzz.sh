@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Random calls of every C function on softcuda. See --help.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/fuzz.sh [CALLS [SEED]]
+
+Makes CALLS random calls (default: 100000000) of the functions of cushim.h on softcuda, on as many processors as there are,
+each with a seed of its own, counted up from SEED (default: the time). Handles are good, stale, foreign, of another kind or
+none at all; sizes are good or not. capi-tests/c/objects_fuzz.c says what is checked. Ten million calls take about half a
+minute on one processor.
+
+A failure prints the calls that lead to it, made as few as possible, and how to replay them:
+
+  cargo run --release -p capi-tests --bin fuzz -- [--safe] CALLS SEED EPISODE
+
+To compare softcuda with a GPU, print what every call answers on both, and compare. The program that scripts/gpu-pack.sh
+packs is the same:
+
+  cargo run --release -p capi-tests --bin fuzz -- --safe --transcript 20000 1 > softcuda.txt
+  ./bin/c-objects_fuzz --safe --transcript 20000 1 > gpu.txt
+  diff softcuda.txt gpu.txt
+
+Exit status: 0 every call answered as it must; 2 wrong usage; anything else is a failure.
+TEXT
+}
+
+case "${1-}" in
+  -h | --help) usage; exit 0 ;;
+  -*) usage >&2; exit 2 ;;
+esac
+if (($# > 2)); then
+  usage >&2
+  exit 2
+fi
+cd "$(dirname "$0")/.."
+calls=${1-100000000}
+seed=${2-$(date +%s)}
+processes=$(nproc)
+
+cargo build -q --release -p capi-tests --bin fuzz
+running=()
+for ((i = 0; i < processes; i++)); do
+  echo "seed $((seed + i)): $((calls / processes)) calls"
+  "${CARGO_TARGET_DIR-target}/release/fuzz" $((calls / processes)) $((seed + i)) &
+  running+=($!)
+done
+failed=0
+for process in "${running[@]}"; do
+  wait "$process" || failed=1
+done
+exit $failed
