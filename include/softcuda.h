@@ -104,7 +104,7 @@ void softcuda_trace_stop(void);
 size_t softcuda_live_objects(void);
 
 // How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
-// "pinned memory", "registered memory", "memory pool". -1 if there is no such kind.
+// "pinned memory", "registered memory", "managed memory", "memory pool". -1 if there is no such kind.
 int64_t softcuda_live(const char *kind);
 
 // The bytes of the objects that `softcuda_live` counts; 0 for what is no memory.
@@ -127,6 +127,13 @@ int softcuda_allocation_info(uint64_t address,
                              uint64_t *base,
                              size_t *size,
                              void **context);
+
+// Where the driver has put the page of managed memory in which the address lies: the ordinal of a device, -1 for the host,
+// -2 where nothing is. What the host touches the driver does not see.
+//
+// Errors: 500 the address lies in no managed memory; nothing is written.
+int softcuda_residence(uint64_t address,
+                       int *place);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -4,7 +4,7 @@
 #![allow(unreachable_pub)] // cbindgen declares what is public
 
 use crate::live::{self, Object};
-use crate::memory::table;
+use crate::memory::{managed, table};
 use crate::pattern;
 use crate::settings::settings;
 use crate::sys::{
@@ -140,7 +140,7 @@ pub extern "C" fn softcuda_live_objects() -> usize {
 }
 
 /// How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
-/// "pinned memory", "registered memory", "memory pool". -1 if there is no such kind.
+/// "pinned memory", "registered memory", "managed memory", "memory pool". -1 if there is no such kind.
 ///
 /// # Safety
 /// `kind` is NULL or terminated.
@@ -209,6 +209,25 @@ pub unsafe extern "C" fn softcuda_allocation_info(
             write(size, allocation.size);
             write(context, allocation.owner.context().cast());
         }
+        Ok(())
+    })
+}
+
+/// Where the driver has put the page of managed memory in which the address lies: the ordinal of a device, -1 for the host,
+/// -2 where nothing is. What the host touches the driver does not see.
+///
+/// Errors: 500 the address lies in no managed memory; nothing is written.
+///
+/// # Safety
+/// `place` is NULL or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_residence(address: u64, place: *mut c_int) -> c_int {
+    status(|| {
+        let why =
+            || Refusal(CUDA_ERROR_NOT_FOUND, format!("{address:#x} lies in no managed memory that is alive"));
+        let residence = managed::residence(address as usize).ok_or_else(why)?;
+        // SAFETY: the caller's promise.
+        unsafe { write(place, residence) };
         Ok(())
     })
 }

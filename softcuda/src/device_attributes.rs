@@ -5,6 +5,7 @@
 
 use crate::device::Device;
 use crate::error::Answer;
+use crate::memory::managed;
 use crate::pointer::Out;
 use crate::settings::version;
 #[allow(clippy::wildcard_imports)] // every enumerator of the attributes
@@ -16,6 +17,7 @@ pub(crate) fn cuDeviceGetAttribute(pi: Out<i32>, attrib: CUdevice_attribute, dev
     let known = ATTRIBUTES.iter().find(|row| row.0 == attrib && row.1 <= version());
     match attrib {
         CU_DEVICE_ATTRIBUTE_PCI_BUS_ID => pi.set(device.pci_bus()),
+        CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => pi.set(i32::from(managed::is_concurrent())),
         _ => pi.set(known.ok_or(CUDA_ERROR_INVALID_VALUE)?.2),
     }
 }

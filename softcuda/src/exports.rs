@@ -2496,13 +2496,41 @@ extern "C" fn cuMemAddressReserve() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAdvise() -> CUresult {
-    entry::refuse(361)
+extern "C" fn cuMemAdvise(
+    devPtr: CUdeviceptr_v2,
+    count: usize,
+    advice: CUmem_advise,
+    device: CUdevice_v1,
+) -> CUresult {
+    entry::call(
+        361,
+        |a: &mut Arguments| {
+            a.address("devPtr", devPtr as usize);
+            a.value("count", count);
+            a.value("advice", advice.0);
+            a.value("device", device);
+        },
+        || crate::memory::managed::advice::cuMemAdvise(devPtr, count, advice, device),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAdvise_v2() -> CUresult {
-    entry::refuse(362)
+extern "C" fn cuMemAdvise_v2(
+    devPtr: CUdeviceptr_v2,
+    count: usize,
+    advice: CUmem_advise,
+    location: CUmemLocation_v1,
+) -> CUresult {
+    entry::call(
+        362,
+        |a: &mut Arguments| {
+            a.address("devPtr", devPtr as usize);
+            a.value("count", count);
+            a.value("advice", advice.0);
+            a.value("location", "null");
+        },
+        || crate::memory::managed::advice::cuMemAdvise_v2(devPtr, count, advice, location),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2608,8 +2636,16 @@ extern "C" fn cuMemAllocHost_v2(pp: Out<*mut c_void>, bytesize: usize) -> CUresu
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAllocManaged() -> CUresult {
-    entry::refuse(371)
+extern "C" fn cuMemAllocManaged(dptr: Out<CUdeviceptr_v2>, bytesize: usize, flags: u32) -> CUresult {
+    entry::call(
+        371,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.value("bytesize", bytesize);
+            a.value("flags", flags);
+        },
+        || crate::memory::managed::created::cuMemAllocManaged(dptr, bytesize, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3051,23 +3087,83 @@ extern "C" fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> CUre
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPrefetchAsync() -> CUresult {
-    entry::refuse(420)
+extern "C" fn cuMemPrefetchAsync(
+    devPtr: CUdeviceptr_v2,
+    count: usize,
+    dstDevice: CUdevice_v1,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        420,
+        |a: &mut Arguments| {
+            a.address("devPtr", devPtr as usize);
+            a.value("count", count);
+            a.value("dstDevice", dstDevice);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::managed::prefetch::cuMemPrefetchAsync(devPtr, count, dstDevice, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPrefetchAsync_v2() -> CUresult {
-    entry::refuse(421)
+extern "C" fn cuMemPrefetchAsync_v2(
+    devPtr: CUdeviceptr_v2,
+    count: usize,
+    location: CUmemLocation_v1,
+    flags: u32,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        421,
+        |a: &mut Arguments| {
+            a.address("devPtr", devPtr as usize);
+            a.value("count", count);
+            a.value("location", "null");
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::managed::prefetch::cuMemPrefetchAsync_v2(devPtr, count, location, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPrefetchAsync_ptsz() -> CUresult {
-    entry::refuse(422)
+extern "C" fn cuMemPrefetchAsync_ptsz(
+    devPtr: CUdeviceptr_v2,
+    count: usize,
+    dstDevice: CUdevice_v1,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        422,
+        |a: &mut Arguments| {
+            a.address("devPtr", devPtr as usize);
+            a.value("count", count);
+            a.value("dstDevice", dstDevice);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::managed::prefetch::cuMemPrefetchAsync(devPtr, count, dstDevice, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPrefetchAsync_v2_ptsz() -> CUresult {
-    entry::refuse(423)
+extern "C" fn cuMemPrefetchAsync_v2_ptsz(
+    devPtr: CUdeviceptr_v2,
+    count: usize,
+    location: CUmemLocation_v1,
+    flags: u32,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        423,
+        |a: &mut Arguments| {
+            a.address("devPtr", devPtr as usize);
+            a.value("count", count);
+            a.value("location", "null");
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::managed::prefetch::cuMemPrefetchAsync_v2(devPtr, count, location, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3081,13 +3177,60 @@ extern "C" fn cuMemPrefetchBatchAsync_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemRangeGetAttribute() -> CUresult {
-    entry::refuse(426)
+extern "C" fn cuMemRangeGetAttribute(
+    data: *mut c_void,
+    dataSize: usize,
+    attribute: CUmem_range_attribute,
+    devPtr: CUdeviceptr_v2,
+    count: usize,
+) -> CUresult {
+    entry::call(
+        426,
+        |a: &mut Arguments| {
+            a.address("data", data as usize);
+            a.value("dataSize", dataSize);
+            a.value("attribute", attribute.0);
+            a.address("devPtr", devPtr as usize);
+            a.value("count", count);
+        },
+        || {
+            crate::memory::managed::attributes::cuMemRangeGetAttribute(
+                data, dataSize, attribute, devPtr, count,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemRangeGetAttributes() -> CUresult {
-    entry::refuse(427)
+extern "C" fn cuMemRangeGetAttributes(
+    data: Out<*mut c_void>,
+    dataSizes: Out<usize>,
+    attributes: Out<CUmem_range_attribute>,
+    numAttributes: usize,
+    devPtr: CUdeviceptr_v2,
+    count: usize,
+) -> CUresult {
+    entry::call(
+        427,
+        |a: &mut Arguments| {
+            a.made("data", data.address());
+            a.address("dataSizes", dataSizes.address());
+            a.address("attributes", attributes.address());
+            a.value("numAttributes", numAttributes);
+            a.address("devPtr", devPtr as usize);
+            a.value("count", count);
+        },
+        || {
+            crate::memory::managed::attributes::cuMemRangeGetAttributes(
+                data,
+                dataSizes,
+                attributes,
+                numAttributes,
+                devPtr,
+                count,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

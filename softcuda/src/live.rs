@@ -13,11 +13,12 @@ pub(crate) const EVENT: &str = "event";
 pub(crate) const DEVICE_MEMORY: &str = "device memory";
 pub(crate) const PINNED_MEMORY: &str = "pinned memory";
 pub(crate) const REGISTERED_MEMORY: &str = "registered memory";
+pub(crate) const MANAGED_MEMORY: &str = "managed memory";
 pub(crate) const MEMORY_POOL: &str = "memory pool";
 
 /// The kinds of objects, as tests name them, in the order of a report.
 pub(crate) const KINDS: &[&str] =
-    &[CONTEXT, STREAM, EVENT, DEVICE_MEMORY, PINNED_MEMORY, REGISTERED_MEMORY, MEMORY_POOL];
+    &[CONTEXT, STREAM, EVENT, DEVICE_MEMORY, PINNED_MEMORY, REGISTERED_MEMORY, MANAGED_MEMORY, MEMORY_POOL];
 
 /// An object that lives.
 pub(crate) struct Object {

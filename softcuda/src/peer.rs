@@ -32,7 +32,7 @@ fn access(from: &Activation, memory: &Allocation) -> CUmemAccess_flags {
     match &memory.kind {
         Kind::Pooled(pooled) => pooled.pool().access_from(from.device()),
         Kind::Device(_) if !reaches(from, &memory.owner) => CU_MEM_ACCESS_FLAGS_PROT_NONE,
-        Kind::Device(_) | Kind::Pinned(..) | Kind::Registered(_) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        _ => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     }
 }
 

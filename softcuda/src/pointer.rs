@@ -62,6 +62,14 @@ impl<T> Out<T> {
         }
     }
 
+    /// Writes item `index` of an array; refuses a NULL array.
+    pub(crate) fn set_item(self, index: usize, value: T) -> Answer {
+        self.check()?;
+        // SAFETY: not NULL, and the caller gave an array longer than `index`.
+        unsafe { self.0.add(index).write(value) };
+        Ok(())
+    }
+
     /// Reads item `index` of an array; refuses a NULL array.
     pub(crate) fn item(self, index: usize) -> Result<T, CUresult>
     where

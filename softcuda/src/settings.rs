@@ -17,9 +17,17 @@ pub(crate) struct Settings {
     pub(crate) memory: u64,
     /// When work on streams runs.
     pub(crate) schedule: Schedule,
+    /// Whether host and devices may use managed memory at the same time.
+    pub(crate) concurrent_managed: bool,
 }
 
-const DEFAULT: Settings = Settings { version: 13000, devices: 1, memory: 1 << 30, schedule: Schedule::Eager };
+const DEFAULT: Settings = Settings {
+    version: 13000,
+    devices: 1,
+    memory: 1 << 30,
+    schedule: Schedule::Eager,
+    concurrent_managed: true,
+};
 const MOST_DEVICES: usize = 64;
 
 /// The version that a shell has claimed before the settings were needed.
@@ -84,7 +92,8 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
     let schedule = variable("SOFTCUDA_SCHEDULE", DEFAULT.schedule, |text| {
         Schedule::named(text, seed).ok_or_else(|| "eager, lazy or seeded".to_owned())
     })?;
-    Ok(Settings { version: claimed.unwrap_or(asked), devices, memory, schedule })
+    let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", DEFAULT.concurrent_managed, switch)?;
+    Ok(Settings { version: claimed.unwrap_or(asked), devices, memory, schedule, concurrent_managed })
 }
 
 /// What a test has arranged by the environment.
@@ -92,11 +101,7 @@ fn arrange() -> Result<(), String> {
     variable("SOFTCUDA_FAULT", (), |text| {
         fault::set(text).map_err(|why| format!("a list of faults: {why}"))
     })?;
-    let leaks = variable("SOFTCUDA_LEAKS", false, |text| match text {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err("0 or 1".to_owned()),
-    })?;
+    let leaks = variable("SOFTCUDA_LEAKS", false, switch)?;
     if leaks {
         live::report_at_exit();
     }
@@ -113,6 +118,14 @@ fn variable<T>(name: &str, default: T, parse: impl Fn(&str) -> Result<T, String>
         Err(_) => return Err(format!("{name} is not UTF-8; every call answers an error")),
     };
     parse(&text).map_err(|wanted| format!("{name}={text} is not {wanted}; every call answers an error"))
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("0 or 1".to_owned()),
+    }
 }
 
 /// `512M`, `2G`, `1048576`: binary multiples.

@@ -101,7 +101,11 @@ impl Operation {
 
     fn do_work(&self, work: &dyn Work) {
         match self.stream.context.fault().and_then(|()| self.check(work)) {
-            Ok(()) => work.run(),
+            Ok(()) => {
+                let device = self.stream.context.device();
+                work.accesses().iter().for_each(|access| access.span.arrive(device, access.writes));
+                work.run();
+            }
             Err(fault) => work.give_up(fault),
         }
     }

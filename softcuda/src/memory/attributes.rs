@@ -114,13 +114,13 @@ fn value(
     attribute: CUpointer_attribute,
     ptr: u64,
 ) -> Result<Value, crate::sys::CUresult> {
-    let device = allocation.is_device();
+    let out_of_reach = allocation.is_device() && allocation.pages.is_none();
     let block = allocation.address / BLOCK * BLOCK;
     Ok(match attribute {
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Large(allocation.owner.context() as u64),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Small(memory_type(allocation)),
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Large(ptr),
-        CU_POINTER_ATTRIBUTE_HOST_POINTER if device => Value::Absent(0),
+        CU_POINTER_ATTRIBUTE_HOST_POINTER if out_of_reach => Value::Absent(0),
         CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Large(ptr),
         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => {
             Value::Small(u32::from(allocation.sync_operations.load(Ordering::Relaxed)))
@@ -140,9 +140,9 @@ fn value(
             _ => 0,
         }),
         CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Large(0),
+        CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Small(u32::from(allocation.pages.is_some())),
         // Features that this driver does not have.
-        CU_POINTER_ATTRIBUTE_IS_MANAGED
-        | CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Small(0),
         _ => return Err(CUDA_ERROR_NOT_SUPPORTED),

@@ -5,6 +5,7 @@
 //! range of the front with the range of the back at the same offset (`window`); host memory that the device reaches has
 //! its own address as device pointer. `table` knows every allocation, so each access finds its bytes through it and is
 //! checked against the bounds. Work that is under way holds its allocations (`Arc`), whose bytes stay until it is done.
+//! Managed memory (`managed`) is memory that the host may touch too.
 //! `transfer` puts copies and fills into streams; `pool` allocates and frees in their order.
 
 pub(crate) mod attributes;
@@ -12,6 +13,7 @@ pub(crate) mod copy;
 pub(crate) mod copy_box;
 pub(crate) mod fill;
 pub(crate) mod location;
+pub(crate) mod managed;
 pub(crate) mod pinned;
 pub(crate) mod plain;
 pub(crate) mod pool;

@@ -3,7 +3,6 @@
 
 use super::plain::{check_current_is_not_dead, free};
 use super::table::{self, Allocation, HostPages, Kind};
-use super::window;
 use crate::context::current::current;
 use crate::error::Answer;
 use crate::pointer::Out;
@@ -32,8 +31,9 @@ pub(crate) fn cuMemHostAlloc(pp: Out<*mut c_void>, bytesize: usize, Flags: u32) 
         return pp.set(std::ptr::null_mut());
     }
     let size = bytesize.checked_next_multiple_of(PAGE).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
-    let address = window::map(size, libc::PROT_READ | libc::PROT_WRITE).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
-    let kind = Kind::Pinned(HostPages { address, size }, Flags);
+    let pages = HostPages::map(size).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+    let address = pages.address;
+    let kind = Kind::Pinned(pages, Flags);
     table::insert(Allocation::new(address, bytesize, address as *mut u8, kind, owner));
     pp.set(address as *mut c_void)
 }
@@ -64,7 +64,7 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
     let allocation = Allocation::new(address, bytesize, p.cast(), Kind::Registered(Flags), owner);
     table::insert_disjoint(allocation).map_err(|other| match other.kind {
         Kind::Registered(_) => CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
-        Kind::Device(_) | Kind::Pooled(_) | Kind::Pinned(..) => CUDA_ERROR_INVALID_VALUE,
+        Kind::Device(_) | Kind::Pooled(_) | Kind::Pinned(..) | Kind::Managed(_) => CUDA_ERROR_INVALID_VALUE,
     })
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> Answer {
 fn host_flags(p: *mut c_void) -> Result<u32, CUresult> {
     let allocation = table::find(p as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let shown = match allocation.kind {
-        Kind::Device(_) | Kind::Pooled(_) => return Err(CUDA_ERROR_INVALID_VALUE),
+        Kind::Device(_) | Kind::Pooled(_) | Kind::Managed(_) => return Err(CUDA_ERROR_INVALID_VALUE),
         Kind::Pinned(_, flags) if flags & CU_MEMHOSTALLOC_WRITECOMBINED != 0 => flags,
         Kind::Pinned(..) => 0,
         Kind::Registered(flags) => flags & CU_MEMHOSTREGISTER_PORTABLE,

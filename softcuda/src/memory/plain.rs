@@ -78,7 +78,7 @@ pub(crate) fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> Answer {
     if dptr == 0 {
         return Ok(());
     }
-    free(dptr as usize, |kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_)))
+    free(dptr as usize, |kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_) | Kind::Managed(_)))
 }
 
 pub(crate) fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> Answer {

@@ -1,7 +1,9 @@
 //! The ends of copies and fills: ranges of bytes, checked, and held while they are used.
 
+use super::managed::pages;
 use super::table::{Allocation, Kind, find};
 use super::window;
+use crate::device::Device;
 use crate::logs;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use std::sync::Arc;
@@ -11,6 +13,8 @@ use std::sync::atomic::Ordering;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Device,
+    /// Of host and devices.
+    Managed,
     /// The host's, in reach of the device.
     Pinned,
     /// Ordinary host memory, which the driver knows nothing about.
@@ -20,6 +24,7 @@ pub(crate) enum Place {
 /// A range of bytes.
 pub(crate) struct Span {
     address: usize,
+    size: usize,
     bytes: *mut u8,
     hold: Hold,
 }
@@ -42,7 +47,6 @@ unsafe impl Sync for Span {}
 pub(crate) struct Access<'a> {
     pub(crate) span: &'a Span,
     /// False if it only reads.
-    #[allow(dead_code)] // for whoever looks for races
     pub(crate) writes: bool,
 }
 
@@ -69,18 +73,19 @@ impl Span {
         match find(address) {
             Some(allocation) => Self::inside(allocation, address, size),
             None if address == 0 || window::contains(address) => Err(refuse(address)),
-            None => Ok(Self { address, bytes: address as *mut u8, hold: Hold::Caller }),
+            None => Ok(Self { address, size, bytes: address as *mut u8, hold: Hold::Caller }),
         }
     }
 
     fn inside(allocation: Arc<Allocation>, address: usize, size: usize) -> Result<Self, CUresult> {
         let bytes = allocation.locate(address, size)?;
-        Ok(Self { address, bytes, hold: Hold::Allocation(allocation) })
+        Ok(Self { address, size, bytes, hold: Hold::Allocation(allocation) })
     }
 
     /// A copy of the caller's bytes.
     pub(crate) fn staged(mut bytes: Box<[u8]>) -> Self {
-        Self { address: bytes.as_ptr() as usize, bytes: bytes.as_mut_ptr(), hold: Hold::Staged(bytes) }
+        let (address, size) = (bytes.as_ptr() as usize, bytes.len());
+        Self { address, size, bytes: bytes.as_mut_ptr(), hold: Hold::Staged(bytes) }
     }
 
     /// What callers know the range by.
@@ -97,6 +102,7 @@ impl Span {
         match &self.hold {
             Hold::Allocation(allocation) => match allocation.kind {
                 Kind::Device(_) | Kind::Pooled(_) => Place::Device,
+                Kind::Managed(_) => Place::Managed,
                 Kind::Pinned(..) | Kind::Registered(_) => Place::Pinned,
             },
             Hold::Staged(_) | Hold::Caller => Place::Pageable,
@@ -108,6 +114,15 @@ impl Span {
         match &self.hold {
             Hold::Allocation(allocation) => allocation.is_usable(),
             Hold::Staged(_) | Hold::Caller => true,
+        }
+    }
+
+    /// A device's work uses the range: pages of managed memory move.
+    pub(crate) fn arrive(&self, device: Device, writes: bool) {
+        if let Hold::Allocation(allocation) = &self.hold
+            && let Some(pages) = &allocation.pages
+        {
+            pages.arrive(pages::touched(self.address - allocation.address, self.size), device, writes);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Every allocation and registration, by address.
 
+use super::managed::pages::Pages;
 use super::pool::Pooled;
-use super::window::Range;
+use super::window::{self, Range};
 use crate::context::Activation;
 use crate::live;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
@@ -20,6 +21,8 @@ pub(crate) enum Kind {
     Pinned(#[allow(dead_code)] HostPages, u32), // held for its drop
     /// Host memory of the caller's, with its `CU_MEMHOSTREGISTER_*` flags.
     Registered(u32),
+    /// Memory of host and devices.
+    Managed(#[allow(dead_code)] HostPages), // held for its drop
 }
 
 /// A range of addresses that the driver knows.
@@ -30,6 +33,8 @@ pub(crate) struct Allocation {
     /// Where the bytes are.
     bytes: *mut u8,
     pub(crate) kind: Kind,
+    /// What is known about its pages, if it is managed.
+    pub(crate) pages: Option<Pages>,
     pub(crate) owner: Arc<Activation>,
     /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: never used twice.
     pub(crate) id: u64,
@@ -54,6 +59,14 @@ pub(crate) struct HostPages {
     pub(super) size: usize,
 }
 
+impl HostPages {
+    /// New pages; `size` is in whole ones.
+    pub(super) fn map(size: usize) -> Option<Self> {
+        let address = window::map(size, libc::PROT_READ | libc::PROT_WRITE)?;
+        Some(Self { address, size })
+    }
+}
+
 impl Drop for HostPages {
     fn drop(&mut self) {
         // SAFETY: our own mapping, which nothing refers to any more.
@@ -71,11 +84,26 @@ impl Allocation {
         kind: Kind,
         owner: Arc<Activation>,
     ) -> Arc<Self> {
+        Arc::new(Self::build(address, size, bytes, kind, owner))
+    }
+
+    /// An allocation whose pages move.
+    pub(super) fn managed(
+        address: usize,
+        size: usize,
+        bytes: *mut u8,
+        kind: Kind,
+        owner: Arc<Activation>,
+    ) -> Arc<Self> {
+        Arc::new(Self { pages: Some(Pages::new()), ..Self::build(address, size, bytes, kind, owner) })
+    }
+
+    fn build(address: usize, size: usize, bytes: *mut u8, kind: Kind, owner: Arc<Activation>) -> Self {
         static IDS: AtomicU64 = AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let sync_operations = AtomicBool::new(false);
         let state = AtomicU8::new(if matches!(kind, Kind::Pooled(_)) { PROMISED } else { USABLE });
-        Arc::new(Self { address, size, bytes, kind, owner, id, sync_operations, state })
+        Self { address, size, bytes, kind, pages: None, owner, id, sync_operations, state }
     }
 
     /// Where `size` bytes at a device pointer are; refuses what is not wholly inside.
@@ -86,7 +114,7 @@ impl Allocation {
     }
 
     pub(crate) fn is_device(&self) -> bool {
-        matches!(self.kind, Kind::Device(_) | Kind::Pooled(_))
+        matches!(self.kind, Kind::Device(_) | Kind::Pooled(_) | Kind::Managed(_))
     }
 
     /// Its place in the order of work has been reached; a free that came first stays.
@@ -147,6 +175,7 @@ pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
             Kind::Device(_) | Kind::Pooled(_) => live::DEVICE_MEMORY,
             Kind::Pinned(..) => live::PINNED_MEMORY,
             Kind::Registered(_) => live::REGISTERED_MEMORY,
+            Kind::Managed(_) => live::MANAGED_MEMORY,
         };
         let object = live::Object::of_context(kind, allocation.address, &allocation.owner);
         show(object.with_bytes(allocation.size));

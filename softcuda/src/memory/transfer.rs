@@ -49,8 +49,8 @@ fn waits_without_a_stream(stream: &Stream, to: &Span, from: Option<&Span>) -> bo
 /// Ordinary host memory must have been written, and nothing is asynchronous between two places of the host.
 fn waits_with_a_stream(to: &Span, from: Option<&Span>) -> bool {
     match to.place() {
-        Place::Device => false,
-        Place::Pinned => from.is_some_and(|from| from.place() != Place::Device),
+        Place::Device | Place::Managed => false,
+        Place::Pinned => from.is_some_and(|from| !matches!(from.place(), Place::Device | Place::Managed)),
         Place::Pageable => true,
     }
 }

@@ -105,8 +105,8 @@ pub(crate) fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> Answer 
     if dptr == 0 {
         return Ok(());
     }
-    let allocation = table::remove(dptr as usize, |kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_)))
-        .ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    let freed = |kind: &Kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_) | Kind::Managed(_));
+    let allocation = table::remove(dptr as usize, freed).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let freed = stream.submit(Free(Mutex::new(Some(Arc::clone(&allocation)))));
     if let Kind::Pooled(pooled) = &allocation.kind {
         pooled.release(Some(freed));

@@ -1,0 +1,75 @@
+//! Managed memory: one address for host and devices, and pages that move to where they are used.
+//!
+//! The bytes are ordinary memory of the process, so the host reads and writes them as it does on a real system. What
+//! the program advises, where it has prefetched to and where the driver has put it is kept page by page (`pages`). The
+//! driver moves pages for its own work; what the host touches it does not see.
+
+pub(crate) mod advice;
+pub(crate) mod attributes;
+pub(crate) mod created;
+pub(crate) mod pages;
+pub(crate) mod prefetch;
+
+use super::table::{self, Allocation, Kind};
+use crate::device;
+use crate::error::Answer;
+use crate::settings::settings;
+use crate::sys::{CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUresult};
+use pages::{Pages, Residence};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A part of a managed allocation.
+pub(crate) struct Part {
+    pub(crate) allocation: Arc<Allocation>,
+    address: usize,
+    size: usize,
+}
+
+impl Part {
+    /// The bytes that a caller names; refuses none of them, and what is not managed memory.
+    pub(crate) fn of(address: u64, size: usize) -> Result<Self, CUresult> {
+        let address = address as usize;
+        let allocation = table::find(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        if size == 0 || allocation.pages.is_none() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        allocation.locate(address, size)?;
+        Ok(Self { allocation, address, size })
+    }
+
+    /// What is known about its pages.
+    pub(crate) fn pages(&self) -> Result<&Pages, CUresult> {
+        self.allocation.pages.as_ref().ok_or(CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// The pages that it has a byte in.
+    pub(crate) fn touched(&self) -> Range<usize> {
+        pages::touched(self.address - self.allocation.address, self.size)
+    }
+
+    /// Whether it comes from a pool, whose memory takes no advice.
+    fn is_pooled(&self) -> bool {
+        matches!(self.allocation.kind, Kind::Pooled(_))
+    }
+}
+
+/// The ordinal of the device where the page of an address is, -1 for the host, -2 for nowhere; `None` if it is not managed.
+pub(crate) fn residence(address: usize) -> Option<i32> {
+    let part = Part::of(address as u64, 1).ok()?;
+    Some(match part.pages().ok()?.residence(part.touched().start) {
+        Residence::Nowhere => -2,
+        Residence::Host => -1,
+        Residence::Device(device) => device.handle(),
+    })
+}
+
+/// Whether host and devices may use managed memory at the same time.
+pub(crate) fn is_concurrent() -> bool {
+    settings().is_some_and(|settings| settings.concurrent_managed)
+}
+
+/// Refuses what only devices with concurrent access can do.
+pub(crate) fn check_concurrent() -> Answer {
+    if is_concurrent() || device::count() == 0 { Ok(()) } else { Err(CUDA_ERROR_INVALID_DEVICE) }
+}

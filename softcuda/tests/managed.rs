@@ -1,0 +1,398 @@
+//! Managed memory: every expectation was measured on driver 580, but for the lines that say otherwise.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::streams::{Gate, free_stream, synchronize};
+use common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_FOUND, alone, at, first, with_context};
+
+const GLOBAL: u64 = 1;
+const HOST_ATTACHED: u64 = 2;
+
+const SET_READ_MOSTLY: u64 = 1;
+const UNSET_READ_MOSTLY: u64 = 2;
+const SET_PREFERRED: u64 = 3;
+const UNSET_PREFERRED: u64 = 4;
+const SET_ACCESSED_BY: u64 = 5;
+const UNSET_ACCESSED_BY: u64 = 6;
+
+const READ_MOSTLY: u64 = 1;
+const PREFERRED: u64 = 2;
+const ACCESSED_BY: u64 = 3;
+const LAST_PREFETCH: u64 = 4;
+const PREFERRED_TYPE: u64 = 5;
+const LAST_PREFETCH_TYPE: u64 = 7;
+
+/// `CU_DEVICE_CPU`, as the calls of 8.0 name the host.
+const CPU: u64 = u64::MAX;
+/// Neither a device nor the host.
+const NOWHERE: i32 = -2;
+
+/// `CUmemLocation`, which travels in a register.
+const fn location(kind: u32, id: u32) -> u64 {
+    kind as u64 | (id as u64) << 32
+}
+
+const DEVICE: u64 = location(1, 0);
+const HOST: u64 = location(2, 0);
+const NODE: u64 = location(3, 0);
+const CURRENT_NODE: u64 = location(4, 0);
+
+const PAGE: u64 = 4096;
+const SIZE: u64 = 1 << 20;
+
+fn managed(cu: &Library, size: u64) -> u64 {
+    let mut pointer = 0;
+    assert_eq!(cu.call("cuMemAllocManaged", &[at(&mut pointer), size, GLOBAL]), 0);
+    pointer
+}
+
+fn bytes(pointer: u64, size: u64) -> &'static mut [u8] {
+    // SAFETY: managed memory of that size, which the host may use when the test says so.
+    unsafe { std::slice::from_raw_parts_mut(pointer as *mut u8, size as usize) }
+}
+
+fn advise(cu: &Library, pointer: u64, size: u64, advice: u64, place: u64) -> i32 {
+    cu.call("cuMemAdvise_v2", &[pointer, size, advice, place])
+}
+
+fn prefetch(cu: &Library, pointer: u64, size: u64, place: u64, stream: u64) -> i32 {
+    cu.call("cuMemPrefetchAsync_v2", &[pointer, size, place, 0, stream])
+}
+
+fn attribute(cu: &Library, pointer: u64, size: u64, attribute: u64) -> i32 {
+    let mut value = 99i32;
+    assert_eq!(cu.call("cuMemRangeGetAttribute", &[at(&mut value), 4, attribute, pointer, size]), 0);
+    value
+}
+
+/// Ordinal, type and id of the preferred location, or of the last prefetch's.
+fn place(cu: &Library, pointer: u64, of: u64) -> [i32; 3] {
+    let of_type = if of == PREFERRED { PREFERRED_TYPE } else { LAST_PREFETCH_TYPE };
+    [of, of_type, of_type + 1].map(|which| attribute(cu, pointer, SIZE, which))
+}
+
+fn accessed_by(cu: &Library, pointer: u64, size: u64) -> [i32; 3] {
+    let mut those = [99; 3];
+    assert_eq!(cu.call("cuMemRangeGetAttribute", &[at(&mut those), 12, ACCESSED_BY, pointer, size]), 0);
+    those
+}
+
+fn residence(cu: &Library, address: u64) -> i32 {
+    let mut place = 99;
+    assert_eq!(cu.call("softcuda_residence", &[address, at(&mut place)]), 0);
+    place
+}
+
+#[test]
+fn allocation() {
+    alone("allocation", &[], || {
+        let cu = with_context();
+        let mut pointer = 7u64;
+        for (size, flags) in [(0, 1), (64, 0), (64, 3), (64, 4)] {
+            assert_eq!(cu.call("cuMemAllocManaged", &[at(&mut pointer), size, flags]), INVALID_VALUE);
+        }
+        assert_eq!(cu.call("cuMemAllocManaged", &[0, 64, GLOBAL]), INVALID_VALUE);
+        assert_eq!(pointer, 7, "a refusal writes nothing");
+        assert_eq!(cu.call("cuMemAllocManaged", &[at(&mut pointer), 64, HOST_ATTACHED]), 0);
+        assert_eq!(cu.call("cuMemFree_v2", &[pointer + 1]), INVALID_VALUE);
+        assert_eq!(cu.call("cuMemFreeHost", &[pointer]), INVALID_VALUE, "chosen");
+        assert_eq!((cu.live("managed memory"), cu.live_bytes("managed memory")), (1, 64));
+        assert_eq!(cu.call("cuMemFree_v2", &[pointer]), 0);
+        assert_eq!(cu.call("cuMemFree_v2", &[pointer]), INVALID_VALUE);
+        assert_eq!(cu.live("managed memory"), 0);
+        // Documented: more than a device has is no obstacle.
+        let larger = managed(&cu, 2 << 30);
+        bytes(larger, 2 << 30)[(2 << 30) - 1] = 1;
+        assert_eq!(cu.call("cuMemFree_v2", &[larger]), 0);
+    });
+}
+
+/// Documented.
+#[test]
+fn what_the_pointer_is() {
+    alone("what_the_pointer_is", &[], || {
+        let cu = with_context();
+        let pointer = managed(&cu, SIZE);
+        let question = |which: u64| {
+            let mut value = 0u64;
+            assert_eq!(cu.call("cuPointerGetAttribute", &[at(&mut value), which, pointer + 8]), 0, "{which}");
+            value
+        };
+        assert_eq!(question(8), 1, "managed");
+        assert_eq!(question(2), 2, "memory of a device");
+        assert_eq!(question(4), pointer + 8, "for the host too");
+        assert_eq!(question(3), pointer + 8);
+        assert_eq!((question(11), question(12)), (pointer, SIZE));
+    });
+}
+
+#[test]
+fn host_and_device_use_it() {
+    for schedule in ["eager", "lazy", "seeded"] {
+        alone("host_and_device_use_it", &[("SOFTCUDA_SCHEDULE", schedule)], || {
+            let cu = with_context();
+            let (a, b, s) = (managed(&cu, SIZE), managed(&cu, SIZE), free_stream(&cu));
+            bytes(a, SIZE).fill(3);
+            assert_eq!(cu.call("cuMemcpyAsync", &[b, a, SIZE, s]), 0);
+            assert_eq!(cu.call("cuMemsetD8Async", &[b, 9, 16, s]), 0);
+            assert_eq!(synchronize(&cu, s), 0);
+            assert_eq!((bytes(b, SIZE)[15], bytes(b, SIZE)[16]), (9, 3));
+            // Documented: what names no stream has written managed memory when it returns.
+            assert_eq!(cu.call("cuMemsetD8_v2", &[a, 5, SIZE]), 0);
+            assert_eq!(bytes(a, SIZE)[0], 5);
+            assert_eq!(cu.call("cuMemcpyDtoD_v2", &[b, a, SIZE]), 0);
+            assert_eq!(bytes(b, SIZE)[SIZE as usize - 1], 5);
+            assert_eq!(cu.call("cuMemsetD8_v2", &[a, 5, SIZE + 1]), INVALID_VALUE);
+        });
+    }
+}
+
+#[test]
+fn advice_is_read_back() {
+    alone("advice_is_read_back", &[], || {
+        let cu = with_context();
+        let p = managed(&cu, SIZE);
+        assert_eq!(place(&cu, p, PREFERRED), [NOWHERE, 0, NOWHERE]);
+        assert_eq!(place(&cu, p, LAST_PREFETCH), [NOWHERE, 0, NOWHERE]);
+        assert_eq!(accessed_by(&cu, p, SIZE), [NOWHERE; 3]);
+        assert_eq!(attribute(&cu, p, SIZE, READ_MOSTLY), 0);
+
+        assert_eq!(advise(&cu, p, SIZE / 2, SET_READ_MOSTLY, DEVICE), 0);
+        assert_eq!(attribute(&cu, p, SIZE / 2, READ_MOSTLY), 1);
+        assert_eq!(attribute(&cu, p, SIZE, READ_MOSTLY), 0, "half of it");
+        assert_eq!(advise(&cu, p, SIZE, UNSET_READ_MOSTLY, DEVICE), 0);
+        assert_eq!(attribute(&cu, p, SIZE / 2, READ_MOSTLY), 0);
+
+        for (where_to, told) in [
+            (NODE, [NOWHERE, 0, NOWHERE]),
+            (DEVICE, [0, 1, 0]),
+            (NODE, [0, 1, 0]),
+            (CURRENT_NODE, [0, 1, 0]),
+            (HOST, [-1, 2, -1]),
+            (CURRENT_NODE, [-1, 2, -1]),
+        ] {
+            assert_eq!(advise(&cu, p, SIZE, SET_PREFERRED, where_to), 0);
+            assert_eq!(place(&cu, p, PREFERRED), told, "{where_to:#x}");
+        }
+        assert_eq!(advise(&cu, p, SIZE, UNSET_PREFERRED, HOST), 0);
+        assert_eq!(place(&cu, p, PREFERRED), [NOWHERE, 0, NOWHERE]);
+
+        assert_eq!(advise(&cu, p, SIZE, SET_ACCESSED_BY, DEVICE), 0);
+        assert_eq!(accessed_by(&cu, p, SIZE), [0, NOWHERE, NOWHERE]);
+        assert_eq!(advise(&cu, p, SIZE, SET_ACCESSED_BY, HOST), 0);
+        assert_eq!(accessed_by(&cu, p, SIZE), [0, -1, NOWHERE]);
+        assert_eq!(advise(&cu, p, PAGE, UNSET_ACCESSED_BY, HOST), 0);
+        assert_eq!(accessed_by(&cu, p, SIZE), [0, NOWHERE, NOWHERE]);
+        assert_eq!(advise(&cu, p, SIZE, UNSET_ACCESSED_BY, DEVICE), 0);
+        assert_eq!(accessed_by(&cu, p + PAGE, SIZE - PAGE), [-1, NOWHERE, NOWHERE]);
+
+        // A page belongs to an advice as soon as a byte of it does.
+        assert_eq!(advise(&cu, p + PAGE - 1, 2, SET_READ_MOSTLY, HOST), 0);
+        assert_eq!(attribute(&cu, p, 2 * PAGE, READ_MOSTLY), 1);
+        assert_eq!(attribute(&cu, p, 2 * PAGE + 1, READ_MOSTLY), 0);
+    });
+}
+
+#[test]
+fn advice_with_ordinals() {
+    alone("advice_with_ordinals", &[("SOFTCUDA_VERSION", "12.0")], || {
+        let cu = with_context();
+        let p = managed(&cu, SIZE);
+        let advise = |advice, device| cu.call("cuMemAdvise", &[p, SIZE, advice, device]);
+        assert_eq!(advise(SET_PREFERRED, 0), 0);
+        assert_eq!(attribute(&cu, p, SIZE, PREFERRED), 0);
+        assert_eq!(advise(SET_PREFERRED, CPU), 0);
+        assert_eq!(attribute(&cu, p, SIZE, PREFERRED), -1);
+        assert_eq!(advise(SET_ACCESSED_BY, CPU), 0);
+        assert_eq!(accessed_by(&cu, p, SIZE), [-1, NOWHERE, NOWHERE]);
+        // Documented: these look at no device.
+        assert_eq!(advise(SET_READ_MOSTLY, 99), 0);
+        assert_eq!(advise(UNSET_PREFERRED, 99), 0);
+        assert_eq!(advise(SET_PREFERRED, 99), INVALID_VALUE);
+        assert_eq!(advise(SET_ACCESSED_BY, 0xffff_fffe), INVALID_VALUE);
+        let mut value = 0i32;
+        let new = cu.call("cuMemRangeGetAttribute", &[at(&mut value), 4, PREFERRED_TYPE, p, SIZE]);
+        assert_eq!(new, INVALID_VALUE, "chosen: 12.2 has brought it");
+
+        let s = free_stream(&cu);
+        assert_eq!(cu.call("cuMemPrefetchAsync", &[p, SIZE, 0, s]), 0);
+        assert_eq!(attribute(&cu, p, SIZE, LAST_PREFETCH), 0);
+        assert_eq!(cu.call("cuMemPrefetchAsync", &[p, SIZE, CPU, s]), 0);
+        assert_eq!(attribute(&cu, p, SIZE, LAST_PREFETCH), -1);
+        assert_eq!(cu.call("cuMemPrefetchAsync", &[p, SIZE, 99, s]), INVALID_DEVICE);
+        assert_eq!(synchronize(&cu, s), 0);
+        assert_eq!(
+            cu.call("cuMemAdvise_v2", &[p, SIZE, SET_READ_MOSTLY, HOST]),
+            801,
+            "there is no such name"
+        );
+    });
+}
+
+#[test]
+fn what_is_refused() {
+    alone("what_is_refused", &[], || {
+        let cu = with_context();
+        let (p, s) = (managed(&cu, SIZE), free_stream(&cu));
+        let mut plain = 0;
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), SIZE]), 0);
+        let pageable = vec![0u8; 4096];
+        let refused: &[(u64, u64, u64, u64)] = &[
+            (p, SIZE, SET_READ_MOSTLY, location(0, 0)),
+            (p, SIZE, UNSET_READ_MOSTLY, location(0, 0)),
+            (p, SIZE, UNSET_PREFERRED, location(0, 0)),
+            (p, SIZE, SET_PREFERRED, location(1, 99)),
+            (p, SIZE, SET_PREFERRED, location(0, 0)),
+            (p, SIZE, SET_ACCESSED_BY, location(1, 99)),
+            (p, SIZE, SET_ACCESSED_BY, NODE),
+            (p, SIZE, SET_ACCESSED_BY, CURRENT_NODE),
+            (p, SIZE, 99, DEVICE),
+            (p, 0, SET_READ_MOSTLY, DEVICE),
+            (p, SIZE + 1, SET_READ_MOSTLY, DEVICE),
+            (plain, SIZE, SET_READ_MOSTLY, DEVICE),
+            (first(&pageable), 4096, SET_READ_MOSTLY, DEVICE),
+            (0, 4096, SET_READ_MOSTLY, DEVICE),
+        ];
+        for &(pointer, size, advice, place) in refused {
+            assert_eq!(advise(&cu, pointer, size, advice, place), INVALID_VALUE, "{advice} {place:#x}");
+        }
+        assert_eq!(place(&cu, p, PREFERRED), [NOWHERE, 0, NOWHERE], "nothing has taken effect");
+        assert_eq!(accessed_by(&cu, p, SIZE), [NOWHERE; 3]);
+
+        assert_eq!(prefetch(&cu, p, SIZE, location(1, 99), s), INVALID_DEVICE);
+        for (pointer, size, place) in [
+            (p, SIZE, location(0, 0)),
+            (p, 0, DEVICE),
+            (p, SIZE + 1, DEVICE),
+            (plain, SIZE, DEVICE),
+            (first(&pageable), 4096, DEVICE),
+        ] {
+            assert_eq!(prefetch(&cu, pointer, size, place, s), INVALID_VALUE, "{size} {place:#x}");
+        }
+        assert_eq!(cu.call("cuMemPrefetchAsync_v2", &[p, SIZE, DEVICE, 1, s]), INVALID_VALUE);
+        assert_eq!(place(&cu, p, LAST_PREFETCH), [NOWHERE, 0, NOWHERE]);
+
+        let mut value = [7i32; 4];
+        let get = |size: u64, which: u64, pointer: u64, count: u64, place: u64| {
+            cu.call("cuMemRangeGetAttribute", &[place, size, which, pointer, count])
+        };
+        let place = at(&mut value);
+        assert_eq!(get(8, READ_MOSTLY, p, SIZE, place), INVALID_VALUE);
+        assert_eq!(get(6, ACCESSED_BY, p, SIZE, place), INVALID_VALUE, "documented");
+        assert_eq!(get(0, ACCESSED_BY, p, SIZE, place), INVALID_VALUE, "documented");
+        assert_eq!(get(4, 99, p, SIZE, place), INVALID_VALUE);
+        assert_eq!(get(4, READ_MOSTLY, p, 0, place), INVALID_VALUE);
+        assert_eq!(get(4, READ_MOSTLY, plain, SIZE, place), INVALID_VALUE);
+        assert_eq!(get(4, READ_MOSTLY, p, SIZE, 0), INVALID_VALUE);
+        assert_eq!(value, [7; 4]);
+    });
+}
+
+/// Documented.
+#[test]
+fn several_attributes_at_once() {
+    alone("several_attributes_at_once", &[], || {
+        let cu = with_context();
+        let p = managed(&cu, SIZE);
+        assert_eq!(advise(&cu, p, SIZE, SET_PREFERRED, DEVICE), 0);
+        assert_eq!(advise(&cu, p, SIZE, SET_ACCESSED_BY, HOST), 0);
+        let (mut preferred, mut those) = (99i32, [99i32; 2]);
+        let places = [at(&mut preferred), at(&mut those)];
+        let get = |sizes: [u64; 2], which: [i32; 2], count: u64| {
+            let arguments = [first(&places), first(&sizes), first(&which), count, p, SIZE];
+            cu.call("cuMemRangeGetAttributes", &arguments)
+        };
+        let (wanted, sizes) = ([PREFERRED as i32, ACCESSED_BY as i32], [4, 8]);
+        assert_eq!(get([4, 7], wanted, 2), INVALID_VALUE);
+        assert_eq!(get(sizes, [PREFERRED as i32, 99], 2), INVALID_VALUE);
+        assert_eq!(get(sizes, wanted, 0), INVALID_VALUE);
+        assert_eq!(get(sizes, wanted, 2), 0);
+        assert_eq!((preferred, those), (0, [-1, NOWHERE]));
+    });
+}
+
+#[test]
+fn prefetch_is_told_at_once() {
+    for schedule in ["eager", "lazy", "seeded"] {
+        alone("prefetch_is_told_at_once", &[("SOFTCUDA_SCHEDULE", schedule)], || {
+            let cu = with_context();
+            let (p, s) = (managed(&cu, SIZE), free_stream(&cu));
+            let gate = Gate::in_stream(&cu, s);
+            for (to, told) in [
+                (DEVICE, [0, 1, 0]),
+                (HOST, [-1, 2, -1]),
+                (NODE, [-1, 3, 0]),
+                (CURRENT_NODE, [-1, 4, 0]),
+                (DEVICE, [0, 1, 0]),
+            ] {
+                assert_eq!(prefetch(&cu, p, SIZE, to, s), 0);
+                assert_eq!(place(&cu, p, LAST_PREFETCH), told, "{to:#x}: documented, it may not have begun");
+            }
+            assert_eq!(residence(&cu, p), NOWHERE, "it has its place in the stream");
+            gate.open();
+            assert_eq!(synchronize(&cu, s), 0);
+            assert_eq!((residence(&cu, p), residence(&cu, p + SIZE - 1)), (0, 0));
+            assert_eq!(prefetch(&cu, p + 100, 200, HOST, s), 0, "a part of a page");
+            assert_eq!(place(&cu, p, LAST_PREFETCH), [NOWHERE, 0, NOWHERE], "not all of it");
+            assert_eq!(attribute(&cu, p, PAGE, LAST_PREFETCH), -1);
+            assert_eq!(synchronize(&cu, s), 0);
+            assert_eq!((residence(&cu, p), residence(&cu, p + PAGE)), (-1, 0));
+            assert_eq!(prefetch(&cu, p, SIZE, DEVICE, 0), 0, "also on the default stream");
+        });
+    }
+}
+
+/// Documented.
+#[test]
+fn work_moves_pages() {
+    alone("work_moves_pages", &[("SOFTCUDA_DEVICES", "2")], || {
+        let cu = with_context();
+        let (p, s) = (managed(&cu, SIZE), free_stream(&cu));
+        let fill = |page: u64| {
+            assert_eq!(cu.call("cuMemsetD8Async", &[p + page * PAGE, 1, PAGE, s]), 0);
+            assert_eq!(synchronize(&cu, s), 0);
+            residence(&cu, p + page * PAGE)
+        };
+        assert_eq!(fill(0), 0, "where it is used first");
+        assert_eq!(residence(&cu, p + PAGE), NOWHERE, "page by page");
+        assert_eq!(advise(&cu, p + PAGE, PAGE, SET_PREFERRED, HOST), 0);
+        assert_eq!(fill(1), -1, "where it is preferred");
+        assert_eq!(prefetch(&cu, p + 2 * PAGE, PAGE, location(1, 1), s), 0);
+        assert_eq!(fill(2), 0, "it moves to where it is used");
+        assert_eq!(prefetch(&cu, p + 3 * PAGE, PAGE, location(1, 1), s), 0);
+        assert_eq!(advise(&cu, p + 3 * PAGE, PAGE, SET_ACCESSED_BY, DEVICE), 0);
+        assert_eq!(fill(3), 1, "a mapping spares the move");
+        assert_eq!(prefetch(&cu, p + 4 * PAGE, PAGE, HOST, s), 0);
+        assert_eq!(advise(&cu, p + 4 * PAGE, PAGE, SET_READ_MOSTLY, DEVICE), 0);
+        let mut host = [0u8; 16];
+        assert_eq!(cu.call("cuMemcpyDtoH_v2", &[at(&mut host), p + 4 * PAGE, 16]), 0);
+        assert_eq!(residence(&cu, p + 4 * PAGE), -1, "a reader gets a copy");
+        assert_eq!(fill(4), 0, "a writer does not");
+
+        let mut plain = 0;
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), SIZE]), 0);
+        assert_eq!(cu.call("softcuda_residence", &[plain, 0]), NOT_FOUND);
+        assert!(cu.message().contains("no managed memory"), "{}", cu.message());
+    });
+}
+
+/// Documented.
+#[test]
+fn devices_without_concurrent_access() {
+    alone("devices_without_concurrent_access", &[("SOFTCUDA_CONCURRENT_MANAGED", "0")], || {
+        let cu = with_context();
+        let (p, s) = (managed(&cu, SIZE), free_stream(&cu));
+        let mut value = 7i32;
+        assert_eq!(cu.call("cuDeviceGetAttribute", &[at(&mut value), 89, 0]), 0);
+        assert_eq!(value, 0);
+        assert_eq!(prefetch(&cu, p, SIZE, DEVICE, s), INVALID_DEVICE);
+        assert_eq!(prefetch(&cu, p, SIZE, HOST, s), INVALID_DEVICE);
+        assert_eq!(advise(&cu, p, SIZE, SET_PREFERRED, DEVICE), INVALID_DEVICE);
+        assert_eq!(advise(&cu, p, SIZE, SET_ACCESSED_BY, DEVICE), INVALID_DEVICE);
+        assert_eq!(advise(&cu, p, SIZE, SET_PREFERRED, HOST), 0);
+        assert_eq!(attribute(&cu, p, SIZE, PREFERRED), -1);
+        assert_eq!(cu.call("cuMemsetD8_v2", &[p, 4, SIZE]), 0);
+        assert_eq!(bytes(p, SIZE)[77], 4);
+    });
+}
