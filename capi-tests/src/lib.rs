@@ -5,9 +5,11 @@
 //! - [`header`]: what the headers declare, as data; [`interface`]: what `cushim.json` says of it;
 //! - [`libraries`]: the libraries under test; [`build`]: programs against them; [`run`]: the programs on a driver;
 //! - [`programs`]: which of them run where; [`fuzz`]: what one of them knows of the interface;
+//! - [`abi`]: the binary interface, and what has changed in it;
 //! - [`parallel`]: many of these at a time.
 #![cfg(target_os = "linux")]
 
+pub mod abi;
 pub mod build;
 pub mod fuzz;
 pub mod header;
