@@ -63,9 +63,7 @@ impl HostRange {
     fn release(&mut self) -> Result<(), Error> {
         let block = self.block();
         match self.raw.take() {
-            Some(raw) if !went_with_reset(&self.context) => {
-                self.context.released(raw.end(self.context.raw()), &block)
-            }
+            Some(raw) if !went_with_reset(&self.context) => self.context.released(raw.end(), &block),
             _ => Ok(()),
         }
     }

@@ -9,7 +9,7 @@ use cushim::{Context, Stream};
 use std::sync::Arc;
 
 /// Every call of this area, on this thread.
-fn everything(context: &Arc<Context>) {
+pub(crate) fn everything(context: &Arc<Context>) {
     let created = stream(context);
     let mut bytes = vec![0u8; 1 << 16];
     let host = Place::host(bytes.as_mut_slice());

@@ -8,6 +8,7 @@ mod copies;
 mod current;
 mod fills;
 mod host;
+mod needed;
 mod none;
 mod peers;
 mod pools;

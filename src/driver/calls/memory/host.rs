@@ -74,14 +74,13 @@ impl RawHost {
     }
 
     /// Frees the memory, or ends the registration, at once.
-    pub(crate) fn end(self, context: &RawContext) -> Result<(), CallError> {
+    pub(crate) fn end(self) -> Result<(), CallError> {
         match self.kind {
             HostKind::Pinned if self.address.is_null() => Ok(()),
             // SAFETY: nobody else holds it.
             HostKind::Pinned => gone_at_exit(unsafe { call!(self.table, cuMemFreeHost_2000(self.address)) }),
             HostKind::Registered => {
-                let _current = context.enter()?;
-                // SAFETY: nobody else holds it; the context is current.
+                // SAFETY: as above.
                 gone_at_exit(unsafe { call!(self.table, cuMemHostUnregister_4000(self.address)) })
             }
         }
