@@ -18,8 +18,9 @@ pub(super) unsafe fn cleared<'a, T>(out: *mut T, empty: T, what: &str) -> Result
     }
 }
 
+/// The refusal of a pointer that must not be NULL.
 #[cold]
-fn null(what: &str) -> Error {
+pub(super) fn null(what: &str) -> Error {
     Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL"))
 }
 

@@ -83,8 +83,13 @@ fn check_range(end: &str, address: u64, bytes: u64) -> Result<(), Error> {
     if address != 0 && address.checked_add(bytes).is_some() {
         return Ok(());
     }
-    Err(invalid(match address {
+    Err(out_of_range(end, address, bytes))
+}
+
+#[cold]
+fn out_of_range(end: &str, address: u64, bytes: u64) -> Error {
+    invalid(match address {
         0 => format!("the {end} is NULL"),
         _ => format!("the {end} reaches past the end of all addresses: {bytes} bytes from {address:#x}"),
-    }))
+    })
 }

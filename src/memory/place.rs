@@ -35,6 +35,7 @@ impl Place {
     }
 
     /// The address; `None` for an array, which has none.
+    #[inline]
     pub(super) fn address(self) -> Option<u64> {
         match self {
             Self::Host(address) => Some(address.expose_provenance() as u64),

@@ -1,6 +1,7 @@
 //! The ends of a copy, and the boxes at them.
 
 use crate::capi::driver_types::CUarray;
+use crate::capi::out;
 use crate::error::{Error, Status};
 use crate::memory::{DevicePointer, Extent, Place, Region};
 
@@ -67,9 +68,10 @@ pub struct cushim_extent {
 ///
 /// # Safety
 /// `value` is NULL or valid for reads.
+#[inline]
 unsafe fn given<T: Copy>(value: *const T, what: &str) -> Result<T, Error> {
     if value.is_null() {
-        return Err(Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")));
+        return Err(out::null(what));
     }
     // SAFETY: the caller vouches for it.
     Ok(unsafe { value.read_unaligned() })
@@ -77,33 +79,48 @@ unsafe fn given<T: Copy>(value: *const T, what: &str) -> Result<T, Error> {
 
 /// # Safety
 /// As for [`given`].
+#[inline]
 pub(super) unsafe fn place(place: *const cushim_place, what: &str) -> Result<Place, Error> {
     // SAFETY: the caller vouches for it.
     place_of(&unsafe { given(place, what) }?, what)
 }
 
+#[inline]
 fn place_of(place: &cushim_place, what: &str) -> Result<Place, Error> {
-    let refusal = |why: String| Err(Error::new(Status::INVALID_ARGUMENT, format!("{what}: {why}")));
+    use cushim_place_kind::*;
     let cushim_place { kind, reserved, address, offset } = *place;
+    let (end, overflows) = address.overflowing_add(offset);
+    if overflows || reserved != 0 {
+        return Err(refusal(place, what));
+    }
     // NULL and an offset is no address.
-    let past_offset = if address == 0 { Some(0) } else { address.checked_add(offset) };
-    let Some(address) = past_offset else {
-        return refusal(format!("{address:#x} and {offset} bytes reach past the end of all addresses"));
-    };
+    let address = if address == 0 { 0 } else { end };
     let pointer = std::ptr::with_exposed_provenance_mut(address as usize);
     match kind {
-        _ if reserved != 0 => refusal(format!("reserved is {reserved}; it must be 0")),
-        k if k == cushim_place_kind::CUSHIM_PLACE_HOST as i32 => Ok(Place::Host(pointer)),
-        k if k == cushim_place_kind::CUSHIM_PLACE_DEVICE as i32 => Ok(Place::Device(DevicePointer(address))),
-        k if k == cushim_place_kind::CUSHIM_PLACE_AUTO as i32 => Ok(Place::Auto(address)),
-        k if k == cushim_place_kind::CUSHIM_PLACE_ARRAY as i32 && offset == 0 => {
+        k if k == CUSHIM_PLACE_HOST as i32 => Ok(Place::Host(pointer)),
+        k if k == CUSHIM_PLACE_DEVICE as i32 => Ok(Place::Device(DevicePointer(address))),
+        k if k == CUSHIM_PLACE_AUTO as i32 => Ok(Place::Auto(address)),
+        k if k == CUSHIM_PLACE_ARRAY as i32 && offset == 0 => {
             Ok(Place::Array(pointer.cast::<()>() as CUarray))
         }
-        k if k == cushim_place_kind::CUSHIM_PLACE_ARRAY as i32 => {
-            refusal(format!("offset is {offset}; an array has none, use a region's x, y and z"))
-        }
-        _ => refusal(format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY and _AUTO")),
+        _ => Err(refusal(place, what)),
     }
+}
+
+/// What is wrong with a place.
+#[cold]
+fn refusal(place: &cushim_place, what: &str) -> Error {
+    let cushim_place { kind, reserved, address, offset } = *place;
+    let why = if address.checked_add(offset).is_none() {
+        format!("{address:#x} and {offset} bytes reach past the end of all addresses")
+    } else if reserved != 0 {
+        format!("reserved is {reserved}; it must be 0")
+    } else if kind == cushim_place_kind::CUSHIM_PLACE_ARRAY as i32 {
+        format!("offset is {offset}; an array has none, use a region's x, y and z")
+    } else {
+        format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY and _AUTO")
+    };
+    Error::new(Status::INVALID_ARGUMENT, format!("{what}: {why}"))
 }
 
 /// # Safety
