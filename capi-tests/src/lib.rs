@@ -6,6 +6,7 @@
 //! - [`libraries`]: the libraries under test; [`build`]: programs against them; [`run`]: the programs on a driver;
 //! - [`programs`]: which of them run where; [`fuzz`]: what one of them knows of the interface;
 //! - [`abi`]: the binary interface, and what has changed in it;
+//! - `go/`: a binding in Go, and its tests;
 //! - [`parallel`]: many of these at a time.
 #![cfg(target_os = "linux")]
 

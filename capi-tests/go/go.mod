@@ -1,0 +1,3 @@
+module cushim
+
+go 1.19
