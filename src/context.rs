@@ -155,8 +155,8 @@ impl Context {
     fn find(driver: &Driver, native: sys::CUcontext) -> Option<Arc<Self>> {
         let known = KNOWN.find(driver, native)?;
         // After a reset by others the driver uses the address for another context.
-        let is_same = known.id.is_none() || calls::id(driver.object_table(), native).ok() == known.id;
-        is_same.then_some(known)
+        let is_another = |id| is_another(id, calls::id(driver.object_table(), native));
+        (!known.id.is_some_and(is_another)).then_some(known)
     }
 
     /// This object once more, for a native handle that it owns.
@@ -344,15 +344,7 @@ impl Context {
     pub(crate) fn is_gone(&self) -> bool {
         let is_known = || self.lost.load(Relaxed) == DESTROYED;
         // A reset by others shows in the number.
-        let is_another = |id| match self.raw().id() {
-            Ok(now) => now != id,
-            // The driver does not know the handle any more, or says why.
-            Err(error) => matches!(
-                error.result(),
-                Some(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED | sys::CUDA_ERROR_INVALID_CONTEXT)
-            ),
-        };
-        if !is_known() && self.id.is_some_and(is_another) {
+        if !is_known() && self.id.is_some_and(|id| is_another(id, self.raw().id())) {
             self.was_reset();
         }
         is_known()
@@ -413,6 +405,18 @@ impl Context {
         KNOWN.remove(self.driver(), self.native(), self);
         self.lost.store(DESTROYED, Relaxed);
         callback::abandon(self);
+    }
+}
+
+/// Whether a handle means another context than that of the number `id`, by what the driver says of its number now.
+fn is_another(id: u64, now: Result<u64, CallError>) -> bool {
+    match now {
+        Ok(now) => now != id,
+        // The driver does not know the handle any more. Another failure tells nothing.
+        Err(error) => matches!(
+            error.result(),
+            Some(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED | sys::CUDA_ERROR_INVALID_CONTEXT)
+        ),
     }
 }
 

@@ -124,8 +124,9 @@ static int is_softcuda(void) {
   int status = 1;
   pid_t asked = fork();
   if (asked == 0) {
+    struct control control;
     cushim_driver driver;
-    _exit(cushim_driver_open(NULL, &driver) == CUSHIM_SUCCESS && softcuda_function("softcuda_live_objects") != NULL ? 0 : 1);
+    _exit(cushim_driver_open(NULL, &driver) == CUSHIM_SUCCESS && find_control(&control) ? 0 : 1);
   }
   return asked > 0 && waitpid(asked, &status, 0) == asked && status == 0;
 }

@@ -7,6 +7,7 @@ use capi_tests::matrix::ONE_VERSION;
 use capi_tests::parallel::for_each;
 use capi_tests::programs::{on_none, workshop};
 use capi_tests::run::{Driver, Run};
+use capi_tests::say;
 
 #[test]
 fn every_program_on_none() {
@@ -35,6 +36,19 @@ fn a_machine_without_a_device() {
         Build::new(&workshop, "objects_no_device.c").program("objects_no_device").expect("it compiles");
     for_each(["11.4", ONE_VERSION], |version| {
         Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_DEVICES", "0").checks()
+    });
+}
+
+/// Every function with each of the driver's calls that it makes failing in turn.
+#[test]
+fn every_call_of_the_driver_fails() {
+    let workshop = Workshop::new();
+    let program =
+        Build::new(&workshop, "objects_every_fault.c").program("objects_every_fault").expect("it compiles");
+    for_each(["11.4", ONE_VERSION], |version| {
+        let said = Run::new(&program, Driver::Software(version)).output()?;
+        say(format_args!("{version}: {}", said.lines().next().unwrap_or_default()));
+        Ok(())
     });
 }
 

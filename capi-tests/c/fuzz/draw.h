@@ -264,7 +264,7 @@ static uint64_t draw_value(const struct plan *plan, const char *name) {
   if (strcmp(name, "size") == 0) return ONE_OF(0, 1, 8, 256);
   if (strcmp(name, "capacity") == 0) return below(5);
   if (strcmp(name, "stride") == 0) return ONE_OF(sizeof(cushim_item), sizeof(cushim_item), 16, 15, 0);
-  if (strcmp(name, "count") == 0 || strcmp(name, "width") == 0) return once_in(32) ? UINT64_MAX : ONE_OF(0, 1, 8, 16);
+  if (strcmp(name, "count") == 0 || strcmp(name, "width") == 0) return mentions(plan, "_fill") && once_in(32) ? UINT64_MAX : ONE_OF(0, 1, 8, 16);
   if (strcmp(name, "height") == 0) return once_in(32) ? UINT64_MAX : below(5);
   if (strcmp(name, "pitch") == 0) return ONE_OF(0, 7, 64, 128);
   if (strcmp(name, "value_bytes") == 0) return ONE_OF(1, 2, 4, 4, 3, 0);

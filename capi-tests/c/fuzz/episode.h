@@ -3,7 +3,8 @@
 #define FUZZ_EPISODE_H
 
 #include "draw.h"
-#include "softcuda.h"
+
+#include "../control.h"
 
 enum { MOST_CLAIMS = 24, NANOSECONDS_PER_SECOND = 1000000000 };
 
@@ -429,6 +430,19 @@ static void settle_owners(void) {
     usleep(1000);
   }
   fail("%" PRIu64 " owners were lent, %" PRIu64 " released and %" PRIu64 " drained", owners_taken, owners_released, owners_drained);
+}
+
+/* The driver has nothing left of what was made in it, soon: a function that waits in a stream keeps its context. */
+static void check_nothing_lives(void) {
+  struct control control;
+  int milliseconds;
+  if (!find_control(&control)) return;
+  for (milliseconds = 0; milliseconds < 3000; milliseconds++) {
+    if (control.live_objects() == 0) return;
+    usleep(1000);
+  }
+  if (progress->alone != 1) control.dump(STDERR_FILENO);
+  fail("something is left behind in the driver");
 }
 
 /* At the end of an episode nothing lives. A reset may have made the root's context another one than it was. */

@@ -42,7 +42,10 @@ impl RawContext {
                 call!(table, cuCtxCreate_3020(&raw mut handle, flags, device))?;
             }
             // Creating makes the context current; that is for the caller to ask for.
-            call!(table, cuCtxPopCurrent_4000(&raw mut popped))?;
+            call!(table, cuCtxPopCurrent_4000(&raw mut popped)).inspect_err(|_| {
+                // Which takes it off the stack, too.
+                let _ = call!(table, cuCtxDestroy_4000(handle));
+            })?;
         }
         Ok(Self { table, handle, green: null_mut() })
     }

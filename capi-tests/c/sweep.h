@@ -1,0 +1,161 @@
+/*
+ * Every function with good arguments: what they are. The generated calls are in sweep.inc. Include it after objects.h.
+ */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+#include "objects.h"
+
+enum swept_role { VALUE, HANDLE, ENDED, POINTER, ROOM };
+
+struct swept_parameter {
+  const char *name;
+  enum swept_role role;
+  const char *kind; /* of a handle */
+  int nullable;
+};
+
+struct swept {
+  const char *name;
+  cushim_status (*call)(int slot, void *value);
+  const struct swept_parameter *parameters;
+  int parameter_count;
+  int refuses_fork;
+  int refuses_callback;
+};
+
+/* A place for any value that comes out. */
+union sweep_room {
+  long long aligned;
+  unsigned char bytes[64];
+};
+
+static struct objects fixture;
+
+/* Memory to work on: the device's, and the program's, which is all that there is with "none". */
+static uint64_t memory;
+static unsigned char page[4096] __attribute__((aligned(4096)));
+static const cushim_extent good_extent = {8, 2, 1};
+static cushim_place good_place;
+static cushim_region good_region;
+
+/* Good arguments, by the name of the parameter or by its type. */
+#define GOOD_abi 2000
+#define GOOD_address 0
+#define GOOD_address_pointer page
+#define GOOD_attribute CU_DEVICE_ATTRIBUTE_WARP_SIZE
+#define GOOD_bytes 64
+#define GOOD_capacity 4
+#define GOOD_count 8
+#define GOOD_feature "memory-pools"
+#define GOOD_flags 0
+#define GOOD_from memory
+#define GOOD_height 2
+#define GOOD_index 0
+#define GOOD_kind 0
+#define GOOD_label "label"
+#define GOOD_level CUSHIM_LOG_WARN
+#define GOOD_limit CU_LIMIT_STACK_SIZE
+#define GOOD_name "cuInit"
+#define GOOD_nanoseconds 0
+#define GOOD_ordinal 0
+#define GOOD_ownership CUSHIM_BORROWED
+#define GOOD_pitch 32
+#define GOOD_pointer memory
+#define GOOD_size 256
+#define GOOD_stride sizeof(cushim_item)
+#define GOOD_timeout_ms 0
+#define GOOD_to memory
+#define GOOD_value 2048
+#define GOOD_value_bytes 2
+#define GOOD_width 8
+#define GOOD_CUcontext native_context()
+#define GOOD_CUevent native_event()
+#define GOOD_CUgreenCtx NULL
+#define GOOD_CUstream native_stream()
+#define GOOD_cushim_extent &good_extent
+#define GOOD_cushim_place &good_place
+#define GOOD_cushim_region &good_region
+#define GOOD_cushim_host_function nothing_to_do
+#define GOOD_cushim_log_callback nothing_to_say
+
+static inline void nothing_to_do(void *data) { (void)data; }
+
+static inline void nothing_to_say(void *user, int32_t level, const char *target, const char *message) {
+  (void)user, (void)level, (void)target, (void)message;
+}
+
+static CUcontext native_context(void) {
+  CUcontext native = NULL;
+  cushim_context_native(fixture.context, &native);
+  return native;
+}
+
+static CUevent native_event(void) {
+  CUevent native = NULL;
+  cushim_event_native(fixture.event, &native);
+  return native;
+}
+
+static CUstream native_stream(void) {
+  CUstream native = NULL;
+  cushim_stream_native(fixture.stream, &native);
+  return native;
+}
+
+/* Every destroy is refused, so the claims at hand serve. */
+static int none_is_destroyed;
+
+/* A claim of one's own; in the child of a fork there is no more than the one at hand. */
+#define ONE_MORE(kind)                                                                    \
+  static cushim_##kind one_more_##kind(void) {                                            \
+    cushim_##kind more;                                                                   \
+    if (none_is_destroyed) return fixture.kind;                                           \
+    return cushim_##kind##_ref(fixture.kind, &more) == CUSHIM_SUCCESS ? more : fixture.kind; \
+  }
+ONE_MORE(driver)
+ONE_MORE(device)
+ONE_MORE(context)
+ONE_MORE(stream)
+ONE_MORE(event)
+ONE_MORE(error)
+
+static int is_zero(const void *place, size_t size) {
+  const unsigned char *bytes = (const unsigned char *)place;
+  size_t i;
+  for (i = 0; i < size; i++) {
+    if (bytes[i] != 0) return 0;
+  }
+  return 1;
+}
+
+#include "sweep.inc"
+
+enum { SWEPT = sizeof swept / sizeof *swept };
+
+/* All objects, the context current and the stream, too. */
+static void set_up(void) {
+  fixture = open_objects();
+  CHECK_OK(cushim_context_push(fixture.context));
+  CHECK_OK(cushim_stream_push_current(fixture.stream));
+  memory = (uint64_t)(uintptr_t)page;
+  if (!is_none(fixture.driver)) CHECK_OK(cushim_context_allocate(fixture.context, 4096, &memory));
+  good_place.kind = CUSHIM_PLACE_HOST;
+  good_place.address = (uint64_t)(uintptr_t)page;
+  good_region.place = good_place;
+}
+
+static void tear_down(void) {
+  cushim_context context;
+  /* The function may have done this, or what makes it impossible. */
+  (void)cushim_context_free(fixture.context, memory);
+  (void)cushim_context_unregister_host(fixture.context, page);
+  cushim_stream_pop_current(NULL);
+  while (cushim_context_pop(fixture.driver, &context, NULL) == CUSHIM_SUCCESS) {
+  }
+  close_objects(&fixture);
+}
+
+static inline int is(const struct swept *function, const char *name) { return strcmp(function->name, name) == 0; }
+
+#endif
