@@ -2,6 +2,7 @@
 
 mod contexts;
 mod copies;
+mod managed;
 mod memory;
 mod streams;
 
@@ -16,7 +17,12 @@ use std::ptr::null_mut;
 
 pub(super) const SECTION: Section = Section {
     name: "needctx",
-    parts: 1 + streams::GROUPS.len() + contexts::GROUPS.len() + memory::GROUPS.len() + copies::GROUPS.len(),
+    parts: 1
+        + streams::GROUPS.len()
+        + contexts::GROUPS.len()
+        + memory::GROUPS.len()
+        + copies::GROUPS.len()
+        + managed::GROUPS.len(),
     run,
 };
 
@@ -33,6 +39,8 @@ struct Scene {
     event: CUevent,
     start: CUevent,
     memory: CUdeviceptr,
+    /// A page, or 0 where the device has no such memory.
+    managed: CUdeviceptr,
     host: *mut c_void,
     /// A page that is the program's own, and another that was registered.
     pageable: *mut c_void,
@@ -44,6 +52,9 @@ fn scene(cu: &Cu) -> Outcome<Scene> {
     let context = cu.start()?;
     let mut host = null_mut();
     need!(cu, cuMemHostAlloc_2020(&raw mut host, PAGE, 0))?;
+    let mut managed = 0;
+    // The questions about it are refused where this fails.
+    let _ = call!(cu, cuMemAllocManaged_6000(&raw mut managed, PAGE, 1));
     let scene = Scene {
         cu: *cu,
         context,
@@ -51,6 +62,7 @@ fn scene(cu: &Cu) -> Outcome<Scene> {
         event: cu.event(0)?,
         start: cu.event(0)?,
         memory: cu.memory(4096)?,
+        managed,
         host,
         pageable: page(),
         registered: page(),
@@ -76,7 +88,9 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
         None => list(t, &scene),
         Some(number) => {
             let mut groups =
-                [streams::GROUPS, contexts::GROUPS, memory::GROUPS, copies::GROUPS].into_iter().flatten();
+                [streams::GROUPS, contexts::GROUPS, memory::GROUPS, copies::GROUPS, managed::GROUPS]
+                    .into_iter()
+                    .flatten();
             let group = groups.nth(number).expect("there are as many parts");
             group.iter().for_each(|(situation, ask)| t.line(situation, || ask(&scene)));
         }
