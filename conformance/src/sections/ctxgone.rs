@@ -75,4 +75,8 @@ const QUESTIONS: &[Question] = &[
         let mut version = 0;
         call!(g.cu, cuCtxGetApiVersion_3020(g.context, &raw mut version))
     }),
+    ("cuCtxGetId", |g| {
+        let mut id = 0;
+        call!(g.cu, cuCtxGetId_12000(g.context, &raw mut id))
+    }),
 ];
