@@ -311,8 +311,8 @@ impl Context {
         self.driver().object_table()
     }
 
-    /// The native context, whether it is still there or not. What calls the driver with it asks [`live`](Self::live).
-    pub(crate) fn raw(&self) -> &RawContext {
+    /// The native context, whether it is still there or not.
+    fn raw(&self) -> &RawContext {
         self.raw.as_ref().expect("a context has its handle until it is dropped")
     }
 

@@ -168,6 +168,24 @@ static void with_the_new_one(const struct old *old, cushim_context context) {
   CHECK_OK(cushim_stream_destroy(stream));
 }
 
+/* The driver may give a stream of the new context the handle that one of the old context had. */
+static void wrapping(cushim_driver driver, cushim_context context) {
+  const cushim_driver_table *cu = table_of(driver, CUSHIM_TABLE_LEGACY_STREAM);
+  cushim_context popped, of;
+  cushim_stream stream;
+  CUstream native = NULL;
+  int32_t done = 0;
+  CHECK_OK(cushim_context_push(context));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamCreate_2000(&native, 0));
+  CHECK_OK(cushim_context_pop(driver, &popped, NULL));
+  CHECK_OK(cushim_stream_wrap(context, native, CUSHIM_OWNED, &stream));
+  CHECK_OK(cushim_stream_get_context(stream, &of));
+  CHECK(is_same(of, context));
+  CHECK_OK(cushim_stream_query(stream, &done));
+  CHECK(done == 1);
+  CHECK_OK(cushim_stream_destroy(stream));
+}
+
 /* Whatever the old objects release is none of the new context's. */
 static void release(struct old *old, cushim_context context) {
   static char back[BYTES];
@@ -223,6 +241,7 @@ int main(void) {
     CHECK(!is_same(context, old.context));
     refused(&old);
     with_the_new_one(&old, context);
+    wrapping(driver, context);
     release(&old, context);
     CHECK_OK(cushim_context_destroy(context));
   }
