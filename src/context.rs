@@ -337,17 +337,22 @@ impl Context {
     /// its address for another one, and on driver 580 some calls on what was in it crash then.
     #[inline]
     pub(crate) fn check_there(&self, object: &dyn Subject) -> Result<(), Error> {
-        if self.lost.load(Relaxed) == DESTROYED { Err(gone(object)) } else { Ok(()) }
+        if self.is_known_gone() { Err(gone(object)) } else { Ok(()) }
+    }
+
+    /// Whether the context is known to be gone; costs one read.
+    #[inline]
+    pub(crate) fn is_known_gone(&self) -> bool {
+        self.lost.load(Relaxed) == DESTROYED
     }
 
     /// Whether what was in the context went with it, so that nothing is left to release.
     pub(crate) fn is_gone(&self) -> bool {
-        let is_known = || self.lost.load(Relaxed) == DESTROYED;
         // A reset by others shows in the number.
-        if !is_known() && self.id.is_some_and(|id| is_another(id, self.raw().id())) {
+        if !self.is_known_gone() && self.id.is_some_and(|id| is_another(id, self.raw().id())) {
             self.was_reset();
         }
-        is_known()
+        self.is_known_gone()
     }
 
     /// Whether the driver certainly knows the context. Before 12.0 it cannot be asked.

@@ -224,7 +224,9 @@ impl Stream {
     /// As for [`DeviceMemory::from_pointer_on`].
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub(crate) unsafe fn free(&self, pointer: DevicePointer) -> Result<(), Error> {
-        if went_with_reset(self.context()) {
+        // The driver is not asked whether others reset the context, no more than by other calls on a stream: that is a second
+        // call of the driver.
+        if self.context().is_known_gone() {
             return Ok(());
         }
         self.free_raw(RawMemory::adopt(self.context().table(), pointer.0), &block(0, pointer))

@@ -214,7 +214,7 @@ fn allocate_in_stream(w: &'static World) -> Row {
 fn allocate_at_once(w: &'static World) -> Row {
     let (raw, shim) = (&w.raw, &w.shim);
     let (allocate, free) = (entry!(raw.table, cuMemAlloc_3020), entry!(raw.table, cuMemFree_3020));
-    row("allocate + free, at once", 16, Some(40))
+    row("allocate + free, at once", 16, None)
         .raw(burst!({
             let mut pointer = 0;
             raw!(allocate(&raw mut pointer, BYTES));
