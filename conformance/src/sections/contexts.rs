@@ -4,7 +4,10 @@ use super::Section;
 use crate::driver::{Answer, Cu, Outcome, yes};
 use crate::driver::{call, need};
 use crate::transcript::Lines;
-use cushim::driver::sys::{CUcontext, CUlimit};
+use cushim::driver::sys::{
+    CU_EXEC_AFFINITY_TYPE_SM_COUNT, CUcontext, CUexecAffinityParam, CUexecAffinityType, CUlimit,
+};
+use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
 pub(super) const SECTION: Section = Section { name: "contexts", parts: 3, run };
@@ -86,9 +89,24 @@ fn attributes(t: &mut Lines, cu: &Cu) -> Outcome {
         let (mut free, mut total) = (0, 0);
         call!(cu, cuMemGetInfo_3020(&raw mut free, &raw mut total)).then(|| yes(0 < free && free <= total))
     });
+    let mut affinity = MaybeUninit::<CUexecAffinityParam>::zeroed();
+    t.line("execution affinity, in multiprocessors", || {
+        let answer =
+            call!(cu, cuCtxGetExecAffinity_11040(affinity.as_mut_ptr(), CU_EXEC_AFFINITY_TYPE_SM_COUNT));
+        // SAFETY: a structure of numbers, for which zero is a value.
+        answer.then(|| yes(unsafe { affinity.assume_init() }.param.smCount.val > 0))
+    });
+    t.line("execution affinity of kind 9", || {
+        call!(cu, cuCtxGetExecAffinity_11040(affinity.as_mut_ptr(), CUexecAffinityType(9)))
+    });
     t.line("synchronize the current one", || call!(cu, cuCtxSynchronize_2000()));
     t.line("synchronize that one", || call!(cu, cuCtxSynchronize_13000(primary)));
     t.line("current to NULL", || call!(cu, cuCtxGetCurrent_4000(null_mut())));
+    cu.context()?;
+    for (situation, set) in [("created with flags 0; set 4", 4), ("set 0x1f", 0x1f), ("set 0", 0)] {
+        t.line(situation, || call!(cu, cuCtxSetFlags_12010(set)));
+        t.line("  flags", || call!(cu, cuCtxGetFlags_7000(&raw mut flags)).then(|| flags));
+    }
     Ok(())
 }
 

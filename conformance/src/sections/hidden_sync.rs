@@ -199,6 +199,8 @@ const QUESTIONS: &[Question] = &[
             answer => answer,
         }
     }),
+    other("cuDevicePrimaryCtxReset", |s| call!(s.cu, cuDevicePrimaryCtxReset_11000(0))),
+    other("cuDevicePrimaryCtxRelease, the last", |s| call!(s.cu, cuDevicePrimaryCtxRelease_11000(0))),
     other("cuStreamDestroy of the busy stream", |s| call!(s.cu, cuStreamDestroy_4000(s.busy))),
     other("cuStreamSynchronize of the busy stream", |s| call!(s.cu, cuStreamSynchronize_2000(s.busy))),
     other("on the busy stream: cuMemcpyHtoDAsync of 64 pageable bytes", |s| {

@@ -3,11 +3,12 @@
 use super::Section;
 use crate::driver::{Answer, BOGUS, Cu, HUGE, NON_BLOCKING, Outcome, yes};
 use crate::driver::{call, need};
+use crate::gate::Gate;
 use crate::transcript::Lines;
 use cushim::driver::sys::{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CUdeviceptr, CUpointer_attribute, CUstream};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "memory", parts: 3, run };
+pub(super) const SECTION: Section = Section { name: "memory", parts: 4, run };
 
 const SIZE: usize = 4096;
 
@@ -16,6 +17,7 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     match part {
         0 => on_their_own(t, cu),
         1 => in_order(t, cu),
+        2 => freed_in_order(t, cu),
         _ => {
             unknown(t, cu);
             Ok(())
@@ -186,6 +188,21 @@ fn in_order(t: &mut Lines, cu: &Cu) -> Outcome {
     t.line("HtoD copy past the end", || call!(cu, cuMemcpyHtoDAsync_3020(a, source, 2 * SIZE, stream)));
     t.line("memset past the end", || call!(cu, cuMemsetD8Async_3020(a, 0, 2 * SIZE, stream)));
     t.line("stream after those", || call!(cu, cuStreamSynchronize_2000(stream)));
+    Ok(())
+}
+
+/// Memory whose free was called and perhaps not yet reached.
+fn freed_in_order(t: &mut Lines, cu: &Cu) -> Outcome {
+    let stream = cu.stream(NON_BLOCKING)?;
+    let (freed, other) = (allocate(cu, stream)?, allocate(cu, stream)?);
+    let gate = Gate::close(cu, stream)?;
+    need!(cu, cuMemFreeAsync_11020(freed, stream))?;
+    t.line("memory type after cuMemFreeAsync", || memory_type(cu, freed));
+    t.line("memset after cuMemFreeAsync", || call!(cu, cuMemsetD8Async_3020(freed, 0, 64, stream)));
+    t.line("copy after cuMemFreeAsync", || call!(cu, cuMemcpyDtoDAsync_3020(other, freed, 64, stream)));
+    gate.open();
+    t.line("  stream", || call!(cu, cuStreamSynchronize_2000(stream)));
+    t.line("memory type when it is freed", || memory_type(cu, freed));
     Ok(())
 }
 
