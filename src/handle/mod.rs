@@ -35,7 +35,7 @@ mod models;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub(crate) use error::Fault;
 pub(crate) use error::{Exhausted, Forked, HandleError};
 pub(crate) use fork::{forked, watch as watch_forks};
@@ -84,13 +84,13 @@ pub(crate) fn collect() -> usize {
 }
 
 /// How many objects of each kind are alive, with or without handles; kinds with none are left out.
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub(crate) fn live_objects() -> Vec<(Kind, usize)> {
     table().live_objects()
 }
 
 /// All claims that were not destroyed. Other threads may end them at any time.
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub(crate) fn claims() -> Vec<Token> {
     table().claims()
 }
@@ -148,7 +148,7 @@ impl Drop for Guard {
 pub(crate) enum Released<T> {
     /// The hold itself. If it is the last one, dropping it releases the object, here and on this thread. Dropping the
     /// guard may release other objects, for which this destroy does not answer.
-    Now(#[cfg_attr(not(test), allow(dead_code))] Arc<T>),
+    Now(#[cfg_attr(any(not(test), loom), allow(dead_code))] Arc<T>),
     /// Another thread (or an outer call of this one) may be using the object; the last of them to leave lets go of it.
     Later,
 }

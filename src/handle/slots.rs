@@ -91,7 +91,7 @@ impl Slots {
     }
 
     /// All slots that were ever in use.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn used(&self) -> impl Iterator<Item = &'static Slot> {
         let fresh = self.pool.lock().fresh;
         (0..fresh).map(|index| self.known(index))

@@ -364,7 +364,7 @@ impl Deferred {
 }
 
 /// What is left, for the tests.
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 impl Table {
     pub(super) fn live_objects(&self) -> Vec<(Kind, usize)> {
         let count = |kind| self.threads.records().map(|record| record.objects(kind)).sum::<i64>();

@@ -205,7 +205,7 @@ impl Record {
         count.store(count.load(Relaxed) + change, Relaxed);
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn objects(&self, kind: Kind) -> i64 {
         self.objects[kind as usize].load(Relaxed)
     }
