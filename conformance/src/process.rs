@@ -4,6 +4,7 @@ use crate::sections::Section;
 use crate::transcript::TROUBLE;
 use std::ffi::OsString;
 use std::io::{self, Read as _};
+use std::ops::RangeInclusive;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -12,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long a part may take: creating a context on a machine with many GPUs takes seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Processes at a time.
-const AT_ONCE: usize = 4;
+/// Processes at a time, on a machine with few processors and with many: they mostly wait for the driver.
+const AT_ONCE: RangeInclusive<usize> = 4..=8;
 
 /// The option that makes this program run one part of a section in its own process: `NAME:PART`.
 pub(crate) const PART_OPTION: &str = "--part";
@@ -24,8 +25,9 @@ pub(crate) fn transcript(sections: &[&'static Section], driver: &[OsString]) -> 
         sections.iter().flat_map(|section| (0..section.parts).map(move |part| (*section, part))).collect();
     let texts: Vec<OnceLock<io::Result<String>>> = parts.iter().map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..cores.clamp(*AT_ONCE.start(), *AT_ONCE.end()) {
             scope.spawn(|| {
                 let take = || next.fetch_add(1, Ordering::Relaxed);
                 for number in std::iter::repeat_with(take).take_while(|&number| number < parts.len()) {
