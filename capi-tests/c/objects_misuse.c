@@ -70,19 +70,28 @@ static void borrowed_kept(void) {
   says("take a reference of your own (cushim_context_ref)");
 }
 
-/* The context first, then what is in it: nobody is hurt. */
+/* The context first, then what is in it: what is there goes on, and what is wanted of the context is refused. */
 static void wrong_order(void) {
   cushim_driver driver = open_driver();
+  cushim_device device;
   cushim_context context;
-  cushim_stream stream;
+  cushim_stream stream, another = NOT_NULL;
   cushim_event event;
   CHECK_OK(cushim_context_create(first_device(driver), NULL, &context));
   stream = new_stream(context);
   event = new_event(context, 0);
   CHECK_OK(cushim_driver_destroy(driver));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_driver_get_device(driver, 0, &device));
+  says("a driver is needed, but this handle of a driver was destroyed");
   CHECK_OK(cushim_context_destroy(context));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_create(context, NULL, &another));
+  CHECK(another == NULL);
+  says("a context is needed, but this handle of a context was destroyed");
+  says("cushim_context_ref");
   CHECK_OK(cushim_event_record(event, stream));
   CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_event_record(event, stream));
+  says("a stream is needed, but this handle of a stream was destroyed");
   CHECK_OK(cushim_event_synchronize(event));
   CHECK_OK(cushim_event_destroy(event));
 }
