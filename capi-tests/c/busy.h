@@ -7,7 +7,7 @@
 #include <semaphore.h>
 
 struct busy {
-  sem_t begun, done;
+  sem_t begun, done, ended;
 };
 
 static void CUSHIM_CUDA_CB busy_function(void *data) {
@@ -15,6 +15,7 @@ static void CUSHIM_CUDA_CB busy_function(void *data) {
   sem_post(&busy->begun);
   while (sem_wait(&busy->done) != 0) {
   }
+  sem_post(&busy->ended);
 }
 
 /* Whether a stream of this driver can be kept busy; those of "none" cannot. */
@@ -26,12 +27,18 @@ static inline void busy_begin(struct busy *busy, cushim_driver driver, cushim_st
   CUstream native = NULL;
   sem_init(&busy->begun, 0, 0);
   sem_init(&busy->done, 0, 0);
+  sem_init(&busy->ended, 0, 0);
   CHECK_OK(cushim_stream_native(stream, &native));
   if (!CHECK_STATUS(CUDA_SUCCESS, table->cuLaunchHostFunc_10000(native, busy_function, busy))) exit(1);
   while (sem_wait(&busy->begun) != 0) {
   }
 }
 
-static inline void busy_end(struct busy *busy) { sem_post(&busy->done); }
+/* The function does not use `busy` any more when this returns. */
+static inline void busy_end(struct busy *busy) {
+  sem_post(&busy->done);
+  while (sem_wait(&busy->ended) != 0) {
+  }
+}
 
 #endif

@@ -85,6 +85,7 @@ static void in_order(void) {
     CHECK_OK(cushim_stream_destroy(other));
   }
   CHECK_OK(cushim_stream_destroy(legacy));
+  CHECK_OK(cushim_context_synchronize(all.context)); /* also where a check before has failed */
 }
 
 static void refused(void) {

@@ -7,11 +7,13 @@
 //! - [`programs`]: which of them run where; [`fuzz`]: what one of them knows of the interface;
 //! - [`abi`]: the binary interface, and what has changed in it;
 //! - `go/`: a binding in Go, and its tests;
+//! - [`fault_sweep`]: all of them with the driver failing;
 //! - [`parallel`]: many of these at a time.
 #![cfg(target_os = "linux")]
 
 pub mod abi;
 pub mod build;
+pub mod fault_sweep;
 pub mod fuzz;
 pub mod header;
 pub mod interface;

@@ -3,7 +3,8 @@
 use crate::libraries::library;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, ExitCode, Output};
+use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// The driver that a program finds in its environment.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +99,27 @@ impl Run {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         Err(self.report(&output))
+    }
+
+    /// How the program ends, whatever it prints; it is ended after the limit.
+    ///
+    /// # Errors
+    /// If it cannot be started, or had to be ended.
+    pub fn ends_within(mut self, limit: Duration) -> Result<ExitStatus, String> {
+        let child = self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut child = child.map_err(|error| format!("{:?}: {error}", self.command))?;
+        let end = Instant::now() + limit;
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
+                _ => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(format!("{:?} did not end within {limit:?}", self.command));
+                }
+            }
+        }
     }
 
     /// Runs the program where its output is seen; the exit status is that of the program.
