@@ -23,7 +23,7 @@ static MESSAGES: Mutex<Vec<Message>> = Mutex::new(Vec::new());
 extern "C" fn hear(_: *mut c_void, level: CUlogLevel, text: *mut c_char, length: usize) {
     // SAFETY: the driver says how long its text is, which lives during the call.
     let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
-    let text = String::from_utf8_lossy(bytes).trim_end_matches(['\0', '\n']).to_owned();
+    let text = String::from_utf8_lossy(bytes).trim_end_matches(['\0', '\n']).replace('\n', " / ");
     let message = Message { level: level.0, thread: std::thread::current().id(), text };
     MESSAGES.lock().expect("nothing panics with the lock").push(message);
 }
