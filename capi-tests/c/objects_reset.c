@@ -224,6 +224,43 @@ static void refused(const struct old *old) {
   events(old);
 }
 
+/* Somebody else holds the primary context, and here it is only wrapped: the reset is known all the same. */
+static void wrapped_only(const cushim_driver_table *cu) {
+  cushim_context lent;
+  cushim_stream stream;
+  CUcontext native = NULL;
+  int32_t done;
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuDevicePrimaryCtxRetain_7000(&native, 0));
+  CHECK_OK(cushim_context_wrap(device, native, CUSHIM_BORROWED, &lent));
+  stream = new_stream(lent);
+  CHECK_OK(cushim_device_reset_primary_context(device));
+  contexts(lent);
+  GONE(cushim_stream_query(stream, &done));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_context_destroy(lent));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuDevicePrimaryCtxRelease_11000(0));
+}
+
+/* Two objects stand for one context, and the one that owns it destroys it. */
+static void destroyed_by_its_owner(cushim_driver driver, const cushim_driver_table *cu) {
+  cushim_context lent, owned, popped;
+  cushim_stream stream;
+  CUcontext native = NULL;
+  int32_t done;
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuCtxCreate_3020(&native, 0, 0));
+  CHECK_OK(cushim_context_pop(driver, &popped, NULL));
+  CHECK_OK(cushim_context_wrap(device, native, CUSHIM_BORROWED, &lent));
+  CHECK_OK(cushim_context_wrap(device, native, CUSHIM_OWNED, &owned));
+  CHECK(!is_same(lent, owned));
+  stream = new_stream(lent);
+  CHECK_OK(cushim_context_destroy(owned));
+  contexts(lent);
+  GONE(cushim_stream_query(stream, &done));
+  GONE(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_context_destroy(lent));
+}
+
 int main(void) {
   cushim_driver driver;
   cushim_context context;
@@ -234,6 +271,8 @@ int main(void) {
   if (is_none(driver)) {
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_device_reset_primary_context(device));
   } else {
+    wrapped_only(table_of(driver, CUSHIM_TABLE_LEGACY_STREAM));
+    destroyed_by_its_owner(driver, table_of(driver, CUSHIM_TABLE_LEGACY_STREAM));
     old = make();
     CHECK_OK(cushim_device_reset_primary_context(device));
     refused(&old);
