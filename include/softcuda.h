@@ -104,7 +104,7 @@ void softcuda_trace_stop(void);
 size_t softcuda_live_objects(void);
 
 // How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
-// "pinned memory", "registered memory", "managed memory", "memory pool". -1 if there is no such kind.
+// "pinned memory", "registered memory", "managed memory", "memory pool", "graph". -1 if there is no such kind.
 int64_t softcuda_live(const char *kind);
 
 // The bytes of the objects that `softcuda_live` counts; 0 for what is no memory.

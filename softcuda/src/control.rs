@@ -140,7 +140,7 @@ pub extern "C" fn softcuda_live_objects() -> usize {
 }
 
 /// How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
-/// "pinned memory", "registered memory", "managed memory", "memory pool". -1 if there is no such kind.
+/// "pinned memory", "registered memory", "managed memory", "memory pool", "graph". -1 if there is no such kind.
 ///
 /// # Safety
 /// `kind` is NULL or terminated.

@@ -9,7 +9,7 @@ use crate::live;
 use crate::logs;
 use crate::memory::pool;
 use crate::pointer::Out;
-use crate::stream::Stream;
+use crate::stream::{Stream, capture};
 use crate::sys::{
     CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING, CU_EVENT_INTERPROCESS, CU_EVENT_RECORD_EXTERNAL,
     CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_READY,
@@ -90,7 +90,7 @@ impl Event {
             return Err(CUDA_ERROR_INVALID_HANDLE);
         }
         let time = Arc::new(OnceLock::new());
-        let operation = stream.submit_after(Mark(Arc::clone(&time)), after);
+        let operation = stream.submit_after(Mark(Arc::clone(&time)), after)?;
         let mut last = self.record.lock();
         // Another thread may have recorded after us and got here before.
         if last.as_ref().is_none_or(|last| last.operation.is_before(&operation)) {
@@ -144,13 +144,15 @@ pub(crate) fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: 
     let stream = Stream::of(hStream)?;
     match flags {
         0 => event.record(&stream),
-        EXTERNAL => Err(CUDA_ERROR_ILLEGAL_STATE), // for streams under capture
+        EXTERNAL if stream.is_capturing() => event.record(&stream),
+        EXTERNAL => Err(CUDA_ERROR_ILLEGAL_STATE),
         _ => Err(CUDA_ERROR_INVALID_VALUE),
     }
 }
 
 pub(crate) fn cuEventQuery(hEvent: CUevent) -> Answer {
     let event = Event::of(hEvent)?;
+    capture::check_unsafe()?;
     let finished = event.last_record().is_none_or(|record| executor::poll(&[record.operation]));
     event.context.fault()?;
     if finished { Ok(()) } else { Err(CUDA_ERROR_NOT_READY) }
@@ -158,6 +160,7 @@ pub(crate) fn cuEventQuery(hEvent: CUevent) -> Answer {
 
 pub(crate) fn cuEventSynchronize(hEvent: CUevent) -> Answer {
     let event = Event::of(hEvent)?;
+    capture::check_unsafe()?;
     if let Some(record) = event.recorded() {
         executor::wait_for(&[record])?;
     }

@@ -1562,8 +1562,14 @@ extern "C" fn cuGraphDebugDotPrint() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGraphDestroy() -> CUresult {
-    entry::refuse(195)
+extern "C" fn cuGraphDestroy(hGraph: CUgraph) -> CUresult {
+    entry::call(
+        195,
+        |a: &mut Arguments| {
+            a.address("hGraph", hGraph as usize);
+        },
+        || crate::graph::cuGraphDestroy(hGraph),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1712,8 +1718,16 @@ extern "C" fn cuGraphGetId() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuGraphGetNodes() -> CUresult {
-    entry::refuse(225)
+extern "C" fn cuGraphGetNodes(hGraph: CUgraph, nodes: Out<CUgraphNode>, numNodes: Out<usize>) -> CUresult {
+    entry::call(
+        225,
+        |a: &mut Arguments| {
+            a.address("hGraph", hGraph as usize);
+            a.address("nodes", nodes.address());
+            a.address("numNodes", numNodes.address());
+        },
+        || crate::graph::cuGraphGetNodes(hGraph, nodes, numNodes),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2690,23 +2704,121 @@ extern "C" fn cuMemCreate() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemDiscardAndPrefetchBatchAsync() -> CUresult {
-    entry::refuse(377)
+extern "C" fn cuMemDiscardAndPrefetchBatchAsync(
+    dptrs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    prefetchLocs: Out<CUmemLocation_v1>,
+    prefetchLocIdxs: Out<usize>,
+    numPrefetchLocs: usize,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        377,
+        |a: &mut Arguments| {
+            a.address("dptrs", dptrs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.address("prefetchLocs", prefetchLocs.address());
+            a.address("prefetchLocIdxs", prefetchLocIdxs.address());
+            a.value("numPrefetchLocs", numPrefetchLocs);
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::batch::managed::cuMemDiscardAndPrefetchBatchAsync(
+                dptrs,
+                sizes,
+                count,
+                prefetchLocs,
+                prefetchLocIdxs,
+                numPrefetchLocs,
+                flags,
+                hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemDiscardAndPrefetchBatchAsync_ptsz() -> CUresult {
-    entry::refuse(378)
+extern "C" fn cuMemDiscardAndPrefetchBatchAsync_ptsz(
+    dptrs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    prefetchLocs: Out<CUmemLocation_v1>,
+    prefetchLocIdxs: Out<usize>,
+    numPrefetchLocs: usize,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        378,
+        |a: &mut Arguments| {
+            a.address("dptrs", dptrs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.address("prefetchLocs", prefetchLocs.address());
+            a.address("prefetchLocIdxs", prefetchLocIdxs.address());
+            a.value("numPrefetchLocs", numPrefetchLocs);
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::batch::managed::cuMemDiscardAndPrefetchBatchAsync(
+                dptrs,
+                sizes,
+                count,
+                prefetchLocs,
+                prefetchLocIdxs,
+                numPrefetchLocs,
+                flags,
+                hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemDiscardBatchAsync() -> CUresult {
-    entry::refuse(379)
+extern "C" fn cuMemDiscardBatchAsync(
+    dptrs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        379,
+        |a: &mut Arguments| {
+            a.address("dptrs", dptrs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::managed::cuMemDiscardBatchAsync(dptrs, sizes, count, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemDiscardBatchAsync_ptsz() -> CUresult {
-    entry::refuse(380)
+extern "C" fn cuMemDiscardBatchAsync_ptsz(
+    dptrs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        380,
+        |a: &mut Arguments| {
+            a.address("dptrs", dptrs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::managed::cuMemDiscardBatchAsync(dptrs, sizes, count, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3167,13 +3279,79 @@ extern "C" fn cuMemPrefetchAsync_v2_ptsz(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPrefetchBatchAsync() -> CUresult {
-    entry::refuse(424)
+extern "C" fn cuMemPrefetchBatchAsync(
+    dptrs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    prefetchLocs: Out<CUmemLocation_v1>,
+    prefetchLocIdxs: Out<usize>,
+    numPrefetchLocs: usize,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        424,
+        |a: &mut Arguments| {
+            a.address("dptrs", dptrs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.address("prefetchLocs", prefetchLocs.address());
+            a.address("prefetchLocIdxs", prefetchLocIdxs.address());
+            a.value("numPrefetchLocs", numPrefetchLocs);
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::batch::managed::cuMemPrefetchBatchAsync(
+                dptrs,
+                sizes,
+                count,
+                prefetchLocs,
+                prefetchLocIdxs,
+                numPrefetchLocs,
+                flags,
+                hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemPrefetchBatchAsync_ptsz() -> CUresult {
-    entry::refuse(425)
+extern "C" fn cuMemPrefetchBatchAsync_ptsz(
+    dptrs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    prefetchLocs: Out<CUmemLocation_v1>,
+    prefetchLocIdxs: Out<usize>,
+    numPrefetchLocs: usize,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        425,
+        |a: &mut Arguments| {
+            a.address("dptrs", dptrs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.address("prefetchLocs", prefetchLocs.address());
+            a.address("prefetchLocIdxs", prefetchLocIdxs.address());
+            a.value("numPrefetchLocs", numPrefetchLocs);
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::batch::managed::cuMemPrefetchBatchAsync(
+                dptrs,
+                sizes,
+                count,
+                prefetchLocs,
+                prefetchLocIdxs,
+                numPrefetchLocs,
+                flags,
+                hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3436,23 +3614,83 @@ extern "C" fn cuMemcpy3DAsync_v2_ptsz(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUst
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DBatchAsync() -> CUresult {
-    entry::refuse(450)
+extern "C" fn cuMemcpy3DBatchAsync(
+    numParams: usize,
+    opList: Out<CUDA_MEMCPY3D_BATCH_OP_v1>,
+    failIdx: Out<usize>,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        450,
+        |a: &mut Arguments| {
+            a.value("numParams", numParams);
+            a.address("opList", opList.address());
+            a.address("failIdx", failIdx.address());
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::boxes::cuMemcpy3DBatchAsync(numParams, opList, failIdx, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DBatchAsync_v2() -> CUresult {
-    entry::refuse(451)
+extern "C" fn cuMemcpy3DBatchAsync_v2(
+    numParams: usize,
+    opList: Out<CUDA_MEMCPY3D_BATCH_OP_v1>,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        451,
+        |a: &mut Arguments| {
+            a.value("numParams", numParams);
+            a.address("opList", opList.address());
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::boxes::cuMemcpy3DBatchAsync_v2(numParams, opList, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DBatchAsync_ptsz() -> CUresult {
-    entry::refuse(452)
+extern "C" fn cuMemcpy3DBatchAsync_ptsz(
+    numParams: usize,
+    opList: Out<CUDA_MEMCPY3D_BATCH_OP_v1>,
+    failIdx: Out<usize>,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        452,
+        |a: &mut Arguments| {
+            a.value("numParams", numParams);
+            a.address("opList", opList.address());
+            a.address("failIdx", failIdx.address());
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::boxes::cuMemcpy3DBatchAsync(numParams, opList, failIdx, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DBatchAsync_v2_ptsz() -> CUresult {
-    entry::refuse(453)
+extern "C" fn cuMemcpy3DBatchAsync_v2_ptsz(
+    numParams: usize,
+    opList: Out<CUDA_MEMCPY3D_BATCH_OP_v1>,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        453,
+        |a: &mut Arguments| {
+            a.value("numParams", numParams);
+            a.address("opList", opList.address());
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::boxes::cuMemcpy3DBatchAsync_v2(numParams, opList, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3502,13 +3740,37 @@ extern "C" fn cuMemcpy3DPeerAsync_ptsz(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DWithAttributesAsync() -> CUresult {
-    entry::refuse(458)
+extern "C" fn cuMemcpy3DWithAttributesAsync(
+    op: Out<CUDA_MEMCPY3D_BATCH_OP_v1>,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        458,
+        |a: &mut Arguments| {
+            a.address("op", op.address());
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::boxes::cuMemcpy3DWithAttributesAsync(op, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpy3DWithAttributesAsync_ptsz() -> CUresult {
-    entry::refuse(459)
+extern "C" fn cuMemcpy3DWithAttributesAsync_ptsz(
+    op: Out<CUDA_MEMCPY3D_BATCH_OP_v1>,
+    flags: u64,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        459,
+        |a: &mut Arguments| {
+            a.address("op", op.address());
+            a.value("flags", flags);
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::boxes::cuMemcpy3DWithAttributesAsync(op, flags, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3610,23 +3872,131 @@ extern "C" fn cuMemcpyAtoHAsync_v2_ptsz() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyBatchAsync() -> CUresult {
-    entry::refuse(474)
+extern "C" fn cuMemcpyBatchAsync(
+    dsts: Out<CUdeviceptr_v2>,
+    srcs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    attrs: Out<CUmemcpyAttributes_v1>,
+    attrIdxs: Out<usize>,
+    numAttrs: usize,
+    failIdx: Out<usize>,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        474,
+        |a: &mut Arguments| {
+            a.address("dsts", dsts.address());
+            a.address("srcs", srcs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.address("attrs", attrs.address());
+            a.address("attrIdxs", attrIdxs.address());
+            a.value("numAttrs", numAttrs);
+            a.address("failIdx", failIdx.address());
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::batch::copies::cuMemcpyBatchAsync(
+                dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, failIdx, hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyBatchAsync_v2() -> CUresult {
-    entry::refuse(475)
+extern "C" fn cuMemcpyBatchAsync_v2(
+    dsts: Out<CUdeviceptr_v2>,
+    srcs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    attrs: Out<CUmemcpyAttributes_v1>,
+    attrIdxs: Out<usize>,
+    numAttrs: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        475,
+        |a: &mut Arguments| {
+            a.address("dsts", dsts.address());
+            a.address("srcs", srcs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.address("attrs", attrs.address());
+            a.address("attrIdxs", attrIdxs.address());
+            a.value("numAttrs", numAttrs);
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::batch::copies::cuMemcpyBatchAsync_v2(
+                dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyBatchAsync_ptsz() -> CUresult {
-    entry::refuse(476)
+extern "C" fn cuMemcpyBatchAsync_ptsz(
+    dsts: Out<CUdeviceptr_v2>,
+    srcs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    attrs: Out<CUmemcpyAttributes_v1>,
+    attrIdxs: Out<usize>,
+    numAttrs: usize,
+    failIdx: Out<usize>,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        476,
+        |a: &mut Arguments| {
+            a.address("dsts", dsts.address());
+            a.address("srcs", srcs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.address("attrs", attrs.address());
+            a.address("attrIdxs", attrIdxs.address());
+            a.value("numAttrs", numAttrs);
+            a.address("failIdx", failIdx.address());
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::batch::copies::cuMemcpyBatchAsync(
+                dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, failIdx, hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyBatchAsync_v2_ptsz() -> CUresult {
-    entry::refuse(477)
+extern "C" fn cuMemcpyBatchAsync_v2_ptsz(
+    dsts: Out<CUdeviceptr_v2>,
+    srcs: Out<CUdeviceptr_v2>,
+    sizes: Out<usize>,
+    count: usize,
+    attrs: Out<CUmemcpyAttributes_v1>,
+    attrIdxs: Out<usize>,
+    numAttrs: usize,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        477,
+        |a: &mut Arguments| {
+            a.address("dsts", dsts.address());
+            a.address("srcs", srcs.address());
+            a.address("sizes", sizes.address());
+            a.value("count", count);
+            a.address("attrs", attrs.address());
+            a.address("attrIdxs", attrIdxs.address());
+            a.value("numAttrs", numAttrs);
+            a.address("hStream", hStream as usize);
+        },
+        || {
+            crate::memory::batch::copies::cuMemcpyBatchAsync_v2(
+                dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4013,13 +4383,45 @@ extern "C" fn cuMemcpyPeerAsync_ptsz(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyWithAttributesAsync() -> CUresult {
-    entry::refuse(509)
+extern "C" fn cuMemcpyWithAttributesAsync(
+    dst: CUdeviceptr_v2,
+    src: CUdeviceptr_v2,
+    size: usize,
+    attr: Out<CUmemcpyAttributes_v1>,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        509,
+        |a: &mut Arguments| {
+            a.address("dst", dst as usize);
+            a.address("src", src as usize);
+            a.value("size", size);
+            a.address("attr", attr.address());
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::copies::cuMemcpyWithAttributesAsync(dst, src, size, attr, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyWithAttributesAsync_ptsz() -> CUresult {
-    entry::refuse(510)
+extern "C" fn cuMemcpyWithAttributesAsync_ptsz(
+    dst: CUdeviceptr_v2,
+    src: CUdeviceptr_v2,
+    size: usize,
+    attr: Out<CUmemcpyAttributes_v1>,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call_per_thread(
+        510,
+        |a: &mut Arguments| {
+            a.address("dst", dst as usize);
+            a.address("src", src as usize);
+            a.value("size", size);
+            a.address("attr", attr.address());
+            a.address("hStream", hStream as usize);
+        },
+        || crate::memory::batch::copies::cuMemcpyWithAttributesAsync(dst, src, size, attr, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4858,23 +5260,49 @@ extern "C" fn cuStreamBatchMemOp_v2_ptsz(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamBeginCapture() -> CUresult {
-    entry::refuse(595)
+extern "C" fn cuStreamBeginCapture(hStream: CUstream) -> CUresult {
+    entry::call(
+        595,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+        },
+        || crate::stream::capture::calls::cuStreamBeginCapture(hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamBeginCapture_v2() -> CUresult {
-    entry::refuse(596)
+extern "C" fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
+    entry::call(
+        596,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.value("mode", mode.0);
+        },
+        || crate::stream::capture::calls::cuStreamBeginCapture_v2(hStream, mode),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamBeginCapture_ptsz() -> CUresult {
-    entry::refuse(597)
+extern "C" fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> CUresult {
+    entry::call_per_thread(
+        597,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+        },
+        || crate::stream::capture::calls::cuStreamBeginCapture(hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamBeginCapture_v2_ptsz() -> CUresult {
-    entry::refuse(598)
+extern "C" fn cuStreamBeginCapture_v2_ptsz(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
+    entry::call_per_thread(
+        598,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.value("mode", mode.0);
+        },
+        || crate::stream::capture::calls::cuStreamBeginCapture_v2(hStream, mode),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4979,13 +5407,27 @@ extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamEndCapture() -> CUresult {
-    entry::refuse(611)
+extern "C" fn cuStreamEndCapture(hStream: CUstream, phGraph: Out<CUgraph>) -> CUresult {
+    entry::call(
+        611,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("phGraph", phGraph.address());
+        },
+        || crate::stream::capture::calls::cuStreamEndCapture(hStream, phGraph),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamEndCapture_ptsz() -> CUresult {
-    entry::refuse(612)
+extern "C" fn cuStreamEndCapture_ptsz(hStream: CUstream, phGraph: Out<CUgraph>) -> CUresult {
+    entry::call_per_thread(
+        612,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("phGraph", phGraph.address());
+        },
+        || crate::stream::capture::calls::cuStreamEndCapture(hStream, phGraph),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5045,7 +5487,7 @@ extern "C" fn cuStreamGetCaptureInfo(
             a.address("captureStatus_out", captureStatus_out.address());
             a.address("id_out", id_out.address());
         },
-        || crate::stream::capture::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
+        || crate::stream::capture::calls::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
     )
 }
 
@@ -5069,7 +5511,7 @@ extern "C" fn cuStreamGetCaptureInfo_v2(
             a.address("numDependencies_out", numDependencies_out.address());
         },
         || {
-            crate::stream::capture::cuStreamGetCaptureInfo_v2(
+            crate::stream::capture::calls::cuStreamGetCaptureInfo_v2(
                 hStream,
                 captureStatus_out,
                 id_out,
@@ -5103,7 +5545,7 @@ extern "C" fn cuStreamGetCaptureInfo_v3(
             a.address("numDependencies_out", numDependencies_out.address());
         },
         || {
-            crate::stream::capture::cuStreamGetCaptureInfo_v3(
+            crate::stream::capture::calls::cuStreamGetCaptureInfo_v3(
                 hStream,
                 captureStatus_out,
                 id_out,
@@ -5129,7 +5571,7 @@ extern "C" fn cuStreamGetCaptureInfo_ptsz(
             a.address("captureStatus_out", captureStatus_out.address());
             a.address("id_out", id_out.address());
         },
-        || crate::stream::capture::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
+        || crate::stream::capture::calls::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
     )
 }
 
@@ -5153,7 +5595,7 @@ extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
             a.address("numDependencies_out", numDependencies_out.address());
         },
         || {
-            crate::stream::capture::cuStreamGetCaptureInfo_v2(
+            crate::stream::capture::calls::cuStreamGetCaptureInfo_v2(
                 hStream,
                 captureStatus_out,
                 id_out,
@@ -5187,7 +5629,7 @@ extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
             a.address("numDependencies_out", numDependencies_out.address());
         },
         || {
-            crate::stream::capture::cuStreamGetCaptureInfo_v3(
+            crate::stream::capture::calls::cuStreamGetCaptureInfo_v3(
                 hStream,
                 captureStatus_out,
                 id_out,
@@ -5377,7 +5819,7 @@ extern "C" fn cuStreamIsCapturing(hStream: CUstream, captureStatus: Out<CUstream
             a.address("hStream", hStream as usize);
             a.address("captureStatus", captureStatus.address());
         },
-        || crate::stream::capture::cuStreamIsCapturing(hStream, captureStatus),
+        || crate::stream::capture::calls::cuStreamIsCapturing(hStream, captureStatus),
     )
 }
 
@@ -5392,7 +5834,7 @@ extern "C" fn cuStreamIsCapturing_ptsz(
             a.address("hStream", hStream as usize);
             a.address("captureStatus", captureStatus.address());
         },
-        || crate::stream::capture::cuStreamIsCapturing(hStream, captureStatus),
+        || crate::stream::capture::calls::cuStreamIsCapturing(hStream, captureStatus),
     )
 }
 
@@ -5475,23 +5917,113 @@ extern "C" fn cuStreamSynchronize_ptsz(hStream: CUstream) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamUpdateCaptureDependencies() -> CUresult {
-    entry::refuse(646)
+extern "C" fn cuStreamUpdateCaptureDependencies(
+    hStream: CUstream,
+    dependencies: Out<CUgraphNode>,
+    numDependencies: usize,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        646,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("dependencies", dependencies.address());
+            a.value("numDependencies", numDependencies);
+            a.value("flags", flags);
+        },
+        || {
+            crate::stream::capture::calls::cuStreamUpdateCaptureDependencies(
+                hStream,
+                dependencies,
+                numDependencies,
+                flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamUpdateCaptureDependencies_v2() -> CUresult {
-    entry::refuse(647)
+extern "C" fn cuStreamUpdateCaptureDependencies_v2(
+    hStream: CUstream,
+    dependencies: Out<CUgraphNode>,
+    dependencyData: In<CUgraphEdgeData>,
+    numDependencies: usize,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        647,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("dependencies", dependencies.address());
+            a.address("dependencyData", dependencyData.address());
+            a.value("numDependencies", numDependencies);
+            a.value("flags", flags);
+        },
+        || {
+            crate::stream::capture::calls::cuStreamUpdateCaptureDependencies_v2(
+                hStream,
+                dependencies,
+                dependencyData,
+                numDependencies,
+                flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamUpdateCaptureDependencies_ptsz() -> CUresult {
-    entry::refuse(648)
+extern "C" fn cuStreamUpdateCaptureDependencies_ptsz(
+    hStream: CUstream,
+    dependencies: Out<CUgraphNode>,
+    numDependencies: usize,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(
+        648,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("dependencies", dependencies.address());
+            a.value("numDependencies", numDependencies);
+            a.value("flags", flags);
+        },
+        || {
+            crate::stream::capture::calls::cuStreamUpdateCaptureDependencies(
+                hStream,
+                dependencies,
+                numDependencies,
+                flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz() -> CUresult {
-    entry::refuse(649)
+extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz(
+    hStream: CUstream,
+    dependencies: Out<CUgraphNode>,
+    dependencyData: In<CUgraphEdgeData>,
+    numDependencies: usize,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(
+        649,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("dependencies", dependencies.address());
+            a.address("dependencyData", dependencyData.address());
+            a.value("numDependencies", numDependencies);
+            a.value("flags", flags);
+        },
+        || {
+            crate::stream::capture::calls::cuStreamUpdateCaptureDependencies_v2(
+                hStream,
+                dependencies,
+                dependencyData,
+                numDependencies,
+                flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5943,8 +6475,14 @@ extern "C" fn cuTexRefSetMipmappedArray() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuThreadExchangeStreamCaptureMode() -> CUresult {
-    entry::refuse(714)
+extern "C" fn cuThreadExchangeStreamCaptureMode(mode: Out<CUstreamCaptureMode>) -> CUresult {
+    entry::call(
+        714,
+        |a: &mut Arguments| {
+            a.address("mode", mode.address());
+        },
+        || crate::stream::capture::mode::cuThreadExchangeStreamCaptureMode(mode),
+    )
 }
 
 #[unsafe(no_mangle)]

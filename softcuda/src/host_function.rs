@@ -139,8 +139,7 @@ impl Work for Callback {
 pub(crate) fn cuLaunchHostFunc(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) -> Answer {
     let stream = Stream::of(hStream)?;
     let function = fn_.ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    stream.submit(HostFunction { function, data: UserData(userData) });
-    Ok(())
+    stream.submit(HostFunction { function, data: UserData(userData) }).map(drop)
 }
 
 /// The mode says how the device waits, which makes no difference here.
@@ -169,6 +168,6 @@ pub(crate) fn cuStreamAddCallback(
     if flags != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    stream.submit(Callback { function, stream: hStream as usize, data: UserData(userData) });
-    Ok(())
+    stream.refuse_capture()?;
+    stream.submit(Callback { function, stream: hStream as usize, data: UserData(userData) }).map(drop)
 }

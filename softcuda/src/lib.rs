@@ -14,7 +14,7 @@
 //!   `entry`: what every call passes through; `pointer`: the callers' pointers;
 //! - `settings`, `versions`, `getter`, `shell`: which driver this is, and how its functions are found;
 //! - `init`, `device`, `device_attributes`, `context`, `memory`, `peer`, `logs`: the driver;
-//! - `stream`, `event`, `host_function`, and `executor`, which runs what they are given;
+//! - `stream`, `event`, `host_function`, `graph`, and `executor`, which runs what they are given;
 //! - `control`: what a test can ask and arrange, the `softcuda_*` functions; `calls`, `fault`, `pattern`, `trace`, `live`.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case)] // functions and parameters have the names that the driver API gives them
@@ -31,6 +31,7 @@ mod executor;
 mod exports;
 mod fault;
 mod getter;
+mod graph;
 mod handle;
 mod host_function;
 mod init;

@@ -3,7 +3,7 @@
 use crate::context::Activation;
 use crate::device::Device;
 use crate::settings::complain;
-use crate::{context, event, memory, stream};
+use crate::{context, event, graph, memory, stream};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,11 +14,21 @@ pub(crate) const DEVICE_MEMORY: &str = "device memory";
 pub(crate) const PINNED_MEMORY: &str = "pinned memory";
 pub(crate) const REGISTERED_MEMORY: &str = "registered memory";
 pub(crate) const MANAGED_MEMORY: &str = "managed memory";
+pub(crate) const GRAPH: &str = "graph";
 pub(crate) const MEMORY_POOL: &str = "memory pool";
 
 /// The kinds of objects, as tests name them, in the order of a report.
-pub(crate) const KINDS: &[&str] =
-    &[CONTEXT, STREAM, EVENT, DEVICE_MEMORY, PINNED_MEMORY, REGISTERED_MEMORY, MANAGED_MEMORY, MEMORY_POOL];
+pub(crate) const KINDS: &[&str] = &[
+    CONTEXT,
+    STREAM,
+    EVENT,
+    DEVICE_MEMORY,
+    PINNED_MEMORY,
+    REGISTERED_MEMORY,
+    MANAGED_MEMORY,
+    MEMORY_POOL,
+    GRAPH,
+];
 
 /// An object that lives.
 pub(crate) struct Object {
@@ -70,6 +80,7 @@ pub(crate) fn objects() -> Vec<Object> {
     event::show_live(&mut add);
     memory::table::show_live(&mut add);
     memory::pool::show_live(&mut add);
+    graph::show_live(&mut add);
     all.sort_by_key(|object| (KINDS.iter().position(|kind| *kind == object.kind), object.name));
     all
 }

@@ -3,10 +3,12 @@
 
 mod common;
 
+use common::managed::{
+    DEVICE, GLOBAL, HOST, LAST_PREFETCH, NOWHERE, PAGE, SIZE, attribute, bytes, location, managed, residence,
+};
 use common::streams::{Gate, free_stream, synchronize};
 use common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_FOUND, alone, at, first, with_context};
 
-const GLOBAL: u64 = 1;
 const HOST_ATTACHED: u64 = 2;
 
 const SET_READ_MOSTLY: u64 = 1;
@@ -19,38 +21,13 @@ const UNSET_ACCESSED_BY: u64 = 6;
 const READ_MOSTLY: u64 = 1;
 const PREFERRED: u64 = 2;
 const ACCESSED_BY: u64 = 3;
-const LAST_PREFETCH: u64 = 4;
 const PREFERRED_TYPE: u64 = 5;
 const LAST_PREFETCH_TYPE: u64 = 7;
 
 /// `CU_DEVICE_CPU`, as the calls of 8.0 name the host.
 const CPU: u64 = u64::MAX;
-/// Neither a device nor the host.
-const NOWHERE: i32 = -2;
-
-/// `CUmemLocation`, which travels in a register.
-const fn location(kind: u32, id: u32) -> u64 {
-    kind as u64 | (id as u64) << 32
-}
-
-const DEVICE: u64 = location(1, 0);
-const HOST: u64 = location(2, 0);
 const NODE: u64 = location(3, 0);
 const CURRENT_NODE: u64 = location(4, 0);
-
-const PAGE: u64 = 4096;
-const SIZE: u64 = 1 << 20;
-
-fn managed(cu: &Library, size: u64) -> u64 {
-    let mut pointer = 0;
-    assert_eq!(cu.call("cuMemAllocManaged", &[at(&mut pointer), size, GLOBAL]), 0);
-    pointer
-}
-
-fn bytes(pointer: u64, size: u64) -> &'static mut [u8] {
-    // SAFETY: managed memory of that size, which the host may use when the test says so.
-    unsafe { std::slice::from_raw_parts_mut(pointer as *mut u8, size as usize) }
-}
 
 fn advise(cu: &Library, pointer: u64, size: u64, advice: u64, place: u64) -> i32 {
     cu.call("cuMemAdvise_v2", &[pointer, size, advice, place])
@@ -58,12 +35,6 @@ fn advise(cu: &Library, pointer: u64, size: u64, advice: u64, place: u64) -> i32
 
 fn prefetch(cu: &Library, pointer: u64, size: u64, place: u64, stream: u64) -> i32 {
     cu.call("cuMemPrefetchAsync_v2", &[pointer, size, place, 0, stream])
-}
-
-fn attribute(cu: &Library, pointer: u64, size: u64, attribute: u64) -> i32 {
-    let mut value = 99i32;
-    assert_eq!(cu.call("cuMemRangeGetAttribute", &[at(&mut value), 4, attribute, pointer, size]), 0);
-    value
 }
 
 /// Ordinal, type and id of the preferred location, or of the last prefetch's.
@@ -76,12 +47,6 @@ fn accessed_by(cu: &Library, pointer: u64, size: u64) -> [i32; 3] {
     let mut those = [99; 3];
     assert_eq!(cu.call("cuMemRangeGetAttribute", &[at(&mut those), 12, ACCESSED_BY, pointer, size]), 0);
     those
-}
-
-fn residence(cu: &Library, address: u64) -> i32 {
-    let mut place = 99;
-    assert_eq!(cu.call("softcuda_residence", &[address, at(&mut place)]), 0);
-    place
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::error::Answer;
 use crate::executor;
 use crate::memory::pool;
 use crate::pointer::Out;
+use crate::stream::capture;
 use crate::sys::{CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUcontext, CUdevice, CUresult};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -93,6 +94,7 @@ pub(crate) fn cuCtxSynchronize() -> Answer {
 
 pub(crate) fn cuCtxSynchronize_v2(ctx: CUcontext) -> Answer {
     let activation = named_or_current(ctx)?.activation()?;
+    capture::check_context(activation.id())?;
     executor::wait_for(&executor::unfinished(activation.id()))?;
     pool::trim();
     activation.health()

@@ -4,7 +4,7 @@ use super::{Activation, Context};
 use crate::error::Answer;
 use crate::event::Event;
 use crate::executor::{self, Operation};
-use crate::stream::Stream;
+use crate::stream::{Stream, capture};
 use crate::sys::{CUcontext, CUevent};
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -46,13 +46,16 @@ impl Activation {
 pub(crate) fn cuCtxRecordEvent(hCtx: CUcontext, hEvent: CUevent) -> Answer {
     let context = Context::of(hCtx)?.activation()?;
     let event = Event::of(hEvent)?;
+    capture::check_context(context.id())?;
     event.record_after(&Stream::aside(&context), &executor::unfinished(context.id()))
 }
 
 /// Lets everything that the context is given from now on wait for the event's record as it is now.
 pub(crate) fn cuCtxWaitEvent(hCtx: CUcontext, hEvent: CUevent) -> Answer {
     let context = Context::of(hCtx)?.activation()?;
-    if let Some(record) = Event::of(hEvent)?.recorded() {
+    let event = Event::of(hEvent)?;
+    capture::check_context(context.id())?;
+    if let Some(record) = event.recorded() {
         context.barriers.add(record);
     }
     Ok(())

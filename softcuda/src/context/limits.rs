@@ -4,6 +4,7 @@ use super::current::current;
 use crate::error::Answer;
 use crate::pointer::Out;
 use crate::settings::version;
+use crate::stream::capture;
 use crate::sys::{
     CU_LIMIT_CIG_ENABLED, CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED, CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT,
     CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, CU_LIMIT_MALLOC_HEAP_SIZE, CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
@@ -101,6 +102,7 @@ pub(crate) fn cuCtxSetLimit(limit: CUlimit, value: usize) -> Answer {
     let activation = current()?;
     check(limit)?;
     let value = adjusted(limit, value)?;
+    capture::check_unsafe()?;
     *activation.limits.lock().slot(limit).ok_or(CUDA_ERROR_NOT_PERMITTED)? = value;
     Ok(())
 }

@@ -97,6 +97,7 @@ impl Context {
         activation.ended.store(true, Ordering::Release);
         // Never refused: a host function cannot come here.
         let _ = executor::wait_for(&executor::unfinished(activation.id()));
+        stream::capture::forget_context(activation.id());
         memory::table::forget(&activation);
         peer::forget(&activation);
         stream::attributes::forget_all(&activation);

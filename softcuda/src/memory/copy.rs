@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 /// A copy whose ends have been checked.
-struct Copy {
+pub(super) struct Copy {
     to: Span,
     from: Span,
     size: usize,
@@ -49,6 +49,14 @@ impl Transfer for Copy {
         // SAFETY: the caller promises `size` bytes for the duration of the call.
         let bytes = unsafe { std::slice::from_raw_parts(self.from.bytes(), self.size) };
         self.from = Span::staged(bytes.into());
+    }
+}
+
+impl Copy {
+    /// A copy of some bytes between any two places.
+    pub(super) fn unified(to: CUdeviceptr_v2, from: CUdeviceptr_v2, size: usize) -> Result<Self, CUresult> {
+        let span = |address| Span::anywhere(address as usize, size);
+        Ok(Self { to: span(to)?, from: span(from)?, size })
     }
 }
 

@@ -37,6 +37,13 @@ struct End {
     height: usize,
 }
 
+/// One end in linear memory: bytes in a row and rows in a slice, 0 for as many as are copied.
+pub(super) struct Layout {
+    pub(super) address: CUdeviceptr_v2,
+    pub(super) row: usize,
+    pub(super) rows: usize,
+}
+
 /// One end, checked: its first byte and its strides.
 struct Located {
     span: Span,
@@ -45,7 +52,7 @@ struct Located {
 }
 
 /// A copy whose ends have been checked.
-struct BoxCopy {
+pub(super) struct BoxCopy {
     to: Located,
     from: Located,
     extent: Extent,
@@ -144,6 +151,34 @@ impl Transfer for BoxCopy {
             }
         }
         self.from = Located { span: Span::staged(bytes.into()), row: width, slice: width * height };
+    }
+}
+
+impl Layout {
+    fn end(&self) -> End {
+        End {
+            kind: CU_MEMORYTYPE_UNIFIED,
+            host: std::ptr::null(),
+            device: self.address,
+            array: std::ptr::null_mut(),
+            x: 0,
+            y: 0,
+            z: 0,
+            pitch: self.row,
+            height: self.rows,
+        }
+    }
+}
+
+impl BoxCopy {
+    /// A copy between any two places: bytes in a row, rows, slices; none of them 0.
+    pub(super) fn unified(to: &Layout, from: &Layout, extent: [usize; 3]) -> Result<Self, CUresult> {
+        let [width, height, depth] = extent;
+        let extent = Extent { width, height, depth };
+        if extent.is_empty() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        Ok(Self { to: to.end().locate(extent)?, from: from.end().locate(extent)?, extent })
     }
 }
 

@@ -9,6 +9,7 @@
 //! `transfer` puts copies and fills into streams; `pool` allocates and frees in their order.
 
 pub(crate) mod attributes;
+pub(crate) mod batch;
 pub(crate) mod copy;
 pub(crate) mod copy_box;
 pub(crate) mod fill;

@@ -6,6 +6,7 @@ use super::table::{self, Allocation, HostPages, Kind};
 use crate::context::current::current;
 use crate::error::Answer;
 use crate::pointer::Out;
+use crate::stream::capture;
 use crate::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
     CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
@@ -27,6 +28,7 @@ pub(crate) fn cuMemHostAlloc(pp: Out<*mut c_void>, bytesize: usize, Flags: u32) 
     if Flags & !ALLOCATION_FLAGS != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
+    capture::check_unsafe()?;
     if bytesize == 0 {
         return pp.set(std::ptr::null_mut());
     }
@@ -61,6 +63,7 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
     if p.is_null() || bytesize == 0 || Flags & !REGISTRATION_FLAGS != 0 || !is_mapped(address, end) {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
+    capture::check_unsafe()?;
     let allocation = Allocation::new(address, bytesize, p.cast(), Kind::Registered(Flags), owner);
     table::insert_disjoint(allocation).map_err(|other| match other.kind {
         Kind::Registered(_) => CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,

@@ -8,6 +8,7 @@ use crate::device;
 use crate::error::Answer;
 use crate::executor;
 use crate::pointer::Out;
+use crate::stream::capture;
 use crate::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2, CUresult,
 };
@@ -21,6 +22,7 @@ fn allocate(size: usize) -> Result<usize, CUresult> {
     if size == 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
+    capture::check_unsafe()?;
     let device = owner.device().ordinal();
     let range = pool::find_room(device, size, || Range::take(size, device));
     let range = range.ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
@@ -33,6 +35,7 @@ fn allocate(size: usize) -> Result<usize, CUresult> {
 pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
     let owner = table::find(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     owner.owner.health()?;
+    capture::check_unsafe()?;
     let allocation = table::remove(address, wanted).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let owner = &allocation.owner;
     executor::wait_for(&executor::unfinished(owner.id()))?;

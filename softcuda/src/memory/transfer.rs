@@ -36,7 +36,7 @@ pub(super) fn submit(stream: &Arc<Stream>, mut transfer: impl Transfer, manner: 
     if !waits && transfer.from().is_some_and(|from| from.place() == Place::Pageable) {
         transfer.stage();
     }
-    let operation = stream.submit(transfer);
+    let operation = stream.submit(transfer)?;
     if waits { stream.wait_for(&[operation]) } else { Ok(()) }
 }
 

@@ -1,6 +1,6 @@
 //! Streams that a program creates and destroys.
 
-use super::{Kind, LEGACY, PER_THREAD, STREAMS, Stream, attributes, next_id};
+use super::{Kind, LEGACY, PER_THREAD, STREAMS, Stream, attributes, capture, next_id};
 use crate::context::config::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::context::current::current;
 use crate::error::Answer;
@@ -44,5 +44,6 @@ pub(crate) fn cuStreamDestroy_v2(hStream: CUstream) -> Answer {
     Stream::of(hStream)?;
     let stream = STREAMS.remove(handle).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
     attributes::forget(&stream);
+    capture::forget(&stream);
     Ok(())
 }

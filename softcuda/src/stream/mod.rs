@@ -124,9 +124,9 @@ impl Stream {
         Self::of(std::ptr::null_mut())
     }
 
-    /// Puts work behind everything that the stream has been given.
-    pub(crate) fn submit(self: &Arc<Self>, work: impl Work + 'static) -> Arc<Operation> {
-        executor::submit(self, Arc::new(work), &self.context.barriers())
+    /// Puts work behind everything that the stream has been given. Refused where a capture is in the way.
+    pub(crate) fn submit(self: &Arc<Self>, work: impl Work + 'static) -> Result<Arc<Operation>, CUresult> {
+        self.submit_after(work, &[])
     }
 
     /// As `submit`; the work also waits for other operations.
@@ -134,12 +134,13 @@ impl Stream {
         self: &Arc<Self>,
         work: impl Work + 'static,
         after: &[Arc<Operation>],
-    ) -> Arc<Operation> {
+    ) -> Result<Arc<Operation>, CUresult> {
+        self.admit_work()?;
         let barriers = self.context.barriers();
         if barriers.is_empty() {
-            return executor::submit(self, Arc::new(work), after);
+            return Ok(executor::submit(self, Arc::new(work), after));
         }
-        executor::submit(self, Arc::new(work), &[after, &barriers].concat())
+        Ok(executor::submit(self, Arc::new(work), &[after, &barriers].concat()))
     }
 
     /// Waits for operations of this stream.

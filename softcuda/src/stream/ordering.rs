@@ -27,6 +27,7 @@ impl Work for Wait {
 
 pub(crate) fn cuStreamQuery(hStream: CUstream) -> Answer {
     let stream = Stream::of(hStream)?;
+    stream.refuse_question()?;
     let finished = executor::poll(&executor::unfinished_on(&stream));
     stream.context.fault()?;
     if finished { Ok(()) } else { Err(CUDA_ERROR_NOT_READY) }
@@ -34,6 +35,7 @@ pub(crate) fn cuStreamQuery(hStream: CUstream) -> Answer {
 
 pub(crate) fn cuStreamSynchronize(hStream: CUstream) -> Answer {
     let stream = Stream::of(hStream)?;
+    stream.refuse_question()?;
     executor::wait_for(&executor::unfinished_on(&stream))?;
     pool::trim();
     stream.context.fault()
@@ -45,11 +47,15 @@ pub(crate) fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: u32) 
     let event = Event::of(hEvent)?;
     match Flags {
         0 => {}
-        EXTERNAL => return Err(CUDA_ERROR_ILLEGAL_STATE), // for streams under capture
+        EXTERNAL if stream.is_capturing() => {}
+        EXTERNAL => return Err(CUDA_ERROR_ILLEGAL_STATE),
         _ => return Err(CUDA_ERROR_INVALID_VALUE),
     }
     if let Some(record) = event.recorded() {
-        stream.submit_after(Wait, &[record]);
+        if Flags == 0 {
+            stream.refuse_uncaptured()?;
+        }
+        stream.submit_after(Wait, &[record])?;
     }
     Ok(())
 }

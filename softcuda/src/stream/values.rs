@@ -205,25 +205,23 @@ impl Operation {
         }
     }
 
-    fn submit(self, stream: &Arc<Stream>) {
+    fn submit(self, stream: &Arc<Stream>) -> Answer {
         match self {
-            Self::Write(work) => drop(stream.submit(work)),
-            Self::Wait(work) => drop(stream.submit(work)),
-            Self::Barrier => {}
+            Self::Write(work) => stream.submit(work).map(drop),
+            Self::Wait(work) => stream.submit(work).map(drop),
+            Self::Barrier => Ok(()),
         }
     }
 }
 
 fn write(stream: CUstream, address: CUdeviceptr_v2, value: u64, flags: u32, wide: bool) -> Answer {
     let stream = Stream::of(stream)?;
-    Operation::write(address, value, flags, wide)?.submit(&stream);
-    Ok(())
+    Operation::write(address, value, flags, wide)?.submit(&stream)
 }
 
 fn wait(stream: CUstream, address: CUdeviceptr_v2, value: u64, flags: u32, wide: bool) -> Answer {
     let stream = Stream::of(stream)?;
-    Operation::wait(&stream, address, value, flags, wide)?.submit(&stream);
-    Ok(())
+    Operation::wait(&stream, address, value, flags, wide)?.submit(&stream)
 }
 
 pub(crate) fn cuStreamWriteValue32_v2(
@@ -275,8 +273,7 @@ pub(crate) fn cuStreamBatchMemOp_v2(
     }
     let checked: Result<Vec<Operation>, CUresult> =
         (0..count as usize).map(|index| Operation::of(&stream, paramArray.item(index)?)).collect();
-    checked?.into_iter().for_each(|operation| operation.submit(&stream));
-    Ok(())
+    checked?.into_iter().try_for_each(|operation| operation.submit(&stream))
 }
 
 #[cfg(test)]

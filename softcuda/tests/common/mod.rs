@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::print_stdout)] // each test file uses a part; the child tells its parent
 
 pub(crate) mod control;
+pub(crate) mod managed;
 pub(crate) mod streams;
 
 use std::ffi::{CStr, CString, c_char, c_void};

@@ -5,6 +5,7 @@ use crate::context::current::current;
 use crate::error::Answer;
 use crate::memory::table::{self, Allocation, HostPages, Kind};
 use crate::pointer::Out;
+use crate::stream::capture;
 use crate::sys::{
     CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY,
     CUdeviceptr_v2,
@@ -20,6 +21,7 @@ pub(crate) fn cuMemAllocManaged(dptr: Out<CUdeviceptr_v2>, bytesize: usize, flag
     if bytesize == 0 || !matches!(flags, GLOBAL | HOST) {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
+    capture::check_unsafe()?;
     let size = bytesize.checked_next_multiple_of(pages::SIZE).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let pages = HostPages::map(size).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address;

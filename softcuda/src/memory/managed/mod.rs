@@ -7,6 +7,7 @@
 pub(crate) mod advice;
 pub(crate) mod attributes;
 pub(crate) mod created;
+pub(crate) mod discard;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
 
@@ -46,6 +47,16 @@ impl Part {
     /// The pages that it has a byte in.
     pub(crate) fn touched(&self) -> Range<usize> {
         pages::touched(self.address - self.allocation.address, self.size)
+    }
+
+    /// The pages of which it has all bytes.
+    fn whole(&self) -> Range<usize> {
+        let offset = self.address - self.allocation.address;
+        let end = match offset + self.size {
+            end if end == self.allocation.size => end.div_ceil(pages::SIZE),
+            end => end / pages::SIZE,
+        };
+        offset.div_ceil(pages::SIZE)..end
     }
 
     /// Whether it comes from a pool, whose memory takes no advice.

@@ -110,6 +110,11 @@ impl Pages {
         self.change(range, |page| page.residence = residence(to));
     }
 
+    /// Their content is given up.
+    pub(crate) fn discard(&self, range: Range<usize>) {
+        self.change(range, |page| page.residence = Residence::Nowhere);
+    }
+
     /// Where a page is.
     pub(crate) fn residence(&self, page: usize) -> Residence {
         self.fold(page..page + 1, |page| page.residence, |a, _| a)

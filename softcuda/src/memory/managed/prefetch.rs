@@ -57,9 +57,9 @@ fn prefetch(
     let to = to?;
     check_concurrent()?;
     let prefetch = Prefetch::new(part, to);
+    stream.refuse_capture()?;
     prefetch.note()?;
-    stream.submit(prefetch);
-    Ok(())
+    stream.submit(prefetch).map(drop)
 }
 
 pub(crate) fn cuMemPrefetchAsync(

@@ -3,7 +3,7 @@
 use super::{Block, Content, Pool};
 use crate::error::Answer;
 use crate::pointer::Out;
-use crate::stream::Stream;
+use crate::stream::{Stream, capture};
 use crate::sys::{
     CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
     CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES,
@@ -127,6 +127,8 @@ pub(crate) fn cuMemPoolSetAttribute(
 
 /// Gives memory that is at rest to the device.
 pub(crate) fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> Answer {
-    Pool::of(pool)?.content.lock().release(minBytesToKeep as u64);
+    let pool = Pool::of(pool)?;
+    capture::check_unsafe()?;
+    pool.content.lock().release(minBytesToKeep as u64);
     Ok(())
 }

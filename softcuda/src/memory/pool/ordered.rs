@@ -75,10 +75,11 @@ fn allocate(dptr: Out<CUdeviceptr_v2>, size: usize, pool: &Arc<Pool>, stream: &A
     if size == 0 {
         return dptr.set(0);
     }
+    stream.admit_work()?;
     let (allocation, follows) = take(pool, size, stream)?;
     let address = allocation.address as u64;
     table::insert(Arc::clone(&allocation));
-    stream.submit_after(Allocate(allocation), follows.as_slice());
+    stream.submit_after(Allocate(allocation), follows.as_slice())?;
     dptr.set(address)
 }
 
@@ -105,9 +106,14 @@ pub(crate) fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> Answer 
     if dptr == 0 {
         return Ok(());
     }
+    // A capture frees what its own graph allocates, and nothing else, as measured.
+    if stream.is_capturing() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    stream.admit_work()?;
     let freed = |kind: &Kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_) | Kind::Managed(_));
     let allocation = table::remove(dptr as usize, freed).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    let freed = stream.submit(Free(Mutex::new(Some(Arc::clone(&allocation)))));
+    let freed = stream.submit(Free(Mutex::new(Some(Arc::clone(&allocation)))))?;
     if let Kind::Pooled(pooled) = &allocation.kind {
         pooled.release(Some(freed));
     }
