@@ -35,10 +35,6 @@ impl Device {
         (ordinal < count()).then_some(Self(ordinal))
     }
 
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        (0..count()).map(Self)
-    }
-
     pub(crate) fn ordinal(self) -> usize {
         self.0
     }

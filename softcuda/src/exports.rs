@@ -5202,13 +5202,41 @@ extern "C" fn cuStreamAddCallback_ptsz(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamAttachMemAsync() -> CUresult {
-    entry::refuse(589)
+extern "C" fn cuStreamAttachMemAsync(
+    hStream: CUstream,
+    dptr: CUdeviceptr_v2,
+    length: usize,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        589,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("dptr", dptr as usize);
+            a.value("length", length);
+            a.value("flags", flags);
+        },
+        || crate::memory::managed::attach::cuStreamAttachMemAsync(hStream, dptr, length, flags),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamAttachMemAsync_ptsz() -> CUresult {
-    entry::refuse(590)
+extern "C" fn cuStreamAttachMemAsync_ptsz(
+    hStream: CUstream,
+    dptr: CUdeviceptr_v2,
+    length: usize,
+    flags: u32,
+) -> CUresult {
+    entry::call_per_thread(
+        590,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.address("dptr", dptr as usize);
+            a.value("length", length);
+            a.value("flags", flags);
+        },
+        || crate::memory::managed::attach::cuStreamAttachMemAsync(hStream, dptr, length, flags),
+    )
 }
 
 #[unsafe(no_mangle)]

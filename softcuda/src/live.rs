@@ -38,7 +38,7 @@ pub(crate) struct Object {
     name: usize,
     /// 0 for what is no memory.
     pub(crate) bytes: usize,
-    device: Device,
+    device: Option<Device>,
     /// The handle of the context that it belongs to.
     context: Option<usize>,
 }
@@ -47,12 +47,17 @@ impl Object {
     /// What belongs to a context.
     pub(crate) fn of_context(kind: &'static str, name: usize, context: &Activation) -> Self {
         let owner = Some(context.context() as usize);
-        Self { kind, name, bytes: 0, device: context.device(), context: owner }
+        Self { kind, name, bytes: 0, device: Some(context.device()), context: owner }
     }
 
     /// What belongs to a device.
     pub(crate) fn of_device(kind: &'static str, name: usize, device: Device) -> Self {
-        Self { kind, name, bytes: 0, device, context: None }
+        Self { kind, name, bytes: 0, device: Some(device), context: None }
+    }
+
+    /// A pool, which may be no device's.
+    pub(crate) fn of_pool(name: usize, device: Option<Device>) -> Self {
+        Self { kind: MEMORY_POOL, name, bytes: 0, device, context: None }
     }
 
     pub(crate) fn with_bytes(self, bytes: usize) -> Self {
@@ -66,7 +71,9 @@ impl fmt::Display for Object {
         if self.bytes > 0 {
             write!(f, ", {} bytes", self.bytes)?;
         }
-        write!(f, ", device {}", self.device.ordinal())?;
+        if let Some(device) = self.device {
+            write!(f, ", device {}", device.ordinal())?;
+        }
         self.context.map_or(Ok(()), |context| write!(f, ", context {context:#x}"))
     }
 }

@@ -6,10 +6,11 @@ mod common;
 use common::managed::{
     DEVICE, GLOBAL, HOST, LAST_PREFETCH, NOWHERE, PAGE, SIZE, attribute, bytes, location, managed, residence,
 };
-use common::streams::{Gate, free_stream, synchronize};
+use common::streams::{Gate, ILLEGAL_ADDRESS, free_stream, synchronize};
 use common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_FOUND, alone, at, first, with_context};
 
 const HOST_ATTACHED: u64 = 2;
+const SINGLE: u64 = 4;
 
 const SET_READ_MOSTLY: u64 = 1;
 const UNSET_READ_MOSTLY: u64 = 2;
@@ -360,4 +361,64 @@ fn devices_without_concurrent_access() {
         assert_eq!(cu.call("cuMemsetD8_v2", &[p, 4, SIZE]), 0);
         assert_eq!(bytes(p, SIZE)[77], 4);
     });
+}
+
+#[test]
+fn attachment() {
+    alone("attachment", &[], || {
+        let cu = with_context();
+        let (p, s) = (managed(&cu, SIZE), free_stream(&cu));
+        let attach = |stream: u64, pointer: u64, length: u64, flags: u64| {
+            cu.call("cuStreamAttachMemAsync", &[stream, pointer, length, flags])
+        };
+        let mut plain = 0;
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), SIZE]), 0);
+        for (stream, pointer, length, flags) in [
+            (0, p, 0, SINGLE),
+            (s, p, SIZE / 2, SINGLE),
+            (s, plain, 0, SINGLE),
+            (s, p, 0, 3),
+            (s, p, 0, 0),
+            (s, p + PAGE, 0, SINGLE), // chosen
+        ] {
+            assert_eq!(attach(stream, pointer, length, flags), INVALID_VALUE, "{flags}");
+        }
+        assert_eq!(attach(s, p, SIZE, SINGLE), 0);
+        assert_eq!(attach(s, p, 0, GLOBAL), 0, "documented");
+        assert_eq!(attach(s, p, 0, HOST_ATTACHED), 0, "documented");
+        assert_eq!(synchronize(&cu, s), 0);
+        assert_eq!(
+            cu.call("cuMemsetD8_v2", &[p, 1, SIZE]),
+            0,
+            "documented: no matter with concurrent access"
+        );
+    });
+}
+
+/// Documented, where there is no concurrent access.
+#[test]
+fn attachment_decides_who_may_use_it() {
+    for schedule in ["eager", "lazy", "seeded"] {
+        let variables = [("SOFTCUDA_CONCURRENT_MANAGED", "0"), ("SOFTCUDA_SCHEDULE", schedule)];
+        let said = alone("attachment_decides_who_may_use_it", &variables, || {
+            let cu = with_context();
+            let (p, mut q, s, other) = (managed(&cu, SIZE), 0u64, free_stream(&cu), free_stream(&cu));
+            assert_eq!(cu.call("cuMemAllocManaged", &[at(&mut q), SIZE, HOST_ATTACHED]), 0);
+            let attach = |stream: u64, pointer: u64, flags: u64| {
+                assert_eq!(cu.call("cuStreamAttachMemAsync", &[stream, pointer, 0, flags]), 0);
+            };
+            let fill = |stream: u64, pointer: u64| {
+                assert_eq!(cu.call("cuMemsetD8Async", &[pointer, 1, SIZE, stream]), 0);
+                synchronize(&cu, stream)
+            };
+            attach(s, p, SINGLE);
+            assert_eq!(fill(s, p), 0);
+            attach(s, q, SINGLE);
+            assert_eq!(fill(s, q), 0);
+            assert_eq!(cu.call("cuStreamDestroy_v2", &[s]), 0);
+            assert_eq!(fill(other, p), 0, "as it was at first");
+            assert_eq!(fill(other, q), ILLEGAL_ADDRESS, "the host's alone, as it was at first");
+        });
+        assert!(said.is_empty() || said.contains("attached to the host or to another stream"), "{said}");
+    }
 }

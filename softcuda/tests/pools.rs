@@ -4,10 +4,13 @@
 
 mod common;
 
+use common::managed::{DEVICE, attribute, residence};
 use common::streams::{
     Gate, ILLEGAL_ADDRESS, INVALID_HANDLE, NOT_READY, event, free_stream, query, record, synchronize,
 };
-use common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_SUPPORTED, OUT_OF_MEMORY, alone, at, with_context};
+use common::{
+    INVALID_DEVICE, INVALID_VALUE, Library, NOT_SUPPORTED, OUT_OF_MEMORY, alone, at, first, with_context,
+};
 
 const REUSE_FOLLOW_EVENTS: u64 = 1;
 const REUSE_OPPORTUNISTIC: u64 = 2;
@@ -367,12 +370,19 @@ fn what_pools_refuse() {
         let mut out = 0u64;
         for (props, expected) in [
             (Props { kind: 0, ..DEVICE_POOL }, INVALID_VALUE),
-            (Props { kind: 2, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { kind: 3, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { kind: 2, most: 4096, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { kind: 2, handles: 1, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { kind: 2, location: 4, ..DEVICE_POOL }, INVALID_VALUE),
             (Props { location: 0, ..DEVICE_POOL }, INVALID_VALUE),
-            (Props { location: 2, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { location: 2, handles: 1, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { location: 3, id: 1, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { location: 4, ..DEVICE_POOL }, INVALID_VALUE),
             (Props { location: 9, ..DEVICE_POOL }, INVALID_VALUE),
             (Props { id: 1, ..DEVICE_POOL }, INVALID_VALUE),
-            (Props { handles: 1, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { handles: 2, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { handles: 8, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { handles: 16, ..DEVICE_POOL }, INVALID_VALUE),
         ] {
             let mut props = props;
             assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut out), at(&mut props)]), expected);
@@ -387,7 +397,6 @@ fn what_pools_refuse() {
         assert_eq!(out, default_pool(&cu));
         assert_eq!(cu.call("cuMemGetMemPool", &[at(&mut out), at(&mut location), 1]), 0);
         assert_eq!(cu.call("cuMemSetMemPool", &[at(&mut location), 1, out]), 0);
-        assert_eq!(cu.call("cuMemGetDefaultMemPool", &[at(&mut out), at(&mut location), 2]), NOT_SUPPORTED);
         location[0] = 0;
         assert_eq!(cu.call("cuMemGetDefaultMemPool", &[at(&mut out), at(&mut location), 1]), INVALID_VALUE);
     });
@@ -456,5 +465,172 @@ fn many_threads() {
         });
         assert_eq!(cu.call("cuCtxSynchronize", &[]), 0);
         assert_eq!((number(&cu, default_pool(&cu), USED), number(&cu, default_pool(&cu), RESERVED)), (0, 0));
+    });
+}
+
+/// `CUmemPoolProps` of each kind of memory that is not a device's.
+const HOST_POOL: Props = Props { location: 2, ..DEVICE_POOL };
+const NODE_POOL: Props = Props { location: 3, ..DEVICE_POOL };
+const MANAGED_POOL: Props = Props { kind: 2, location: 0, ..DEVICE_POOL };
+const PREFERRING_POOL: Props = Props { kind: 2, ..DEVICE_POOL };
+
+fn pointer_attribute(cu: &Library, pointer: u64, attribute: u64) -> u64 {
+    let mut value = 0u64;
+    assert_eq!(cu.call("cuPointerGetAttribute", &[at(&mut value), attribute, pointer]), 0, "{attribute}");
+    value
+}
+
+/// Documented, but for what is managed.
+#[test]
+fn pools_of_other_memory() {
+    for schedule in ["eager", "lazy", "seeded"] {
+        alone("pools_of_other_memory", &[("SOFTCUDA_SCHEDULE", schedule)], || {
+            let cu = with_context();
+            let s = free_stream(&cu);
+            for (props, kind, managed, place) in [
+                (HOST_POOL, "pinned memory", 0, 1),
+                (NODE_POOL, "pinned memory", 0, 1),
+                (MANAGED_POOL, "managed memory", 1, 2),
+                (PREFERRING_POOL, "managed memory", 1, 2),
+            ] {
+                let (mine, mut p) = (pool(&cu, props), 0u64);
+                assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 5000, mine, s]), 0);
+                assert_eq!((number(&cu, mine, USED), number(&cu, mine, RESERVED)), (5000, 8192), "chosen");
+                assert_eq!(cu.live(kind), 1);
+                assert_eq!((pointer_attribute(&cu, p, 8), pointer_attribute(&cu, p, 2)), (managed, place));
+                assert_eq!((pointer_attribute(&cu, p, 4), pointer_attribute(&cu, p, 17)), (p, mine));
+                assert_eq!(cu.call("cuMemsetD8Async", &[p, 7, 5000, s]), 0);
+                assert_eq!(synchronize(&cu, s), 0);
+                // SAFETY: memory of that size, which the host may use, after all work.
+                let bytes = unsafe { std::slice::from_raw_parts(p as *const u8, 5000) };
+                assert!(bytes.iter().all(|byte| *byte == 7));
+                assert_eq!((free(&cu, p, s), number(&cu, mine, USED)), (0, 0));
+                let mut q = 0u64;
+                assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut q), 4000, mine, s]), 0);
+                assert_eq!((q, number(&cu, mine, RESERVED)), (p, 8192), "used again");
+                assert_eq!(cu.call("cuMemFree_v2", &[q]), 0);
+                assert_eq!(cu.call("cuMemPoolTrimTo", &[mine, 0]), 0);
+                assert_eq!((number(&cu, mine, RESERVED), number(&cu, mine, RESERVED_HIGH)), (0, 8192));
+                assert_eq!((cu.live(kind), cu.call("cuMemPoolDestroy", &[mine])), (0, 0));
+            }
+            let limited = pool(&cu, Props { most: 8192, ..HOST_POOL });
+            let mut p = 0u64;
+            assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 8193, limited, s]), OUT_OF_MEMORY);
+            assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 8192, limited, s]), 0);
+            let unlimited = pool(&cu, HOST_POOL);
+            assert_eq!(
+                cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 1 << 50, unlimited, s]),
+                OUT_OF_MEMORY
+            );
+        });
+    }
+}
+
+#[test]
+fn advice_is_not_for_pools() {
+    alone("advice_is_not_for_pools", &[], || {
+        let cu = with_context();
+        let (s, mine, mut p) = (free_stream(&cu), pool(&cu, PREFERRING_POOL), 0u64);
+        assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 1 << 20, mine, s]), 0);
+        for advice in [1, 3] {
+            assert_eq!(cu.call("cuMemAdvise_v2", &[p, 1 << 20, advice, DEVICE]), NOT_SUPPORTED);
+        }
+        assert_eq!(cu.call("cuMemPrefetchAsync_v2", &[p, 1 << 20, DEVICE, 0, s]), 0);
+        let (pointers, sizes, places, starts) = ([p], [1u64 << 20], [DEVICE], [0u64]);
+        let ranges = [first(&pointers), first(&sizes), 1];
+        assert_eq!(cu.call("cuMemDiscardBatchAsync", &[&ranges[..], &[0, s]].concat()), 0);
+        let prefetch = [&ranges[..], &[first(&places), first(&starts), 1, 0, s]].concat();
+        assert_eq!(cu.call("cuMemPrefetchBatchAsync", &prefetch), 0);
+        assert_eq!(attribute(&cu, p, 1 << 20, 2), 0, "documented: the pool's place is preferred");
+        assert_eq!((synchronize(&cu, s), residence(&cu, p)), (0, 0));
+        assert_eq!(cu.call("cuStreamAttachMemAsync", &[s, p, 0, 1]), NOT_SUPPORTED, "chosen");
+        assert_eq!(free(&cu, p, s), 0);
+    });
+}
+
+/// Documented.
+#[test]
+fn the_pools_of_places() {
+    alone("the_pools_of_places", &[], || {
+        let cu = with_context();
+        let ask = |function: &str, location: i32, kind: u64| {
+            let (mut out, mut location) = (0u64, [location, 0]);
+            assert_eq!(cu.call(function, &[at(&mut out), at(&mut location), kind]), 0, "{function}");
+            out
+        };
+        let set = |location: i32, kind: u64, pool: u64| {
+            let mut location = [location, 0];
+            cu.call("cuMemSetMemPool", &[at(&mut location), kind, pool])
+        };
+        let places = [(1, 1), (2, 1), (3, 1), (0, 2), (1, 2), (2, 2)];
+        let own = places.map(|(location, kind)| ask("cuMemGetDefaultMemPool", location, kind));
+        assert!((1..own.len()).all(|i| !own[..i].contains(&own[i])), "each has its own");
+        for (i, (location, kind)) in places.into_iter().enumerate() {
+            assert_eq!(ask("cuMemGetMemPool", location, kind), own[i]);
+            let mine = pool(&cu, Props { kind: kind as i32, location, ..DEVICE_POOL });
+            assert_eq!(set(location, kind, own[(i + 1) % own.len()]), INVALID_VALUE, "other memory");
+            assert_eq!(set(location, kind, mine), 0);
+            assert_eq!(ask("cuMemGetMemPool", location, kind), mine);
+            assert_eq!(ask("cuMemGetDefaultMemPool", location, kind), own[i]);
+            assert_eq!(cu.call("cuMemPoolDestroy", &[mine]), 0);
+            assert_eq!(ask("cuMemGetMemPool", location, kind), own[i], "it goes back");
+            assert_eq!(cu.call("cuMemPoolDestroy", &[own[i]]), INVALID_VALUE);
+        }
+        assert_eq!(cu.live("memory pool"), 0);
+    });
+}
+
+/// Documented.
+#[test]
+fn who_reaches_the_host_s_pools() {
+    alone("who_reaches_the_host_s_pools", &[("SOFTCUDA_DEVICES", "2")], || {
+        let cu = with_context();
+        let flags = |pool: u64, device: i32| {
+            let (mut flags, mut location) = (9i32, [1, device]);
+            assert_eq!(cu.call("cuMemPoolGetAccess", &[at(&mut flags), pool, at(&mut location)]), 0);
+            flags
+        };
+        let host = pool(&cu, HOST_POOL);
+        assert_eq!((flags(host, 0), flags(host, 1)), (0, 0));
+        let mut map = [1, 0, 3, 1, 1, 1];
+        assert_eq!(cu.call("cuMemPoolSetAccess", &[host, at(&mut map), 2]), 0);
+        assert_eq!((flags(host, 0), flags(host, 1)), (3, 1));
+        let managed = pool(&cu, MANAGED_POOL);
+        assert_eq!((flags(managed, 0), flags(managed, 1)), (3, 3));
+    });
+}
+
+/// Documented. Sharing itself is refused.
+#[test]
+fn pools_that_could_be_shared() {
+    alone("pools_that_could_be_shared", &[], || {
+        let cu = with_context();
+        let (s, mine, mut p) = (free_stream(&cu), pool(&cu, Props { handles: 1, ..DEVICE_POOL }), 0u64);
+        assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 64, mine, s]), 0);
+        assert_eq!(pointer_attribute(&cu, p, 14), 1);
+        let (mut file, mut data) = (7i32, [0u8; 64]);
+        let export = cu.call("cuMemPoolExportToShareableHandle", &[at(&mut file), mine, 1, 0]);
+        assert_eq!((export, file), (NOT_SUPPORTED, 7), "chosen");
+        assert_eq!(cu.call("cuMemPoolExportPointer", &[at(&mut data), p]), NOT_SUPPORTED, "chosen");
+    });
+}
+
+/// Documented.
+#[test]
+fn what_versions_have_pools_of() {
+    for (version, node, others) in
+        [("12.0", INVALID_VALUE, INVALID_VALUE), ("12.9", 0, INVALID_VALUE), ("13.0", 0, 0)]
+    {
+        alone("what_versions_have_pools_of", &[("SOFTCUDA_VERSION", version)], || {
+            let cu = with_context();
+            let create = |mut props: Props| cu.call("cuMemPoolCreate", &[at(&mut 0u64), at(&mut props)]);
+            assert_eq!((create(DEVICE_POOL), create(NODE_POOL)), (0, node));
+            assert_eq!((create(HOST_POOL), create(MANAGED_POOL)), (others, others));
+        });
+    }
+    alone("what_versions_have_pools_of", &[("SOFTCUDA_CONCURRENT_MANAGED", "0")], || {
+        let cu = with_context();
+        let (mut out, mut props) = (0u64, MANAGED_POOL);
+        assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut out), at(&mut props)]), NOT_SUPPORTED);
     });
 }

@@ -100,24 +100,39 @@ impl Operation {
     }
 
     fn do_work(&self, work: &dyn Work) {
-        match self.stream.context.fault().and_then(|()| self.check(work)) {
+        let accesses = work.accesses();
+        match self.stream.context.fault().and_then(|()| self.check(work.name(), &accesses)) {
             Ok(()) => {
                 let device = self.stream.context.device();
-                work.accesses().iter().for_each(|access| access.span.arrive(device, access.writes));
+                accesses.iter().for_each(|access| access.span.arrive(device, access.writes));
                 work.run();
             }
             Err(fault) => work.give_up(fault),
         }
     }
 
-    /// Refuses memory that is not allocated at this point of the order: that is the sticky error of an illegal access.
-    fn check(&self, work: &dyn Work) -> Result<(), CUresult> {
-        let Some(access) = work.accesses().into_iter().find(|access| !access.span.is_allocated()) else {
-            return Ok(());
+    /// Refuses memory that is not allocated at this point of the order, or not for this stream: that is the sticky error
+    /// of an illegal access.
+    fn check(&self, name: &str, accesses: &[Access<'_>]) -> Result<(), CUresult> {
+        let unallocated = accesses.iter().find(|access| !access.span.is_allocated());
+        let elsewhere = accesses.iter().find(|access| !access.span.is_attached_to(self.stream.id));
+        let message = match (unallocated, elsewhere) {
+            (Some(access), _) => self.illegal(name, access.span),
+            (None, Some(access)) => self.detached(name, access.span),
+            (None, None) => return Ok(()),
         };
-        complain(&self.illegal(work.name(), access.span));
+        complain(&message);
         self.stream.context.poison(CUDA_ERROR_ILLEGAL_ADDRESS);
         Err(CUDA_ERROR_ILLEGAL_ADDRESS)
+    }
+
+    fn detached(&self, name: &str, span: &Span) -> String {
+        format!(
+            "illegal address: {name} on stream {} used managed memory at {:#x} that is attached to the host or to \
+             another stream; attach it to this one with cuStreamAttachMemAsync",
+            self.stream.id,
+            span.address(),
+        )
     }
 
     fn illegal(&self, name: &str, span: &Span) -> String {

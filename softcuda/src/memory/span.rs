@@ -1,6 +1,7 @@
 //! The ends of copies and fills: ranges of bytes, checked, and held while they are used.
 
 use super::managed::pages;
+use super::pool::Home;
 use super::table::{Allocation, Kind, find};
 use super::window;
 use crate::device::Device;
@@ -101,9 +102,14 @@ impl Span {
     pub(crate) fn place(&self) -> Place {
         match &self.hold {
             Hold::Allocation(allocation) => match allocation.kind {
-                Kind::Device(_) | Kind::Pooled(_) => Place::Device,
+                Kind::Device(_) => Place::Device,
                 Kind::Managed(_) => Place::Managed,
                 Kind::Pinned(..) | Kind::Registered(_) => Place::Pinned,
+                Kind::Pooled(ref pooled) => match pooled.pool().home {
+                    Home::Device(_) => Place::Device,
+                    Home::Managed(_) => Place::Managed,
+                    Home::Host | Home::Node => Place::Pinned,
+                },
             },
             Hold::Staged(_) | Hold::Caller => Place::Pageable,
         }
@@ -113,6 +119,16 @@ impl Span {
     pub(crate) fn is_allocated(&self) -> bool {
         match &self.hold {
             Hold::Allocation(allocation) => allocation.is_usable(),
+            Hold::Staged(_) | Hold::Caller => true,
+        }
+    }
+
+    /// Whether it is attached to the stream of this number, if it is attached to one.
+    pub(crate) fn is_attached_to(&self, stream: u64) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => {
+                allocation.pages.as_ref().is_none_or(|pages| pages.attachment.admits(stream))
+            }
             Hold::Staged(_) | Hold::Caller => true,
         }
     }

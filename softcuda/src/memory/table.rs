@@ -1,7 +1,7 @@
 //! Every allocation and registration, by address.
 
 use super::managed::pages::Pages;
-use super::pool::Pooled;
+use super::pool::{Home, Pooled};
 use super::window::{self, Range};
 use crate::context::Activation;
 use crate::live;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 pub(crate) enum Kind {
     /// Device memory.
     Device(#[allow(dead_code)] Range), // held for its drop
-    /// Device memory of a pool.
+    /// Memory of a pool.
     Pooled(Pooled),
     /// Page-locked host memory of ours, with its `CU_MEMHOSTALLOC_*` flags.
     Pinned(#[allow(dead_code)] HostPages, u32), // held for its drop
@@ -93,9 +93,10 @@ impl Allocation {
         size: usize,
         bytes: *mut u8,
         kind: Kind,
+        pages: Pages,
         owner: Arc<Activation>,
     ) -> Arc<Self> {
-        Arc::new(Self { pages: Some(Pages::new()), ..Self::build(address, size, bytes, kind, owner) })
+        Arc::new(Self { pages: Some(pages), ..Self::build(address, size, bytes, kind, owner) })
     }
 
     fn build(address: usize, size: usize, bytes: *mut u8, kind: Kind, owner: Arc<Activation>) -> Self {
@@ -114,7 +115,11 @@ impl Allocation {
     }
 
     pub(crate) fn is_device(&self) -> bool {
-        matches!(self.kind, Kind::Device(_) | Kind::Pooled(_) | Kind::Managed(_))
+        match &self.kind {
+            Kind::Device(_) | Kind::Managed(_) => true,
+            Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Device(_) | Home::Managed(_)),
+            Kind::Pinned(..) | Kind::Registered(_) => false,
+        }
     }
 
     /// Its place in the order of work has been reached; a free that came first stays.
@@ -163,6 +168,11 @@ pub(super) fn remove(address: usize, wanted: impl Fn(&Kind) -> bool) -> Option<A
     table.remove(&address)
 }
 
+/// Shows every allocation and registration.
+pub(super) fn each(look: impl FnMut(&Arc<Allocation>)) {
+    TABLE.read().values().for_each(look);
+}
+
 /// Drops everything that belongs to a context that has ended.
 pub(crate) fn forget(owner: &Arc<Activation>) {
     TABLE.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
@@ -172,10 +182,11 @@ pub(crate) fn forget(owner: &Arc<Activation>) {
 pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
     for allocation in TABLE.read().values() {
         let kind = match allocation.kind {
-            Kind::Device(_) | Kind::Pooled(_) => live::DEVICE_MEMORY,
+            Kind::Managed(_) => live::MANAGED_MEMORY,
+            Kind::Device(_) => live::DEVICE_MEMORY,
+            Kind::Pooled(ref pooled) => pooled.pool().home.name(),
             Kind::Pinned(..) => live::PINNED_MEMORY,
             Kind::Registered(_) => live::REGISTERED_MEMORY,
-            Kind::Managed(_) => live::MANAGED_MEMORY,
         };
         let object = live::Object::of_context(kind, allocation.address, &allocation.owner);
         show(object.with_bytes(allocation.size));

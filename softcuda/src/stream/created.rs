@@ -4,6 +4,7 @@ use super::{Kind, LEGACY, PER_THREAD, STREAMS, Stream, attributes, capture, next
 use crate::context::config::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::context::current::current;
 use crate::error::Answer;
+use crate::memory::managed::attach;
 use crate::pointer::Out;
 use crate::sys::{CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUstream};
 use std::sync::atomic::AtomicI32;
@@ -45,5 +46,6 @@ pub(crate) fn cuStreamDestroy_v2(hStream: CUstream) -> Answer {
     let stream = STREAMS.remove(handle).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
     attributes::forget(&stream);
     capture::forget(&stream);
+    attach::forget(&stream);
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! driver moves pages for its own work; what the host touches it does not see.
 
 pub(crate) mod advice;
+pub(crate) mod attach;
 pub(crate) mod attributes;
 pub(crate) mod created;
 pub(crate) mod discard;
@@ -12,7 +13,6 @@ pub(crate) mod pages;
 pub(crate) mod prefetch;
 
 use super::table::{self, Allocation, Kind};
-use crate::device;
 use crate::error::Answer;
 use crate::settings::settings;
 use crate::sys::{CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUresult};
@@ -82,5 +82,5 @@ pub(crate) fn is_concurrent() -> bool {
 
 /// Refuses what only devices with concurrent access can do.
 pub(crate) fn check_concurrent() -> Answer {
-    if is_concurrent() || device::count() == 0 { Ok(()) } else { Err(CUDA_ERROR_INVALID_DEVICE) }
+    if is_concurrent() { Ok(()) } else { Err(CUDA_ERROR_INVALID_DEVICE) }
 }

@@ -1,5 +1,6 @@
 //! What is known about the pages of an allocation. Neighbours about which the same is known share an entry.
 
+use super::attach::{Attachment, Visibility};
 use crate::device::Device;
 use crate::memory::location::Location;
 use parking_lot::Mutex;
@@ -33,6 +34,8 @@ pub(crate) struct Page {
 pub(crate) struct Pages {
     /// By the first page; each entry holds up to the next one, the last one up to the end.
     entries: Mutex<BTreeMap<usize, Page>>,
+    /// Whose work may use them.
+    pub(crate) attachment: Attachment,
 }
 
 impl Page {
@@ -70,8 +73,10 @@ fn residence(location: Location) -> Residence {
 }
 
 impl Pages {
-    pub(crate) fn new() -> Self {
-        Self { entries: Mutex::new(BTreeMap::from([(0, Page::new())])) }
+    pub(crate) fn new(visibility: Visibility, preferred: Option<Location>) -> Self {
+        let page = Page { preferred, ..Page::new() };
+        let entries = Mutex::new(BTreeMap::from([(0, page)]));
+        Self { entries, attachment: Attachment::new(visibility) }
     }
 
     /// Changes what is known about a range of pages, which is not empty.
@@ -144,7 +149,7 @@ fn join(entries: &mut BTreeMap<usize, Page>, range: &Range<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use super::Pages;
+    use super::{Pages, Visibility};
 
     fn entries(pages: &Pages) -> Vec<(usize, bool)> {
         pages.entries.lock().iter().map(|(start, page)| (*start, page.read_mostly)).collect()
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn entries_are_split_and_joined() {
-        let pages = Pages::new();
+        let pages = Pages::new(Visibility::Everywhere, None);
         pages.change(2..4, |page| page.read_mostly = true);
         assert_eq!(entries(&pages), [(0, false), (2, true), (4, false)]);
         pages.change(4..6, |page| page.read_mostly = true);
@@ -165,7 +170,7 @@ mod tests {
 
     #[test]
     fn what_pages_have_in_common() {
-        let pages = Pages::new();
+        let pages = Pages::new(Visibility::Everywhere, None);
         pages.change(1..3, |page| page.read_mostly = true);
         assert_eq!(pages.common(0..1, |page| page.read_mostly), Some(false));
         assert_eq!(pages.common(1..3, |page| page.read_mostly), Some(true));

@@ -1,4 +1,5 @@
-//! Which devices may use a pool's memory: its own always, others as the program says.
+//! Which devices may use a pool's memory: its own always, others as the program says. Managed memory is every device's,
+//! the host's is no device's at first.
 
 use super::Pool;
 use crate::device::Device;
@@ -17,7 +18,7 @@ pub(super) type Peers = HashMap<usize, CUmemAccess_flags>;
 impl Pool {
     /// What a device may do with the pool's memory.
     pub(crate) fn access_from(&self, device: Device) -> CUmemAccess_flags {
-        if device == self.device {
+        if self.home.is_managed() || self.home.device() == Some(device) {
             return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         }
         let content = self.content.lock();
@@ -32,7 +33,7 @@ pub(crate) fn cuMemPoolSetAccess(pool: CUmemoryPool, map: In<CUmemAccessDesc_v1>
     for i in 0..count {
         let entry = map.item(i)?;
         let device = device_at(entry.location)?;
-        let own = device == pool.device;
+        let own = pool.home.device() == Some(device);
         match entry.flags {
             CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {}
             CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ if !own => {}

@@ -1,64 +1,69 @@
-//! Which pool a device allocates from: its own, or one that it was given.
+//! Which pool memory of a kind comes from where a call names none: the one that it began with, or one that it was given.
 
-use super::Pool;
-use crate::device::{self, Device};
+use super::{Home, Pool};
+use crate::device::Device;
 use crate::error::Answer;
-use crate::memory::location;
 use crate::pointer::Out;
-use crate::sys::{
-    CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE,
-    CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdevice, CUmemAllocationType, CUmemLocation,
-    CUmemoryPool, CUresult,
-};
+use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUdevice, CUmemAllocationType, CUmemLocation, CUmemoryPool};
 use parking_lot::Mutex;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-/// A device's pools.
+/// The pools of one kind of memory.
 struct Choice {
     own: Arc<Pool>,
-    current: Mutex<Arc<Pool>>,
+    current: Arc<Pool>,
 }
 
-static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| Device::all().map(Choice::new).collect());
+/// Those that somebody has asked for.
+static CHOICES: Mutex<Vec<Choice>> = Mutex::new(Vec::new());
 
-impl Choice {
-    fn new(device: Device) -> Self {
-        let own = Pool::new(device, true, device::total_memory() as usize);
-        Self { current: Mutex::new(Arc::clone(&own)), own }
+/// Looks at the pools of a kind of memory.
+fn with<T>(home: Home, look: impl FnOnce(&mut Choice) -> T) -> T {
+    let mut choices = CHOICES.lock();
+    if let Some(choice) = choices.iter_mut().find(|choice| choice.own.home == home) {
+        return look(choice);
     }
+    let own = Pool::new(home, true, home.most(), 0);
+    let mut choice = Choice { current: Arc::clone(&own), own };
+    let seen = look(&mut choice);
+    choices.push(choice);
+    seen
 }
 
-fn of(device: Device) -> &'static Choice {
-    &CHOICES[device.ordinal()]
+fn own(home: Home) -> CUmemoryPool {
+    with(home, |choice| choice.own.handle())
+}
+
+fn current_of(home: Home) -> Arc<Pool> {
+    with(home, |choice| Arc::clone(&choice.current))
 }
 
 /// The pool that a device allocates from.
 pub(super) fn current(device: Device) -> Arc<Pool> {
-    Arc::clone(&of(device).current.lock())
+    current_of(Home::Device(device))
 }
 
-/// A pool is destroyed: the device that uses it goes back to its own.
+/// A pool is destroyed: who uses it goes back to the one that it began with.
 pub(super) fn forget(pool: &Arc<Pool>) {
-    let choice = of(pool.device);
-    let mut current = choice.current.lock();
-    if Arc::ptr_eq(&current, pool) {
-        *current = Arc::clone(&choice.own);
-    }
+    with(pool.home, |choice| {
+        if Arc::ptr_eq(&choice.current, pool) {
+            choice.current = Arc::clone(&choice.own);
+        }
+    });
 }
 
-fn set(device: Device, pool: CUmemoryPool) -> Answer {
+fn set(home: Home, pool: CUmemoryPool) -> Answer {
     let pool = Pool::of(pool)?;
-    if pool.device != device {
+    if pool.home != home {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    *of(device).current.lock() = pool;
+    with(home, |choice| choice.current = pool);
     Ok(())
 }
 
 pub(crate) fn cuDeviceGetDefaultMemPool(pool_out: Out<CUmemoryPool>, dev: CUdevice) -> Answer {
     pool_out.check()?;
-    pool_out.set(of(Device::of(dev)?).own.handle())
+    pool_out.set(own(Home::Device(Device::of(dev)?)))
 }
 
 pub(crate) fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice) -> Answer {
@@ -67,23 +72,7 @@ pub(crate) fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice) -> Answ
 }
 
 pub(crate) fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> Answer {
-    set(Device::of(dev)?, pool)
-}
-
-/// The device that a location means; pools are only there.
-fn device_at(location: Out<CUmemLocation>, kind: CUmemAllocationType) -> Result<Device, CUresult> {
-    let place = location.item(0)?;
-    match (place.type_, kind) {
-        (CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ALLOCATION_TYPE_PINNED) => location::device_at(place),
-        (
-            CU_MEM_LOCATION_TYPE_DEVICE
-            | CU_MEM_LOCATION_TYPE_HOST
-            | CU_MEM_LOCATION_TYPE_HOST_NUMA
-            | CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
-            CU_MEM_ALLOCATION_TYPE_PINNED | CU_MEM_ALLOCATION_TYPE_MANAGED,
-        ) => Err(CUDA_ERROR_NOT_SUPPORTED),
-        _ => Err(CUDA_ERROR_INVALID_VALUE),
-    }
+    set(Home::Device(Device::of(dev)?), pool)
 }
 
 pub(crate) fn cuMemGetDefaultMemPool(
@@ -92,7 +81,7 @@ pub(crate) fn cuMemGetDefaultMemPool(
     type_: CUmemAllocationType,
 ) -> Answer {
     pool_out.check()?;
-    pool_out.set(of(device_at(location, type_)?).own.handle())
+    pool_out.set(own(Home::of(type_, location.item(0)?)?))
 }
 
 pub(crate) fn cuMemGetMemPool(
@@ -101,7 +90,7 @@ pub(crate) fn cuMemGetMemPool(
     type_: CUmemAllocationType,
 ) -> Answer {
     pool_out.check()?;
-    pool_out.set(current(device_at(location, type_)?).handle())
+    pool_out.set(current_of(Home::of(type_, location.item(0)?)?).handle())
 }
 
 pub(crate) fn cuMemSetMemPool(
@@ -109,5 +98,5 @@ pub(crate) fn cuMemSetMemPool(
     type_: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> Answer {
-    set(device_at(location, type_)?, pool)
+    set(Home::of(type_, location.item(0)?)?, pool)
 }

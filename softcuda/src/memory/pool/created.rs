@@ -1,38 +1,39 @@
 //! Pools that a program creates and destroys.
 
-use super::{POOLS, Pool, choice};
-use crate::device;
+use super::{Home, POOLS, Pool, choice};
 use crate::error::Answer;
-use crate::memory::location::device_at;
 use crate::pointer::{In, Out};
 use crate::sys::{
-    CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_HANDLE_TYPE_NONE,
-    CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA,
-    CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED,
-    CUmemPoolProps_v1, CUmemoryPool,
+    CU_MEM_HANDLE_TYPE_FABRIC, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CU_MEM_HANDLE_TYPE_WIN32,
+    CU_MEM_HANDLE_TYPE_WIN32_KMT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUmemPoolProps_v1,
+    CUmemoryPool,
 };
 
-/// Only pools of device memory that stay in the process.
+const FILES: i32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
+const ALL: i32 =
+    FILES | CU_MEM_HANDLE_TYPE_WIN32.0 | CU_MEM_HANDLE_TYPE_WIN32_KMT.0 | CU_MEM_HANDLE_TYPE_FABRIC.0;
+
+/// Pools may be created that can be shared by file descriptors. Sharing one is refused.
+fn check_handles(home: Home, handles: i32) -> Answer {
+    let shareable = matches!(home, Home::Device(_) | Home::Node);
+    match handles {
+        0 => Ok(()),
+        _ if handles & !ALL != 0 || !shareable => Err(CUDA_ERROR_INVALID_VALUE),
+        FILES => Ok(()),
+        _ => Err(CUDA_ERROR_NOT_SUPPORTED),
+    }
+}
+
 pub(crate) fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolProps_v1>) -> Answer {
     pool.check()?;
     let props = poolProps.get()?;
-    match (props.allocType, props.location.type_) {
-        (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE) => {}
-        (
-            CU_MEM_ALLOCATION_TYPE_PINNED | CU_MEM_ALLOCATION_TYPE_MANAGED,
-            CU_MEM_LOCATION_TYPE_DEVICE
-            | CU_MEM_LOCATION_TYPE_HOST
-            | CU_MEM_LOCATION_TYPE_HOST_NUMA
-            | CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
-        ) => return Err(CUDA_ERROR_NOT_SUPPORTED),
-        _ => return Err(CUDA_ERROR_INVALID_VALUE),
+    let home = Home::of(props.allocType, props.location)?;
+    check_handles(home, props.handleTypes.0)?;
+    if home.is_managed() && props.maxSize != 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let device = device_at(props.location)?;
-    if props.handleTypes != CU_MEM_HANDLE_TYPE_NONE {
-        return Err(CUDA_ERROR_NOT_SUPPORTED);
-    }
-    let most = if props.maxSize == 0 { device::total_memory() as usize } else { props.maxSize };
-    pool.set(Pool::new(device, false, most).handle())
+    let most = if props.maxSize == 0 { home.most() } else { props.maxSize };
+    pool.set(Pool::new(home, false, most, props.handleTypes.0).handle())
 }
 
 /// Returns at once; what is allocated from it stays until it is freed. Devices that use it go back to their own.

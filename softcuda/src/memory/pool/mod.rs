@@ -1,18 +1,18 @@
-//! Memory pools: device memory that is allocated and freed in the order of streams.
+//! Memory pools: memory that is allocated and freed in the order of streams, a device's, the host's, or managed.
 //!
 //! An allocation has its address when the call returns, and becomes memory when its stream gets there; a free takes it
 //! out of reach of calls at once, and ends it when its stream gets there. What is freed stays with the pool, which gives
-//! it to a later allocation where the order of work makes that safe, and to the device at a synchronisation, or when it
-//! is needed elsewhere.
+//! it to a later allocation where the order of work makes that safe, and back to where it comes from at a
+//! synchronisation, or when it is needed elsewhere.
 
 pub(crate) mod access;
 pub(crate) mod attributes;
 pub(crate) mod choice;
 pub(crate) mod created;
+pub(crate) mod home;
 pub(crate) mod ordered;
 
-use super::window::Range;
-use crate::device::{self, Device};
+use crate::device;
 use crate::executor::{self, Operation};
 use crate::handle::Table;
 use crate::live;
@@ -20,6 +20,8 @@ use crate::stream::Stream;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUmemoryPool, CUresult};
 use access::Peers;
 use attributes::Reuse;
+pub(crate) use home::Home;
+use home::Store;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,14 +35,16 @@ const WASTE: usize = 2;
 /// Blocks at rest in any pool: where there are none, a synchronisation need not look.
 static RESTING: AtomicUsize = AtomicUsize::new(0);
 
-/// A pool of one device.
+/// A pool.
 pub(crate) struct Pool {
     handle: usize,
-    device: Device,
-    /// Whether it is the device's own, which stays.
+    pub(crate) home: Home,
+    /// Whether it was there at the beginning, and stays.
     is_default: bool,
     /// Most bytes that it may reserve.
     most: usize,
+    /// The `CU_MEM_HANDLE_TYPE_*` by which it may be shared.
+    pub(crate) handles: i32,
     content: Mutex<Content>,
 }
 
@@ -64,7 +68,7 @@ pub(super) struct Meter {
 
 /// Memory that was freed.
 struct Block {
-    range: Range,
+    store: Store,
     /// The free, whose place in the order of work may be ahead; `None` if everything was finished before it.
     freed: Option<Arc<Operation>>,
 }
@@ -73,7 +77,7 @@ struct Block {
 pub(crate) struct Pooled {
     pool: Arc<Pool>,
     size: usize,
-    range: Mutex<Option<Range>>,
+    store: Mutex<Option<Store>>,
 }
 
 impl Meter {
@@ -88,7 +92,7 @@ impl Meter {
 }
 
 impl Pool {
-    fn new(device: Device, is_default: bool, most: usize) -> Arc<Self> {
+    fn new(home: Home, is_default: bool, most: usize, handles: i32) -> Arc<Self> {
         let content = Mutex::new(Content {
             resting: Vec::new(),
             reserved: Meter::default(),
@@ -97,7 +101,7 @@ impl Pool {
             threshold: 0,
             peers: Peers::default(),
         });
-        POOLS.add(|handle| Self { handle, device, is_default, most, content })
+        POOLS.add(|handle| Self { handle, home, is_default, most, handles, content })
     }
 
     /// The pool that a caller's handle means.
@@ -113,26 +117,27 @@ impl Pool {
     /// Memory for an allocation on a stream, and the free that it must follow, if there is one.
     fn take(self: &Arc<Self>, size: usize, stream: &Stream) -> Option<(Pooled, Option<Arc<Operation>>)> {
         let mut content = self.content.lock();
-        let (range, follows) = match content.take_resting(size, stream) {
-            Some(block) => (block.range, block.freed),
+        let (store, follows) = match content.take_resting(size, self.home.unit(), stream) {
+            Some(block) => (block.store, block.freed),
             None => (self.reserve(&mut content, size)?, None),
         };
         content.used.add(size);
-        let range = Mutex::new(Some(range));
-        Some((Pooled { pool: Arc::clone(self), size, range }, follows))
+        let store = Mutex::new(Some(store));
+        Some((Pooled { pool: Arc::clone(self), size, store }, follows))
     }
 
-    /// New memory from the device.
-    fn reserve(&self, content: &mut Content, size: usize) -> Option<Range> {
-        if content.reserved.now as usize + size > self.most {
+    /// New memory from where it comes from.
+    fn reserve(&self, content: &mut Content, size: usize) -> Option<Store> {
+        let too_much = |content: &Content| (content.reserved.now as usize).saturating_add(size) > self.most;
+        if too_much(content) {
             content.release(0);
         }
-        if content.reserved.now as usize + size > self.most {
+        if too_much(content) {
             return None;
         }
-        let range = Range::take(size, self.device.ordinal())?;
-        content.reserved.add(range.size());
-        Some(range)
+        let store = self.home.take(size)?;
+        content.reserved.add(store.size());
+        Some(store)
     }
 
     fn give(&self, size: usize, block: Block) {
@@ -146,13 +151,12 @@ impl Pool {
 impl Content {
     /// The smallest block at rest that fits and that the stream may have. Its free is given with it where the allocation
     /// must be made to follow that.
-    fn take_resting(&mut self, size: usize, stream: &Stream) -> Option<Block> {
-        let fits = |block: &Block| {
-            (size..=size.saturating_mul(WASTE).max(super::window::ALIGNMENT)).contains(&block.range.size())
-        };
+    fn take_resting(&mut self, size: usize, unit: usize, stream: &Stream) -> Option<Block> {
+        let most = size.checked_next_multiple_of(unit).unwrap_or(size).saturating_mul(WASTE);
+        let fits = |block: &Block| (size..=most).contains(&block.store.size());
         let candidates = self.resting.iter().enumerate().filter(|(_, block)| fits(block));
         let rated = candidates
-            .filter_map(|(i, block)| Some((self.reuse.rate(block, stream)?, block.range.size(), i)));
+            .filter_map(|(i, block)| Some((self.reuse.rate(block, stream)?, block.store.size(), i)));
         let (order, _, i) = rated.min()?;
         let mut block = self.resting.swap_remove(i);
         RESTING.fetch_sub(1, Ordering::Relaxed);
@@ -169,7 +173,7 @@ impl Content {
             if self.resting[i].is_idle() {
                 let block = self.resting.swap_remove(i);
                 RESTING.fetch_sub(1, Ordering::Relaxed);
-                self.reserved.take(block.range.size());
+                self.reserved.take(block.store.size());
             } else {
                 i += 1;
             }
@@ -206,14 +210,14 @@ impl Pooled {
 
     /// The device pointer, and where the bytes are.
     fn place(&self) -> (usize, *mut u8) {
-        let range = self.range.lock();
-        range.as_ref().map_or((0, std::ptr::null_mut()), |range| (range.address(), range.bytes()))
+        let store = self.store.lock();
+        store.as_ref().map_or((0, std::ptr::null_mut()), |store| (store.address(), store.bytes()))
     }
 
     /// Gives the memory back, to be used by others after `freed`.
     pub(super) fn release(&self, freed: Option<Arc<Operation>>) {
-        if let Some(range) = self.range.lock().take() {
-            self.pool.give(self.size, Block { range, freed });
+        if let Some(store) = self.store.lock().take() {
+            self.pool.give(self.size, Block { store, freed });
         }
     }
 }
@@ -252,7 +256,7 @@ pub(super) fn find_room<T>(device: usize, size: usize, attempt: impl Fn() -> Opt
 /// Gives the device all that its pools do not use.
 fn release_all(device: usize) {
     POOLS.each(|pool| {
-        if pool.device.ordinal() == device {
+        if pool.home.device().is_some_and(|own| own.ordinal() == device) {
             pool.content.lock().release(0);
         }
     });
@@ -262,7 +266,7 @@ fn release_all(device: usize) {
 pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
     POOLS.each(|pool| {
         if !pool.is_default {
-            show(live::Object::of_device(live::MEMORY_POOL, pool.handle, pool.device));
+            show(live::Object::of_pool(pool.handle, pool.home.device()));
         }
     });
 }

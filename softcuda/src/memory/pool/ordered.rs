@@ -1,8 +1,10 @@
 //! Allocation and free in a stream's order.
 
-use super::{Pool, choice, find_room};
+use super::{Home, Pool, choice, find_room};
 use crate::error::Answer;
 use crate::executor::{Duty, Operation, Work};
+use crate::memory::managed::attach::Visibility;
+use crate::memory::managed::pages::Pages;
 use crate::memory::table::{self, Allocation, Kind};
 use crate::pointer::Out;
 use crate::stream::Stream;
@@ -64,11 +66,22 @@ fn take(
     size: usize,
     stream: &Stream,
 ) -> Result<(Arc<Allocation>, Option<Arc<Operation>>), CUresult> {
-    let taken = find_room(pool.device.ordinal(), size, || pool.take(size, stream));
+    let attempt = || pool.take(size, stream);
+    let taken = match pool.home.device() {
+        Some(device) => find_room(device.ordinal(), size, attempt),
+        None => attempt(),
+    };
     let (pooled, follows) = taken.ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let (address, bytes) = pooled.place();
-    let owner = Arc::clone(&stream.context);
-    Ok((Allocation::new(address, size, bytes, Kind::Pooled(pooled), owner), follows))
+    let (kind, owner) = (Kind::Pooled(pooled), Arc::clone(&stream.context));
+    let allocation = match pool.home {
+        Home::Managed(preferred) => {
+            let pages = Pages::new(Visibility::Everywhere, preferred);
+            Allocation::managed(address, size, bytes, kind, pages, owner)
+        }
+        _ => Allocation::new(address, size, bytes, kind, owner),
+    };
+    Ok((allocation, follows))
 }
 
 fn allocate(dptr: Out<CUdeviceptr_v2>, size: usize, pool: &Arc<Pool>, stream: &Arc<Stream>) -> Answer {
