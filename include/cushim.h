@@ -205,6 +205,105 @@ typedef int32_t cushim_register_flags;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What sort of place a location is; the numbers are those of `CUmemLocationType`.
+enum cushim_location_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // None: where nothing is set. No call takes it for a place to go to.
+  CUSHIM_LOCATION_UNSET = 0,
+  // A device.
+  CUSHIM_LOCATION_DEVICE = 1,
+  // The host, on whatever NUMA node.
+  CUSHIM_LOCATION_HOST = 2,
+  // A NUMA node of the host. Driver: 12.2.
+  CUSHIM_LOCATION_HOST_NUMA = 3,
+  // The NUMA node on which the calling thread runs. Driver: 12.2.
+  CUSHIM_LOCATION_HOST_NUMA_CURRENT = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_location_kind cushim_location_kind;
+#else
+typedef int32_t cushim_location_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How a call that takes many items is made.
+enum cushim_batch_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Refuse a driver that has no call for many items with `CUSHIM_ERROR_UNSUPPORTED`. Without it they are enqueued there
+  // one after the other.
+  CUSHIM_BATCH_REFUSE_LOOP = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_batch_flags cushim_batch_flags;
+#else
+typedef int32_t cushim_batch_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// When the driver may read the source of a copy; the numbers are those of `CUmemcpySrcAccessOrder`.
+enum cushim_source_access
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // When it is the copy's turn in the stream. 0 means the same.
+  CUSHIM_SOURCE_IN_STREAM_ORDER = 1,
+  // Before the call returns: the source is ordinary memory that will not outlive it, a variable on the stack. A driver
+  // without batch copies (before 12.8) cannot promise that and refuses.
+  CUSHIM_SOURCE_DURING_CALL = 2,
+  // At any time until the copy is done: nothing that is in the stream writes the source.
+  CUSHIM_SOURCE_ANY_TIME = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_source_access cushim_source_access;
+#else
+typedef int32_t cushim_source_access;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// More that the driver should know of a copy.
+enum cushim_copy_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // It should run beside kernels, even if it takes longer then.
+  CUSHIM_COPY_OVERLAP_WITH_COMPUTE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_copy_flags cushim_copy_flags;
+#else
+typedef int32_t cushim_copy_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What the address of a range is.
+enum cushim_range_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // An address, from whatever allocator.
+  CUSHIM_RANGE_POINTER = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_range_kind cushim_range_kind;
+#else
+typedef int32_t cushim_range_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // What an item of `cushim_drain` is.
 enum cushim_item_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -389,6 +488,93 @@ typedef struct cushim_pointer_attributes {
   // Zero.
   int32_t reserved;
 } cushim_pointer_attributes;
+
+// Where memory is, or should be. There is one way to write each place, so equal locations are equal byte for byte; what
+// does not follow it is refused before the driver is called.
+typedef struct cushim_location {
+  // A `cushim_location_kind`.
+  int32_t kind;
+  // The ordinal of the device, or the number of the node as the operating system counts; of other kinds 0.
+  int32_t id;
+} cushim_location;
+
+// What the driver should know of a copy. Zeros are the defaults. All but `source_access` are hints, which change how fast
+// it is and nothing else; a driver that takes none does without.
+typedef struct cushim_copy_attributes {
+  // A `cushim_source_access`; 0 for stream order.
+  int32_t source_access;
+  // `cushim_copy_flags`.
+  uint32_t flags;
+  // Where the source is, if it is managed memory or memory of the process; unset if that is not known.
+  struct cushim_location source_hint;
+  // Where the destination is, or should be; unset if that is not known.
+  struct cushim_location destination_hint;
+} cushim_copy_attributes;
+
+// One copy of a batch.
+typedef struct cushim_copy {
+  // The destination; not an array.
+  struct cushim_place to;
+  // The source; not an array.
+  struct cushim_place from;
+  // How many bytes; at least 1.
+  size_t bytes;
+} cushim_copy;
+
+// How a call that takes many items is made.
+//
+// What all such calls (their names end in `_batch`) have in common:
+//
+// - Parameters: the items and their number; what goes with them and the number of that, 1 for all or as many as there are
+//   items; the options.
+// - Refused before anything is enqueued, with the item at fault in the error's `item` where it is one: no items; numbers
+//   that do not fit; an item that is not acceptable; the legacy default stream, and a stream that is being captured. It
+//   makes no difference whether the driver has a call for many.
+// - One item goes by the driver's call for one, where it has one. More go by its call for many, at most 4,096 at a time
+//   (driver 580 has crashed with 51,828), and on drivers without it one after the other.
+// - If the driver refuses an item the call ends, and what was enqueued before stays. In a loop the error's `item` is the
+//   one that was refused, and those before it are enqueued. A call for many mostly does not say which one it was, nor
+//   what it has enqueued: `item` is -1 then, and the message says what is known.
+// - The items of one call are not ordered among each other.
+typedef struct cushim_batch_options {
+  // Bytes of the caller's struct, `sizeof(cushim_batch_options)`.
+  size_t struct_size;
+  // `cushim_batch_flags`.
+  uint32_t flags;
+  // Zero.
+  uint32_t reserved;
+} cushim_batch_options;
+
+// A range of managed memory: all of an allocation or a part of one, from whatever allocator (`cuMemAllocManaged`,
+// `cudaMallocManaged`, a `__managed__` variable, a managed pool). Where the device has the feature
+// "pageable-memory-access", ordinary memory of the process, too, for all but discards.
+typedef struct cushim_range {
+  // A `cushim_range_kind`.
+  int32_t kind;
+  // Zero.
+  uint32_t reserved;
+  // The address.
+  uint64_t address;
+  // Bytes from there to where the range starts.
+  uint64_t offset;
+  // Its bytes, at least 1. The driver works in pages; what is a page is its own business.
+  size_t bytes;
+} cushim_range;
+
+// What the driver says of a range at the time of the call: nothing here is remembered from calls that set it.
+typedef struct cushim_range_attributes {
+  // In: bytes of the caller's struct. Out: bytes that the library wrote.
+  size_t struct_size;
+  // 1 if all of it is mostly read.
+  int32_t read_mostly;
+  // Zero.
+  int32_t reserved;
+  // Where all of it should stay; unset if nowhere, or if parts of it should stay in different places. Driver 13.0 answers
+  // the advice of a NUMA node with success and, on a machine of one node, keeps what was there before.
+  struct cushim_location preferred_location;
+  // Where all of it was moved to last, or was being moved; unset if nowhere, or to different places.
+  struct cushim_location last_prefetch_location;
+} cushim_range_attributes;
 
 // A function that a stream reaches. It must not unwind.
 typedef void (*cushim_host_function)(void *data);
@@ -1978,6 +2164,308 @@ cushim_status cushim_context_get_address_range(cushim_context context,
                                                uint64_t pointer,
                                                uint64_t *start,
                                                size_t *bytes);
+
+// Copies so many bytes after the work that is in the stream by now, as the attributes say: a batch of one copy, refused
+// where a batch is. It is done by the driver's call for one such copy (13.2), else by its call for many (12.8), else as by
+// `cushim_stream_copy`, which ignores hints.
+//
+// @param stream The stream; not the legacy default stream, nor one that is being captured.
+// @param to The destination. Read during the call only. Must not be NULL.
+// @param from The source. Read during the call only. Must not be NULL.
+// @param bytes How many; at least 1.
+// @param attributes What the driver should know. Read during the call only. NULL for the defaults.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
+// no bytes, for a place that is an array, NULL or reaches past the end of all addresses, for a hint that is no location, and
+// for the legacy default stream or one that is being captured; `CUSHIM_ERROR_UNSUPPORTED` for `CUSHIM_SOURCE_DURING_CALL`
+// before driver 12.8; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_stream_copy_with_attributes(cushim_stream stream,
+                                                 const struct cushim_place *to,
+                                                 const struct cushim_place *from,
+                                                 size_t bytes,
+                                                 const struct cushim_copy_attributes *attributes);
+
+// Copies several ranges after the work that is in the stream by now; they are not ordered among each other. What comes later
+// in the stream waits for all of them. `cushim_batch_options` says what all batches have in common. The driver's call for
+// many came with 12.8.
+//
+// @param stream The stream; not the legacy default stream, nor one that is being captured.
+// @param copies The copies. Read during the call only. Must not be NULL.
+// @param copy_count How many; at least 1.
+// @param attributes What the driver should know of them. Read during the call only. May be NULL if `attribute_count` is 0.
+// @param attribute_count How many: 1 for all copies, as many as there are copies, or 0 for the defaults.
+// @param options The options; NULL for the defaults.
+// @return A `cushim_status`.
+//
+// Errors: as `cushim_stream_copy_with_attributes`: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`;
+// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no copies and for numbers that do not fit; `CUSHIM_ERROR_UNSUPPORTED`, also
+// before driver 12.8 if the options refuse a loop; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads:
+// any.
+//
+cushim_status cushim_stream_copy_batch(cushim_stream stream,
+                                       const struct cushim_copy *copies,
+                                       size_t copy_count,
+                                       const struct cushim_copy_attributes *attributes,
+                                       size_t attribute_count,
+                                       const struct cushim_batch_options *options);
+
+// Gives the driver advice on a range: what it should expect, not what it must do. It holds until other advice is given or
+// the memory is freed. `cushim_device_supports` tells of "concurrent-managed-access", which it needs.
+//
+// `CU_MEM_ADVISE_SET_READ_MOSTLY` (1): whoever reads it gets a copy of its own; 2 takes that back.
+// `CU_MEM_ADVISE_SET_PREFERRED_LOCATION` (3): it should stay at the location; 4 takes that back.
+// `CU_MEM_ADVISE_SET_ACCESSED_BY` (5): the location, a device or the host, will access it; 6 takes that back.
+//
+// @param context A context of the device that is concerned.
+// @param range The range. Read during the call only. Must not be NULL.
+// @param advice A `CUmem_advise`, 1 to 6.
+// @param location The location; for advice 1, 2 and 4, which have none, it is not looked at. May be NULL there. Read
+//   during the call only.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for memory that is not managed and for a
+// location that does not exist or that the advice cannot have; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed
+// access, and for NUMA nodes before driver 12.2; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's: 801 for
+// memory of a pool, on driver 13.0. Threads: any.
+//
+cushim_status cushim_context_advise(cushim_context context,
+                                    const struct cushim_range *range,
+                                    int32_t advice,
+                                    const struct cushim_location *location);
+
+// Gives the driver the same advice on several ranges. It is all checked before the first is given.
+//
+// The driver has no call for that, so the ranges are told one after the other. If it refuses one, the call ends: the
+// error's `item` says which, and those before it have their advice.
+//
+// @param context A context of the device that is concerned.
+// @param ranges The ranges. Read during the call only. Must not be NULL.
+// @param range_count How many; at least 1.
+// @param advice A `CUmem_advise`, 1 to 6.
+// @param locations The locations; for advice that has none they are not looked at. May be NULL there. Read during the
+//   call only.
+// @param location_count How many: 1 for all ranges, or as many as there are ranges; not looked at for advice without
+//   locations.
+// @return A `cushim_status`.
+//
+// Errors: as `cushim_context_advise`: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges and
+// for numbers that do not fit; `CUSHIM_ERROR_UNSUPPORTED`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's.
+// Threads: any.
+//
+cushim_status cushim_context_advise_batch(cushim_context context,
+                                          const struct cushim_range *ranges,
+                                          size_t range_count,
+                                          int32_t advice,
+                                          const struct cushim_location *locations,
+                                          size_t location_count);
+
+// Moves a range of managed memory to a location after the work that is in the stream by now. What it holds does not
+// change, and it can be used meanwhile.
+//
+// @param stream The stream; any but one that is being captured.
+// @param range The range. Read during the call only. Must not be NULL.
+// @param location The location. Read during the call only. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
+// memory that is not managed, for a location that does not exist, and for a stream that is being captured;
+// `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access, and for NUMA nodes before driver 12.2;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_stream_prefetch(cushim_stream stream,
+                                     const struct cushim_range *range,
+                                     const struct cushim_location *location);
+
+// Moves several ranges of managed memory, all to one location or each to its own. `cushim_batch_options` says what all
+// batches have in common. The driver's call for many came with 13.0.
+//
+// @param stream The stream; not the legacy default stream, nor one that is being captured.
+// @param ranges The ranges. Read during the call only. Must not be NULL.
+// @param range_count How many; at least 1.
+// @param locations The locations. Read during the call only. Must not be NULL.
+// @param location_count How many: 1 for all ranges, or as many as there are ranges.
+// @param options The options; NULL for the defaults.
+// @return A `cushim_status`.
+//
+// Errors: as `cushim_stream_prefetch`: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`;
+// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges, for numbers that do not fit and for the legacy default stream;
+// `CUSHIM_ERROR_UNSUPPORTED`, also before driver 13.0 if the options refuse a loop; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_stream_prefetch_batch(cushim_stream stream,
+                                           const struct cushim_range *ranges,
+                                           size_t range_count,
+                                           const struct cushim_location *locations,
+                                           size_t location_count,
+                                           const struct cushim_batch_options *options);
+
+// Gives up what a range of managed memory holds, after the work that is in the stream by now: until it is written again, a
+// read gives anything. Pages that are written next need not be copied from where they were.
+//
+// The driver has no call for one range: it is a batch of one, and refused where a batch is. Memory of the process is not
+// discarded, also where the device reaches it.
+//
+// @param stream The stream; not the legacy default stream, nor one that is being captured.
+// @param range The range. Read during the call only. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
+// memory that is not managed, and for the legacy default stream or one that is being captured; `CUSHIM_ERROR_UNSUPPORTED`
+// before driver 13.0, and if any device has no concurrent managed access; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any. Driver: 13.0.
+//
+cushim_status cushim_stream_discard(cushim_stream stream,
+                                    const struct cushim_range *range);
+
+// Gives up what several ranges of managed memory hold; see `cushim_stream_discard`. `cushim_batch_options` says what all
+// batches have in common; drivers without the call refuse it, whatever the options say.
+//
+// @param stream The stream; not the legacy default stream, nor one that is being captured.
+// @param ranges The ranges. Read during the call only. Must not be NULL.
+// @param range_count How many; at least 1.
+// @param options The options; NULL for the defaults.
+// @return A `cushim_status`.
+//
+// Errors: as `cushim_stream_discard`: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`;
+// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges; `CUSHIM_ERROR_UNSUPPORTED`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any. Driver: 13.0.
+//
+cushim_status cushim_stream_discard_batch(cushim_stream stream,
+                                          const struct cushim_range *ranges,
+                                          size_t range_count,
+                                          const struct cushim_batch_options *options);
+
+// Gives up what a range of managed memory holds and moves it: the memory is there, and what it held was not copied. See
+// `cushim_stream_discard`.
+//
+// @param stream The stream; not the legacy default stream, nor one that is being captured.
+// @param range The range. Read during the call only. Must not be NULL.
+// @param location The location. Read during the call only. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: as `cushim_stream_discard`: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`;
+// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a location that does not exist; `CUSHIM_ERROR_UNSUPPORTED`,
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any. Driver: 13.0.
+//
+cushim_status cushim_stream_discard_prefetch(cushim_stream stream,
+                                             const struct cushim_range *range,
+                                             const struct cushim_location *location);
+
+// Gives up what several ranges of managed memory hold and moves them, all to one location or each to its own; see
+// `cushim_stream_discard_batch`.
+//
+// @param stream The stream; not the legacy default stream, nor one that is being captured.
+// @param ranges The ranges. Read during the call only. Must not be NULL.
+// @param range_count How many; at least 1.
+// @param locations The locations. Read during the call only. Must not be NULL.
+// @param location_count How many: 1 for all ranges, or as many as there are ranges.
+// @param options The options; NULL for the defaults.
+// @return A `cushim_status`.
+//
+// Errors: as `cushim_stream_discard_batch`: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`;
+// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for numbers that do not fit and a location that does not exist;
+// `CUSHIM_ERROR_UNSUPPORTED`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any. Driver: 13.0.
+//
+cushim_status cushim_stream_discard_prefetch_batch(cushim_stream stream,
+                                                   const struct cushim_range *ranges,
+                                                   size_t range_count,
+                                                   const struct cushim_location *locations,
+                                                   size_t location_count,
+                                                   const struct cushim_batch_options *options);
+
+// What the driver knows of a range of managed memory. Drivers before 12.2 know devices and the host only.
+//
+// @param context A context of the driver.
+// @param range The range. Read during the call only. Must not be NULL.
+// @param attributes Receives what is known. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for memory that is not managed;
+// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's.
+// Threads: any.
+//
+cushim_status cushim_context_get_range_attributes(cushim_context context,
+                                                  const struct cushim_range *range,
+                                                  struct cushim_range_attributes *attributes);
+
+// The devices, and perhaps the host, by which a range of managed memory is said to be accessed, as the driver says at the
+// time of the call. A location that only a part of the range is accessed by is not among them.
+//
+// @param context A context of the driver.
+// @param range The range. Read during the call only. Must not be NULL.
+// @param accessors An array of `capacity` locations, which receives the first so many, in the driver's order; what is left
+//   of it is unset. May be NULL if `capacity` is 0.
+// @param capacity Number of locations that the array has room for.
+// @param count Receives how many there are, which may be more; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for memory that is not managed;
+// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's.
+// Threads: any.
+//
+cushim_status cushim_context_get_accessed_by(cushim_context context,
+                                             const struct cushim_range *range,
+                                             struct cushim_location *accessors,
+                                             size_t capacity,
+                                             size_t *count);
+
+// Adds devices, or the host, to those by which a range of managed memory is said to be accessed. Everything is checked
+// before; the driver is told what differs and nothing else; and if it refuses a step, the steps before are taken back.
+//
+// @param context A context of the device that is concerned.
+// @param range The range. Read during the call only. Must not be NULL.
+// @param accessors The locations, devices or the host. Read during the call only. May be NULL if `accessor_count` is 0.
+// @param accessor_count How many.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for memory that is not managed and, with
+// `item`, for a location that does not exist or is a NUMA node; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed
+// access; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any; calls for the same range are to be
+// ordered by the caller.
+//
+cushim_status cushim_context_add_accessed_by(cushim_context context,
+                                             const struct cushim_range *range,
+                                             const struct cushim_location *accessors,
+                                             size_t accessor_count);
+
+// Takes devices, or the host, out of those by which a range of managed memory is said to be accessed; see
+// `cushim_context_add_accessed_by`. Advice 6 of `cushim_context_advise` takes out one that only a part of the range is
+// accessed by.
+//
+// @param context A context of the device that is concerned.
+// @param range The range. Read during the call only. Must not be NULL.
+// @param accessors The locations, devices or the host. Read during the call only. May be NULL if `accessor_count` is 0.
+// @param accessor_count How many.
+// @return A `cushim_status`.
+//
+// Errors: as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// `CUSHIM_ERROR_UNSUPPORTED`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any; calls for the
+// same range are to be ordered by the caller.
+//
+cushim_status cushim_context_remove_accessed_by(cushim_context context,
+                                                const struct cushim_range *range,
+                                                const struct cushim_location *accessors,
+                                                size_t accessor_count);
+
+// Makes these devices, and perhaps the host, all by which a range of managed memory is said to be accessed; see
+// `cushim_context_add_accessed_by`.
+//
+// @param context A context of the device that is concerned.
+// @param range The range. Read during the call only. Must not be NULL.
+// @param accessors The locations, devices or the host. Read during the call only. May be NULL if `accessor_count` is 0.
+// @param accessor_count How many; 0 takes all out.
+// @return A `cushim_status`.
+//
+// Errors: as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// `CUSHIM_ERROR_UNSUPPORTED`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any; calls for the
+// same range are to be ordered by the caller.
+//
+cushim_status cushim_context_set_accessed_by(cushim_context context,
+                                             const struct cushim_range *range,
+                                             const struct cushim_location *accessors,
+                                             size_t accessor_count);
 
 // Has a function called, once, by a thread of the driver's, when the work enqueued in the stream so far is done. Work
 // that is enqueued later waits until it returns.

@@ -1,7 +1,7 @@
 //! Where memory is, or should be: on a device, or in a place of the host's.
 
 use crate::device::Device;
-use crate::driver::{Driver, sys};
+use crate::driver::sys;
 use crate::error::{Error, Status};
 use std::fmt;
 
@@ -69,6 +69,12 @@ impl Location {
         self.kind == 0 && self.id == 0
     }
 
+    /// The same for a kind that comes as a number.
+    #[cfg(feature = "capi")]
+    pub(crate) const fn from_numbers(kind: i32, id: i32) -> Self {
+        Self { kind, id }
+    }
+
     /// The location as the driver tells it, which has several numbers for places that need none.
     pub(crate) fn told((kind, id): (sys::CUmemLocationType, i32)) -> Self {
         match kind {
@@ -86,10 +92,14 @@ impl Location {
         self.kind() == sys::CU_MEM_LOCATION_TYPE_DEVICE
     }
 
-    /// Refuses what is not written as it should be, or names a device that is not there.
-    pub(crate) fn check(self, driver: &Driver) -> Result<(), Error> {
+    /// Refuses what is not written as it should be, or names a device that the driver of this one does not have.
+    #[inline]
+    pub(crate) fn check(self, known: &Device) -> Result<(), Error> {
         self.check_form()?;
-        if self.is_device() { Device::get(driver, self.id).map(drop) } else { Ok(()) }
+        if !self.is_device() || self.id == known.ordinal() {
+            return Ok(());
+        }
+        Device::get(known.driver(), self.id).map(drop)
     }
 
     /// Refuses what is not written as it should be.

@@ -143,6 +143,21 @@ static const char *const recorded_names[] = {
   "cushim_context_get_device_pointer",
   "cushim_context_get_pointer_attributes",
   "cushim_context_get_address_range",
+  "cushim_stream_copy_with_attributes",
+  "cushim_stream_copy_batch",
+  "cushim_context_advise",
+  "cushim_context_advise_batch",
+  "cushim_stream_prefetch",
+  "cushim_stream_prefetch_batch",
+  "cushim_stream_discard",
+  "cushim_stream_discard_batch",
+  "cushim_stream_discard_prefetch",
+  "cushim_stream_discard_prefetch_batch",
+  "cushim_context_get_range_attributes",
+  "cushim_context_get_accessed_by",
+  "cushim_context_add_accessed_by",
+  "cushim_context_remove_accessed_by",
+  "cushim_context_set_accessed_by",
   "cushim_stream_host_function",
   "cushim_drain",
   "cushim_drain_fd",
@@ -295,11 +310,26 @@ static inline cushim_status record_status(unsigned function, cushim_status statu
 #define cushim_context_get_device_pointer(...) record_status(125, (cushim_context_get_device_pointer)(__VA_ARGS__))
 #define cushim_context_get_pointer_attributes(...) record_status(126, (cushim_context_get_pointer_attributes)(__VA_ARGS__))
 #define cushim_context_get_address_range(...) record_status(127, (cushim_context_get_address_range)(__VA_ARGS__))
-#define cushim_stream_host_function(...) record_status(128, (cushim_stream_host_function)(__VA_ARGS__))
-#define cushim_drain(...) record_status(129, (cushim_drain)(__VA_ARGS__))
-#define cushim_drain_fd(...) record_status(130, (cushim_drain_fd)(__VA_ARGS__))
-#define cushim_flush_callbacks(...) record_status(131, (cushim_flush_callbacks)(__VA_ARGS__))
-#define cushim_log_set_callback(...) record_status(132, (cushim_log_set_callback)(__VA_ARGS__))
-#define cushim_log_set_pull(...) record_status(133, (cushim_log_set_pull)(__VA_ARGS__))
+#define cushim_stream_copy_with_attributes(...) record_status(128, (cushim_stream_copy_with_attributes)(__VA_ARGS__))
+#define cushim_stream_copy_batch(...) record_status(129, (cushim_stream_copy_batch)(__VA_ARGS__))
+#define cushim_context_advise(...) record_status(130, (cushim_context_advise)(__VA_ARGS__))
+#define cushim_context_advise_batch(...) record_status(131, (cushim_context_advise_batch)(__VA_ARGS__))
+#define cushim_stream_prefetch(...) record_status(132, (cushim_stream_prefetch)(__VA_ARGS__))
+#define cushim_stream_prefetch_batch(...) record_status(133, (cushim_stream_prefetch_batch)(__VA_ARGS__))
+#define cushim_stream_discard(...) record_status(134, (cushim_stream_discard)(__VA_ARGS__))
+#define cushim_stream_discard_batch(...) record_status(135, (cushim_stream_discard_batch)(__VA_ARGS__))
+#define cushim_stream_discard_prefetch(...) record_status(136, (cushim_stream_discard_prefetch)(__VA_ARGS__))
+#define cushim_stream_discard_prefetch_batch(...) record_status(137, (cushim_stream_discard_prefetch_batch)(__VA_ARGS__))
+#define cushim_context_get_range_attributes(...) record_status(138, (cushim_context_get_range_attributes)(__VA_ARGS__))
+#define cushim_context_get_accessed_by(...) record_status(139, (cushim_context_get_accessed_by)(__VA_ARGS__))
+#define cushim_context_add_accessed_by(...) record_status(140, (cushim_context_add_accessed_by)(__VA_ARGS__))
+#define cushim_context_remove_accessed_by(...) record_status(141, (cushim_context_remove_accessed_by)(__VA_ARGS__))
+#define cushim_context_set_accessed_by(...) record_status(142, (cushim_context_set_accessed_by)(__VA_ARGS__))
+#define cushim_stream_host_function(...) record_status(143, (cushim_stream_host_function)(__VA_ARGS__))
+#define cushim_drain(...) record_status(144, (cushim_drain)(__VA_ARGS__))
+#define cushim_drain_fd(...) record_status(145, (cushim_drain_fd)(__VA_ARGS__))
+#define cushim_flush_callbacks(...) record_status(146, (cushim_flush_callbacks)(__VA_ARGS__))
+#define cushim_log_set_callback(...) record_status(147, (cushim_log_set_callback)(__VA_ARGS__))
+#define cushim_log_set_pull(...) record_status(148, (cushim_log_set_pull)(__VA_ARGS__))
 
 #endif

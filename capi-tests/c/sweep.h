@@ -37,15 +37,23 @@ static uint64_t memory;
 static unsigned char page[4096] __attribute__((aligned(4096)));
 static const cushim_extent good_extent = {8, 2, 1};
 static cushim_place good_place;
+static cushim_copy good_copies[2];
+static CUdeviceptr shared; /* managed memory, of which both ranges are parts */
+static cushim_range good_ranges[2];
+static const cushim_location good_location = {CUSHIM_LOCATION_HOST, 0};
 static cushim_region good_region;
 
 /* Good arguments, by the name of the parameter or by its type. */
 #define GOOD_abi 2000
+#define GOOD_accessor_count 0
 #define GOOD_address 0
 #define GOOD_address_pointer page
+#define GOOD_advice CU_MEM_ADVISE_SET_READ_MOSTLY
 #define GOOD_attribute CU_DEVICE_ATTRIBUTE_WARP_SIZE
+#define GOOD_attribute_count 0
 #define GOOD_bytes 64
 #define GOOD_capacity 4
+#define GOOD_copy_count 2
 #define GOOD_count 8
 #define GOOD_feature "memory-pools"
 #define GOOD_flags 0
@@ -56,12 +64,14 @@ static cushim_region good_region;
 #define GOOD_label "label"
 #define GOOD_level CUSHIM_LOG_WARN
 #define GOOD_limit CU_LIMIT_STACK_SIZE
+#define GOOD_location_count 1
 #define GOOD_name "cuInit"
 #define GOOD_nanoseconds 0
 #define GOOD_ordinal 0
 #define GOOD_ownership CUSHIM_BORROWED
 #define GOOD_pitch 32
 #define GOOD_pointer memory
+#define GOOD_range_count 2
 #define GOOD_size 256
 #define GOOD_stride sizeof(cushim_item)
 #define GOOD_timeout_ms 0
@@ -73,8 +83,11 @@ static cushim_region good_region;
 #define GOOD_CUevent native_event()
 #define GOOD_CUgreenCtx NULL
 #define GOOD_CUstream native_stream()
+#define GOOD_cushim_copy good_copies
 #define GOOD_cushim_extent &good_extent
+#define GOOD_cushim_location &good_location
 #define GOOD_cushim_place &good_place
+#define GOOD_cushim_range good_ranges
 #define GOOD_cushim_region &good_region
 #define GOOD_cushim_host_function nothing_to_do
 #define GOOD_cushim_log_callback nothing_to_say
@@ -133,6 +146,26 @@ static int is_zero(const void *place, size_t size) {
 
 enum { SWEPT = sizeof swept / sizeof *swept };
 
+/* Two copies within the page, and two ranges of managed memory. */
+static void set_up_arrays(void) {
+  const cushim_driver_table *cu = table_of(fixture.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  int i;
+  shared = (uint64_t)(uintptr_t)page;
+  if (!is_none(fixture.driver)) {
+    CHECK_STATUS(CUDA_SUCCESS, cu->cuMemAllocManaged_6000(&shared, 8192, CU_MEM_ATTACH_GLOBAL));
+  }
+  for (i = 0; i < 2; i++) {
+    good_copies[i].to = good_copies[i].from = good_place;
+    good_copies[i].to.offset = (uint64_t)i * 64;
+    good_copies[i].from.offset = 1024 + (uint64_t)i * 64;
+    good_copies[i].bytes = 64;
+    good_ranges[i].kind = CUSHIM_RANGE_POINTER;
+    good_ranges[i].address = shared;
+    good_ranges[i].offset = (uint64_t)i * 4096;
+    good_ranges[i].bytes = 4096;
+  }
+}
+
 /* All objects, the context current and the stream, too. */
 static void set_up(void) {
   fixture = open_objects();
@@ -143,12 +176,14 @@ static void set_up(void) {
   good_place.kind = CUSHIM_PLACE_HOST;
   good_place.address = (uint64_t)(uintptr_t)page;
   good_region.place = good_place;
+  set_up_arrays();
 }
 
 static void tear_down(void) {
   cushim_context context;
   /* The function may have done this, or what makes it impossible. */
   (void)cushim_context_free(fixture.context, memory);
+  if (!is_none(fixture.driver)) (void)cushim_context_free(fixture.context, shared);
   (void)cushim_context_unregister_host(fixture.context, page);
   cushim_stream_pop_current(NULL);
   while (cushim_context_pop(fixture.driver, &context, NULL) == CUSHIM_SUCCESS) {

@@ -2,5 +2,6 @@
 
 pub(super) use crate::driver::Driver;
 pub use crate::driver::sys::{
-    CUarray, CUcontext, CUdevice, CUdevice_attribute, CUevent, CUgreenCtx, CUlimit, CUmemoryPool, CUstream,
+    CUarray, CUcontext, CUdevice, CUdevice_attribute, CUevent, CUgreenCtx, CUlimit, CUmem_advise,
+    CUmemoryPool, CUstream,
 };

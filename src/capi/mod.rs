@@ -2,6 +2,7 @@
 
 #![allow(non_camel_case_types)]
 
+pub mod batch;
 pub mod callback;
 pub mod context;
 pub mod device;
@@ -12,7 +13,10 @@ pub mod error;
 pub mod error_object;
 pub mod event;
 pub mod handles;
+mod input;
+pub mod location;
 pub mod log;
+pub mod managed;
 pub mod memory;
 mod options;
 mod out;

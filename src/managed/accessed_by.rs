@@ -63,7 +63,7 @@ impl Context {
     ) -> Result<(), Error> {
         self.check_question(range)?;
         batch::check_each(locations, |location| {
-            location.check(self.driver())?;
+            location.check(self.device())?;
             check_accessor(*location)
         })?;
         access::check(self.device())?;

@@ -79,7 +79,7 @@ impl Advice {
     /// Refuses a location that is none, or not one for this advice.
     fn check_location(self, context: &Context) -> Result<(), Error> {
         let Some(location) = self.location() else { return Ok(()) };
-        location.check(context.driver())?;
+        location.check(context.device())?;
         if matches!(self, Self::SetAccessedBy(_) | Self::UnsetAccessedBy(_)) {
             check_accessor(location)
         } else {

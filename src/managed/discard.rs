@@ -91,7 +91,7 @@ impl Stream {
         self.context().check_there(self)?;
         let locations = PerItem::new("locations", locations, "ranges", ranges.len())?;
         batch::check_each(ranges, Range::check_form)?;
-        batch::check_each(locations.values(), |location| location.check(self.driver()))?;
+        batch::check_each(locations.values(), |location| location.check(self.context().device()))?;
         self.check_discard(ranges, "discards", calls::check_prefetch)?;
         let context = self.context();
         batch::in_parts(ranges.len(), |part| {

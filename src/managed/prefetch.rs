@@ -22,7 +22,7 @@ impl Stream {
         self.context().check_there(self)?;
         range.check_form()?;
         range.check_managed(&Operation::PREFETCH, self.context().device())?;
-        location.check(self.driver())?;
+        location.check(self.context().device())?;
         batch::refuse_capture(self, "a prefetch")?;
         self.check_prefetch(location)?;
         self.prefetch_checked(range, location)
@@ -45,7 +45,7 @@ impl Stream {
         context.check_there(self)?;
         let locations = PerItem::new("locations", locations, "ranges", ranges.len())?;
         batch::check_each(ranges, Range::check_form)?;
-        batch::check_each(locations.values(), |location| location.check(self.driver()))?;
+        batch::check_each(locations.values(), |location| location.check(context.device()))?;
         batch::check_stream(self, "prefetches")?;
         batch::check_each(ranges, |range| range.check_managed(&Operation::PREFETCH, context.device()))?;
         access::check_all(self.driver())?;

@@ -13,9 +13,11 @@
 //! | `registration` | the caller's own host memory, page-locked |
 //! | `place` | one end of a copy |
 //! | `copy` | copies of ranges and boxes |
+//! | `batch_copy` | copies with attributes, one or many |
 //! | `peer` | copies between contexts |
 //! | `fill` | fills |
 
+mod batch_copy;
 mod copy;
 mod device;
 mod fill;
@@ -26,6 +28,7 @@ mod place;
 mod pointer;
 mod registration;
 
+pub use batch_copy::{BatchCopy, CopyAttributes, SourceAccess};
 pub use device::DeviceMemory;
 pub use fill::Fill;
 pub use pinned::{PinnedMemory, PinnedOptions};

@@ -8,9 +8,6 @@
 
 enum { MOST_CLAIMS = 24, NANOSECONDS_PER_SECOND = 1000000000 };
 
-/* Held by the episode besides what its calls hold. */
-static cushim_driver root_driver;
-static cushim_context root_context;
 static struct fuzz_line *line;
 
 static void must(cushim_status status, const char *what) {

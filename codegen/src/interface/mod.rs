@@ -267,7 +267,7 @@ impl Interface {
             true if to == "void" => Shape::Passed,
             true if to == "char" => Shape::Buffer,
             true if sized => Shape::Filled,
-            true if next == Some("stride") => Shape::Array,
+            true if matches!(next, Some("stride" | "capacity")) => Shape::Array,
             true => match self.handle(&pointer.elem) {
                 Some(kind) => Shape::WrittenHandle { kind, claim: docs::is_claim(&docs.name, name, doc) },
                 None => Shape::Written,

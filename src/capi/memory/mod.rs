@@ -1,5 +1,6 @@
 //! Memory: allocation, copies, fills, host memory, and what the driver knows of an address.
 
+mod batch_copy;
 mod copy;
 mod device;
 mod fill;
@@ -8,6 +9,7 @@ mod place;
 mod pointer;
 mod registration;
 
+pub use batch_copy::*;
 pub use copy::*;
 pub use device::*;
 pub use fill::*;

@@ -1,7 +1,7 @@
 //! The ends of a copy, and the boxes at them.
 
 use crate::capi::driver_types::CUarray;
-use crate::capi::out;
+use crate::capi::input::given;
 use crate::error::{Error, Status};
 use crate::memory::{DevicePointer, Extent, Place, Region};
 
@@ -64,19 +64,6 @@ pub struct cushim_extent {
     pub depth: usize,
 }
 
-/// A struct of the caller's that must be there.
-///
-/// # Safety
-/// `value` is NULL or valid for reads.
-#[inline]
-unsafe fn given<T: Copy>(value: *const T, what: &str) -> Result<T, Error> {
-    if value.is_null() {
-        return Err(out::null(what));
-    }
-    // SAFETY: the caller vouches for it.
-    Ok(unsafe { value.read_unaligned() })
-}
-
 /// # Safety
 /// As for [`given`].
 #[inline]
@@ -86,7 +73,7 @@ pub(super) unsafe fn place(place: *const cushim_place, what: &str) -> Result<Pla
 }
 
 #[inline]
-fn place_of(place: &cushim_place, what: &str) -> Result<Place, Error> {
+pub(super) fn place_of(place: &cushim_place, what: &str) -> Result<Place, Error> {
     use cushim_place_kind::*;
     let cushim_place { kind, reserved, address, offset } = *place;
     let (end, overflows) = address.overflowing_add(offset);

@@ -4,6 +4,7 @@
 //! their callers: the addresses are good for what is done there until it is done.
 
 pub(crate) mod allocation;
+pub(crate) mod batch_copy;
 pub(crate) mod copy;
 pub(crate) mod fill;
 pub(crate) mod host;

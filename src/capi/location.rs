@@ -1,0 +1,71 @@
+//! Where memory is, or should be.
+
+use super::input::{array, array_if_any, given};
+use crate::error::Error;
+use crate::location::Location;
+
+/// What sort of place a location is; the numbers are those of `CUmemLocationType`.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum cushim_location_kind {
+    /// None: where nothing is set. No call takes it for a place to go to.
+    CUSHIM_LOCATION_UNSET = 0,
+    /// A device.
+    CUSHIM_LOCATION_DEVICE = 1,
+    /// The host, on whatever NUMA node.
+    CUSHIM_LOCATION_HOST = 2,
+    /// A NUMA node of the host. Driver: 12.2.
+    CUSHIM_LOCATION_HOST_NUMA = 3,
+    /// The NUMA node on which the calling thread runs. Driver: 12.2.
+    CUSHIM_LOCATION_HOST_NUMA_CURRENT = 4,
+}
+
+/// Where memory is, or should be. There is one way to write each place, so equal locations are equal byte for byte; what
+/// does not follow it is refused before the driver is called.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_location {
+    /// A `cushim_location_kind`.
+    pub kind: i32,
+    /// The ordinal of the device, or the number of the node as the operating system counts; of other kinds 0.
+    pub id: i32,
+}
+
+impl From<Location> for cushim_location {
+    fn from(location: Location) -> Self {
+        Self { kind: location.kind().0, id: location.id() }
+    }
+}
+
+pub(super) fn location_of(location: &cushim_location) -> Location {
+    Location::from_numbers(location.kind, location.id)
+}
+
+/// # Safety
+/// `location` is NULL or valid for reads.
+pub(super) unsafe fn location(location: *const cushim_location, what: &str) -> Result<Location, Error> {
+    // SAFETY: the caller vouches for it.
+    Ok(location_of(&unsafe { given(location, what) }?))
+}
+
+/// # Safety
+/// `locations` is NULL or valid for reads of `count` locations.
+pub(super) unsafe fn locations(
+    locations: *const cushim_location,
+    count: usize,
+    what: &str,
+) -> Result<Vec<Location>, Error> {
+    // SAFETY: the caller vouches for them.
+    unsafe { array(locations, count, what, |location| Ok(location_of(location))) }
+}
+
+/// # Safety
+/// As for [`locations`].
+pub(super) unsafe fn locations_if_any(
+    locations: *const cushim_location,
+    count: usize,
+    what: &str,
+) -> Result<Vec<Location>, Error> {
+    // SAFETY: the caller vouches for them.
+    unsafe { array_if_any(locations, count, what, |location| Ok(location_of(location))) }
+}
