@@ -119,6 +119,7 @@ static void *foreign(const void *handle) { return (void *)((uintptr_t)handle ^ (
 /* What is no living handle. A claim of each kind is made and ended for it. */
 static int bad_handles(struct bad_handle *bad, const char *plug_in) {
   static int local;
+  static void *heap;
   struct bad_handle all[] = {
       {"stale driver", (void *)one_more_driver(), 1},
       {"stale device", (void *)one_more_device(), 1},
@@ -132,7 +133,7 @@ static int bad_handles(struct bad_handle *bad, const char *plug_in) {
       {"0x10", (void *)(uintptr_t)0x10, 0},
       {"all ones", (void *)UINTPTR_MAX, 0},
       {"the address of a variable", (void *)&local, 0},
-      {"memory of malloc", malloc(16), 0},
+      {"memory of malloc", heap != NULL ? heap : (heap = malloc(16)), 0},
       {"a native context", (void *)native_context(), 0},
       {"foreign driver", foreign(fixture.driver), 0},
       {"foreign device", foreign(fixture.device), 0},

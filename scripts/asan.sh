@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The tests under AddressSanitizer. See --help.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/asan.sh [--programs]
+
+Runs the tests of cushim and softcuda, and every C program on softcuda, under AddressSanitizer; the C programs under
+LeakSanitizer, too. With --programs only the C programs. Takes some ten minutes, most of it to compile; what it builds is in
+target/asan.
+
+Tests in Rust leak on purpose what lasts as long as their process, so only the C programs are searched for leaks; and one
+reads device memory to see that this is a SIGSEGV, so that signal is not taken for a finding.
+
+Exit status: 0 nothing was found; 2 wrong usage; anything else is a failure, or a tool that is missing.
+TEXT
+}
+
+case "${1-}" in
+  -h | --help) usage; exit 0 ;;
+  '' | --programs) ;;
+  *) usage >&2; exit 2 ;;
+esac
+cd "$(dirname "$0")/.."
+name=asan sanitizer=address
+. scripts/sanitizer.inc.sh
+
+c_programs
+[ "${1-}" = --programs ] && exit 0
+export ASAN_OPTIONS=detect_leaks=0:handle_segv=0
+rust_tests -p softcuda
+rust_tests -p cushim --lib --tests
