@@ -472,7 +472,10 @@ impl Drop for Context {
             _ => {
                 let native = raw.handle();
                 let result = raw.destroy();
-                Self::went(self.driver(), native);
+                // One that the driver refused to destroy is still there.
+                if result.is_ok() {
+                    Self::went(self.driver(), native);
+                }
                 result
             }
         };
