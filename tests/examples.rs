@@ -1,4 +1,4 @@
-//! The examples that a newcomer copies from, in Rust: `ordered` prints what `ordered.c` prints.
+//! The examples that a newcomer copies from, in Rust: each prints what the one in C prints.
 //!
 //! `cargo test` builds examples before it runs tests; `cargo test --test examples` does not, so a program that is older than
 //! its source is refused.
@@ -21,19 +21,30 @@ fn program(name: &str) -> PathBuf {
     program
 }
 
-#[test]
-fn ordered_prints_what_the_program_in_c_prints() {
-    let expected = std::fs::read_to_string(repository("examples/ordered.txt")).expect("it is there");
-    // The last line is of a mistake that Rust does not let anybody make.
-    let expected: Vec<&str> = expected.lines().take(2).collect();
+/// The example prints the first so many lines of the file beside it, on every version.
+fn prints(name: &str, lines: usize) {
+    let expected = std::fs::read_to_string(repository("examples").join(name).with_extension("txt"));
+    let expected = expected.expect("it is there");
+    let expected: Vec<&str> = expected.lines().take(lines).collect();
     for (version, _) in softcuda::VERSIONS {
-        let mut command = Command::new(program("ordered"));
+        let mut command = Command::new(program(name));
         let output = command.env("CUSHIM_DRIVER", "software").env("SOFTCUDA_VERSION", version).output();
         let output = output.expect("it runs");
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{version}: {err}");
         assert_eq!(out.lines().collect::<Vec<_>>(), expected, "{version}");
     }
+}
+
+#[test]
+fn ordered_prints_what_the_program_in_c_prints() {
+    // The last line is of a mistake that Rust does not let anybody make.
+    prints("ordered", 2);
+}
+
+#[test]
+fn managed_prints_what_the_program_in_c_prints() {
+    prints("managed", usize::MAX);
 }
 
 #[test]

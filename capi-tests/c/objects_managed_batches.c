@@ -204,6 +204,16 @@ static void on_none(void) {
   }
 }
 
+/* Refused whatever else the driver has. */
+static void without_concurrent_access(void) {
+  const struct arguments arguments = good();
+  int operation;
+  for (operation = PREFETCH; operation < OPERATIONS; operation++) {
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, make((enum operation)operation, &arguments));
+    CHECK_CONTAINS(last_message(), "concurrent-managed-access");
+  }
+}
+
 int main(void) {
   int32_t concurrent = 0;
   uint64_t pointer;
@@ -229,6 +239,11 @@ int main(void) {
   } else if (version == 0) {
     ranges[0] = ranges[1] = range(4096, 4096);
     on_none();
+  } else {
+    pointer = managed(cu, WHOLE);
+    ranges[0] = ranges[1] = range(pointer, HALF);
+    without_concurrent_access();
+    CHECK_OK(cushim_context_free(all.context, pointer));
   }
   close_objects(&all);
   return check_done();

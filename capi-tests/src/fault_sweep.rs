@@ -64,7 +64,8 @@ const LEFT_OUT: &[&str] = &["objects_fuzz"];
 const REPETITIVE: (&str, usize) = ("objects_sweep", 4);
 
 /// Examples that run by themselves.
-const EXAMPLES: &[&str] = &["examples/ordered.c", "examples/porting/after.c", "examples/raw.c"];
+const EXAMPLES: &[&str] =
+    &["examples/managed.c", "examples/ordered.c", "examples/porting/after.c", "examples/raw.c"];
 
 /// The programs, and what is made in sweeping them.
 pub struct Sweep {
@@ -168,7 +169,7 @@ impl Default for Sweep {
 
 /// Whether it makes objects. What the others make, by the driver's own functions, is theirs to release.
 fn uses_objects(program: &str) -> bool {
-    program.starts_with("objects_") || program == "examples/ordered.c"
+    program.starts_with("objects_") || ["examples/managed.c", "examples/ordered.c"].contains(&program)
 }
 
 fn run(program: &Path, trace: &Path, fault: &str) -> Run {

@@ -14,7 +14,8 @@ fn it_compiles_everywhere() {
     let workshop = Workshop::new();
     workshop.write("calls.inc", &header::calls_as_c(&header::text()));
     let ours = ["alone.c", "names.c", "names_first.c"].map(|name| repository("capi-tests/c").join(name));
-    let examples = ["examples/ordered.c", "examples/raw.c", "examples/porting/after.c"].map(repository);
+    let examples = ["ordered.c", "managed.c", "raw.c", "porting/after.c"];
+    let examples = examples.map(|name| repository("examples").join(name));
     let mut builds: Vec<Build<'_>> = Vec::new();
     for (compiler, standard) in standards() {
         let examples = examples.iter().filter(|_| standard.language == Language::C);

@@ -52,6 +52,18 @@ fn every_call_of_the_driver_fails() {
     });
 }
 
+/// Host and device may not use managed memory at the same time.
+#[test]
+fn managed_memory_without_concurrent_access() {
+    let workshop = Workshop::new();
+    let runs = ["objects_managed", "objects_managed_batches"].into_iter().flat_map(|name| {
+        let program = Build::new(&workshop, &format!("{name}.c")).program(name).expect("it compiles");
+        ["11.4", ONE_VERSION]
+            .map(|version| Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_CONCURRENT_MANAGED", "0"))
+    });
+    for_each(runs, Run::checks);
+}
+
 #[test]
 fn a_driver_that_fails() {
     let workshop = Workshop::new();

@@ -138,6 +138,20 @@ fn the_main_example_prints_the_same_everywhere() {
     });
 }
 
+#[test]
+fn the_example_of_managed_memory_prints_the_same_on_every_version() {
+    let workshop = workshop();
+    let program =
+        Build::of(&workshop, &repository("examples/managed.c")).program("managed").expect("it compiles");
+    let expected = std::fs::read_to_string(repository("examples/managed.txt")).expect("it is there");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        if printed == expected { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+    let run = Run::new(&program, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_CONCURRENT_MANAGED", "0");
+    assert_eq!(run.output().as_deref(), Ok("this device moves managed memory as it likes\n"));
+}
+
 /// Without a driver the example says so and fails; it does not crash.
 #[test]
 fn an_example_without_a_driver() {

@@ -1,0 +1,99 @@
+//! Managed memory: moved to the device before work there needs it, and back before the host does. It prints the same with
+//! every driver that lets host and device use such memory at the same time; `CUSHIM_DRIVER=software` needs no GPU.
+//! `managed.c` is the same in C.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)] // a program
+
+use cushim::batch::BatchOptions;
+use cushim::driver::{Driver, sys};
+use cushim::managed::{Advice, Range};
+use cushim::memory::{DeviceMemory, DevicePointer, Fill};
+use cushim::{Context, Device, Error, Location, Stream, StreamOptions};
+use std::sync::Arc;
+
+const BLOCKS: usize = 4;
+const BYTES: usize = 1 << 20;
+
+/// Memory from any allocator will do; this is the driver's own, by its table. A context must be current.
+fn allocate(context: &Arc<Context>) -> Option<DeviceMemory> {
+    let allocate = context.driver().table().cuMemAllocManaged_6000?;
+    let mut pointer = 0;
+    let flags = sys::CU_MEM_ATTACH_GLOBAL.0 as u32;
+    // SAFETY: writes a pointer to so many bytes.
+    if unsafe { allocate(&raw mut pointer, BLOCKS * BYTES, flags) } != sys::CUDA_SUCCESS {
+        return None;
+    }
+    // SAFETY: nobody else frees it.
+    Some(unsafe { DeviceMemory::from_pointer(context, DevicePointer(pointer), BLOCKS * BYTES) })
+}
+
+/// How many bytes of the block have this value, as the host sees it.
+fn count(block: Range, value: u8) -> usize {
+    let start = std::ptr::with_exposed_provenance::<u8>(block.pointer().0 as usize);
+    // SAFETY: the block is alive, and what the device did with it has been waited for.
+    let bytes = unsafe { std::slice::from_raw_parts(start, block.bytes()) };
+    bytes.iter().filter(|byte| **byte == value).count()
+}
+
+/// What the driver says: where the block was moved to last.
+fn whereabouts(context: &Context, block: Range) -> Result<&'static str, Error> {
+    Ok(match context.range_attributes(block)?.last_prefetch_location.kind() {
+        sys::CU_MEM_LOCATION_TYPE_DEVICE => "to the device",
+        sys::CU_MEM_LOCATION_TYPE_HOST => "to the host",
+        _ => "nowhere",
+    })
+}
+
+fn run() -> Result<(), Error> {
+    let driver = Driver::open()?;
+    let device = Device::get(&driver, 0)?;
+    if !device.supports("concurrent-managed-access")? {
+        println!("this device moves managed memory as it likes");
+        return Ok(());
+    }
+    let context = device.primary_context()?;
+    context.push()?;
+    let stream = Stream::create(&context, &StreamOptions::default())?; // no stream is ever chosen by default
+
+    let Some(memory) = allocate(&context) else {
+        println!("there is no managed memory");
+        return Ok(());
+    };
+    let first = Location::device(0);
+    let mut blocks: [Range; BLOCKS] =
+        std::array::from_fn(|i| Range::new(DevicePointer(memory.pointer().0 + (i * BYTES) as u64), BYTES));
+
+    // The last block is a table that everybody reads; the others stay on the device, where the host reaches them.
+    context.advise(blocks[BLOCKS - 1], Advice::SetReadMostly)?;
+    context.advise_batch(&blocks[..BLOCKS - 1], &[Advice::SetPreferredLocation(first)])?;
+    context.set_accessed_by(blocks[0], &[Location::HOST])?;
+
+    // One call on a driver of CUDA 13, a loop on older ones.
+    stream.prefetch_batch(&blocks, &[first], BatchOptions::default())?;
+    for (i, block) in blocks.iter().enumerate() {
+        // SAFETY: the block has so many bytes, and is freed after the stream's work, which is waited for below.
+        unsafe { stream.fill(block.pointer(), Fill::U8(10 + i as u8), BYTES) }?;
+    }
+    println!("block 0 was moved {}", whereabouts(&context, blocks[0])?);
+    stream.prefetch(blocks[0], Location::HOST)?;
+    stream.synchronize()?;
+    println!("block 0 was moved {}", whereabouts(&context, blocks[0])?);
+    for (i, block) in blocks.iter().enumerate() {
+        println!("{} bytes of block {i} are {}", count(*block, 10 + i as u8), 10 + i);
+    }
+
+    // A mistake is an error with a sentence.
+    blocks[1] = Range::new(blocks[1].pointer(), 0);
+    if stream.prefetch_batch(&blocks, &[Location::HOST], BatchOptions::default()).is_err() {
+        let others = whereabouts(&context, blocks[2])?;
+        println!("block 1 of no bytes: refused, the others stay where they were moved: {others}");
+    }
+    memory.free()
+}
+
+fn main() {
+    if let Err(error) = run() {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
