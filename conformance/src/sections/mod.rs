@@ -16,9 +16,11 @@ mod hostfn;
 mod hostmem;
 mod legacy_sync;
 mod logs;
+mod managed;
 mod memory;
 mod needctx;
 mod noctx;
+mod numa_and_pools;
 mod order;
 mod peers;
 mod pools;
@@ -72,6 +74,8 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &boxes::SECTION,
     &hostmem::SECTION,
     &pools::SECTION,
+    &managed::SECTION,
+    &numa_and_pools::SECTION,
     &peers::SECTION,
     &reset::SECTION,
     &needctx::SECTION,
