@@ -159,7 +159,7 @@ fn attributes_are_kept_and_copied() {
         let cu = with_context();
         let (s, other) = (free_stream(&cu), stream(&cu));
         for default in [s, 0, LEGACY, PER_THREAD] {
-            assert_eq!(get(&cu, default, POLICY).map(|v| v[0]), Ok(1), "{default}: automatic");
+            assert_eq!(get(&cu, default, POLICY).map(|v| v[0]), Ok(u32::MAX), "{default}: never set");
             assert_eq!(get(&cu, default, DOMAIN_MAP).map(|v| v[0]), Ok(0x0100), "{default}: 0 and 1");
         }
         let ratio = 0.5f32.to_bits();
@@ -173,7 +173,7 @@ fn attributes_are_kept_and_copied() {
         assert_eq!(set(&cu, s, PRIORITY, &[-99i32 as u32]), 0);
         let mut priority = 0;
         assert_eq!((cu.call("cuStreamGetPriority", &[s, at(&mut priority)]), priority), (0, -5));
-        assert_eq!(get(&cu, other, POLICY).map(|v| v[0]), Ok(1), "another stream has its own");
+        assert_eq!(get(&cu, other, POLICY).map(|v| v[0]), Ok(u32::MAX), "another stream has its own");
         assert_eq!(cu.call("cuStreamCopyAttributes", &[other, s]), 0);
         assert_eq!(get(&cu, other, WINDOW).map(|v| v[2]), Ok(1024));
         assert_eq!(get(&cu, other, PRIORITY).map(|v| v[0] as i32), Ok(-5));

@@ -10,8 +10,8 @@ use crate::sys::{
     CU_CTX_SYNC_MEMOPS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_EXEC_AFFINITY_TYPE_SM_COUNT,
     CU_FUNC_CACHE_PREFER_EQUAL, CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE,
     CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE,
-    CUcontext, CUexecAffinityParam, CUexecAffinityParam_v1_param, CUexecAffinitySmCount, CUexecAffinityType,
-    CUfunc_cache, CUsharedconfig,
+    CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, CUcontext, CUexecAffinityParam, CUexecAffinityParam_v1_param,
+    CUexecAffinitySmCount, CUexecAffinityType, CUfunc_cache, CUsharedconfig,
 };
 use std::sync::atomic::Ordering;
 
@@ -70,7 +70,7 @@ pub(crate) fn cuCtxGetExecAffinity(
 ) -> Answer {
     current()?;
     if type_ != CU_EXEC_AFFINITY_TYPE_SM_COUNT {
-        return Err(CUDA_ERROR_INVALID_VALUE);
+        return Err(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     }
     let all = device_attributes::value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u32;
     let param = CUexecAffinityParam_v1_param { smCount: CUexecAffinitySmCount { val: all } };

@@ -2,6 +2,7 @@
 
 use super::current::current;
 use crate::error::Answer;
+use crate::executor;
 use crate::pointer::Out;
 use crate::settings::version;
 use crate::stream::capture;
@@ -103,6 +104,8 @@ pub(crate) fn cuCtxSetLimit(limit: CUlimit, value: usize) -> Answer {
     check(limit)?;
     let value = adjusted(limit, value)?;
     capture::check_unsafe()?;
+    // Measured: it waits.
+    executor::wait_for(&executor::unfinished(activation.id()))?;
     *activation.limits.lock().slot(limit).ok_or(CUDA_ERROR_NOT_PERMITTED)? = value;
     Ok(())
 }

@@ -27,6 +27,9 @@ const PRIORITY: CUlaunchAttributeID = CU_LAUNCH_ATTRIBUTE_PRIORITY;
 const DOMAIN_MAP: CUlaunchAttributeID = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP;
 const DOMAIN: CUlaunchAttributeID = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
 
+/// What driver 580 answers before a policy was set (measured).
+const UNSET_POLICY: CUsynchronizationPolicy = CUsynchronizationPolicy(-1);
+
 /// What was set, of streams of which anything was: by the stream's number, with its context's.
 static SET: Mutex<Option<HashMap<u64, (u64, Attributes)>>> = Mutex::new(None);
 
@@ -52,7 +55,7 @@ impl Default for Attributes {
     fn default() -> Self {
         Self {
             window: Window::default(),
-            policy: CU_SYNC_POLICY_AUTO,
+            policy: UNSET_POLICY,
             domain: CUlaunchMemSyncDomain::default(),
             domains: CUlaunchMemSyncDomainMap { default_: 0, remote: 1 },
         }
@@ -164,9 +167,8 @@ fn checked_window(window: CUaccessPolicyWindow_v1) -> Result<Window, CUresult> {
     let CUaccessPolicyWindow_v1 { base_ptr, num_bytes, hitRatio: ratio, hitProp: hit, missProp: miss } =
         window;
     let most = device_attributes::value(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) as usize;
-    let known = |property: CUaccessProperty| (0..=CU_ACCESS_PROPERTY_PERSISTING.0).contains(&property.0);
-    // What misses cannot stay.
-    let makes_sense = known(hit) && known(miss) && miss != CU_ACCESS_PROPERTY_PERSISTING;
+    // What misses cannot stay. What hits may be anything (measured).
+    let makes_sense = (0..CU_ACCESS_PROPERTY_PERSISTING.0).contains(&miss.0);
     if num_bytes > most || !(0.0..=1.0).contains(&ratio) || !makes_sense {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }

@@ -39,6 +39,9 @@ pub(crate) fn cuStreamDestroy(hStream: CUstream) -> Answer {
 /// Returns at once; what the stream has been given is done all the same.
 pub(crate) fn cuStreamDestroy_v2(hStream: CUstream) -> Answer {
     let handle = hStream as usize;
+    if matches!(handle, LEGACY | PER_THREAD) {
+        current()?;
+    }
     if matches!(handle, 0 | LEGACY | PER_THREAD) {
         return Err(CUDA_ERROR_INVALID_HANDLE);
     }

@@ -11,8 +11,8 @@ use crate::pointer::Out;
 use crate::sys::{
     CU_STREAM_MEM_OP_BARRIER, CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, CU_STREAM_MEM_OP_WAIT_VALUE_32,
     CU_STREAM_MEM_OP_WAIT_VALUE_64, CU_STREAM_MEM_OP_WRITE_VALUE_32, CU_STREAM_MEM_OP_WRITE_VALUE_64,
-    CU_STREAM_WAIT_VALUE_FLUSH, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, CUDA_ERROR_INVALID_VALUE,
-    CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2, CUresult, CUstream, CUstreamBatchMemOpParams,
+    CU_STREAM_WAIT_VALUE_FLUSH, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2, CUresult,
+    CUstream, CUstreamBatchMemOpParams,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -25,7 +25,6 @@ const FIRST_REST: Duration = Duration::from_micros(10);
 const LONGEST_REST: Duration = Duration::from_millis(1);
 
 const FLUSH: u32 = CU_STREAM_WAIT_VALUE_FLUSH.0 as u32;
-const NO_BARRIER: u32 = CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER.0 as u32;
 
 /// An aligned word of memory.
 struct Word {
@@ -167,7 +166,8 @@ enum Operation {
 
 impl Operation {
     fn write(address: CUdeviceptr_v2, value: u64, flags: u32, wide: bool) -> Result<Self, CUresult> {
-        if flags & !NO_BARRIER != 0 {
+        // The only flag there is, to write without a barrier, is refused (measured).
+        if flags != 0 {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         Ok(Self::Write(Write { word: Word::at(address, wide)?, value }))

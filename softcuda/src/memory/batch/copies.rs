@@ -2,6 +2,7 @@
 #![allow(clippy::too_many_arguments)] // the driver's functions take as many as they take
 
 use super::{spread, stream, submit};
+use crate::context::current::current;
 use crate::error::Answer;
 use crate::memory::copy::Copy;
 use crate::memory::transfer::Transfer;
@@ -52,6 +53,11 @@ fn check_copy((to, from, size): Ends) -> Result<Copy, CUresult> {
     if size == 0 { Err(CUDA_ERROR_INVALID_VALUE) } else { Copy::unified(to, from, size) }
 }
 
+/// Batches of copies, unlike single ones, want a current context (measured).
+pub(super) fn check_current() -> Answer {
+    current().map(drop).map_err(|_| CUDA_ERROR_INVALID_VALUE)
+}
+
 /// Copies with an attribute each; answers which copy is to blame for a failure.
 fn copies(
     parts: impl Fn(usize) -> Result<Ends, CUresult>,
@@ -61,6 +67,7 @@ fn copies(
 ) -> Result<(), (CUresult, usize)> {
     let nobody = |code| (code, NONE);
     let stream = stream(handle).map_err(nobody)?;
+    check_current().map_err(nobody)?;
     let attributes = attributes().map_err(nobody)?;
     let check_all = || attributes.iter().try_for_each(|one| check(one.srcAccessOrder, one.flags));
     check_all().map_err(nobody)?;
