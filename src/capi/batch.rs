@@ -23,7 +23,7 @@ pub enum cushim_batch_flags {
 ///   that do not fit; an item that is not acceptable; the legacy default stream, and a stream that is being captured. It
 ///   makes no difference whether the driver has a call for many.
 /// - One item goes by the driver's call for one, where it has one. More go by its call for many, at most 4,096 at a time
-///   (driver 580 has crashed with 51,828), and on drivers without it one after the other.
+///   (driver 580 is reported to have crashed with 51,828), and on drivers without it one after the other.
 /// - If the driver refuses an item the call ends, and what was enqueued before stays. In a loop the error's `item` is the
 ///   one that was refused, and those before it are enqueued. A call for many mostly does not say which one it was, nor
 ///   what it has enqueued: `item` is -1 then, and the message says what is known.
