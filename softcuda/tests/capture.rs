@@ -59,9 +59,16 @@ fn during(cu: &Library, stream: u64, mode: u64, expected: i32, call: &dyn Fn() -
     assert_eq!(query(cu, stream), 0, "the stream can be used again");
 }
 
+/// Runs a test under each schedule.
+fn everywhere(name: &str, body: impl Fn()) {
+    for schedule in ["eager", "lazy", "seeded"] {
+        alone(name, &[("SOFTCUDA_SCHEDULE", schedule)], &body);
+    }
+}
+
 #[test]
 fn begin_and_end() {
-    alone("begin_and_end", &[], || {
+    everywhere("begin_and_end", || {
         let cu = with_context();
         let s = free_stream(&cu);
         assert_eq!(end(&cu, s), (ILLEGAL_STATE, 7));
@@ -94,7 +101,7 @@ fn begin_and_end() {
 
 #[test]
 fn info() {
-    alone("info", &[], || {
+    everywhere("info", || {
         let cu = with_context();
         let s = free_stream(&cu);
         let (mut status, mut id) = (99i32, 99u64);
@@ -137,7 +144,7 @@ fn info() {
 #[test]
 fn what_the_stream_refuses() {
     extern "C" fn callback(_: u64, _: i32, _: u64) {}
-    alone("what_the_stream_refuses", &[], || {
+    everywhere("what_the_stream_refuses", || {
         let cu = with_context();
         let (s, m) = (stream(&cu), managed(&cu, SIZE));
         let (pointers, sizes, attributes) = ([m, m + 64], [8u64, 8], [1u64, 0, 0]);
@@ -203,10 +210,11 @@ fn what_would_be_recorded_is_refused_loudly() {
 
 #[test]
 fn what_is_unsafe() {
-    alone("what_is_unsafe", &[], || {
+    everywhere("what_is_unsafe", || {
         let cu = with_context();
         let (s, other, e) = (stream(&cu), stream(&cu), event(&cu));
         record(&cu, e, other);
+        assert_eq!(synchronize(&cu, other), 0);
         let mut pool = 0u64;
         assert_eq!(cu.call("cuDeviceGetDefaultMemPool", &[at(&mut pool), 0]), 0);
         let mut memory = vec![0u8; 8192];
@@ -244,7 +252,7 @@ fn what_is_unsafe() {
 
 #[test]
 fn the_legacy_stream() {
-    alone("the_legacy_stream", &[], || {
+    everywhere("the_legacy_stream", || {
         let cu = with_context();
         let (blocking, free, m, e) = (stream(&cu), free_stream(&cu), managed(&cu, SIZE), event(&cu));
         for mode in MODES {
@@ -266,7 +274,7 @@ fn the_legacy_stream() {
 
 #[test]
 fn waits_for_events() {
-    alone("waits_for_events", &[], || {
+    everywhere("waits_for_events", || {
         let cu = with_context();
         let (s, other, e) = (free_stream(&cu), free_stream(&cu), event(&cu));
         let wait = || cu.call("cuStreamWaitEvent", &[s, e, 0]);
@@ -279,7 +287,7 @@ fn waits_for_events() {
 
 #[test]
 fn threads() {
-    alone("threads", &[], || {
+    everywhere("threads", || {
         let cu = with_context();
         let mut context = 0u64;
         assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);

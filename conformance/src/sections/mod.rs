@@ -5,6 +5,7 @@ use crate::transcript::{Lines, Transcript};
 use cushim::driver::{Table, Version};
 
 mod boxes;
+mod capture;
 mod context_events;
 mod contexts;
 mod ctxgone;
@@ -76,6 +77,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &pools::SECTION,
     &managed::SECTION,
     &numa_and_pools::SECTION,
+    &capture::SECTION,
     &peers::SECTION,
     &reset::SECTION,
     &needctx::SECTION,

@@ -140,13 +140,14 @@ impl Stream {
         self.capture().is_some()
     }
 
-    /// The captures that use of this stream would come in the way of: the legacy stream waits for blocking streams.
+    /// The captures that use of this stream would come in the way of: the legacy stream and all but non-blocking streams
+    /// wait for each other.
     fn entangled(&self) -> Vec<Arc<Capture>> {
         if self.kind != Kind::Legacy {
             return Vec::new();
         }
         let context = self.context.id();
-        those(|capture| capture.context == context && capture.kind == Kind::Blocking)
+        those(|capture| capture.context == context && capture.kind != Kind::NonBlocking)
     }
 
     /// Refuses the call if the stream captures, with this answer.
