@@ -82,7 +82,8 @@ impl Stream {
         let context = self.context();
         batch::in_parts(ranges.len(), |part| {
             let (mut pointers, mut sizes) = split(&ranges[part]);
-            calls::discard(context.live(self)?, self.raw(), &mut pointers, &mut sizes)
+            let _current = self.enter_if_default()?;
+            calls::discard(context.table(), self.raw(), &mut pointers, &mut sizes)
                 .map_err(|error| context.failed(error, self).into())
         })
     }
@@ -98,7 +99,8 @@ impl Stream {
             let (mut pointers, mut sizes) = split(&ranges[part.clone()]);
             let (mut places, mut starts) = locations.runs(part, Location::native);
             let places = (places.as_mut_slice(), starts.as_mut_slice());
-            calls::discard_prefetch(context.live(self)?, self.raw(), &mut pointers, &mut sizes, places)
+            let _current = self.enter_if_default()?;
+            calls::discard_prefetch(context.table(), self.raw(), &mut pointers, &mut sizes, places)
                 .map_err(|error| context.failed(error, self).into())
         })
     }

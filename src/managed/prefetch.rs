@@ -59,7 +59,8 @@ impl Stream {
             let (mut pointers, mut sizes) = split(&ranges[part.clone()]);
             let (mut places, mut starts) = locations.runs(part, Location::native);
             let places = (places.as_mut_slice(), starts.as_mut_slice());
-            calls::many(context.live(self)?, self.raw(), &mut pointers, &mut sizes, places)
+            let _current = self.enter_if_default()?;
+            calls::many(context.table(), self.raw(), &mut pointers, &mut sizes, places)
                 .map_err(|error| context.failed(error, self).into())
         })
     }
@@ -74,9 +75,9 @@ impl Stream {
     }
 
     fn prefetch_checked(&self, range: Range, location: Location) -> Result<(), Error> {
-        let context = self.context();
-        calls::one(context.live(self)?, self.raw(), range.native(), location.native())
-            .map_err(|error| context.failed(error, self))
+        let _current = self.enter_if_default()?;
+        calls::one(self.context().table(), self.raw(), range.native(), location.native())
+            .map_err(|error| self.context().failed(error, self))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Giving up what memory holds. There is no call for one range: it is a batch of one.
 
 use crate::driver::call;
-use crate::driver::calls::context::RawContext;
 use crate::driver::calls::stream::RawStream;
 use crate::driver::sys::{CUdeviceptr, CUmemLocation};
 use crate::driver::{CallError, Table};
@@ -19,15 +18,13 @@ pub(crate) fn check_prefetch(table: &Table) -> Result<(), CallError> {
         .ok_or(CallError::missing("cuMemDiscardAndPrefetchBatchAsync_13000"))
 }
 
-/// Gives up what the ranges hold, in the stream's order. The context is the stream's.
+/// Gives up what the ranges hold, in the stream's order.
 pub(crate) fn discard(
-    context: &RawContext,
+    table: &Table,
     stream: &RawStream,
     pointers: &mut [CUdeviceptr],
     sizes: &mut [usize],
 ) -> Result<(), CallError> {
-    let table = context.table();
-    let _current = context.enter()?;
     debug_assert!(pointers.len() == sizes.len());
     // SAFETY: the arrays are as long as is said; the stream is alive; the caller needs nothing of what the ranges hold.
     unsafe {
@@ -47,14 +44,12 @@ pub(crate) fn discard(
 /// Gives up what the ranges hold and moves them, in the stream's order. Each location is that of the ranges from its start
 /// on.
 pub(crate) fn discard_prefetch(
-    context: &RawContext,
+    table: &Table,
     stream: &RawStream,
     pointers: &mut [CUdeviceptr],
     sizes: &mut [usize],
     (locations, starts): (&mut [CUmemLocation], &mut [usize]),
 ) -> Result<(), CallError> {
-    let table = context.table();
-    let _current = context.enter()?;
     debug_assert!(pointers.len() == sizes.len() && locations.len() == starts.len());
     // SAFETY: the arrays are as long as is said; the stream is alive; the caller needs nothing of what the ranges hold.
     unsafe {

@@ -3,7 +3,6 @@
 use super::Range;
 use super::location::ordinal;
 use crate::driver::call;
-use crate::driver::calls::context::RawContext;
 use crate::driver::calls::stream::RawStream;
 use crate::driver::sys::{CUdeviceptr, CUmemLocation};
 use crate::driver::{CallError, Table};
@@ -16,16 +15,16 @@ pub(crate) fn check(table: &Table, location: CUmemLocation) -> Result<(), CallEr
     }
 }
 
-/// Moves a range in the stream's order. The context is the stream's.
+/// Moves a range in the stream's order.
+#[inline]
 pub(crate) fn one(
-    context: &RawContext,
+    table: &Table,
     stream: &RawStream,
     (pointer, bytes): Range,
     location: CUmemLocation,
 ) -> Result<(), CallError> {
-    let (table, stream) = (context.table(), stream.handle());
-    let _current = context.enter()?;
-    // SAFETY: the stream is alive and its context current; the driver looks the range up.
+    let stream = stream.handle();
+    // SAFETY: the stream is alive; the driver looks the range up.
     unsafe {
         match (table.cuMemPrefetchAsync_12020, ordinal(location)) {
             (None, Some(device)) => call!(table, cuMemPrefetchAsync_8000(pointer, bytes, device, stream)),
@@ -41,14 +40,12 @@ pub(crate) fn has_batch(table: &Table) -> Result<(), CallError> {
 
 /// Moves many ranges in one call. Each location is that of the ranges from its start on.
 pub(crate) fn many(
-    context: &RawContext,
+    table: &Table,
     stream: &RawStream,
     pointers: &mut [CUdeviceptr],
     sizes: &mut [usize],
     (locations, starts): (&mut [CUmemLocation], &mut [usize]),
 ) -> Result<(), CallError> {
-    let table = context.table();
-    let _current = context.enter()?;
     debug_assert!(pointers.len() == sizes.len() && locations.len() == starts.len());
     // SAFETY: the arrays are as long as is said; the stream is alive; the driver looks the ranges up.
     unsafe {

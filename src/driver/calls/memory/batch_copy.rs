@@ -1,4 +1,5 @@
-//! Copies with attributes: one, or many in one call.
+//! Copies with attributes: one, or many in one call. Both have the stream's context current: without one, driver 580 refuses
+//! many (measured).
 
 use crate::driver::call;
 use crate::driver::calls::context::RawContext;
