@@ -111,6 +111,47 @@ static void memory(const struct old *old, cushim_context gone) {
   GONE(cushim_context_fill_2d(gone, old->memory, 64, 0, 1, 16, 2));
 }
 
+static cushim_range old_range(const struct old *old) {
+  cushim_range range;
+  memset(&range, 0, sizeof range);
+  range.kind = CUSHIM_RANGE_POINTER;
+  range.address = old->memory;
+  range.bytes = BYTES;
+  return range;
+}
+
+static const cushim_location host = {CUSHIM_LOCATION_HOST, 0};
+
+static void managed_memory(const struct old *old, cushim_context gone) {
+  const cushim_range range = old_range(old);
+  cushim_range_attributes attributes;
+  size_t count;
+  attributes.struct_size = sizeof attributes;
+  GONE(cushim_context_advise(gone, &range, CU_MEM_ADVISE_SET_READ_MOSTLY, NULL));
+  GONE(cushim_context_advise_batch(gone, &range, 1, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, &host, 1));
+  GONE(cushim_context_get_range_attributes(gone, &range, &attributes));
+  GONE(cushim_context_get_accessed_by(gone, &range, NULL, 0, &count));
+  GONE(cushim_context_add_accessed_by(gone, &range, &host, 1));
+  GONE(cushim_context_remove_accessed_by(gone, &range, &host, 1));
+  GONE(cushim_context_set_accessed_by(gone, &range, &host, 1));
+}
+
+static void batches(const struct old *old, cushim_stream gone) {
+  const cushim_range range = old_range(old);
+  cushim_copy copy;
+  copy.from = place(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)bytes);
+  copy.to = place(CUSHIM_PLACE_DEVICE, old->memory);
+  copy.bytes = BYTES;
+  GONE(cushim_stream_prefetch(gone, &range, &host));
+  GONE(cushim_stream_prefetch_batch(gone, &range, 1, &host, 1, NULL));
+  GONE(cushim_stream_discard(gone, &range));
+  GONE(cushim_stream_discard_batch(gone, &range, 1, NULL));
+  GONE(cushim_stream_discard_prefetch(gone, &range, &host));
+  GONE(cushim_stream_discard_prefetch_batch(gone, &range, 1, &host, 1, NULL));
+  GONE(cushim_stream_copy_batch(gone, &copy, 1, NULL, 0, NULL));
+  GONE(cushim_stream_copy_with_attributes(gone, &copy.to, &copy.from, BYTES, NULL));
+}
+
 static void streams(const struct old *old, cushim_stream gone) {
   uint32_t flags;
   int32_t number;
@@ -218,9 +259,14 @@ static void refused(const struct old *old) {
   contexts(old->lent);
   memory(old, old->context);
   memory(old, old->lent);
+  managed_memory(old, old->context);
+  managed_memory(old, old->lent);
   streams(old, old->stream);
   streams(old, old->default_stream);
   streams(old, old->threads_stream);
+  batches(old, old->stream);
+  batches(old, old->default_stream);
+  batches(old, old->threads_stream);
   events(old);
 }
 
