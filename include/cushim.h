@@ -1014,6 +1014,11 @@ cushim_status cushim_device_reset_primary_context(cushim_device device);
 // Retains the device's primary context, which this process's other users of CUDA (the runtime, other libraries) share.
 // Prefer it to a context of one's own.
 //
+// Whoever of these resets it takes from under all others what they made in it: while objects of the context are in use
+// here, reset it with `cushim_device_reset_primary_context` only, which has their calls refused. After a reset by others
+// destroying them, and freeing outside of a stream, is still safe from driver 12.0 on; but driver 580 crashes in calls on
+// their streams.
+//
 // @param device The device.
 // @param context Receives a claim, each time on the same object as long as one is held; NULL on failure. Must not be NULL.
 //   Give it back with `cushim_context_destroy`.
@@ -1749,7 +1754,8 @@ cushim_status cushim_context_allocate(cushim_context context,
                                       size_t bytes,
                                       uint64_t *pointer);
 
-// Frees device memory at once. The driver may first wait for all work of the device.
+// Frees device memory at once. The driver may first wait for all work of the device. Memory whose context is gone, by a
+// reset or with its owner, went with it: this then does nothing.
 //
 // @param context The context.
 // @param pointer What `cushim_context_allocate` gave, or `cuMemAlloc`; 0 does nothing.
@@ -1776,7 +1782,9 @@ cushim_status cushim_context_free(cushim_context context,
 //
 cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_t *pointer);
 
-// Frees device memory after the work that is in the stream by now.
+// Frees device memory after the work that is in the stream by now. Memory whose context is known to be gone, by a reset
+// or with its owner, went with it: this then does nothing. A reset that others made is not asked about, as in all calls on
+// a stream (see `cushim_context_retain_primary`).
 //
 // @param stream The stream; not necessarily the one that it was allocated in.
 // @param pointer What `cushim_stream_allocate` gave, or `cuMemAllocAsync`; 0 does nothing.
@@ -1785,7 +1793,8 @@ cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_
 // Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`,
 // `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
 //
-cushim_status cushim_stream_free(cushim_stream stream, uint64_t pointer);
+cushim_status cushim_stream_free(cushim_stream stream,
+                                 uint64_t pointer);
 
 // How much of the device's memory is free, for whomever, and how much there is.
 //

@@ -3356,6 +3356,9 @@ enum cushim_status_code
   CUSHIM_ERROR_STREAM_REQUIRED = -11,
   // The call was made inside a function that the driver called, where it allows next to none.
   CUSHIM_ERROR_IN_CALLBACK = -12,
+  // 16,777,216 handles are in use, as many as there can be. Any function that gives a handle may answer it; a program
+  // that sees it forgets to destroy what it creates.
+  CUSHIM_ERROR_TOO_MANY_HANDLES = -13,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -337,7 +337,15 @@ impl Context {
     /// its address for another one, and on driver 580 some calls on what was in it crash then.
     #[inline]
     pub(crate) fn check_there(&self, object: &dyn Subject) -> Result<(), Error> {
-        if self.is_known_gone() { Err(gone(object)) } else { Ok(()) }
+        if self.is_known_gone() { Err(self.gone(object)) } else { Ok(()) }
+    }
+
+    /// The refusal of a call on `object`: this context, or something in it.
+    #[cold]
+    fn gone(&self, object: &dyn Subject) -> Error {
+        let status = Status(DESTROYED);
+        let what = if std::ptr::addr_eq(object, self) { "gone" } else { "in a context that is gone" };
+        Error::new(status, format!("{object} is {what}{}", advice(status).unwrap_or_default())).about(object)
     }
 
     /// Whether the context is known to be gone; costs one read.
@@ -426,13 +434,6 @@ fn is_another(id: u64, now: Result<u64, CallError>) -> bool {
 }
 
 const DESTROYED: i32 = sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0;
-
-#[cold]
-fn gone(object: &dyn Subject) -> Error {
-    let status = Status(DESTROYED);
-    let refusal = format!("{object} is in a context that is gone{}", advice(status).unwrap_or_default());
-    Error::new(status, refusal).about(object)
-}
 
 /// What to do after an answer that the driver gives to every later call in the context, too.
 fn advice(status: Status) -> Option<&'static str> {

@@ -48,6 +48,8 @@ statuses! {
     STREAM_REQUIRED = -11, c"CUSHIM_ERROR_STREAM_REQUIRED", c"a stream must be named";
     /// The call is not allowed inside a function that the driver, or the library, called.
     IN_CALLBACK = -12, c"CUSHIM_ERROR_IN_CALLBACK", c"not allowed inside a callback";
+    /// 16,777,216 handles are in use; only the C ABI has such.
+    TOO_MANY_HANDLES = -13, c"CUSHIM_ERROR_TOO_MANY_HANDLES", c"too many handles are in use";
 }
 
 impl Status {

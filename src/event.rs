@@ -193,9 +193,9 @@ impl Event {
             let refusal = format!("{start} and {self} belong to different drivers");
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(start));
         }
-        let both = [start, self];
-        both.iter().try_for_each(|event| event.context.check_there(*event))?;
-        both.iter().try_for_each(|event| event.check_measures())?;
+        let both = [(start, "start"), (self, "end")];
+        both.iter().try_for_each(|(event, _)| event.context.check_there(*event))?;
+        both.iter().try_for_each(|(event, which)| event.check_measures(which))?;
         self.raw().elapsed_since(start.raw()).map_err(|error| match error.result() {
             Some(sys::CUDA_ERROR_NOT_READY) => {
                 let mut failure = Error::of_call(self.driver(), error).about(self);
@@ -206,15 +206,16 @@ impl Event {
         })
     }
 
-    fn check_measures(&self) -> Result<(), Error> {
+    /// Refuses an event that has no time to tell; `which` of two it is.
+    fn check_measures(&self, which: &str) -> Result<(), Error> {
         let (status, why) = if !self.options.timing {
-            (Status::TIMING_DISABLED, "does not measure time; create it with timing")
+            (Status::TIMING_DISABLED, "does not measure time; create it with timing (CUSHIM_EVENT_TIMING)")
         } else if !self.recorded.load(Relaxed) {
             (Status::NOT_RECORDED, "was never recorded; record it in a stream first")
         } else {
             return Ok(());
         };
-        Err(Error::new(status, format!("{self} {why}")).about(self))
+        Err(Error::new(status, format!("the {which}, {self}, {why}")).about(self))
     }
 
     /// Names the event in messages; `None` takes the name away.

@@ -79,6 +79,7 @@ static void timing(void) {
   CHECK_OK(cushim_event_record(start, all.stream));
   CHECK_OK(cushim_event_record(untimed, all.stream));
   CHECK_STATUS(CUSHIM_ERROR_NOT_RECORDED, cushim_event_elapsed(start, end, &forward));
+  CHECK_CONTAINS(last_message(), "was never recorded");
   CHECK_OK(cushim_event_record(end, all.stream));
   CHECK_OK(cushim_event_synchronize(end));
   CHECK_OK(cushim_event_elapsed(start, end, &forward));
@@ -86,6 +87,8 @@ static void timing(void) {
   CHECK_OK(cushim_event_elapsed(end, start, &backward));
   CHECK(backward <= 0);
   CHECK_STATUS(CUSHIM_ERROR_TIMING_DISABLED, cushim_event_elapsed(start, untimed, &forward));
+  CHECK_CONTAINS(last_message(), "the end, event, does not measure time");
+  CHECK_CONTAINS(last_message(), "CUSHIM_EVENT_TIMING");
   CHECK_CONTAINS(last_message(), "create it with timing");
   CHECK_OK(cushim_event_destroy(start));
   CHECK_OK(cushim_event_destroy(end));

@@ -96,6 +96,32 @@ static void wrong_order(void) {
   CHECK_OK(cushim_event_destroy(event));
 }
 
+/* The last error has what a destroyed handle was of, also as data. */
+static void error_names_what_is_gone(void) {
+  cushim_error_detail detail;
+  cushim_stream stream = new_stream(all.context);
+  CHECK_OK(cushim_stream_set_label(stream, "upload"));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_synchronize(stream));
+  memset(&detail, 0, sizeof detail);
+  detail.struct_size = sizeof detail;
+  CHECK_OK(cushim_last_error(&detail));
+  CHECK(strcmp(detail.object, "destroyed stream \"upload\"") == 0 && strcmp(detail.label, "upload") == 0);
+}
+
+static void freed_twice(void) {
+  uint64_t memory;
+  if (is_none(all.driver)) return; /* which has no memory */
+  CHECK_OK(cushim_context_allocate(all.context, 256, &memory));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_context_free(all.context, memory + 16));
+  says("No memory that can be freed so starts at");
+  CHECK_OK(cushim_context_free(all.context, memory));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_context_free(all.context, memory));
+  says("it was freed before, or never allocated");
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_free(all.stream, memory));
+  says("it was freed before, or never allocated");
+}
+
 static void no_stream(void) {
   CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_event_record(all.event, NULL));
   says("a stream is needed, not NULL");
@@ -148,6 +174,8 @@ static void used_after_reset(void) {
     says("stream is in a context that is gone");
     says("The device was reset");
     says("get the context anew");
+    CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_context_synchronize(all.context));
+    says("primary context of device 0 is gone. The device was reset");
   }
   CHECK_OK(cushim_stream_destroy(stream));
 }
@@ -163,6 +191,8 @@ int main(void) {
   borrowed_destroyed();
   borrowed_kept();
   wrong_order();
+  error_names_what_is_gone();
+  freed_twice();
   no_stream();
   called_from_a_host_function();
   used_after_fork();

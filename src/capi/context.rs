@@ -51,6 +51,11 @@ pub struct cushim_context_options {
 /// Retains the device's primary context, which this process's other users of CUDA (the runtime, other libraries) share.
 /// Prefer it to a context of one's own.
 ///
+/// Whoever of these resets it takes from under all others what they made in it: while objects of the context are in use
+/// here, reset it with `cushim_device_reset_primary_context` only, which has their calls refused. After a reset by others
+/// destroying them, and freeing outside of a stream, is still safe from driver 12.0 on; but driver 580 crashes in calls on
+/// their streams.
+///
 /// @param device The device.
 /// @param context Receives a claim, each time on the same object as long as one is held; NULL on failure. Must not be NULL.
 ///   Give it back with `cushim_context_destroy`.

@@ -41,6 +41,9 @@ pub enum cushim_status_code {
     CUSHIM_ERROR_STREAM_REQUIRED = -11,
     /// The call was made inside a function that the driver called, where it allows next to none.
     CUSHIM_ERROR_IN_CALLBACK = -12,
+    /// 16,777,216 handles are in use, as many as there can be. Any function that gives a handle may answer it; a program
+    /// that sees it forgets to destroy what it creates.
+    CUSHIM_ERROR_TOO_MANY_HANDLES = -13,
 }
 
 /// The detail of a failed call. Texts end with NUL; one that did not fit is cut and ends with "...".

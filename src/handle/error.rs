@@ -165,8 +165,9 @@ pub(crate) struct Exhausted;
 impl From<Exhausted> for Error {
     fn from(_: Exhausted) -> Self {
         Self::new(
-            Status::INTERNAL,
-            "16,777,216 handles are in use, more than the library can name; destroy those that are not needed any more",
+            Status::TOO_MANY_HANDLES,
+            "16,777,216 handles are in use, and the library can tell no more apart; destroy those that are not needed any \
+             more",
         )
     }
 }

@@ -5,6 +5,7 @@
 //! as with a borrowed token, the model checks the order of events only.
 
 use super::*;
+use crate::error::Status;
 use End::{Later, Now, Refused};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicUsize;
@@ -60,6 +61,13 @@ impl Drop for Probe {
         assert!(!self.ended.swap(true, Relaxed), "an object is dropped twice");
         self.drops.fetch_add(1, Relaxed);
     }
+}
+
+/// As many claims as there can be; the table of the models has few slots.
+fn claim_all(drops: &Arc<AtomicU32>) -> Vec<Token> {
+    let tokens: Vec<_> = (0..).map_while(|number| claim(Probe::make(number, drops, None)).ok()).collect();
+    assert_eq!(tokens.len(), 4, "a slot for each");
+    tokens
 }
 
 /// Explores all interleavings with up to that many preemptions, in which the model must come to each of the outcomes.
@@ -269,5 +277,18 @@ fn a_record_changes_hands_with_its_free_slots() {
         [turn(1), turn(2)].into_iter().for_each(|thread| thread.join().unwrap());
         assert_ended(&drops, 2);
         sync::table().threads.records().count()
+    });
+}
+
+#[test]
+fn no_slot_is_left() {
+    explore(1, [Status::TOO_MANY_HANDLES.0], || {
+        let drops = Arc::default();
+        let tokens = claim_all(&drops);
+        let refused = crate::Error::from(claim(Probe::make(9, &drops, None)).unwrap_err());
+        tokens.into_iter().for_each(|token| assert_ne!(destroy(token), Refused));
+        claim_all(&drops).into_iter().for_each(|token| assert_ne!(destroy(token), Refused));
+        assert_ended(&drops, 10);
+        refused.status.0
     });
 }

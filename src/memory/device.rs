@@ -229,7 +229,8 @@ impl Stream {
         if self.context().is_known_gone() {
             return Ok(());
         }
-        self.free_raw(RawMemory::adopt(self.context().table(), pointer.0), &block(0, pointer))
+        let raw = RawMemory::adopt(self.context().table(), pointer.0);
+        self.free_raw(raw, &block(0, pointer)).map_err(|failure| explain_free(failure, pointer))
     }
 
     #[inline]
@@ -267,7 +268,8 @@ impl Context {
         if went_with_reset(self) {
             return Ok(());
         }
-        self.released(RawMemory::adopt(self.table(), pointer.0).free(), &block(0, pointer))
+        let freed = RawMemory::adopt(self.table(), pointer.0).free();
+        self.released(freed, &block(0, pointer)).map_err(|failure| explain_free(failure, pointer))
     }
 
     #[inline]
@@ -299,6 +301,18 @@ fn explain_out_of_memory(failure: &mut Error, context: &Context, bytes: usize) {
     if let Ok((free, total)) = context.memory_info() {
         failure.message.push_str(&format!("; {} has {free} of {total} bytes free", context.device()));
     }
+}
+
+/// A driver that refuses to free says no more than that it does not like an argument; there is only one.
+#[cold]
+fn explain_free(mut failure: Error, pointer: DevicePointer) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
+        failure.message.push_str(&format!(
+            ". No memory that can be freed so starts at {:#x}: it was freed before, or never allocated",
+            pointer.0
+        ));
+    }
+    failure
 }
 
 /// A device without pools answers that stream-ordered allocation is not supported; this says why.

@@ -35,7 +35,8 @@ pub unsafe extern "C" fn cushim_context_allocate(
     })
 }
 
-/// Frees device memory at once. The driver may first wait for all work of the device.
+/// Frees device memory at once. The driver may first wait for all work of the device. Memory whose context is gone, by a
+/// reset or with its owner, went with it: this then does nothing.
 ///
 /// @param context The context.
 /// @param pointer What `cushim_context_allocate` gave, or `cuMemAlloc`; 0 does nothing.
@@ -84,7 +85,9 @@ pub unsafe extern "C" fn cushim_stream_allocate(
     })
 }
 
-/// Frees device memory after the work that is in the stream by now.
+/// Frees device memory after the work that is in the stream by now. Memory whose context is known to be gone, by a reset
+/// or with its owner, went with it: this then does nothing. A reset that others made is not asked about, as in all calls on
+/// a stream (see `cushim_context_retain_primary`).
 ///
 /// @param stream The stream; not necessarily the one that it was allocated in.
 /// @param pointer What `cushim_stream_allocate` gave, or `cuMemAllocAsync`; 0 does nothing.
