@@ -5,6 +5,34 @@
 //! functions of [`Context`](crate::Context). All of it needs a device with concurrent managed access, the feature
 //! `concurrent-managed-access` of [`Device::supports`](crate::Device::supports).
 //!
+//! ```
+//! # use cushim::driver::{Choice, OpenOptions, sys};
+//! use cushim::managed::{Advice, Range};
+//! use cushim::memory::DevicePointer;
+//! use cushim::{Device, Location, Stream, StreamOptions};
+//!
+//! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+//! let context = Device::get(&driver, 0)?.primary_context()?;
+//! let stream = Stream::create(&context, &StreamOptions::default())?;
+//! # context.push()?;
+//! # let allocate = driver.table().cuMemAllocManaged_6000.unwrap();
+//! # let mut pointer = 0;
+//! # assert_eq!(unsafe { allocate(&raw mut pointer, 4 << 20, 1) }, sys::CUDA_SUCCESS);
+//! let whole = Range::new(DevicePointer(pointer), 4 << 20); // of cuMemAllocManaged, or of any other allocator
+//!
+//! context.advise(whole, Advice::SetPreferredLocation(Location::device(0)))?;
+//! context.set_accessed_by(whole, &[Location::HOST])?;
+//! stream.prefetch(whole, Location::device(0))?;
+//!
+//! let known = context.range_attributes(whole)?;
+//! assert_eq!(known.preferred_location, Location::device(0));
+//! assert_eq!(known.last_prefetch_location, Location::device(0));
+//! assert_eq!(context.accessed_by(whole)?, [Location::HOST]);
+//! # stream.synchronize()?;
+//! # unsafe { cushim::memory::DeviceMemory::from_pointer(&context, DevicePointer(pointer), 0) }.free()?;
+//! # Ok::<(), cushim::Error>(())
+//! ```
+//!
 //! | file | concept |
 //! |---|---|
 //! | `range` | a range of memory, and whether it is managed |

@@ -206,6 +206,48 @@ static cushim_extent draw_extent(void) {
   return extent;
 }
 
+/* Batches: arrays of as many as their counts may say. */
+
+enum { ITEMS = 4 };
+
+static void draw_locations(cushim_location *locations) {
+  int i;
+  for (i = 0; i < ITEMS; i++) {
+    locations[i].kind = (int32_t)ONE_OF(1, 1, 2, 2, 3, 4);
+    locations[i].id = locations[i].kind == CUSHIM_LOCATION_DEVICE && once_in(8) ? 1 : 0;
+    if (once_in(32)) locations[i].kind = (int32_t)drawn();
+  }
+}
+
+static void draw_ranges(const struct plan *plan, cushim_range *ranges) {
+  int i;
+  for (i = 0; i < ITEMS; i++) {
+    ranges[i].kind = CUSHIM_RANGE_POINTER;
+    ranges[i].address = once_in(8) ? host_memory(plan) : device_memory(plan);
+    ranges[i].bytes = size_of_copy();
+    ranges[i].offset = once_in(32) ? drawn() : 0;
+  }
+}
+
+/* What a copy of an odd pair of places answers is the driver's own. */
+static void draw_copies(const struct plan *plan, cushim_copy *copies) {
+  int i;
+  for (i = 0; i < ITEMS; i++) {
+    copies[i].to = draw_place(plan);
+    copies[i].from = draw_place(plan);
+    copies[i].bytes = settings.safe ? 0 : size_of_copy();
+  }
+}
+
+static void draw_copy_attributes(cushim_copy_attributes *attributes) {
+  int i;
+  for (i = 0; i < ITEMS; i++) {
+    attributes[i].source_access = (int32_t)ONE_OF(0, 1, 2, 3, 3, 4);
+    attributes[i].flags = (uint32_t)ONE_OF(0, 0, 1, 2);
+    attributes[i].destination_hint.kind = (int32_t)below(3);
+  }
+}
+
 /* Owners and callbacks. */
 
 static uint64_t owners_taken, owners_released, owners_drained;
@@ -284,6 +326,7 @@ static uint64_t draw_value(const struct plan *plan, const char *name) {
   if (strcmp(name, "abi") == 0) return ONE_OF(2000, 3020, 11040, 0);
   if (strcmp(name, "index") == 0) return ONE_OF(0, 1, 100, 100000);
   if (strcmp(name, "kind") == 0) return ONE_OF(0, 0, 1, 2, UINT64_MAX);
+  if (strcmp(name, "advice") == 0) return below(8);
   if (strcmp(name, "level") == 0) return once_in(8) ? drawn() : below(4);
   if (strcmp(name, "timeout_ms") == 0) return 0;
   if (strcmp(name, "nanoseconds") == 0) return ONE_OF(0, 0, 1000);
@@ -302,6 +345,7 @@ static void draw_options(const struct plan *plan, const struct fuzz_parameter *p
   } else if (strcmp(parameter->type, "cushim_context_options") == 0) {
     first = (uint32_t)ONE_OF(0, 0, 1, 2, 4, 7);
   }
+  if (strcmp(parameter->type, "cushim_batch_options") == 0) first = (uint32_t)ONE_OF(0, 0, 1, 2);
   (void)plan;
   memcpy(room, &size, sizeof size);
   memcpy(room + 8, &first, sizeof first);
@@ -318,6 +362,14 @@ static void draw_read(const struct plan *plan, const struct fuzz_parameter *para
   } else if (strcmp(parameter->type, "cushim_extent") == 0) {
     const cushim_extent extent = draw_extent();
     memcpy(room, &extent, sizeof extent);
+  } else if (strcmp(parameter->type, "cushim_location") == 0) {
+    draw_locations((cushim_location *)(void *)room);
+  } else if (strcmp(parameter->type, "cushim_range") == 0) {
+    draw_ranges(plan, (cushim_range *)(void *)room);
+  } else if (strcmp(parameter->type, "cushim_copy") == 0) {
+    draw_copies(plan, (cushim_copy *)(void *)room);
+  } else if (strcmp(parameter->type, "cushim_copy_attributes") == 0) {
+    draw_copy_attributes((cushim_copy_attributes *)(void *)room);
   } else if (strcmp(parameter->type, "cushim_owner") == 0) {
     cushim_owner owner;
     owner.data = pages;
