@@ -272,6 +272,28 @@ fn the_legacy_stream() {
     });
 }
 
+/// Chosen: a capture ends with its context, and one context's legacy stream does not concern another's.
+#[test]
+fn contexts() {
+    everywhere("contexts", || {
+        let cu = with_context();
+        let (mut own, mut other, mut plain) = (0u64, 0u64, 0u64);
+        assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut own)]), 0);
+        let memory = managed(&cu, SIZE);
+        assert_eq!(cu.call("cuCtxCreate_v2", &[at(&mut other), 0, 0]), 0);
+        let s = stream(&cu);
+        assert_eq!(begin(&cu, s, GLOBAL), 0);
+        assert_eq!(cu.call("cuCtxSetCurrent", &[own]), 0);
+        assert_eq!(cu.call("cuMemsetD8_v2", &[memory, 1, 8]), 0);
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), 0);
+        assert_eq!(status(&cu, s), 1);
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), 64]), UNSUPPORTED);
+        assert_eq!(cu.call("cuCtxDestroy_v2", &[other]), 0);
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), 64]), 0);
+        assert_eq!(cu.live("graph"), 0);
+    });
+}
+
 #[test]
 fn waits_for_events() {
     everywhere("waits_for_events", || {

@@ -41,6 +41,9 @@ fn an_impossible_setting_is_refused_loudly() {
     for value in ["0", "lots", "1T"] {
         refused(test, "SOFTCUDA_MEMORY", value, "bytes from 1M to 1024G");
     }
+    for value in ["2", "yes"] {
+        refused(test, "SOFTCUDA_CONCURRENT_MANAGED", value, "0 or 1");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::Section;
 use super::managed::{
     CURRENT_NODE, DEVICE, HOST, INVALID, NODE, SIZE, last_prefetch, managed, place, preferred,
 };
-use crate::driver::{Answer, Cu, NON_BLOCKING, Outcome, call, need, yes};
+use crate::driver::{Answer, Cu, LEGACY, NON_BLOCKING, Outcome, call, need, yes};
 use crate::transcript::Lines;
 use cushim::driver::sys::{
     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
@@ -157,6 +157,16 @@ fn one_host_pool(t: &mut Lines, cu: &Cu, name: &str, location: CUmemLocation, st
     need!(cu, cuStreamSynchronize_2000(stream))
 }
 
+/// More than any limit of this section.
+fn too_much(cu: &Cu, pool: CUmemoryPool) -> Answer {
+    let (mut memory, stream) = (0, LEGACY);
+    let asked = call!(cu, cuMemAllocFromPoolAsync_11020(&raw mut memory, 64 << 20, pool, stream));
+    if memory != 0 {
+        let _ = call!(cu, cuMemFreeAsync_11020(memory, stream));
+    }
+    asked
+}
+
 /// What pools can be created.
 fn creation(t: &mut Lines, cu: &Cu) {
     let (pinned, managed) = (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_ALLOCATION_TYPE_MANAGED);
@@ -187,6 +197,9 @@ fn creation(t: &mut Lines, cu: &Cu) {
     ] {
         let mut pool = null_mut();
         t.line(name, || create(cu, &mut pool, &props));
+        if props.maxSize != 0 {
+            t.line("  allocate 64 MiB from it", || too_much(cu, pool));
+        }
         if !pool.is_null() {
             let _ = call!(cu, cuMemPoolDestroy_11020(pool));
         }
