@@ -79,6 +79,7 @@ int main(void) {
   for (int i = 0; i < BLOCKS; i++) {
     check(cushim_stream_fill(stream, memory + (uint64_t)i * BYTES, 10 + (uint32_t)i, 1, BYTES));
   }
+  check(cushim_stream_synchronize(stream));
   printf("block 0 was moved %s\n", whereabouts(context, &blocks[0]));
   check(cushim_stream_prefetch(stream, &blocks[0], &host));
   check(cushim_stream_synchronize(stream));

@@ -74,6 +74,7 @@ fn run() -> Result<(), Error> {
         // SAFETY: the block has so many bytes, and is freed after the stream's work, which is waited for below.
         unsafe { stream.fill(block.pointer(), Fill::U8(10 + i as u8), BYTES) }?;
     }
+    stream.synchronize()?;
     println!("block 0 was moved {}", whereabouts(&context, blocks[0])?);
     stream.prefetch(blocks[0], Location::HOST)?;
     stream.synchronize()?;

@@ -185,10 +185,12 @@ static void managed_memory(cushim_context context, cushim_stream stream) {
 
   CHECK_OK(cushim_stream_prefetch(stream, &halves[1], &host));
   was_called("prefetch", is_new ? PREFETCH_12020 : PREFETCH_8000, 1);
+  CHECK_OK(cushim_stream_synchronize(stream));
   CHECK(is_at(attributes_of(context, halves[1]).last_prefetch_location, host));
   CHECK_OK(cushim_stream_prefetch_batch(stream, halves, 2, &first, 1, NULL));
   if (has_batch) was_called("batch of prefetches", PREFETCH_BATCH_13000, 1);
   else was_called("batch of prefetches", is_new ? PREFETCH_12020 : PREFETCH_8000, 2);
+  CHECK_OK(cushim_stream_synchronize(stream));
   CHECK(is_at(attributes_of(context, halves[1]).last_prefetch_location, first));
 
   if (has_batch) {

@@ -127,8 +127,10 @@ static void nodes(void) {
     CHECK(is_at(attributes_of(whole).preferred_location, nowhere));
   } else {
     CHECK_OK(cushim_stream_prefetch(all.stream, &whole, &node));
+    CHECK_OK(cushim_stream_synchronize(all.stream));
     CHECK(is_at(attributes_of(whole).last_prefetch_location, node));
     CHECK_OK(cushim_stream_prefetch(all.stream, &whole, &current_node));
+    CHECK_OK(cushim_stream_synchronize(all.stream));
     CHECK(is_at(attributes_of(whole).last_prefetch_location, current_node));
     /* Driver 13.0 accepts a node as a preference and, where there is only one, keeps what there was. */
     advise(whole, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, host);

@@ -23,12 +23,12 @@
 //! context.advise(whole, Advice::SetPreferredLocation(Location::device(0)))?;
 //! context.set_accessed_by(whole, &[Location::HOST])?;
 //! stream.prefetch(whole, Location::device(0))?;
+//! stream.synchronize()?;
 //!
 //! let known = context.range_attributes(whole)?;
 //! assert_eq!(known.preferred_location, Location::device(0));
 //! assert_eq!(known.last_prefetch_location, Location::device(0));
 //! assert_eq!(context.accessed_by(whole)?, [Location::HOST]);
-//! # stream.synchronize()?;
 //! # unsafe { cushim::memory::DeviceMemory::from_pointer(&context, DevicePointer(pointer), 0) }.free()?;
 //! # Ok::<(), cushim::Error>(())
 //! ```
