@@ -13,7 +13,7 @@ target/asan.
 Tests in Rust leak on purpose what lasts as long as their process, so only the C programs are searched for leaks; and one
 reads device memory to see that this is a SIGSEGV, so that signal is not taken for a finding.
 
-Exit status: 0 nothing was found; 2 wrong usage; anything else is a failure, or a tool that is missing.
+Exit status: 0 nothing was found; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
 }
 

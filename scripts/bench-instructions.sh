@@ -11,16 +11,24 @@ are included. Unlike times they are the same in each run, so a change of one sho
 
   --filter TEXT    only rows whose name contains TEXT
   --library PATH   the libcushim.so to measure (default: the one that cargo builds)
+
+Exit status: 0 counted; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
 }
 
-for argument; do
-  case $argument in --help | -h) usage; exit 0 ;; esac
+lacks() { echo "bench-instructions.sh: needs $1" >&2; exit 69; }
+
+options=("$@")
+while (($# > 0)); do
+  case $1 in
+    --help | -h) usage; exit 0 ;;
+    --filter | --library) (($# > 1)) || { usage >&2; exit 2; }; shift ;;
+    *) usage >&2; exit 2 ;;
+  esac
+  shift
 done
-command -v valgrind > /dev/null || {
-  echo 'bench-instructions.sh: valgrind is missing; on Debian: apt-get install valgrind libc6-dbg' >&2
-  exit 1
-}
+command -v cargo > /dev/null || lacks 'cargo; install Rust (https://rustup.rs)'
+command -v valgrind > /dev/null || lacks 'valgrind; on Debian: apt-get install valgrind libc6-dbg'
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 cargo build -q --release -p bench-calls
@@ -29,7 +37,7 @@ trap 'rm -rf "$folder"' EXIT
 
 # Counting is on inside that function alone; each time it returns, what was counted goes to a file with the next number.
 if ! valgrind --tool=callgrind --toggle-collect=bench_counted --dump-after=bench_counted \
-  --callgrind-out-file="$folder/counted" "$target/release/bench-calls" --driver noop --instructions "$@" \
+  --callgrind-out-file="$folder/counted" "$target/release/bench-calls" --driver noop --instructions "${options[@]}" \
   > "$folder/list" 2> "$folder/log"; then
   cat "$folder/log" >&2
   exit 1

@@ -14,7 +14,7 @@ be. Prints the number of such pairs. Takes a few minutes; capi-tests tries the f
 That a failure is reported once, and that a retry succeeds, is what capi-tests/c/objects_every_fault.c finds out, for every
 function of the C ABI and every call of the driver that it makes.
 
-Exit status: 0 nothing was found; 2 wrong usage; anything else is a failure.
+Exit status: 0 nothing was found; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
 }
 
@@ -23,5 +23,6 @@ case "${1-}" in
   '') ;;
   *) usage >&2; exit 2 ;;
 esac
+command -v cargo > /dev/null || { echo 'fault-sweep.sh: needs cargo; install Rust (https://rustup.rs)' >&2; exit 69; }
 cd "$(dirname "$0")/.."
 exec cargo run -q --release -p capi-tests --bin fault_sweep

@@ -22,7 +22,7 @@ packs is the same:
   ./bin/c-objects_fuzz --safe --transcript 20000 1 > gpu.txt
   diff softcuda.txt gpu.txt
 
-Exit status: 0 every call answered as it must; 2 wrong usage; anything else is a failure.
+Exit status: 0 every call answered as it must; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
 }
 
@@ -34,6 +34,7 @@ if (($# > 2)); then
   usage >&2
   exit 2
 fi
+command -v cargo > /dev/null || { echo 'fuzz.sh: needs cargo; install Rust (https://rustup.rs)' >&2; exit 69; }
 cd "$(dirname "$0")/.."
 calls=${1-100000000}
 seed=${2-$(date +%s)}

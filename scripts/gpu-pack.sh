@@ -13,6 +13,8 @@ FOLDER with a script that runs them all:
                           program printed in the folder RESULTS (default: ./results)
 
 FOLDER may be at most 40 MiB, so that it can be sent to machines that are lent for minutes.
+
+Exit status: 0 packed; 2 wrong usage; 69 a tool is missing; anything else is a failure of the build or the disk.
 TEXT
 }
 
@@ -20,6 +22,7 @@ case ${1:-} in
   --help | -h) usage; exit 0 ;;
   '' | -*) usage >&2; exit 2 ;;
 esac
+command -v cargo > /dev/null || { echo 'gpu-pack.sh: needs cargo; install Rust (https://rustup.rs)' >&2; exit 69; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."

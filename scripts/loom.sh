@@ -13,7 +13,7 @@ minute the first time, most of it to build loom, into target/loom.
 
 Loom's own settings apply: LOOM_LOG=1 traces, LOOM_CHECKPOINT_FILE=FILE keeps the order that failed.
 
-Exit status: 0 all models hold; 2 wrong usage; anything else is a failure.
+Exit status: 0 all models hold; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
 }
 
@@ -26,6 +26,7 @@ if (($# > 1)); then
   exit 2
 fi
 
+command -v cargo > /dev/null || { echo 'loom.sh: needs cargo; install Rust (https://rustup.rs)' >&2; exit 69; }
 cd "$(dirname "$0")/.."
 export RUSTFLAGS="${RUSTFLAGS-} --cfg loom"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR-target}/loom"

@@ -4,17 +4,18 @@
 target=x86_64-unknown-linux-gnu
 out=${CARGO_TARGET_DIR-target}/$name
 
-need() { # command, Debian packages
+need() { # command, how to get it
   command -v "$1" >/dev/null && return
-  echo "$0: $1 is missing: apt-get install $2" >&2
-  exit 1
+  echo "$0: needs $1: $2" >&2
+  exit 69
 }
 
-need clang clang
+need cargo 'install Rust (https://rustup.rs)'
+need clang 'apt-get install clang'
 runtime=$(rustc --print sysroot)/lib/rustlib/$target/lib/librustc-stable_rt.${name:0:1}san.a
 [ -f "$runtime" ] || {
-  echo "$0: this Rust lacks $runtime; use a stable one that rustup installs" >&2
-  exit 1
+  echo "$0: needs $runtime, which this Rust lacks: use a stable one that rustup installs" >&2
+  exit 69
 }
 
 export CARGO_TARGET_DIR=$out RUSTC_BOOTSTRAP=1 CARGO_INCREMENTAL=0

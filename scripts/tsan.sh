@@ -14,7 +14,7 @@ Rust's standard library is not instrumented here: what is ordered only by its lo
 although it is right. cushim and softcuda use locks of parking_lot, which are compiled here. scripts/tsan.supp lists what is
 left, with the reason for each.
 
-Exit status: 0 nothing was found; 2 wrong usage; anything else is a failure, or a tool that is missing.
+Exit status: 0 nothing was found; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
 }
 

@@ -14,7 +14,7 @@ target folder.
 Left out: objects_fuzz, whose process is watched for standing still, and programs that fork, whose children end where they
 are.
 
-Exit status: 0 nothing was found; 2 wrong usage; anything else is a failure, or a tool that is missing.
+Exit status: 0 nothing was found; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
 }
 
@@ -26,10 +26,8 @@ case "${1-}" in
   *) names=("$@") ;;
 esac
 cd "$(dirname "$0")/.."
-command -v valgrind >/dev/null || {
-  echo "$0: valgrind is missing: apt-get install valgrind" >&2
-  exit 1
-}
+command -v cargo >/dev/null || { echo "$0: needs cargo: install Rust (https://rustup.rs)" >&2; exit 69; }
+command -v valgrind >/dev/null || { echo "$0: needs valgrind: apt-get install valgrind" >&2; exit 69; }
 target=${CARGO_TARGET_DIR-target}
 programs=$target/valgrind
 cargo run -q -p capi-tests --bin pack -- "$programs"

@@ -41,8 +41,8 @@ usage: probe [options]
 Which driver: --driver, else the environment variable CUSHIM_DRIVER (auto, software, none or a path), else the NVIDIA
 driver of this machine. With --driver or CUSHIM_DRIVER, auto included, a driver that cannot be had is an error. Without
 either, a machine that has no libcuda at all gets a report that says so, and then the self-check on softcuda, so that
-something is proven; the exit code is then that of the self-check. --require asks about a driver, so with it a missing
-one is an error too.
+something is proven; the exit code is then that of the self-check. --require asks about a driver, and with --no-init
+there is no self-check, so with either a missing driver is an error too.
 
 Exit codes:
    0  all is well, as far as it was asked for
@@ -51,7 +51,7 @@ Exit codes:
   11  only a stub was found, which the CUDA toolkit has for linking
   12  the driver is there and sees no device
   13  the driver cannot be initialised
-  14  the driver is older than --require
+  14  the driver is older than --require (one that is not there is 10)
   15  the self-check failed
   16  the driver library does not fit the kernel module or the device (results 803 and 804)
 ";

@@ -31,8 +31,7 @@ impl Report {
         let host = Host::read(Path::new("/"), calls::c_library());
         let environment = Environment::of(std::env::vars_os());
         let subject = Subject::examine(args.driver.clone(), args.no_init);
-        let stand_in =
-            stands_in(args, &subject).then(|| Subject::examine(Some(Choice::Software), args.no_init));
+        let stand_in = stands_in(args, &subject).then(|| Subject::examine(Some(Choice::Software), false));
         let advice = Advice { host: &host, environment: &environment };
         let verdict = match &stand_in {
             Some(stand_in) => verdict::of_stand_in(stand_in, &advice),
@@ -48,9 +47,11 @@ impl Report {
     }
 }
 
-/// Whether softcuda shows what can be shown: nobody has said what the driver should be, and there is none at all.
+/// Whether softcuda goes through the self-check: nobody has said what the driver should be, or that nothing is to run, and
+/// there is none at all.
 fn stands_in(args: &Args, subject: &Subject) -> bool {
-    let nothing_asked = args.driver.is_none() && args.require.is_none() && !subject.variable_is_set();
+    let of_a_driver = args.driver.is_some() || args.require.is_some() || subject.variable_is_set();
+    let nothing_asked = !of_a_driver && !args.no_init;
     let nothing_there = matches!(subject.opened, Err(OpenError::NotFound(_)));
     nothing_asked && nothing_there
 }

@@ -1,0 +1,78 @@
+//! What holds for every script: it explains itself, refuses what it does not know, and names what it lacks.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn scripts() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
+    let entries = std::fs::read_dir(folder).expect("the folder is readable");
+    let paths = entries.map(|entry| entry.expect("the folder is readable").path());
+    // What others source is no script by itself.
+    let is_script = |path: &PathBuf| name(path).ends_with(".sh") && !name(path).ends_with(".inc.sh");
+    let scripts: Vec<PathBuf> = paths.filter(is_script).collect();
+    assert!(scripts.len() >= 8, "{scripts:?}");
+    scripts
+}
+
+fn name(script: &Path) -> &str {
+    script.file_name().and_then(OsStr::to_str).expect("names of scripts are text")
+}
+
+/// What the script needs on its command line before it does anything.
+fn arguments(script: &Path, folder: &Path) -> Option<PathBuf> {
+    let takes_a_folder = ["fetch-drivers.sh", "fetch-headers.sh", "gpu-pack.sh", "install.sh"];
+    takes_a_folder.contains(&name(script)).then(|| folder.join("made"))
+}
+
+fn said(output: &[u8]) -> String {
+    String::from_utf8_lossy(output).into_owned()
+}
+
+fn run(script: &Path, argument: &str) -> Output {
+    Command::new(script).arg(argument).output().expect("the script starts")
+}
+
+#[test]
+fn each_explains_itself() {
+    for script in scripts() {
+        let Output { status, stdout, .. } = run(&script, "--help");
+        let help = said(&stdout);
+        assert_eq!(status.code(), Some(0), "{}", name(&script));
+        assert!(help.starts_with(&format!("usage: scripts/{}", name(&script))), "{help}");
+        assert!(help.contains("Exit status: 0 ") && help.contains("2 wrong usage"), "{help}");
+    }
+}
+
+#[test]
+fn each_refuses_what_it_does_not_know() {
+    for script in scripts() {
+        let Output { status, stdout, stderr } = run(&script, "--no-such-option");
+        assert_eq!(status.code(), Some(2), "{}", name(&script));
+        let complaint = said(&stderr);
+        assert!(complaint.contains("usage: ") || complaint.contains("--help"), "{complaint}");
+        assert!(stdout.is_empty(), "{} writes to the wrong stream", name(&script));
+    }
+}
+
+/// On a machine with a shell, and what comes with every system, alone.
+#[test]
+fn each_names_what_it_lacks() {
+    let machine = tempfile::tempdir().expect("a folder can be made");
+    let bin = machine.path().join("bin");
+    std::fs::create_dir(&bin).expect("a folder can be made");
+    for tool in ["bash", "cat", "date", "dirname", "env", "mkdir", "nproc", "rm", "uname"] {
+        let places = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(tool));
+        let place = places.iter().find(|place| place.exists()).expect("every system has it");
+        symlink(place, bin.join(tool)).expect("a link can be made");
+    }
+    for script in scripts() {
+        let mut command = Command::new(&script);
+        command.args(arguments(&script, machine.path())).env("PATH", &bin);
+        let Output { status, stderr, .. } = command.output().expect("the script starts");
+        let complaint = said(&stderr);
+        assert_eq!(status.code(), Some(69), "{}: {complaint}", name(&script));
+        assert!(complaint.contains("needs "), "{}: {complaint}", name(&script));
+    }
+}
