@@ -27,7 +27,7 @@ usage: conformance [options]
 Without --driver: what CUSHIM_DRIVER says, else the NVIDIA driver of this machine.
 
 Every part of a section runs in a process of its own. A crash of the driver is an answer: `!! killed by signal 11`. The
-device is used lightly: a few kilobytes of memory, no kernels, no settings.
+device is used lightly: little memory, small kernels, no settings; some kernels break their own context on purpose.
 
 Exit codes:
    0  the transcript is complete; with --compare, nothing differs

@@ -40,6 +40,11 @@ impl Answer {
         }
     }
 
+    /// What a section says if it cannot go on with anything but success.
+    pub(crate) fn must(self, call: &str) -> Outcome {
+        if self.succeeded() { Ok(()) } else { Err(Stop(format!("{call} {self}"))) }
+    }
+
     /// Whether it is a call that succeeded.
     #[must_use]
     pub(crate) fn succeeded(&self) -> bool {
@@ -94,10 +99,7 @@ macro_rules! call {
 /// Calls an entry that must succeed for the section to go on.
 macro_rules! need {
     ($cu:expr, $entry:ident($($argument:expr),* $(,)?)) => {
-        match $crate::driver::call!($cu, $entry($($argument),*)) {
-            answer if answer.succeeded() => Ok(()),
-            answer => Err($crate::driver::Stop(format!("{} {answer}", stringify!($entry)))),
-        }
+        $crate::driver::call!($cu, $entry($($argument),*)).must(stringify!($entry))
     };
 }
 
@@ -134,10 +136,8 @@ impl Cu {
     /// As [`create_context`](Self::create_context), for a section that cannot do without.
     pub(crate) fn context(&self) -> Outcome<CUcontext> {
         let mut context = null_mut();
-        match self.create_context(&mut context, 0, 0) {
-            answer if answer.succeeded() => Ok(context),
-            answer => Err(Stop(format!("cuCtxCreate {answer}"))),
-        }
+        self.create_context(&mut context, 0, 0).must("cuCtxCreate")?;
+        Ok(context)
     }
 
     /// A stream with these flags.

@@ -7,10 +7,13 @@
 //! - `command_line`: what can be asked for;
 //! - `sections`: the situations, a file for each section;
 //! - `driver`, `gate`: the driver's calls, and work that waits until it is let go;
+//! - `code`: what is loaded into a driver, and how it is launched;
 //! - `transcript`: how lines are written and read;
 //! - `process`: a process for every part of a section, because a driver may crash;
 //! - `expectation`, `waiver`: a driver's known answers, the differences from them, and those that are meant.
 
+#[cfg(unix)]
+mod code;
 #[cfg(unix)]
 mod command_line;
 #[cfg(unix)]

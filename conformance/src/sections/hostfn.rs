@@ -1,15 +1,19 @@
 //! Host functions: where they run, and which calls they may make.
 
 use super::Section;
+use crate::code::{KERNELS, Shape};
 use crate::driver::{Answer, Cu, NON_BLOCKING, Outcome, yes};
 use crate::driver::{call, need};
 use crate::transcript::Lines;
-use cushim::driver::sys::{CUcontext, CUdeviceptr, CUevent, CUresult, CUstream};
+use cushim::driver::sys::{
+    CUcontext, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUkernel, CUlibrary, CUmodule,
+    CUresult, CUstream,
+};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::thread::ThreadId;
 
-pub(super) const SECTION: Section = Section { name: "hostfn", parts: 3, run };
+pub(super) const SECTION: Section = Section { name: "hostfn", parts: 4, run };
 
 /// What the host function finds, and where it leaves what it was answered.
 struct Inside {
@@ -20,9 +24,30 @@ struct Inside {
     event: CUevent,
     recorded: CUevent,
     memory: CUdeviceptr,
+    code: Code,
     ask: fn(&Inside) -> Answers,
     answers: Answers,
     thread: Option<ThreadId>,
+}
+
+/// What is loaded, where that is asked for.
+#[derive(Clone, Copy)]
+struct Code {
+    module: CUmodule,
+    function: CUfunction,
+    library: CUlibrary,
+    kernel: CUkernel,
+}
+
+impl Code {
+    const NONE: Self =
+        Self { module: null_mut(), function: null_mut(), library: null_mut(), kernel: null_mut() };
+
+    fn load(cu: &Cu) -> Outcome<Self> {
+        let (module, library) = (cu.module(KERNELS)?, cu.library(KERNELS)?);
+        let (function, kernel) = (cu.function(module, c"nothing")?, cu.kernel(library, c"nothing")?);
+        Ok(Self { module, function, library, kernel })
+    }
 }
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
@@ -30,19 +55,29 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     let own = cu.stream(NON_BLOCKING)?;
     match part {
         0 => {
-            inside(t, cu, context, own, |inside| [allowed(inside), refused(inside)].concat())?;
+            inside(t, cu, context, own, Code::NONE, |inside| [allowed(inside), refused(inside)].concat())?;
             t.line("host fn NULL", || call!(cu, cuLaunchHostFunc_10000(own, None, null_mut())));
             Ok(())
         }
-        1 => inside(t, cu, context, own, waiting),
-        _ => callbacks(t, cu, own),
+        1 => inside(t, cu, context, own, Code::NONE, waiting),
+        2 => callbacks(t, cu, own),
+        _ => {
+            inside(t, cu, context, own, if cu.has_kernels() { Code::load(cu)? } else { Code::NONE }, kernels)
+        }
     }
 }
 
 type Answers = Vec<(&'static str, Answer)>;
 
 /// Launches a host function that puts these questions.
-fn inside(t: &mut Lines, cu: &Cu, context: CUcontext, own: CUstream, ask: fn(&Inside) -> Answers) -> Outcome {
+fn inside(
+    t: &mut Lines,
+    cu: &Cu,
+    context: CUcontext,
+    own: CUstream,
+    code: Code,
+    ask: fn(&Inside) -> Answers,
+) -> Outcome {
     let recorded = cu.event(0)?;
     need!(cu, cuEventRecord_2000(recorded, own))?;
     need!(cu, cuStreamSynchronize_2000(own))?;
@@ -55,6 +90,7 @@ fn inside(t: &mut Lines, cu: &Cu, context: CUcontext, own: CUstream, ask: fn(&In
         event: cu.event(0)?,
         recorded,
         memory: cu.memory(4096)?,
+        code,
         ask,
         answers: Vec::new(),
         thread: None,
@@ -125,6 +161,47 @@ fn waiting(inside: &Inside) -> Answers {
         ("cuStreamSynchronize(idle stream)", call!(cu, cuStreamSynchronize_2000(idle))),
         ("cuEventSynchronize", call!(cu, cuEventSynchronize_2000(recorded))),
         ("cuCtxSynchronize", call!(cu, cuCtxSynchronize_2000())),
+    ]
+}
+
+/// Calls about code.
+fn kernels(inside: &Inside) -> Answers {
+    let Inside { cu, idle, code: Code { module, function, library, kernel }, .. } = *inside;
+    let (mut loaded, mut found, mut its, mut value, mut address) = (null_mut(), null_mut(), null_mut(), 0, 0);
+    let (mut offset, mut size, mut name, mut count) = (0, 0, std::ptr::null(), 0);
+    let attribute = CUfunction_attribute(0);
+    let config = Shape::ONE.config(idle, &mut []);
+    vec![
+        ("cuLaunchKernel", cu.launch(function, Shape::ONE, idle, &mut [])),
+        (
+            "cuLaunchKernelEx",
+            call!(cu, cuLaunchKernelEx_11060(&raw const config, function, null_mut(), null_mut())),
+        ),
+        ("cuModuleLoadData", call!(cu, cuModuleLoadData_2000(&raw mut loaded, KERNELS.as_ptr().cast()))),
+        (
+            "cuModuleGetFunction",
+            call!(cu, cuModuleGetFunction_2000(&raw mut found, module, c"nothing".as_ptr())),
+        ),
+        (
+            "cuModuleGetGlobal",
+            call!(cu, cuModuleGetGlobal_3020(&raw mut address, null_mut(), module, c"counter".as_ptr())),
+        ),
+        ("cuFuncGetAttribute", call!(cu, cuFuncGetAttribute_2020(&raw mut value, attribute, function))),
+        ("cuFuncGetModule", call!(cu, cuFuncGetModule_11000(&raw mut its, function))),
+        ("cuFuncGetName", call!(cu, cuFuncGetName_12030(&raw mut name, function))),
+        ("cuKernelGetAttribute", call!(cu, cuKernelGetAttribute_12000(&raw mut value, attribute, kernel, 0))),
+        (
+            "cuKernelGetParamInfo",
+            call!(cu, cuKernelGetParamInfo_12040(kernel, 0, &raw mut offset, &raw mut size)),
+        ),
+        ("cuKernelGetName", call!(cu, cuKernelGetName_12030(&raw mut name, kernel))),
+        ("cuLibraryGetKernelCount", call!(cu, cuLibraryGetKernelCount_12040(&raw mut count, library))),
+        (
+            "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+            call!(cu, cuOccupancyMaxActiveBlocksPerMultiprocessor_6050(&raw mut value, function, 64, 0)),
+        ),
+        ("cuLibraryUnload", call!(cu, cuLibraryUnload_12000(library))),
+        ("cuModuleUnload", call!(cu, cuModuleUnload_2000(module))),
     ]
 }
 

@@ -12,16 +12,23 @@ mod ctxgone;
 mod devices;
 mod entry;
 mod events;
+mod faults;
 mod hidden_sync;
 mod hostfn;
 mod hostmem;
+mod jit;
+mod kernels;
+mod launches;
 mod legacy_sync;
+mod libraries;
 mod logs;
 mod managed;
 mod memory;
+mod modules;
 mod needctx;
 mod noctx;
 mod numa_and_pools;
+mod occupancy;
 mod order;
 mod peers;
 mod pools;
@@ -83,6 +90,13 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &needctx::SECTION,
     &ctxgone::SECTION,
     &stale::SECTION,
+    &modules::SECTION,
+    &libraries::SECTION,
+    &kernels::SECTION,
+    &jit::SECTION,
+    &launches::SECTION,
+    &occupancy::SECTION,
+    &faults::SECTION,
     &logs::SECTION,
     &sentences::SECTION,
 ];

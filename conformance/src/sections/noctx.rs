@@ -1,6 +1,7 @@
 //! Before `cuInit`, without a context, and in the child of a fork.
 
 use super::Section;
+use crate::code::KERNELS;
 use crate::driver::{Answer, Cu, Outcome, Stop, yes};
 use crate::driver::{call, need};
 use crate::transcript::Lines;
@@ -17,6 +18,14 @@ fn run(t: &mut Lines, cu: &Cu, _: usize) -> Outcome {
     t.line("before init: cuCtxGetCurrent", || call!(cu, cuCtxGetCurrent_4000(&raw mut context)));
     t.line("before init: cuMemAlloc", || call!(cu, cuMemAlloc_3020(&raw mut address, 64)));
     t.line("before init: cuStreamQuery(NULL)", || call!(cu, cuStreamQuery_2000(null_mut())));
+    t.line("before init: cuModuleLoadData", || {
+        let mut module = null_mut();
+        call!(cu, cuModuleLoadData_2000(&raw mut module, KERNELS.as_ptr().cast()))
+    });
+    t.line("before init: cuLibraryLoadData", || {
+        let mut library = null_mut();
+        cu.load(&mut library, KERNELS)
+    });
     t.line("init flags 1", || call!(cu, cuInit_2000(1)));
     need!(cu, cuInit_2000(0))?;
     t.line("init again", || call!(cu, cuInit_2000(0)));

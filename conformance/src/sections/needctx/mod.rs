@@ -2,6 +2,7 @@
 
 mod contexts;
 mod copies;
+mod kernels;
 mod managed;
 mod memory;
 mod streams;
@@ -15,16 +16,15 @@ use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section {
-    name: "needctx",
-    parts: 1
-        + streams::GROUPS.len()
-        + contexts::GROUPS.len()
-        + memory::GROUPS.len()
-        + copies::GROUPS.len()
-        + managed::GROUPS.len(),
-    run,
-};
+pub(super) const SECTION: Section = Section { name: "needctx", parts: OTHERS + kernels::PARTS, run };
+
+/// The parts that have nothing to do with kernels.
+const OTHERS: usize = 1
+    + streams::GROUPS.len()
+    + contexts::GROUPS.len()
+    + memory::GROUPS.len()
+    + copies::GROUPS.len()
+    + managed::GROUPS.len();
 
 /// What is asked, and the call.
 type Question = (&'static str, fn(&Scene) -> Answer);
@@ -83,6 +83,9 @@ fn page() -> *mut c_void {
 }
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
+    if let Some(group) = part.checked_sub(OTHERS) {
+        return kernels::run(t, cu, group);
+    }
     let scene = scene(cu)?;
     match part.checked_sub(1) {
         None => list(t, &scene),
