@@ -26,8 +26,10 @@ cd "$(dirname "$0")/.."
 name=asan sanitizer=address
 . scripts/sanitizer.inc.sh
 
-c_programs
-[ "${1-}" = --programs ] && exit 0
+failed=0
+c_programs || failed=1
+[ "${1-}" = --programs ] && exit $failed
 export ASAN_OPTIONS=detect_leaks=0:handle_segv=0
-rust_tests -p softcuda
-rust_tests -p cushim --lib --tests
+rust_tests -p softcuda --lib --tests || failed=1
+rust_tests -p cushim --lib --tests || failed=1
+exit $failed

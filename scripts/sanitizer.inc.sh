@@ -30,7 +30,7 @@ export CC=clang
 
 rust_tests() { # arguments of cargo test
   echo "== cargo test $*"
-  cargo test -q --target "$target" "$@"
+  cargo test -q --no-fail-fast --target "$target" "$@"
 }
 
 # Every C program, instrumented too, on instrumented libraries, with the runtime of Rust, which is newer than clang's.
