@@ -15,6 +15,7 @@
 //! - `settings`, `versions`, `getter`, `shell`: which driver this is, and how its functions are found;
 //! - `init`, `device`, `device_attributes`, `context`, `memory`, `peer`, `logs`: the driver;
 //! - `stream`, `event`, `host_function`, `graph`, and `executor`, which runs what they are given;
+//! - `ptx`: kernels, an engine of its own that knows nothing of the rest;
 //! - `control`: what a test can ask and arrange, the `softcuda_*` functions; `calls`, `fault`, `pattern`, `trace`, `live`.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case)] // functions and parameters have the names that the driver API gives them
@@ -43,6 +44,7 @@ mod names;
 mod pattern;
 mod peer;
 mod pointer;
+pub mod ptx;
 mod settings;
 mod shell;
 mod stream;

@@ -1,0 +1,48 @@
+//! `cp.async`, done at once: that is one of the orders that it allows.
+
+use super::core::{Core, LANES, Op, Step};
+use super::fault::FaultKind;
+use super::space::{Shared, Space};
+
+/// `extra` bytes at shared `a` are set to the first `c` of those at global `b + imm`, and to zero after them.
+pub(in crate::ptx) fn copy_async(core: &mut Core<'_>, op: &Op) -> Step {
+    let (to, from) = (core.get::<u32>(op.a), core.get::<u64>(op.b));
+    let wanted = core.get::<u32>(op.c);
+    let size = op.extra as usize;
+    for lane in core.active() {
+        let source = from[lane].wrapping_add(op.imm as u64);
+        let target = u64::from(to[lane]);
+        for address in [source, target] {
+            if address % size as u64 != 0 {
+                return core.fail(FaultKind::MisalignedAddress, lane, Some(address));
+            }
+        }
+        let read = (wanted[lane] as usize).min(size);
+        let mut bytes = [0u8; 16];
+        if read > 0 {
+            match core.global(source, read) {
+                // SAFETY: `global` gave `read` bytes, at most 16.
+                Ok(place) => unsafe { std::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), read) },
+                Err(kind) => return core.fail(kind, lane, Some(source)),
+            }
+        }
+        match Shared::locate(core, lane, target, size) {
+            // SAFETY: `locate` gave `size` bytes, at most 16.
+            Ok(place) => unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, size) },
+            Err(kind) => return core.fail(kind, lane, Some(target)),
+        }
+    }
+    Step::Next
+}
+
+/// `d =` the shared address `a` in the block of rank `b` of the cluster, in 32 bits.
+pub(in crate::ptx) fn map_shared(core: &mut Core<'_>, op: &Op) -> Step {
+    let (address, rank) = (core.get::<u32>(op.a), core.get::<u32>(op.b));
+    let mut mapped = [0u32; LANES];
+    for lane in core.active() {
+        let offset = address[lane] & ((1 << super::space::SHARED_BITS) - 1);
+        mapped[lane] = offset | (rank[lane] + 1) << super::space::SHARED_BITS;
+    }
+    core.put(op.d, &mapped);
+    Step::Next
+}

@@ -1,0 +1,134 @@
+//! A launch: its blocks on threads of the host.
+
+use super::core::Core;
+use super::fault::{Fault, FaultKind};
+use super::host::Host;
+use super::program::Program;
+use super::unit::Unit;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A launch under way, as all its threads see it.
+pub(in crate::ptx) struct Job<'j> {
+    pub(in crate::ptx) host: &'j dyn Host,
+    pub(in crate::ptx) args: &'j [u8],
+    /// The addresses of the module's variables.
+    pub(in crate::ptx) globals: &'j [u64],
+    pub(in crate::ptx) grid: [u32; 3],
+    pub(in crate::ptx) block: [u32; 3],
+    pub(in crate::ptx) cluster: [u32; 3],
+    pub(in crate::ptx) dynamic_shared: u32,
+    /// Bytes of local memory per thread.
+    pub(in crate::ptx) stride: u32,
+    pub(in crate::ptx) environment: [u32; 32],
+    pub(in crate::ptx) id: u64,
+    pub(in crate::ptx) processors: u32,
+    pub(in crate::ptx) resident: usize,
+    pub(in crate::ptx) cores: usize,
+    pub(in crate::ptx) budget: Option<AtomicI64>,
+    pub(in crate::ptx) cancel: Option<&'j AtomicBool>,
+    /// The next cluster to begin.
+    pub(in crate::ptx) next: AtomicU64,
+    pub(in crate::ptx) failed: AtomicBool,
+    pub(in crate::ptx) fault: Mutex<Option<Box<Fault>>>,
+}
+
+/// A launch that lasts longer gets more threads.
+const ALONE: Duration = Duration::from_micros(200);
+
+impl Job<'_> {
+    pub(in crate::ptx) fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    fn units(&self) -> u64 {
+        (0..3).map(|axis| u64::from(self.grid[axis] / self.cluster[axis])).product()
+    }
+
+    /// Takes instructions of a warp from the budget.
+    pub(super) fn spend(&self, instructions: u32) -> Result<(), FaultKind> {
+        if let Some(budget) = &self.budget
+            && budget.fetch_sub(i64::from(instructions), Ordering::Relaxed) < i64::from(instructions)
+        {
+            return Err(FaultKind::Timeout);
+        }
+        match self.cancel {
+            Some(cancel) if cancel.load(Ordering::Relaxed) => Err(FaultKind::Cancelled),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&self) -> Option<u64> {
+        if self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let unit = self.next.fetch_add(1, Ordering::Relaxed);
+        (unit < self.units()).then_some(unit)
+    }
+
+    fn has_more(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.units()
+    }
+
+    /// Runs all blocks.
+    pub(in crate::ptx) fn run(self, program: &Program) -> Result<(), Box<Fault>> {
+        std::thread::scope(|scope| {
+            let job = &self;
+            let mut helpers = job.cores.saturating_sub(1);
+            let begun = Instant::now();
+            job.work(program, &mut || {
+                if helpers > 0 && job.has_more() && begun.elapsed() > ALONE {
+                    for _ in 0..std::mem::take(&mut helpers) {
+                        scope.spawn(|| job.work(program, &mut || {}));
+                    }
+                }
+            });
+        });
+        match self.fault.into_inner() {
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
+    }
+
+    /// What one thread does: a unit at a time, and more of them in turn if one does not come to its end, for it may wait
+    /// for another.
+    fn work(&self, program: &Program, between: &mut dyn FnMut()) {
+        let mut core = Core::new(program, self);
+        core.local_stride = self.stride as usize;
+        let mut running: VecDeque<Unit> = VecDeque::new();
+        let mut idle: Vec<Unit> = Vec::new();
+        let mut admit = true;
+        loop {
+            if admit
+                && running.len() < self.resident
+                && let Some(number) = self.take()
+            {
+                let mut unit = idle.pop().unwrap_or_default();
+                unit.start(&core, number);
+                running.push_front(unit);
+            }
+            let Some(mut unit) = running.pop_front() else { return };
+            if self.failed.load(Ordering::Relaxed) {
+                return;
+            }
+            match unit.run(&mut core) {
+                Ok(true) => {
+                    idle.push(unit);
+                    admit = running.is_empty();
+                }
+                Ok(false) => {
+                    running.push_back(unit);
+                    admit = true;
+                }
+                Err(fault) => {
+                    self.failed.store(true, Ordering::Relaxed);
+                    self.fault.lock().get_or_insert(fault);
+                    return;
+                }
+            }
+            between();
+        }
+    }
+}

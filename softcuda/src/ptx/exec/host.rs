@@ -1,0 +1,44 @@
+//! What the engine needs of the driver around it.
+
+/// Memory that kernels may reach: a run of device addresses and where its bytes are.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    /// The first device address.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Where the bytes are in this process.
+    pub bytes: *mut u8,
+}
+
+impl Region {
+    /// Nowhere.
+    pub const NONE: Self = Self { start: 0, size: 0, bytes: std::ptr::null_mut() };
+}
+
+/// The driver, to a running kernel. Called from the threads that run its blocks.
+pub trait Host: Sync {
+    /// The memory that the device address lies in; `None` if there is none. It must stay until the launch returns.
+    fn region(&self, address: u64) -> Option<Region>;
+
+    /// The text of a `printf`, formatted.
+    fn print(&self, text: &[u8]);
+
+    /// `cudaGraphSetConditional`; false if there is no such handle.
+    fn set_conditional(&self, handle: u64, value: u32) -> bool {
+        let _ = (handle, value);
+        false
+    }
+
+    /// `malloc` in a kernel: a device address of so many bytes, aligned to 16, or 0.
+    fn allocate(&self, size: u64) -> u64 {
+        let _ = size;
+        0
+    }
+
+    /// `free` in a kernel; false if the address is none of `allocate`'s.
+    fn release(&self, address: u64) -> bool {
+        let _ = address;
+        false
+    }
+}

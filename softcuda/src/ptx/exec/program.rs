@@ -1,0 +1,79 @@
+//! A kernel, lowered: flat arrays, all that the interpreter reads.
+
+use super::core::{Op, Reg};
+
+/// Sixty-four bytes of registers or constants.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(in crate::ptx) struct Line(pub(in crate::ptx) [u8; 64]);
+
+/// A kernel with every function that it reaches.
+pub(in crate::ptx) struct Program {
+    pub(in crate::ptx) name: String,
+    pub(in crate::ptx) ops: Vec<Op>,
+    /// The text of each instruction, for reports.
+    pub(in crate::ptx) texts: Vec<String>,
+    /// Each constant 32 times, as a register holds it.
+    pub(in crate::ptx) constants: Vec<Line>,
+    /// Element 0 is the kernel.
+    pub(in crate::ptx) routines: Vec<Routine>,
+    pub(in crate::ptx) calls: Vec<Call>,
+    pub(in crate::ptx) collectives: Vec<super::collective::Collective>,
+    pub(in crate::ptx) barriers: Vec<super::barrier::Barrier>,
+    /// Where `brx.idx` goes.
+    pub(in crate::ptx) jumps: Vec<Vec<u32>>,
+    /// Shared memory in bytes that the kernel declares.
+    pub(in crate::ptx) shared: u32,
+    /// Where the shared memory begins whose size the launch says.
+    pub(in crate::ptx) dynamic_shared: u32,
+    /// Bytes of parameters.
+    pub(in crate::ptx) params: u32,
+    /// Local memory in bytes per thread that all calls together can need; `None` if they recurse or are indirect.
+    pub(in crate::ptx) deepest: Option<u32>,
+    /// Which routine a function address means: indexed by the module's number of the function.
+    pub(in crate::ptx) addresses: Vec<Option<u32>>,
+}
+
+/// What a frame of a function needs.
+#[derive(Clone, Default)]
+pub(in crate::ptx) struct Routine {
+    pub(in crate::ptx) entry: u32,
+    /// Bytes of registers, in whole lines.
+    pub(in crate::ptx) registers: u32,
+    /// Bytes of local memory per thread, parameters and results included.
+    pub(in crate::ptx) local: u32,
+    /// The places of parameters and results in local memory.
+    pub(in crate::ptx) params: Vec<Slot>,
+    pub(in crate::ptx) results: Vec<Slot>,
+}
+
+/// Bytes of a frame's local memory.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ptx) struct Slot {
+    pub(in crate::ptx) offset: u32,
+    pub(in crate::ptx) size: u32,
+}
+
+/// Where a caller keeps a parameter or result.
+#[derive(Clone, Copy)]
+pub(in crate::ptx) enum Place {
+    Slot(Slot),
+    /// A register of so many bytes.
+    Register(Reg, u32),
+}
+
+/// A call.
+pub(in crate::ptx) struct Call {
+    pub(in crate::ptx) target: Target,
+    pub(in crate::ptx) params: Vec<Place>,
+    pub(in crate::ptx) results: Vec<Place>,
+}
+
+/// Who is called.
+pub(in crate::ptx) enum Target {
+    /// An index of `routines`.
+    Direct(u32),
+    /// A register with an address.
+    Indirect(Reg),
+    External(super::external::External),
+}

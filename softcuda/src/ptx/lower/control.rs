@@ -1,0 +1,112 @@
+//! Jumps, ends, fences, and what is only a hint.
+
+use super::emit::{NIL, op};
+use super::function::Lowering;
+use super::modifiers::Modifiers;
+use super::names::Symbol;
+use crate::ptx::ast::{Instruction, Operand};
+use crate::ptx::error::JitError;
+use crate::ptx::exec::control;
+use crate::ptx::exec::core::Op;
+use crate::ptx::types::Type;
+
+/// `bra`, with its guard.
+pub(super) fn branch<'a>(
+    l: &mut Lowering<'a, '_>,
+    i: &Instruction<'a>,
+    m: &mut Modifiers<'a>,
+) -> Result<(), JitError> {
+    m.take("uni");
+    let [Operand::Name(label, None)] = i.operands.as_slice() else {
+        return Err(m.invalid("a label is wanted"));
+    };
+    let Some(Symbol::Label(label)) = l.names.find(label) else {
+        return Err(m.invalid(&format!("{label} is no label")));
+    };
+    match i.guard {
+        None => l.emit_jump(control::jump, NIL, 0, label),
+        Some((name, negated)) => {
+            let predicate = l.named_predicate(name)?;
+            l.emit_jump(control::branch, predicate, i64::from(negated), label);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn lower<'a>(
+    l: &mut Lowering<'a, '_>,
+    i: &Instruction<'a>,
+    m: &mut Modifiers<'a>,
+) -> Result<(), JitError> {
+    match i.opcode {
+        "ret" => {
+            m.take("uni");
+            for (register, slot) in l.result_registers.clone() {
+                l.store_slot(register.reg, register.ty, slot.offset);
+            }
+            l.emit_complex(op(control::leave, NIL, NIL, NIL));
+        }
+        "exit" => l.emit_complex(op(control::exit, NIL, NIL, NIL)),
+        "trap" | "brkpt" => l.emit(op(control::trap, NIL, NIL, NIL)),
+        "brx" => return jump_by_index(l, i, m),
+        "membar" | "fence" => {
+            let known = [
+                "cta",
+                "cluster",
+                "gl",
+                "gpu",
+                "sys",
+                "sc",
+                "acq_rel",
+                "acquire",
+                "release",
+                "sync_restrict::shared::cta",
+                "sync_restrict::shared::cluster",
+            ];
+            m.skip(&known);
+            l.emit(op(control::fence, NIL, NIL, NIL));
+        }
+        "nanosleep" => {
+            m.ty()?;
+            l.emit_complex(op(control::pause, NIL, NIL, NIL));
+        }
+        "griddepcontrol" => m.skip(&["launch_dependents", "wait"]),
+        "setmaxnreg" => {
+            m.skip(&["inc", "dec", "sync", "aligned"]);
+            m.ty()?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `brx.idx index, targets`
+fn jump_by_index<'a>(
+    l: &mut Lowering<'a, '_>,
+    i: &Instruction<'a>,
+    m: &mut Modifiers<'a>,
+) -> Result<(), JitError> {
+    m.take("uni");
+    if !m.take("idx") {
+        return Err(m.uncovered("only brx.idx is supported"));
+    }
+    let [index, list] = l.operands(i)?;
+    let a = l.source(index, Type::U32)?;
+    let targets = match list {
+        Operand::Name(name, None) => match l.names.find(name) {
+            Some(Symbol::Targets(targets)) => targets,
+            _ => return Err(m.invalid(&format!("{name} is no list of targets"))),
+        },
+        _ => return Err(m.invalid("a list of targets is wanted")),
+    };
+    let mut labels = Vec::new();
+    for target in targets {
+        match l.names.find(target) {
+            Some(Symbol::Label(label)) => labels.push(label),
+            _ => return Err(m.invalid(&format!("{target} is no label"))),
+        }
+    }
+    let table = l.add_table(labels);
+    l.emit_complex(Op { extra: table, ..op(control::scatter, NIL, a, NIL) });
+    Ok(())
+}

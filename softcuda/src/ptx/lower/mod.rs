@@ -1,0 +1,25 @@
+//! Lowering: from syntax to decoded instructions, one kernel with all that it calls at a time.
+//!
+//! `function` walks the bodies, `names` knows what names mean, `operand` turns operands into registers, `modifiers` sees
+//! to it that no modifier is passed over. The other files are tables: what each opcode's forms do.
+
+mod arithmetic;
+mod atomic;
+mod bits;
+mod call;
+mod collective;
+mod compare;
+mod control;
+mod convert;
+mod emit;
+mod function;
+mod halves;
+mod memory;
+mod modifiers;
+mod names;
+mod operand;
+mod table;
+mod transcendental;
+mod transfer;
+
+pub(super) use function::{Library, lower_kernel};

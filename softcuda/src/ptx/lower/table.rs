@@ -1,0 +1,40 @@
+//! Which file knows which opcode.
+
+use super::function::Lowering;
+use super::modifiers::Modifiers;
+use super::{
+    arithmetic, atomic, bits, call, collective, compare, control, convert, memory, transcendental, transfer,
+};
+use crate::ptx::ast::Instruction;
+use crate::ptx::error::JitError;
+
+/// Emits what the instruction does.
+pub(super) fn lower<'a>(
+    l: &mut Lowering<'a, '_>,
+    i: &Instruction<'a>,
+    m: &mut Modifiers<'a>,
+) -> Result<(), JitError> {
+    match i.opcode {
+        "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad"
+        | "mul24" | "mad24" | "addc" | "subc" | "madc" => arithmetic::lower(l, i, m),
+        "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shl" | "shr" | "shf" | "bfe" | "bfi" | "bfind"
+        | "brev" | "clz" | "popc" | "prmt" | "dp4a" | "dp2a" | "fns" | "szext" | "bmsk" | "copysign" => {
+            bits::lower(l, i, m)
+        }
+        "setp" | "set" | "selp" | "slct" | "testp" => compare::lower(l, i, m),
+        "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => transcendental::lower(l, i, m),
+        "cvt" => convert::lower(l, i, m),
+        "mov" | "cvta" | "isspacep" | "mapa" | "getctarank" => transfer::lower(l, i, m),
+        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "cp" | "discard" | "applypriority" => {
+            memory::lower(l, i, m)
+        }
+        "atom" | "red" => atomic::lower(l, i, m),
+        "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
+            collective::lower(l, i, m)
+        }
+        "call" => call::lower(l, i, m),
+        "ret" | "exit" | "trap" | "brkpt" | "brx" | "membar" | "fence" | "nanosleep" | "griddepcontrol"
+        | "setmaxnreg" | "pmevent" => control::lower(l, i, m),
+        other => Err(JitError::uncovered(i.line, format!("the instruction `{other}` is not supported"))),
+    }
+}

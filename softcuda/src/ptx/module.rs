@@ -1,0 +1,452 @@
+//! Modules: what a text becomes, and how its kernels are started.
+
+use super::ast::{Linkage, Operand, Space, Statement, Syntax, Value, Variable};
+use super::error::{JitError, Refusal};
+use super::exec::fault::Fault;
+use super::exec::grid::Job;
+use super::exec::host::Host;
+use super::exec::program::Program;
+use super::exec::space::{CODE_STEP, CODE_WINDOW};
+use super::lower::{Library, lower_kernel};
+use super::parse::parse;
+use parking_lot::Mutex;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+/// A compiled module.
+pub struct Module {
+    functions: Vec<Function>,
+    globals: Vec<Global>,
+    version: u32,
+    target: u32,
+}
+
+/// A kernel.
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Its parameters in order.
+    pub params: Vec<Param>,
+    /// Bytes of all parameters.
+    pub param_bytes: usize,
+    /// Bytes of shared memory that the kernel declares.
+    pub shared_bytes: usize,
+    /// 32-bit registers a thread, as the text declares them and the module uses them.
+    pub registers: u32,
+    /// Bytes of local memory a thread, without what recursion takes.
+    pub local_bytes: usize,
+    /// Bytes of the module's constant variables.
+    pub const_bytes: usize,
+    /// The most threads of a block: `.maxntid` or `.reqntid`, otherwise 1024.
+    pub max_threads: u32,
+    /// `.reqntid`: the only block that the kernel can be launched with.
+    pub required_block: Option<[u32; 3]>,
+    /// `.reqnctapercluster`: the cluster that the kernel is launched with.
+    pub required_cluster: Option<[u32; 3]>,
+    program: Program,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Where it begins in the block of parameters.
+    pub offset: usize,
+    /// Bytes.
+    pub size: usize,
+    /// Alignment in bytes.
+    pub align: usize,
+}
+
+/// A global or constant variable of a module. Whoever loads the module gives it memory and says where (`Launch::globals`).
+pub struct Global {
+    /// Its name.
+    pub name: String,
+    /// Bytes.
+    pub size: usize,
+    /// Alignment in bytes.
+    pub align: usize,
+    /// Whether it is `__constant__`.
+    pub constant: bool,
+    /// Whether it is `__managed__`.
+    pub managed: bool,
+    /// Whether others may ask for it by name.
+    pub visible: bool,
+    bytes: Vec<u8>,
+    addresses: Vec<Relocation>,
+}
+
+/// An address that an initialiser contains.
+struct Relocation {
+    offset: usize,
+    size: usize,
+    of: Target,
+    add: i64,
+    byte: Option<u32>,
+}
+
+enum Target {
+    Global(usize),
+    Function(u64),
+}
+
+/// What a launch says beside the kernel.
+pub struct Launch<'l> {
+    /// Blocks along each axis; none is 0.
+    pub grid: [u32; 3],
+    /// Threads of a block along each axis; none is 0, and there are at most 1024.
+    pub block: [u32; 3],
+    /// Blocks of a cluster along each axis, which divide the grid; `[1, 1, 1]` if nobody asks.
+    pub cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// The block of parameters, of `Function::param_bytes`.
+    pub args: &'l [u8],
+    /// Where the module's variables are, in the order of `Module::globals`.
+    pub globals: &'l [u64],
+    /// Memory, output and what else the driver has.
+    pub host: &'l dyn Host,
+    /// Threads of the host that may run blocks at the same time.
+    pub cores: usize,
+    /// Bytes of stack a thread, for kernels that recurse or call through pointers.
+    pub stack: u32,
+    /// Instructions of warps, all together, after which the launch ends with `Timeout`; `None` is no limit.
+    pub budget: Option<u64>,
+    /// Ends the launch when it becomes true.
+    pub cancel: Option<&'l AtomicBool>,
+    /// Whether all blocks must be under way together: a cooperative launch.
+    pub cooperative: bool,
+    /// `%envreg0` to `%envreg31`
+    pub environment: [u32; 32],
+    /// `%nsmid`
+    pub processors: u32,
+}
+
+impl<'l> Launch<'l> {
+    /// A launch of one thread, on one core, without budget; to be completed by what differs.
+    pub fn new(host: &'l dyn Host) -> Self {
+        Self {
+            grid: [1; 3],
+            block: [1; 3],
+            cluster: [1; 3],
+            shared: 0,
+            args: &[],
+            globals: &[],
+            host,
+            cores: 1,
+            stack: 1024,
+            budget: None,
+            cancel: None,
+            cooperative: false,
+            environment: [0; 32],
+            processors: 1,
+        }
+    }
+}
+
+impl Module {
+    /// Compiles a text. `isa_limit` is the newest `.version` that is read, such as 90 for 9.0; `target` the device's
+    /// compute capability, such as 90 for 9.0.
+    pub fn compile(text: &str, isa_limit: u32, target: u32) -> Result<Self, JitError> {
+        let syntax = parse(text.trim_end_matches('\0'))?;
+        let version = syntax.version.0 * 10 + syntax.version.1;
+        if version > isa_limit {
+            let what = format!(
+                "the text is PTX {}.{}, and the newest that this driver reads is {}.{}",
+                syntax.version.0,
+                syntax.version.1,
+                isa_limit / 10,
+                isa_limit % 10
+            );
+            return Err(JitError::new(Refusal::Version, 1, &what));
+        }
+        let wanted = check_target(&syntax, target)?;
+        let library = library(syntax)?;
+        let globals = globals(&library)?;
+        let const_bytes = globals.iter().filter(|global| global.constant).map(|global| global.size).sum();
+        let mut functions = Vec::new();
+        for (number, source) in library.syntax.functions.iter().enumerate() {
+            if source.kernel && source.body.is_some() {
+                let program = lower_kernel(&library, number as u32)?;
+                functions.push(function(source, program, const_bytes));
+            }
+        }
+        Ok(Self { functions, globals, version, target: wanted })
+    }
+
+    /// The kernels, in the order of the text.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The kernel of that name.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|function| function.name == name)
+    }
+
+    /// The variables, in the order of the text.
+    pub fn globals(&self) -> &[Global] {
+        &self.globals
+    }
+
+    /// The PTX version of the text, such as 87 for 8.7.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The compute capability that the text names, such as 80.
+    pub fn target(&self) -> u32 {
+        self.target
+    }
+}
+
+impl Global {
+    /// What the variable holds at first, where the module's variables have these addresses.
+    pub fn initial(&self, addresses: &[u64]) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        bytes.resize(self.size, 0);
+        for relocation in &self.addresses {
+            let base = match relocation.of {
+                Target::Global(number) => addresses[number],
+                Target::Function(address) => address,
+            };
+            let mut value = base.wrapping_add(relocation.add as u64);
+            if let Some(byte) = relocation.byte {
+                value = value.checked_shr(8 * byte).unwrap_or(0);
+            }
+            let place = relocation.offset..relocation.offset + relocation.size;
+            if let Some(place) = bytes.get_mut(place) {
+                place.copy_from_slice(&value.to_le_bytes()[..relocation.size]);
+            }
+        }
+        bytes
+    }
+}
+
+impl Function {
+    /// Runs the kernel to its end on the calling thread and, if it takes long, on up to `cores` in all.
+    ///
+    /// # Panics
+    /// If the launch is not what the fields of [`Launch`] demand: the driver checks that before.
+    pub fn launch(&self, launch: &Launch<'_>) -> Result<(), Fault> {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        let threads: u32 = launch.block.iter().product();
+        assert!((1..=1024).contains(&threads), "a block has 1 to 1024 threads");
+        assert!(launch.grid.iter().all(|&n| n > 0), "a grid has blocks");
+        assert!(
+            (0..3).all(
+                |axis| launch.cluster[axis] > 0 && launch.grid[axis].is_multiple_of(launch.cluster[axis])
+            ),
+            "clusters divide the grid"
+        );
+        assert_eq!(launch.args.len(), self.param_bytes, "the parameters have their size");
+        let program = &self.program;
+        let stride = program.deepest.unwrap_or(program.routines[0].local + launch.stack);
+        let budget = launch.budget.map(|budget| AtomicI64::new(budget.min(i64::MAX as u64) as i64));
+        let job = Job {
+            host: launch.host,
+            args: launch.args,
+            globals: launch.globals,
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+            dynamic_shared: launch.shared,
+            stride: stride.next_multiple_of(16),
+            environment: launch.environment,
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            processors: launch.processors,
+            resident: if launch.cooperative { usize::MAX } else { 64 },
+            cores: launch.cores,
+            budget,
+            cancel: launch.cancel,
+            next: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            fault: Mutex::new(None),
+        };
+        job.run(program).map_err(|fault| *fault)
+    }
+}
+
+fn check_target(syntax: &Syntax<'_>, device: u32) -> Result<u32, JitError> {
+    let mut found = None;
+    for (name, line) in &syntax.targets {
+        if matches!(*name, "texmode_unified" | "texmode_independent" | "debug" | "map_f64_to_f32") {
+            continue;
+        }
+        let digits = name.strip_prefix("sm_").map(|rest| rest.trim_end_matches(['a', 'f']));
+        let number = digits.and_then(|digits| digits.parse::<u32>().ok());
+        let unknown = || JitError::new(Refusal::Target, *line, &format!("unknown target {name}"));
+        let number = number.ok_or_else(unknown)?;
+        let exact = name.ends_with('a');
+        let family = name.ends_with('f');
+        let fits = match (exact, family) {
+            (true, _) => number == device,
+            (_, true) => number / 10 == device / 10 && number <= device,
+            _ => number <= device,
+        };
+        if !fits {
+            let what = format!("the target {name} is not for this device, which is sm_{device}");
+            return Err(JitError::new(Refusal::Target, *line, &what));
+        }
+        found = Some(number);
+    }
+    found.ok_or_else(|| JitError::new(Refusal::Invalid, 0, "the text has no .target"))
+}
+
+fn library(syntax: Syntax<'_>) -> Result<Library<'_>, JitError> {
+    let mut functions: HashMap<&str, u32> = HashMap::new();
+    for (number, source) in syntax.functions.iter().enumerate() {
+        let known = functions.get(source.name).copied();
+        let defined = known.is_some_and(|known| syntax.functions[known as usize].body.is_some());
+        if defined && source.body.is_some() {
+            return Err(JitError::invalid(source.line, format!("{} is defined twice", source.name)));
+        }
+        if !defined {
+            functions.insert(source.name, number as u32);
+        }
+    }
+    let mut globals = HashMap::new();
+    for variable in module_variables(&syntax) {
+        if variable.linkage == Linkage::Extern {
+            let what = format!("the variable {} is declared, but defined nowhere", variable.name);
+            return Err(JitError::invalid(variable.line, what));
+        }
+        let number = globals.len() as u32;
+        if globals.insert(variable.name, number).is_some() {
+            return Err(JitError::invalid(variable.line, format!("{} is declared twice", variable.name)));
+        }
+    }
+    for variable in &syntax.variables {
+        if matches!(variable.space, Space::Local | Space::Param | Space::Reg) {
+            let what = format!("{}: a variable of this space cannot stand here", variable.name);
+            return Err(JitError::uncovered(variable.line, what));
+        }
+    }
+    let taken = taken(&syntax, &functions);
+    Ok(Library { syntax, functions, globals, taken })
+}
+
+fn module_variables<'s, 'a>(syntax: &'s Syntax<'a>) -> impl Iterator<Item = &'s Variable<'a>> {
+    syntax.variables.iter().filter(|variable| matches!(variable.space, Space::Global | Space::Const))
+}
+
+/// The functions whose address somebody takes.
+fn taken(syntax: &Syntax<'_>, functions: &HashMap<&str, u32>) -> Vec<u32> {
+    let mut all = HashSet::new();
+    let mut note = |name: &str| {
+        let number = functions.get(name).copied();
+        all.extend(number.filter(|&number| {
+            let source = &syntax.functions[number as usize];
+            source.body.is_some() && !source.kernel
+        }));
+    };
+    for variable in &syntax.variables {
+        for initial in &variable.initial {
+            if let Value::Address { symbol, .. } = initial.value {
+                note(symbol);
+            }
+        }
+    }
+    for function in &syntax.functions {
+        visit(function.body.as_deref().unwrap_or(&[]), &mut note);
+    }
+    let mut sorted: Vec<u32> = all.into_iter().collect();
+    sorted.sort_unstable();
+    sorted
+}
+
+fn visit(statements: &[Statement<'_>], note: &mut impl FnMut(&str)) {
+    for statement in statements {
+        match statement {
+            Statement::Instruction(instruction) if instruction.opcode == "mov" => {
+                if let Some(Operand::Name(name, None)) = instruction.operands.get(1) {
+                    note(name);
+                }
+            }
+            Statement::Scope(inner) => visit(inner, note),
+            _ => {}
+        }
+    }
+}
+
+fn globals(library: &Library<'_>) -> Result<Vec<Global>, JitError> {
+    let mut all = Vec::new();
+    for variable in module_variables(&library.syntax) {
+        let size = usize::try_from(variable.size()).unwrap_or(usize::MAX);
+        if size > 1 << 40 {
+            return Err(JitError::invalid(variable.line, format!("{} is too large", variable.name)));
+        }
+        let mut global = Global {
+            name: variable.name.to_owned(),
+            size,
+            align: variable.alignment() as usize,
+            constant: variable.space == Space::Const,
+            managed: variable.managed,
+            visible: variable.linkage == Linkage::Visible,
+            bytes: Vec::new(),
+            addresses: Vec::new(),
+        };
+        for initial in &variable.initial {
+            initialise(&mut global, variable, initial.offset as usize, &initial.value, library)?;
+        }
+        all.push(global);
+    }
+    Ok(all)
+}
+
+fn initialise(
+    global: &mut Global,
+    variable: &Variable<'_>,
+    offset: usize,
+    value: &Value<'_>,
+    library: &Library<'_>,
+) -> Result<(), JitError> {
+    let (Value::Bytes(_, size) | Value::Address { size, .. }) = *value;
+    let end = offset + size as usize;
+    if end > global.size {
+        return Err(JitError::invalid(variable.line, format!("{} has too many values", variable.name)));
+    }
+    match *value {
+        Value::Bytes(bits, size) => {
+            if global.bytes.len() < end {
+                global.bytes.resize(end, 0);
+            }
+            global.bytes[offset..end].copy_from_slice(&bits.to_le_bytes()[..size as usize]);
+        }
+        Value::Address { symbol, add, byte, size, .. } => {
+            let of = match (library.globals.get(symbol), library.functions.get(symbol)) {
+                (Some(number), _) => Target::Global(*number as usize),
+                (_, Some(number)) => Target::Function(CODE_WINDOW + u64::from(*number) * CODE_STEP),
+                _ => return Err(JitError::invalid(variable.line, format!("unknown name {symbol}"))),
+            };
+            global.addresses.push(Relocation { offset, size: size as usize, of, add, byte });
+        }
+    }
+    Ok(())
+}
+
+fn function(source: &super::ast::Routine<'_>, program: Program, const_bytes: usize) -> Function {
+    let mut offset = 0usize;
+    let mut params = Vec::new();
+    for param in &source.params {
+        let (size, align) = (param.size() as usize, param.alignment() as usize);
+        offset = offset.next_multiple_of(align);
+        params.push(Param { offset, size, align });
+        offset += size;
+    }
+    let threads = source.limits.exact_threads.or(source.limits.most_threads);
+    let registers = program.routines.iter().map(|routine| routine.registers / 128).max().unwrap_or(0);
+    let local = program.routines[0].local.max(program.deepest.unwrap_or(0));
+    Function {
+        name: source.name.to_owned(),
+        params,
+        param_bytes: offset,
+        shared_bytes: program.shared as usize,
+        registers: registers.clamp(1, 255),
+        local_bytes: local as usize,
+        const_bytes,
+        max_threads: threads.map_or(1024, |[x, y, z]| x.saturating_mul(y).saturating_mul(z).min(1024)),
+        required_block: source.limits.exact_threads,
+        required_cluster: source.limits.cluster,
+        program,
+    }
+}

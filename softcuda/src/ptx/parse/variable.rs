@@ -1,0 +1,243 @@
+//! Declarations of variables and registers, with initialisers.
+
+use super::Parser;
+use crate::ptx::ast::{Initial, Linkage, Space, Value, Variable};
+use crate::ptx::error::JitError;
+use crate::ptx::lexer::Token;
+use crate::ptx::types::Type;
+
+impl<'a> Parser<'a> {
+    /// Declarations of one type, from the space on: `.reg .b32 a, b;` without the semicolon if `list` is false.
+    pub(super) fn variables(
+        &mut self,
+        linkage: Linkage,
+        all: &mut Vec<Variable<'a>>,
+    ) -> Result<(), JitError> {
+        let head = self.variable_head(linkage)?;
+        loop {
+            let variable = self.declarator(head.clone())?;
+            all.push(variable);
+            if !self.mark(',') {
+                return self.expect(';');
+            }
+        }
+    }
+
+    /// One parameter: `.param .u64 .ptr .global .align 4 name[8]`; the name may be missing in prototypes.
+    pub(super) fn parameter(&mut self) -> Result<Variable<'a>, JitError> {
+        let head = self.variable_head(Linkage::Private)?;
+        self.declarator(head)
+    }
+
+    fn variable_head(&mut self, linkage: Linkage) -> Result<Variable<'a>, JitError> {
+        let mut head = Variable {
+            line: self.line(),
+            space: Space::Reg,
+            linkage,
+            name: "_",
+            ty: Type::Pred,
+            vector: 1,
+            family: None,
+            dimensions: Vec::new(),
+            align: None,
+            managed: false,
+            initial: Vec::new(),
+        };
+        head.space = match self.take() {
+            Token::Dot("reg") => Space::Reg,
+            Token::Dot("global") => Space::Global,
+            Token::Dot("const") => Space::Const,
+            Token::Dot("shared" | "shared::cta") => Space::Shared,
+            Token::Dot("local") => Space::Local,
+            Token::Dot("param") => Space::Param,
+            _ => {
+                self.at -= 1;
+                return Err(self.unexpected("a state space"));
+            }
+        };
+        let mut typed = false;
+        while let Token::Dot(word) = self.peek() {
+            self.take();
+            match word {
+                "align" => head.align = Some(self.alignment()?),
+                "v2" => head.vector = 2,
+                "v4" => head.vector = 4,
+                "ptr" => self.pointer_notes()?,
+                "attribute" => head.managed = self.attribute()?,
+                _ => match Type::named(word) {
+                    Some(ty) => (head.ty, typed) = (ty, true),
+                    None => {
+                        self.at -= 1;
+                        return Err(self.unexpected("a type"));
+                    }
+                },
+            }
+        }
+        if typed { Ok(head) } else { Err(self.unexpected("a type")) }
+    }
+
+    fn alignment(&mut self) -> Result<u32, JitError> {
+        match self.take() {
+            Token::Integer(n) if n.is_power_of_two() && n <= 1 << 16 => Ok(n as u32),
+            _ => {
+                self.at -= 1;
+                Err(self.unexpected("an alignment that is a power of two"))
+            }
+        }
+    }
+
+    /// What a parameter points to; nothing here needs it.
+    fn pointer_notes(&mut self) -> Result<(), JitError> {
+        while let Token::Dot(word) = self.peek() {
+            self.take();
+            match word {
+                "global" | "const" | "shared" | "local" => {}
+                "align" => {
+                    self.alignment()?;
+                }
+                _ => {
+                    self.at -= 1;
+                    return Err(self.unexpected("a state space or .align"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `(.managed)`; whether it is that.
+    fn attribute(&mut self) -> Result<bool, JitError> {
+        self.expect('(')?;
+        let managed = match self.take() {
+            Token::Dot("managed") => true,
+            Token::Dot("unified") => {
+                self.expect('(')?;
+                self.integer()?;
+                self.expect(',')?;
+                self.integer()?;
+                self.expect(')')?;
+                false
+            }
+            _ => {
+                self.at -= 1;
+                return Err(self.unexpected("an attribute that is known"));
+            }
+        };
+        self.expect(')')?;
+        Ok(managed)
+    }
+
+    fn declarator(&mut self, mut variable: Variable<'a>) -> Result<Variable<'a>, JitError> {
+        variable.line = self.line();
+        if let Token::Name(name) = self.peek() {
+            self.take();
+            variable.name = name;
+        }
+        if self.mark('<') {
+            variable.family = Some(self.integer()?.min(u64::from(u32::MAX)) as u32);
+            self.expect('>')?;
+        }
+        while self.mark('[') {
+            let size = if self.peek() == Token::Mark(']') { 0 } else { self.integer()? };
+            variable.dimensions.push(size);
+            self.expect(']')?;
+        }
+        if self.mark('=') {
+            let mut at = 0;
+            self.initialiser(&mut variable, 0, &mut at)?;
+            if variable.dimensions.first() == Some(&0) {
+                let rest: u64 = variable.dimensions[1..].iter().product::<u64>() * variable.element();
+                variable.dimensions[0] = at.div_ceil(rest.max(1));
+            }
+        }
+        Ok(variable)
+    }
+
+    /// Fills from `at`; a closed `{ … }` of depth `depth` takes the room of its dimension.
+    fn initialiser(
+        &mut self,
+        variable: &mut Variable<'a>,
+        depth: usize,
+        at: &mut u64,
+    ) -> Result<(), JitError> {
+        if !self.mark('{') {
+            let value = self.initial_value(variable.ty)?;
+            variable.initial.push(Initial { offset: *at, value });
+            *at += u64::from(variable.ty.size());
+            return Ok(());
+        }
+        let start = *at;
+        while !self.mark('}') {
+            self.initialiser(variable, depth + 1, at)?;
+            if !self.mark(',') {
+                self.expect('}')?;
+                break;
+            }
+        }
+        let room: u64 =
+            variable.dimensions.get(depth..).unwrap_or(&[]).iter().product::<u64>() * variable.element();
+        *at = (*at).max(start + if depth == 0 && variable.dimensions.first() == Some(&0) { 0 } else { room });
+        Ok(())
+    }
+
+    fn initial_value(&mut self, ty: Type) -> Result<Value<'a>, JitError> {
+        let size = ty.size();
+        let negative = matches!(self.peek(), Token::Mark('-'))
+            && matches!(self.peek_second(), Token::Single(_) | Token::Double(_));
+        if negative {
+            self.take();
+        }
+        match self.peek() {
+            Token::Single(bits) => {
+                self.take();
+                let value = f32::from_bits(bits);
+                Ok(Value::Bytes(float_bits(f64::from(if negative { -value } else { value }), ty), size))
+            }
+            Token::Double(bits) => {
+                self.take();
+                let value = f64::from_bits(bits);
+                Ok(Value::Bytes(float_bits(if negative { -value } else { value }, ty), size))
+            }
+            Token::Name(name) if name != "WARP_SZ" => self.address_value(size),
+            _ => {
+                let value = self.integer()?;
+                if self.mark('(') {
+                    // 0xff00(symbol): the byte of the address that the mask shows.
+                    let inner = self.address_value(size)?;
+                    self.expect(')')?;
+                    if let Value::Address { symbol, generic, add, .. } = inner {
+                        let byte = Some(value.trailing_zeros() / 8);
+                        return Ok(Value::Address { symbol, generic, add, byte, size });
+                    }
+                }
+                Ok(Value::Bytes(if ty.is_float() { float_bits(value as f64, ty) } else { value }, size))
+            }
+        }
+    }
+
+    fn address_value(&mut self, size: u32) -> Result<Value<'a>, JitError> {
+        let mut symbol = self.name()?;
+        let generic = symbol == "generic" && self.mark('(');
+        if generic {
+            symbol = self.name()?;
+        }
+        let mut add = 0;
+        if let Token::Mark('+' | '-') = self.peek() {
+            add = self.integer()? as i64;
+        }
+        if generic {
+            self.expect(')')?;
+            if let Token::Mark('+' | '-') = self.peek() {
+                add += self.integer()? as i64;
+            }
+        }
+        Ok(Value::Address { symbol, generic, add, byte: None, size })
+    }
+}
+
+fn float_bits(value: f64, ty: Type) -> u64 {
+    match ty {
+        Type::F32 => u64::from((value as f32).to_bits()),
+        Type::F64 => value.to_bits(),
+        _ => value as i64 as u64,
+    }
+}
