@@ -2481,8 +2481,8 @@ cushim_status cushim_context_set_accessed_by(cushim_context context,
 //
 // Inside it these may be called: recording and querying an event, querying a stream that is not a default one, and what
 // never reaches the driver, such as errors, labels, references and `cushim_drain`. Everything else answers
-// `CUSHIM_ERROR_IN_CALLBACK`, destroying what the driver made included. The function must not wait for anything that waits for this stream,
-// nor for another host function.
+// `CUSHIM_ERROR_IN_CALLBACK`, destroying what the driver made included. The function must not wait for anything that
+// waits for this stream, nor for another host function.
 //
 // If the context is lost to an error of the device, or is reset, before its turn, the function is never called (driver
 // 580 calls none then); the owner is released all the same. With the driver "none" the function is called at once, by

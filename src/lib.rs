@@ -1,7 +1,31 @@
-//! Finds the CUDA driver at run time and resolves its versioned symbols into a dispatch table.
+//! Finds the CUDA driver at run time, resolves its versioned functions, and orders work through checked objects.
 //!
-//! One binary runs with drivers of CUDA 11.4 to 13.x, or with none: a missing driver or function is a value with a
-//! sentence, never a crash. [`driver`] is the raw tier; `include/cushim_driver.h` is the same for C.
+//! One binary runs with drivers of CUDA 11.4 to 13.x, or with none: a missing driver or function, or a wrong argument, is a
+//! value with a sentence, never a crash.
+//!
+//! - [`Device`], [`Context`], [`Stream`] and [`Event`], [`memory`] and [`managed`] are the objects;
+//!   `include/cushim.h` is the same for C.
+//! - [`driver`] is the raw tier, a table of the driver's functions; `include/cushim_driver.h` is the same for C.
+//!
+//! ```
+//! # use cushim::driver::{Choice, OpenOptions};
+//! use cushim::memory::{DeviceMemory, Fill, Place};
+//! use cushim::{Device, Stream, StreamOptions};
+//!
+//! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+//! let context = Device::get(&driver, 0)?.primary_context()?;
+//! let stream = Stream::create(&context, &StreamOptions::default())?;
+//! let memory = DeviceMemory::allocate(&context, 64)?;
+//! let mut bytes = [0u8; 64];
+//! // SAFETY: the memory and the array have 64 bytes, and stay until the stream is done.
+//! unsafe {
+//!     stream.fill(memory.pointer(), Fill::U8(7), 64)?;
+//!     stream.copy(Place::host(&mut bytes), memory.place(), 64)?;
+//! }
+//! stream.synchronize()?;
+//! assert_eq!(bytes, [7; 64]);
+//! # Ok::<(), cushim::Error>(())
+//! ```
 
 #![deny(unsafe_code)]
 // Some of what the objects offer inside the crate only the C ABI asks for.

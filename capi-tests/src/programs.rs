@@ -24,6 +24,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_devices",
     "objects_errors",
     "objects_events",
+    "objects_exit",
     "objects_fuzz",
     "objects_managed",
     "objects_managed_batches",
