@@ -146,8 +146,12 @@ impl Logs {
                 Some(end) => {
                     let more = i64::try_from(size).unwrap_or(i64::MAX) - i64::try_from(end).unwrap_or(0);
                     let text = String::from_utf8_lossy(&buffer[..end]);
-                    let line = text.split("line ").nth(1).and_then(|rest| rest.split(';').next());
-                    format!("text, first line {}, size is its length {more:+}", line.unwrap_or("none"))
+                    let line: String = text
+                        .split_once("line ")
+                        .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect())
+                        .unwrap_or_default();
+                    let line = if line.is_empty() { "no line" } else { line.as_str() };
+                    format!("text, about {line}, size is its length {more:+}")
                 }
             });
         }

@@ -6,8 +6,8 @@ use crate::driver::{Answer, Cu, Outcome, call, yes};
 use crate::transcript::Lines;
 use cushim::driver::sys::{
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-    CU_FUNC_ATTRIBUTE_BINARY_VERSION, CUdevice_attribute, CUfunc_cache, CUfunction, CUfunction_attribute,
-    CUkernel, CUsharedconfig,
+    CU_FUNC_ATTRIBUTE_BINARY_VERSION, CU_FUNC_ATTRIBUTE_NUM_REGS, CUdevice_attribute, CUfunc_cache,
+    CUfunction, CUfunction_attribute, CUkernel, CUsharedconfig,
 };
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
@@ -86,6 +86,7 @@ fn value(cu: &Cu, attribute: CUfunction_attribute, value: i32) -> String {
         CU_FUNC_ATTRIBUTE_BINARY_VERSION if Some(value) == capability(major, minor) => {
             "the device's".to_owned()
         }
+        CU_FUNC_ATTRIBUTE_NUM_REGS if value > 0 => "some".to_owned(),
         _ => value.to_string(),
     }
 }

@@ -217,6 +217,7 @@ fn two_contexts(t: &mut Lines, cu: &Cu) -> Outcome {
         call!(cu, cuFuncGetAttribute_2020(&raw mut value, Default::default(), function))
     });
     t.line("unload it", || call!(cu, cuModuleUnload_2000(module)));
+    need!(cu, cuCtxDestroy_4000(created))?;
     need!(cu, cuCtxSetCurrent_4000(primary))?;
     let module = cu.module(KERNELS)?;
     let function = cu.function(module, c"nothing")?;
@@ -226,8 +227,7 @@ fn two_contexts(t: &mut Lines, cu: &Cu) -> Outcome {
         call!(cu, cuModuleLoadData_2000(&raw mut module, KERNELS.as_ptr().cast()))
     });
     t.line("no context: launch on the NULL stream", || cu.launch(function, Shape::ONE, null_mut(), &mut []));
-    need!(cu, cuCtxSetCurrent_4000(created))?;
-    need!(cu, cuCtxDestroy_4000(created))
+    Ok(())
 }
 
 /// A module under a kernel that runs.
