@@ -1,9 +1,10 @@
 /*
- * One program, every ABI: advice and prefetch in both forms, batches of copies in both forms and in none.
+ * One program, every ABI: three ways to create a context, two to tell a device's number; advice and prefetch in both forms,
+ * batches of copies in both forms and in none.
  *
  * The driver is opened again and again as one of an older version: a getter of the program's own hands out the functions
  * of the driver, tells an older version, and has each call of a function that matters here counted on its way. So what a
- * driver of 12.0, 12.4, 12.8 or 13.0 is asked is seen on any driver that is at least as new.
+ * driver of 11.3, 12.0, 12.4, 12.8 or 13.0 is asked is seen on any driver that is at least as new.
  */
 #include "managed.h"
 
@@ -11,6 +12,13 @@
 
 /* The calls that are counted: each ABI is one of its own. */
 enum trace {
+  CREATE_3020,
+  CREATE_11040,
+  CREATE_12050,
+  ELAPSED_2000,
+  ELAPSED_12080,
+  UUID_9020,
+  UUID_11040,
   ADVISE_8000,
   ADVISE_12020,
   PREFETCH_8000,
@@ -32,6 +40,13 @@ static const struct {
   int abi;
   size_t offset; /* in the table */
 } traced[TRACES] = {
+    TRACED(cuCtxCreate, 3020),
+    TRACED(cuCtxCreate, 11040),
+    TRACED(cuCtxCreate, 12050),
+    TRACED(cuEventElapsedTime, 2000),
+    TRACED(cuEventElapsedTime, 12080),
+    TRACED(cuDeviceGetUuid, 9020),
+    TRACED(cuDeviceGetUuid, 11040),
     TRACED(cuMemAdvise, 8000),
     TRACED(cuMemAdvise, 12020),
     TRACED(cuMemPrefetchAsync, 8000),
@@ -50,6 +65,35 @@ static int calls[TRACES];
 static int told_version;
 
 /* Functions that count and pass on. */
+static CUresult CUSHIM_CUDAAPI create_3020(CUcontext *context, unsigned flags, CUdevice device) {
+  calls[CREATE_3020]++;
+  return real->cuCtxCreate_3020(context, flags, device);
+}
+static CUresult CUSHIM_CUDAAPI create_11040(CUcontext *context, CUexecAffinityParam *parameters, int count, unsigned flags,
+                                            CUdevice device) {
+  calls[CREATE_11040]++;
+  return real->cuCtxCreate_11040(context, parameters, count, flags, device);
+}
+static CUresult CUSHIM_CUDAAPI create_12050(CUcontext *context, CUctxCreateParams *parameters, unsigned flags, CUdevice device) {
+  calls[CREATE_12050]++;
+  return real->cuCtxCreate_12050(context, parameters, flags, device);
+}
+static CUresult CUSHIM_CUDAAPI elapsed_2000(float *milliseconds, CUevent start, CUevent end) {
+  calls[ELAPSED_2000]++;
+  return real->cuEventElapsedTime_2000(milliseconds, start, end);
+}
+static CUresult CUSHIM_CUDAAPI elapsed_12080(float *milliseconds, CUevent start, CUevent end) {
+  calls[ELAPSED_12080]++;
+  return real->cuEventElapsedTime_12080(milliseconds, start, end);
+}
+static CUresult CUSHIM_CUDAAPI uuid_9020(CUuuid *uuid, CUdevice device) {
+  calls[UUID_9020]++;
+  return real->cuDeviceGetUuid_9020(uuid, device);
+}
+static CUresult CUSHIM_CUDAAPI uuid_11040(CUuuid *uuid, CUdevice device) {
+  calls[UUID_11040]++;
+  return real->cuDeviceGetUuid_11040(uuid, device);
+}
 static CUresult CUSHIM_CUDAAPI advise_8000(CUdeviceptr at, size_t size, CUmem_advise advice, CUdevice device) {
   calls[ADVISE_8000]++;
   return real->cuMemAdvise_8000(at, size, advice, device);
@@ -109,6 +153,13 @@ static CUresult CUSHIM_CUDAAPI tell_version(int *version) {
 static cushim_driver_table counting;
 
 static void set_up_counting(void) {
+  counting.cuCtxCreate_3020 = create_3020;
+  counting.cuCtxCreate_11040 = create_11040;
+  counting.cuCtxCreate_12050 = create_12050;
+  counting.cuEventElapsedTime_2000 = elapsed_2000;
+  counting.cuEventElapsedTime_12080 = elapsed_12080;
+  counting.cuDeviceGetUuid_9020 = uuid_9020;
+  counting.cuDeviceGetUuid_11040 = uuid_11040;
   counting.cuMemAdvise_8000 = advise_8000;
   counting.cuMemAdvise_12020 = advise_12020;
   counting.cuMemPrefetchAsync_8000 = prefetch_8000;
@@ -258,6 +309,36 @@ static void copies(cushim_context context, cushim_stream stream) {
   CHECK_OK(cushim_context_free_host(context, memory));
 }
 
+/* A context of one's own, with the flags that were asked for. */
+static void contexts(cushim_device device) {
+  cushim_context_options options;
+  cushim_context context;
+  uint32_t flags = 0;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.flags = CU_CTX_SCHED_YIELD;
+  if (!CHECK_OK(cushim_context_create(device, &options, &context))) return;
+  if (told_version >= 12050) was_called("create a context", CREATE_12050, 1);
+  else was_called("create a context", told_version >= 11040 ? CREATE_11040 : CREATE_3020, 1);
+  CHECK_OK(cushim_context_get_flags(context, &flags));
+  CHECK((flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_YIELD);
+  CHECK_OK(cushim_context_destroy(context));
+}
+
+static void time_and_number(cushim_device device, cushim_context context, cushim_stream stream) {
+  cushim_event event = new_event(context, CUSHIM_EVENT_TIMING);
+  uint8_t uuid[16] = {0};
+  float milliseconds = 1;
+  CHECK_OK(cushim_event_record(event, stream));
+  CHECK_OK(cushim_event_synchronize(event));
+  CHECK_OK(cushim_event_elapsed(event, event, &milliseconds));
+  CHECK(milliseconds == 0);
+  was_called("elapsed time", ELAPSED_2000, 1); /* the older one everywhere, which says more */
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_OK(cushim_device_get_uuid(device, uuid));
+  was_called("uuid", told_version >= 11040 ? UUID_11040 : UUID_9020, 1);
+}
+
 static void as_driver_of(int told) {
   cushim_driver_options options;
   cushim_driver driver;
@@ -275,6 +356,8 @@ static void as_driver_of(int told) {
   CHECK_OK(cushim_context_push(context));
   memset(calls, 0, sizeof calls);
   CHECK_OK(cushim_device_supports(first_device(driver), "concurrent-managed-access", &concurrent));
+  contexts(first_device(driver));
+  time_and_number(first_device(driver), context, stream);
   if (concurrent) managed_memory(context, stream);
   copies(context, stream);
   CHECK_OK(cushim_context_pop(driver, &context_before, NULL));
@@ -284,7 +367,7 @@ static void as_driver_of(int told) {
 }
 
 int main(void) {
-  static const int versions[] = {12000, 12040, 12080, 13000, 13020};
+  static const int versions[] = {11030, 12000, 12040, 12080, 13000, 13020};
   cushim_driver original;
   int version, i;
   check_begin();
@@ -293,7 +376,7 @@ int main(void) {
   if (version != 0) {
     set_up_counting();
     real = table_of(original, CUSHIM_TABLE_LEGACY_STREAM);
-    for (i = 0; i < 5; i++) {
+    for (i = 0; i < (int)(sizeof versions / sizeof *versions); i++) {
       if (versions[i] < version) as_driver_of(versions[i]);
     }
     as_driver_of(version);

@@ -129,21 +129,30 @@ pub(super) unsafe fn ask<S: Incomplete, T: Default>(
     what: &str,
     answer: impl FnOnce(&Arc<S::Object>) -> Result<T, Error>,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `out`.
-        let out = unsafe { out::cleared(out, T::default(), what) }?;
-        let guard = enter()?;
-        *out = answer(&*get(&guard, handle)?)?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `out`.
+    unsafe { answered(enter, handle, out, what, answer) }
 }
 
 /// The same where the driver is not asked, or allows it anywhere.
 ///
 /// # Safety
-/// `out` is NULL or valid for writes.
+/// As for [`ask`].
 #[inline]
 pub(super) unsafe fn tell<S: Incomplete, T: Default>(
+    handle: *mut S,
+    out: *mut T,
+    what: &str,
+    answer: impl FnOnce(&Arc<S::Object>) -> Result<T, Error>,
+) -> cushim_status {
+    // SAFETY: the caller vouches for `out`.
+    unsafe { answered(enter_anywhere, handle, out, what, answer) }
+}
+
+/// # Safety
+/// As for [`ask`].
+#[inline]
+unsafe fn answered<S: Incomplete, T: Default>(
+    begin: impl FnOnce() -> Result<Guard, Error>,
     handle: *mut S,
     out: *mut T,
     what: &str,
@@ -152,7 +161,7 @@ pub(super) unsafe fn tell<S: Incomplete, T: Default>(
     call(|| {
         // SAFETY: the caller vouches for `out`.
         let out = unsafe { out::cleared(out, T::default(), what) }?;
-        let guard = enter_anywhere()?;
+        let guard = begin()?;
         *out = answer(&*get(&guard, handle)?)?;
         Ok(())
     })
