@@ -8,6 +8,7 @@ use crate::driver_log;
 use crate::error::{Error, Status};
 use crate::feature::Feature;
 use crate::handle::{Header, object};
+use crate::memory::DefaultResource;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -31,6 +32,7 @@ pub struct Device {
     raw: sys::CUdevice,
     /// The primary context, while somebody holds it.
     primary: Mutex<Weak<Context>>,
+    resource: DefaultResource,
 }
 
 object!(Device: Device, header);
@@ -82,6 +84,7 @@ impl Device {
             ordinal,
             raw,
             primary: Mutex::new(Weak::new()),
+            resource: DefaultResource::new(),
         });
         known.push(Arc::clone(&device));
         Ok(device)
@@ -236,6 +239,10 @@ impl Device {
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
         self.header.label()
+    }
+
+    pub(crate) fn default_resource(&self) -> &DefaultResource {
+        &self.resource
     }
 
     pub(crate) fn failed(&self, error: CallError) -> Error {

@@ -114,6 +114,10 @@ features! {
         [cuStreamGetId 12000], None;
     "driver-logs", "the driver says in words why a call failed",
         [cuLogsRegisterCallback 12090], None;
+    "host-memory-pools", "stream-ordered allocation of page-locked host memory",
+        [cuMemGetMemPool 13000], Some(sys::CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED);
+    "managed-memory-pools", "stream-ordered allocation of managed memory",
+        [cuMemGetMemPool 13000], Some(sys::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 }
 
 #[cfg(test)]

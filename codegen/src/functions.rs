@@ -38,6 +38,12 @@ pub(crate) const OBJECTS: &[&str] = &[
     "managed/attributes.rs",
     "managed/accessed_by.rs",
     "callback.rs",
+    "resource/handle.rs",
+    "resource/create.rs",
+    "resource/custom.rs",
+    "resource/memory.rs",
+    "resource/pool.rs",
+    "buffer.rs",
     "log.rs",
 ];
 

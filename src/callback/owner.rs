@@ -27,6 +27,9 @@ unsafe impl Sync for Owner {}
 enum Release {
     /// The worker calls this.
     Call(Task),
+    /// The worker calls this with it.
+    #[cfg(feature = "capi")]
+    CallC(super::pull::Data, unsafe extern "C" fn(*mut std::ffi::c_void)),
     /// The program finds it when it drains.
     #[cfg(feature = "capi")]
     Pull(super::pull::Data),
@@ -54,9 +57,17 @@ impl Owner {
     ) -> Self {
         let data = super::pull::Data(data);
         match release {
-            // SAFETY: the caller vouches for the function, and an owner releases once.
-            Some(release) => Self::new(move || unsafe { release(data.get()) }),
+            Some(release) => Self(Some(Release::CallC(data, release))),
             None => Self(Some(Release::Pull(data))),
+        }
+    }
+
+    /// What a C caller lent; NULL if it was not one.
+    #[cfg(feature = "capi")]
+    pub(crate) fn data(&self) -> *mut std::ffi::c_void {
+        match &self.0 {
+            Some(Release::CallC(data, _) | Release::Pull(data)) => data.0,
+            _ => std::ptr::null_mut(),
         }
     }
 
@@ -71,6 +82,11 @@ impl Drop for Owner {
     fn drop(&mut self) {
         match self.0.take() {
             Some(Release::Call(release)) => worker::hand_over(release),
+            // SAFETY: the caller vouched for the function, and this is the only time that it is called.
+            #[cfg(feature = "capi")]
+            Some(Release::CallC(data, release)) => {
+                worker::hand_over(Box::new(move || unsafe { release(data.get()) }));
+            }
             #[cfg(feature = "capi")]
             Some(Release::Pull(data)) => super::pull::push(super::pull::Item::Release(data)),
             None => {}

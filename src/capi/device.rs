@@ -315,6 +315,8 @@ pub unsafe extern "C" fn cushim_device_get_attribute(
 /// - "context-ids": contexts have a number that is never used again (12.0)
 /// - "stream-ids": streams have a number that is never used again (12.0)
 /// - "driver-logs": the driver says in words why a call failed (12.9)
+/// - "host-memory-pools": stream-ordered allocation of page-locked host memory (13.0)
+/// - "managed-memory-pools": stream-ordered allocation of managed memory (13.0)
 ///
 /// @param device The device.
 /// @param feature One of these names. Must not be NULL.

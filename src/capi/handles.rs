@@ -108,6 +108,11 @@ pub(super) fn hold<S: Incomplete>(handle: *mut S) -> Result<Arc<S::Object>, Erro
     Ok(Arc::clone(&lent))
 }
 
+/// The same for a handle that may be NULL.
+pub(super) fn hold_if_given<S: Incomplete>(handle: *mut S) -> Result<Option<Arc<S::Object>>, Error> {
+    if handle.is_null() { Ok(None) } else { hold(handle).map(Some) }
+}
+
 /// A new claim, as a C handle.
 pub(super) fn claim<S: Incomplete>(object: Arc<S::Object>) -> Result<*mut S, Error> {
     Ok(handle::claim(object)?.to_pointer())
@@ -200,7 +205,7 @@ pub(super) fn destroy_anywhere<S: Incomplete>(handle: *mut S) -> cushim_status {
     call(|| if handle.is_null() { Ok(()) } else { end_claim::<S>(handle).map(drop) })
 }
 
-fn end_claim<S: Incomplete>(handle: *mut S) -> Result<Released<S::Object>, Error> {
+pub(super) fn end_claim<S: Incomplete>(handle: *mut S) -> Result<Released<S::Object>, Error> {
     let mut guard = enter_anywhere()?;
     guard.destroy::<S::Object>(Token::from_pointer(handle)).map_err(|fault| refusal(&guard, fault))
 }

@@ -3,6 +3,7 @@
 #![allow(non_camel_case_types)]
 
 pub mod batch;
+pub mod buffer;
 pub mod callback;
 pub mod context;
 pub mod device;
@@ -20,5 +21,6 @@ pub mod managed;
 pub mod memory;
 mod options;
 mod out;
+pub mod resource;
 pub mod stream;
 mod text;

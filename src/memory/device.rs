@@ -293,7 +293,7 @@ impl Context {
 }
 
 /// Adds to an error of memory that ran out how much was asked for, and how much there is.
-fn explain_out_of_memory(failure: &mut Error, context: &Context, bytes: usize) {
+pub(super) fn explain_out_of_memory(failure: &mut Error, context: &Context, bytes: usize) {
     if !is_out_of_memory(failure) {
         return;
     }

@@ -16,8 +16,11 @@
 //! | `batch_copy` | copies with attributes, one or many |
 //! | `peer` | copies between contexts |
 //! | `fill` | fills |
+//! | `resource` | where memory comes from: pools, the driver at once, the caller's own |
+//! | `buffer` | memory that frees itself |
 
 mod batch_copy;
+mod buffer;
 mod copy;
 mod device;
 mod fill;
@@ -27,16 +30,24 @@ mod pinned;
 mod place;
 mod pointer;
 mod registration;
+mod resource;
 
 pub use batch_copy::{BatchCopy, CopyAttributes, SourceAccess};
+pub use buffer::{Buffer, Home};
 pub use device::DeviceMemory;
 pub use fill::Fill;
 pub use pinned::{PinnedMemory, PinnedOptions};
 pub use place::{Extent, Place, Region};
 pub use pointer::{DevicePointer, PointerAttributes};
 pub use registration::{Registration, RegistrationOptions};
+pub(crate) use resource::DefaultResource;
+pub use resource::{
+    Allocator, DevicePoolOptions, ManagedResourceOptions, PeerChange, PinnedForm, PinnedResourceOptions, PoolAttribute,
+    PoolChoice, Properties, Resource, ResourceKind,
+};
 
 use crate::context::Context;
+use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::sys;
 use crate::error::{Error, Status, Subject};
 use std::fmt;

@@ -75,7 +75,7 @@ pub unsafe extern "C" fn cushim_context_free_host(
     })
 }
 
-fn pinned_options(flags: u32) -> Result<PinnedOptions, Error> {
+pub(in crate::capi) fn pinned_options(flags: u32) -> Result<PinnedOptions, Error> {
     let has = |flag: cushim_host_flags| flags & flag as u32 != 0;
     options::check_flags(flags, 7)?;
     Ok(PinnedOptions {

@@ -5,7 +5,7 @@ use super::super::gone_at_exit;
 use super::super::stream::RawStream;
 use super::there;
 use crate::driver::call;
-use crate::driver::sys::CUdeviceptr;
+use crate::driver::sys::{CUdeviceptr, CUmemAttach_flags};
 use crate::driver::{CallError, Table};
 
 /// Device memory of the driver, held by whoever holds this. Of no bytes it is NULL, and the driver is not asked.
@@ -42,6 +42,24 @@ impl RawMemory {
         } else {
             // SAFETY: writes one pointer; the stream is alive.
             unsafe { call!(table, cuMemAllocAsync_11020(&raw mut pointer, bytes, stream.handle())) }?;
+        }
+        Ok(Self { table, pointer })
+    }
+
+    /// Allocates managed memory; `attach` is one of `CU_MEM_ATTACH_*`.
+    pub(crate) fn allocate_managed(
+        context: &RawContext,
+        bytes: usize,
+        attach: CUmemAttach_flags,
+    ) -> Result<Self, CallError> {
+        let table = context.table();
+        let mut pointer = 0;
+        if bytes == 0 {
+            there!(table, cuMemAllocManaged_6000)?;
+        } else {
+            let _current = context.enter()?;
+            // SAFETY: writes one pointer; the context is current.
+            unsafe { call!(table, cuMemAllocManaged_6000(&raw mut pointer, bytes, attach.0 as u32)) }?;
         }
         Ok(Self { table, pointer })
     }

@@ -9,6 +9,7 @@ pub(crate) mod copy;
 pub(crate) mod fill;
 pub(crate) mod host;
 pub(crate) mod pointer;
+pub(crate) mod pool;
 
 use crate::driver::call;
 use crate::driver::sys::CUstream;

@@ -1,0 +1,13 @@
+//! Resources: where memory comes from.
+
+mod create;
+mod custom;
+mod handle;
+mod memory;
+mod pool;
+
+pub use create::*;
+pub use custom::*;
+pub use handle::*;
+pub use memory::*;
+pub use pool::*;

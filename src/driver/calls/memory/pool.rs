@@ -1,0 +1,166 @@
+//! Pools: memory that is allocated and freed in the order of streams, and kept for the next allocation.
+
+use super::super::gone_at_exit;
+use super::super::stream::RawStream;
+use super::there;
+use crate::driver::call;
+use crate::driver::sys::{
+    CU_MEM_LOCATION_TYPE_DEVICE, CUdevice, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc,
+    CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemLocation_v1_u4,
+    CUmemPool_attribute, CUmemPoolProps, CUmemoryPool,
+};
+use crate::driver::{CallError, Table};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// A pool of the driver, held by whoever holds this.
+pub(crate) struct RawPool {
+    table: &'static Table,
+    handle: CUmemoryPool,
+}
+
+// SAFETY: the driver's pools may be used from every thread.
+unsafe impl Send for RawPool {}
+// SAFETY: as above.
+unsafe impl Sync for RawPool {}
+
+/// What a new pool is to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PoolProperties {
+    pub(crate) kind: CUmemAllocationType,
+    pub(crate) location: (CUmemLocationType, i32),
+    /// `CU_MEM_HANDLE_TYPE_*`, combined.
+    pub(crate) handle_types: i32,
+    /// Bytes; 0 for as many as there are.
+    pub(crate) max_size: usize,
+}
+
+/// A location as the driver takes it.
+fn location((kind, id): (CUmemLocationType, i32)) -> CUmemLocation {
+    CUmemLocation { type_: kind, u4: CUmemLocation_v1_u4 { id } }
+}
+
+impl RawPool {
+    /// The pool from which the device allocates now.
+    pub(crate) fn current(table: &'static Table, device: CUdevice) -> Result<Self, CallError> {
+        let mut handle = null_mut();
+        // SAFETY: writes one handle.
+        unsafe { call!(table, cuDeviceGetMemPool_11020(&raw mut handle, device)) }?;
+        Ok(Self { table, handle })
+    }
+
+    /// The pool that the device has from the start.
+    pub(crate) fn default(table: &'static Table, device: CUdevice) -> Result<Self, CallError> {
+        let mut handle = null_mut();
+        // SAFETY: writes one handle.
+        unsafe { call!(table, cuDeviceGetDefaultMemPool_11020(&raw mut handle, device)) }?;
+        Ok(Self { table, handle })
+    }
+
+    /// The pool from which memory of this kind is allocated at this place now; 13.0.
+    pub(crate) fn current_at(
+        table: &'static Table,
+        place: (CUmemLocationType, i32),
+        kind: CUmemAllocationType,
+    ) -> Result<Self, CallError> {
+        let (mut handle, mut place) = (null_mut(), location(place));
+        // SAFETY: writes one handle, and reads one location.
+        unsafe { call!(table, cuMemGetMemPool_13000(&raw mut handle, &raw mut place, kind)) }?;
+        Ok(Self { table, handle })
+    }
+
+    /// Creates a pool.
+    pub(crate) fn create(table: &'static Table, properties: &PoolProperties) -> Result<Self, CallError> {
+        let props = CUmemPoolProps {
+            allocType: properties.kind,
+            handleTypes: CUmemAllocationHandleType(properties.handle_types),
+            location: location(properties.location),
+            win32SecurityAttributes: null_mut(),
+            maxSize: properties.max_size,
+            usage: 0,
+            gpuDirectRDMACapable: 0,
+            reserved: [0; 53],
+        };
+        let mut handle = null_mut();
+        // SAFETY: writes one handle, and reads one struct.
+        unsafe { call!(table, cuMemPoolCreate_11020(&raw mut handle, &raw const props)) }?;
+        Ok(Self { table, handle })
+    }
+
+    /// Takes in a pool of somebody else's, who vouches that it lives as long as this.
+    pub(crate) fn adopt(table: &'static Table, handle: CUmemoryPool) -> Self {
+        Self { table, handle }
+    }
+
+    pub(crate) fn handle(&self) -> CUmemoryPool {
+        self.handle
+    }
+
+    /// Destroys the pool; the driver keeps it until the last allocation from it is freed.
+    pub(crate) fn destroy(self) -> Result<(), CallError> {
+        // SAFETY: nobody else holds it.
+        gone_at_exit(unsafe { call!(self.table, cuMemPoolDestroy_11020(self.handle)) })
+    }
+
+    /// Allocates in the stream's order. Of no bytes it is NULL, and the driver is not asked.
+    #[inline]
+    pub(crate) fn allocate(&self, stream: &RawStream, bytes: usize) -> Result<CUdeviceptr, CallError> {
+        let table = self.table;
+        let mut pointer = 0;
+        if bytes == 0 {
+            there!(table, cuMemAllocFromPoolAsync_11020)?;
+        } else {
+            // SAFETY: writes one pointer; pool and stream are alive.
+            unsafe {
+                call!(
+                    table,
+                    cuMemAllocFromPoolAsync_11020(&raw mut pointer, bytes, self.handle, stream.handle())
+                )
+            }?;
+        }
+        Ok(pointer)
+    }
+
+    /// Gives what is free back to the system, but for so many bytes.
+    pub(crate) fn trim(&self, keep: usize) -> Result<(), CallError> {
+        // SAFETY: the pool is alive.
+        unsafe { call!(self.table, cuMemPoolTrimTo_11020(self.handle, keep)) }
+    }
+
+    /// An attribute, be it a number of four or of eight bytes.
+    pub(crate) fn attribute(&self, attribute: CUmemPool_attribute) -> Result<u64, CallError> {
+        let mut value = 0_u64;
+        let place = (&raw mut value).cast::<c_void>();
+        // SAFETY: writes at most eight bytes; the platforms are little-endian, so four of them are the number as well.
+        unsafe { call!(self.table, cuMemPoolGetAttribute_11020(self.handle, attribute, place)) }?;
+        Ok(value)
+    }
+
+    /// Sets an attribute, be it a number of four or of eight bytes.
+    pub(crate) fn set_attribute(&self, attribute: CUmemPool_attribute, value: u64) -> Result<(), CallError> {
+        let mut value = value;
+        let place = (&raw mut value).cast::<c_void>();
+        // SAFETY: reads at most eight bytes, as above.
+        unsafe { call!(self.table, cuMemPoolSetAttribute_11020(self.handle, attribute, place)) }
+    }
+
+    /// What a device may do with the pool's memory.
+    pub(crate) fn access(&self, device: i32) -> Result<CUmemAccess_flags, CallError> {
+        let mut flags = CUmemAccess_flags(0);
+        let mut place = location((CU_MEM_LOCATION_TYPE_DEVICE, device));
+        // SAFETY: writes one number, and reads one location.
+        unsafe { call!(self.table, cuMemPoolGetAccess_11020(&raw mut flags, self.handle, &raw mut place)) }?;
+        Ok(flags)
+    }
+
+    /// Says what devices may do with the pool's memory, in one call.
+    pub(crate) fn set_access(&self, changes: &[(i32, CUmemAccess_flags)]) -> Result<(), CallError> {
+        let place = |device| location((CU_MEM_LOCATION_TYPE_DEVICE, device));
+        let map: Vec<CUmemAccessDesc> = changes
+            .iter()
+            .map(|&(device, flags)| CUmemAccessDesc { location: place(device), flags })
+            .collect();
+        // SAFETY: reads as many descriptions as there are.
+        unsafe { call!(self.table, cuMemPoolSetAccess_11020(self.handle, map.as_ptr(), map.len())) }
+    }
+}

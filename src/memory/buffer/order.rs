@@ -1,0 +1,62 @@
+//! The stream in whose order a buffer's memory is freed.
+
+use crate::error::Error;
+use crate::event::{Event, EventOptions};
+use crate::stream::{Stream, StreamKind, StreamOptions};
+use std::sync::Arc;
+use std::thread::ThreadId;
+
+/// A stream, and which one it means: a default stream means that of its context, and the per-thread one that of a thread.
+#[derive(Clone)]
+pub(super) struct Order {
+    stream: Arc<Stream>,
+    /// The thread on which the stream was named, if it means another one on each.
+    thread: Option<ThreadId>,
+    /// The point in that thread's stream after which the memory may go.
+    mark: Option<Arc<Event>>,
+}
+
+impl Order {
+    pub(super) fn of(stream: &Arc<Stream>) -> Self {
+        let thread = (stream.kind() == StreamKind::PerThread).then(|| std::thread::current().id());
+        Self { stream: Arc::clone(stream), thread, mark: None }
+    }
+
+    pub(super) fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    fn is_here(&self) -> bool {
+        self.thread.is_none_or(|thread| thread == std::thread::current().id())
+    }
+
+    /// This order, if only this thread can mark where it is in the stream.
+    pub(super) fn to_mark(&self) -> Option<Self> {
+        (self.thread.is_some() && self.is_here()).then(|| self.clone())
+    }
+
+    /// The same order, with a mark at where the thread's stream is now.
+    pub(super) fn marked(mut self) -> Result<Self, Error> {
+        let event = Event::create(self.stream.context(), &EventOptions::default())?;
+        event.record(&self.stream)?;
+        self.mark = Some(event);
+        Ok(self)
+    }
+
+    /// A stream in which the memory can be freed, here and now.
+    ///
+    /// Another thread's stream cannot be named. A new stream then takes its place, which waits for the mark, and goes on by
+    /// itself after it is destroyed; where there is no mark, all work of the context is waited for.
+    pub(super) fn stream_to_free_on(&self) -> Result<Arc<Stream>, Error> {
+        if self.is_here() {
+            return Ok(Arc::clone(&self.stream));
+        }
+        let context = self.stream.context();
+        let stand_in = Stream::create(context, &StreamOptions::default())?;
+        match &self.mark {
+            Some(mark) => stand_in.wait_event(mark)?,
+            None => context.synchronize()?,
+        }
+        Ok(stand_in)
+    }
+}

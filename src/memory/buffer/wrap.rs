@@ -1,0 +1,81 @@
+//! Memory of others', as a buffer.
+
+use super::Buffer;
+use crate::callback::Owner;
+use crate::driver::Driver;
+use crate::error::{Error, Status};
+use crate::memory::{DevicePointer, Resource, check_range};
+use crate::stream::Stream;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where a buffer's memory comes from and goes to.
+pub enum Home {
+    /// The resource frees it.
+    Resource(Arc<Resource>),
+    /// The owner keeps it, and is released when the buffer is gone.
+    Owner(Owner),
+    /// Nobody here: its lender keeps it for as long as the buffer exists.
+    Lender,
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource(resource) => resource.fmt(f),
+            Self::Owner(owner) => owner.fmt(f),
+            Self::Lender => f.write_str("Lender"),
+        }
+    }
+}
+
+impl Buffer {
+    /// Takes in memory that was allocated elsewhere.
+    ///
+    /// A stream-ordered resource needs the stream in whose order it may free the memory. Another resource, an owner or a
+    /// lender needs none and none is recorded, not even one that is given.
+    ///
+    /// # Safety
+    /// The memory is what is said of it. A resource can free it, and nobody else does. An owner or a lender keeps it until
+    /// the buffer is gone and what uses it is done.
+    ///
+    /// # Errors
+    /// With the home, so that an owner can be given back: [`Status::INVALID_ARGUMENT`] for a pointer that is NULL and has
+    /// bytes, or reaches past the end of all addresses; [`Status::STREAM_REQUIRED`]; [`Status::INVALID_HANDLE`] for a
+    /// resource or a stream of another driver.
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub unsafe fn wrap(
+        driver: &Driver,
+        pointer: DevicePointer,
+        bytes: usize,
+        home: Home,
+        stream: Option<&Arc<Stream>>,
+    ) -> Result<Arc<Self>, (Error, Home)> {
+        match recorded(driver, pointer, bytes, &home, stream) {
+            Ok(recorded) => Ok(Self::new(driver, pointer, bytes, home, recorded)),
+            Err(failure) => Err((failure, home)),
+        }
+    }
+}
+
+/// Checks the arguments; answers with the stream to record.
+fn recorded<'a>(
+    driver: &Driver,
+    pointer: DevicePointer,
+    bytes: usize,
+    home: &Home,
+    stream: Option<&'a Arc<Stream>>,
+) -> Result<Option<&'a Arc<Stream>>, Error> {
+    if bytes != 0 {
+        check_range("memory to wrap", pointer.0, bytes as u64)?;
+    }
+    let Home::Resource(resource) = home else {
+        return stream.map_or(Ok(None), |stream| stream.same_driver(driver, stream.as_ref()).map(|()| None));
+    };
+    if resource.driver() != driver {
+        let refusal = format!("{resource} belongs to another driver");
+        return Err(Error::new(Status::INVALID_HANDLE, refusal).about(resource.as_ref()));
+    }
+    resource.check_stream(stream)?;
+    Ok(stream.filter(|_| resource.properties().stream_ordered))
+}

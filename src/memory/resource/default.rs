@@ -1,0 +1,75 @@
+//! The resource of a device: what its memory comes from unless another is named.
+
+use super::{DevicePoolOptions, Resource};
+use crate::device::Device;
+use crate::error::{Error, Status};
+use crate::memory::Buffer;
+use crate::stream::Stream;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// A device's resource, once one was set or asked for.
+pub(crate) struct Default(Mutex<Option<Arc<Resource>>>);
+
+impl Default {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl Device {
+    /// The device's resource: the one that was set, or the pool that is current when it is first asked for. It lives until
+    /// another is set, or the process ends.
+    ///
+    /// # Errors
+    /// As for [`Resource::device_pool`].
+    pub fn resource(self: &Arc<Self>) -> Result<Arc<Resource>, Error> {
+        if let Some(set) = self.default_resource().0.lock().as_ref() {
+            return Ok(Arc::clone(set));
+        }
+        let made = Resource::device_pool(self, &DevicePoolOptions::default())?;
+        // Another thread may have been faster; what was made here is dropped outside of the lock.
+        let first = Arc::clone(self.default_resource().0.lock().get_or_insert(Arc::clone(&made)));
+        Ok(first)
+    }
+
+    /// Sets the device's resource, for every user of the device in this process; `None` for the pool that is current then.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] for a resource of another driver; [`Status::INVALID_ARGUMENT`] for one whose memory the
+    /// device does not reach, as far as is known.
+    pub fn set_resource(&self, resource: Option<Arc<Resource>>) -> Result<(), Error> {
+        if let Some(resource) = &resource {
+            self.check_resource(resource)?;
+        }
+        let before = std::mem::replace(&mut *self.default_resource().0.lock(), resource);
+        drop(before);
+        Ok(())
+    }
+
+    fn check_resource(&self, resource: &Resource) -> Result<(), Error> {
+        let properties = resource.properties();
+        let (status, refusal) = if resource.driver() != self.driver() {
+            (Status::INVALID_HANDLE, "belong to different drivers")
+        } else if !properties.device_accessible {
+            (Status::INVALID_ARGUMENT, "do not fit: no device reaches that memory")
+        } else if properties.device.is_some_and(|device| device != self.ordinal()) {
+            (Status::INVALID_ARGUMENT, "do not fit: it has another device's memory")
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(status, format!("{self} and {resource} {refusal}")).about(resource))
+    }
+
+    /// A buffer from the device's [`resource`](Self::resource).
+    ///
+    /// # Errors
+    /// As for [`Buffer::create`].
+    pub fn allocate(
+        self: &Arc<Self>,
+        bytes: usize,
+        stream: Option<&Arc<Stream>>,
+    ) -> Result<Arc<Buffer>, Error> {
+        Buffer::create(&self.resource()?, bytes, stream)
+    }
+}

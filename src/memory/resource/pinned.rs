@@ -1,0 +1,157 @@
+//! Page-locked host memory: from a pool where the driver has one, else at once.
+
+use super::pool::Pool;
+use super::{Properties, Resource, Source};
+use crate::context::Context;
+use crate::driver::calls::memory::host::{HostKind, RawHost};
+use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
+use crate::driver::sys;
+use crate::error::{Error, Status, Subject};
+use crate::memory::{DevicePointer, PinnedMemory, PinnedOptions};
+use std::sync::Arc;
+
+/// Whether page-locked memory comes from a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PinnedForm {
+    /// From a pool where the driver has pools of host memory (13.0), else at once.
+    #[default]
+    Any,
+    /// At once, on every driver.
+    PageLocked,
+    /// From a pool, or not at all.
+    Pool,
+}
+
+/// What page-locked memory is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct PinnedResourceOptions {
+    /// Whether it comes from a pool.
+    pub form: PinnedForm,
+    /// The NUMA node of the host on which a pool of its own is created; `None` for the host's pool that all users of the
+    /// process share. Memory that does not come from a pool ignores it.
+    pub numa_node: Option<i32>,
+    /// How memory that does not come from a pool is allocated.
+    pub page_locked: PinnedOptions,
+    /// Bytes that a pool of its own hands out at most; 0 for no limit. Only with `numa_node`, and only a pool can do it.
+    pub max_size: usize,
+    /// `CU_MEM_HANDLE_TYPE_*`, combined: how other processes may take part in a pool of its own. As `max_size`.
+    pub handle_types: i32,
+}
+
+/// From `cuMemHostAlloc`.
+pub(super) struct PageLocked {
+    context: Arc<Context>,
+    options: PinnedOptions,
+}
+
+impl Resource {
+    /// Page-locked host memory, which devices reach by its address.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] if only a pool can do what is asked and the driver has none; [`Status::INVALID_ARGUMENT`] for
+    /// options that contradict each other; the driver's.
+    pub fn pinned(context: &Arc<Context>, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
+        options.check()?;
+        context.check_there(context.as_ref())?;
+        if options.form == PinnedForm::PageLocked {
+            return Ok(Self::page_locked(context, options));
+        }
+        match Self::pinned_pool(context, options) {
+            Err(failure) if lacks_pools(&failure) && !options.needs_pool() => {
+                Ok(Self::page_locked(context, options))
+            }
+            Err(failure) if lacks_pools(&failure) => Err(no_pools(context, &failure)),
+            result => result,
+        }
+    }
+
+    fn page_locked(context: &Arc<Context>, options: &PinnedResourceOptions) -> Arc<Self> {
+        let source = PageLocked { context: Arc::clone(context), options: options.page_locked };
+        Self::new(context.driver(), Source::PageLocked(source), Properties::host(true))
+    }
+
+    fn pinned_pool(context: &Arc<Context>, options: &PinnedResourceOptions) -> Result<Arc<Self>, Error> {
+        let (driver, kind) = (context.driver(), sys::CU_MEM_ALLOCATION_TYPE_PINNED);
+        let table = driver.object_table();
+        if !context.device().supports("host-memory-pools")? {
+            return Err(Error::new(Status::UNSUPPORTED, "pools of host memory"));
+        }
+        let failed = |error| context.failed(error, context.as_ref());
+        let (raw, is_own) = match options.numa_node {
+            None => {
+                let host = (sys::CU_MEM_LOCATION_TYPE_HOST, 0);
+                (RawPool::current_at(table, host, kind).map_err(failed)?, false)
+            }
+            Some(node) => {
+                let properties = PoolProperties {
+                    kind,
+                    location: (sys::CU_MEM_LOCATION_TYPE_HOST_NUMA, node),
+                    handle_types: options.handle_types,
+                    max_size: options.max_size,
+                };
+                (RawPool::create(table, &properties).map_err(failed)?, true)
+            }
+        };
+        let pool = Pool::new(driver, raw, super::ResourceKind::PinnedPool, None, is_own);
+        Ok(Self::new(driver, Source::Pool(pool), Properties::host(true).in_stream_order()))
+    }
+}
+
+impl PinnedResourceOptions {
+    /// Whether nothing but a pool can do what is asked.
+    fn needs_pool(&self) -> bool {
+        self.form == PinnedForm::Pool || self.is_own_pool()
+    }
+
+    fn is_own_pool(&self) -> bool {
+        self.max_size != 0 || self.handle_types != 0
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let refusal = match self {
+            Self { numa_node: Some(..0), .. } => "the NUMA node is negative",
+            Self { form: PinnedForm::PageLocked, .. } if self.is_own_pool() => {
+                "memory that does not come from a pool has neither a greatest size nor handle types"
+            }
+            Self { numa_node: None, .. } if self.is_own_pool() => {
+                "the host's pool is shared and has neither a greatest size nor handle types; name a NUMA node, which gives a \
+                 pool of its own"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+    }
+}
+
+/// Whether the driver answers that it has no such pools.
+fn lacks_pools(failure: &Error) -> bool {
+    failure.status == Status::UNSUPPORTED || failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0
+}
+
+fn no_pools(context: &Context, failure: &Error) -> Error {
+    let refusal = format!(
+        "only a pool of page-locked memory can do what is asked, and {} has none: that needs driver 13.0. Ask for memory \
+         that need not come from a pool",
+        context.device()
+    );
+    Error::new(Status::UNSUPPORTED, refusal).with_function(&failure.function, failure.abi)
+}
+
+impl PageLocked {
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub(super) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
+        let memory = PinnedMemory::allocate(&self.context, bytes, self.options)?;
+        Ok(DevicePointer(memory.into_address().expose_provenance() as u64))
+    }
+
+    pub(super) fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
+        let address = std::ptr::with_exposed_provenance_mut(pointer.0 as usize);
+        let raw = RawHost::adopt(self.context.raw().table(), address, HostKind::Pinned);
+        self.context.check_there(block)?;
+        self.context.released(raw.end(self.context.raw()), block)
+    }
+}

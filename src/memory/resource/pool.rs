@@ -1,0 +1,219 @@
+//! Pools: of a device's memory, of the host's, and of managed memory.
+
+use super::{Properties, Resource, ResourceKind, Source};
+use crate::device::Device;
+use crate::driver::calls::memory::allocation::RawMemory;
+use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
+use crate::driver::{CallError, Driver, sys};
+use crate::error::{Error, Status, Subject};
+use crate::memory::DevicePointer;
+use crate::memory::device::explain_out_of_memory;
+use crate::ownership::Ownership;
+use crate::stream::Stream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Which pool of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PoolChoice {
+    /// The one from which `cuMemAllocAsync` allocates when the resource is made, and which other users of the process
+    /// share.
+    #[default]
+    Current,
+    /// The one that the device has from the start, which other users share as well.
+    Default,
+    /// One of its own, destroyed with the resource.
+    Own,
+}
+
+/// What a device pool is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct DevicePoolOptions {
+    /// Which pool.
+    pub choice: PoolChoice,
+    /// Bytes that a pool of its own hands out at most; 0 for no limit.
+    pub max_size: usize,
+    /// `CU_MEM_HANDLE_TYPE_*`, combined: how other processes may take part in a pool of its own.
+    pub handle_types: i32,
+}
+
+impl DevicePoolOptions {
+    /// Whether nothing but a pool can do what is asked.
+    fn needs_pool(&self) -> bool {
+        self.max_size != 0 || self.handle_types != 0
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.choice == PoolChoice::Own || !self.needs_pool() {
+            return Ok(());
+        }
+        let refusal = "a pool that is shared has its size and its handle types already; ask for one of your own";
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+    }
+}
+
+/// A pool of the driver's.
+pub(super) struct Pool {
+    driver: Driver,
+    /// `None` only while it is being released.
+    raw: Option<RawPool>,
+    kind: ResourceKind,
+    /// The device whose memory it is.
+    device: Option<Arc<Device>>,
+    is_own: bool,
+    /// Whether other devices were given access here, which an own pool takes back before it goes.
+    pub(super) has_peers: AtomicBool,
+}
+
+impl Resource {
+    /// A pool of the device's memory. Where the device has no pools ([`Device::supports`] `memory-pools`), memory that comes
+    /// and goes at once stands in for it, in the primary context.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a size or handle types of a shared pool; [`Status::UNSUPPORTED`] for them on a device
+    /// without pools; the driver's.
+    pub fn device_pool(device: &Arc<Device>, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
+        options.check()?;
+        if !device.supports("memory-pools")? {
+            return Self::without_pools(device, options);
+        }
+        let (table, native) = (device.driver().object_table(), device.native());
+        let raw = match options.choice {
+            PoolChoice::Current => RawPool::current(table, native),
+            PoolChoice::Default => RawPool::default(table, native),
+            PoolChoice::Own => RawPool::create(
+                table,
+                &PoolProperties {
+                    kind: sys::CU_MEM_ALLOCATION_TYPE_PINNED,
+                    location: (sys::CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal()),
+                    handle_types: options.handle_types,
+                    max_size: options.max_size,
+                },
+            ),
+        };
+        let raw = raw.map_err(|error| device.failed(error))?;
+        Ok(Self::of_device_pool(device, raw, options.choice == PoolChoice::Own))
+    }
+
+    /// Takes in a pool of the device's memory that somebody else created.
+    ///
+    /// # Safety
+    /// `native` is a pool of the device, alive until the resource and all its buffers are gone. If it is to be owned, nobody
+    /// else destroys it.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL.
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub unsafe fn wrap_pool(
+        device: &Arc<Device>,
+        native: sys::CUmemoryPool,
+        ownership: Ownership,
+    ) -> Result<Arc<Self>, Error> {
+        if native.is_null() {
+            return Err(Error::new(Status::INVALID_ARGUMENT, "the native pool is NULL"));
+        }
+        let raw = RawPool::adopt(device.driver().object_table(), native);
+        Ok(Self::of_device_pool(device, raw, ownership == Ownership::Owned))
+    }
+
+    fn of_device_pool(device: &Arc<Device>, raw: RawPool, is_own: bool) -> Arc<Self> {
+        let properties = Properties::device(device.ordinal()).in_stream_order();
+        let pool = Pool::new(device.driver(), raw, ResourceKind::DevicePool, Some(Arc::clone(device)), is_own);
+        Self::new(device.driver(), Source::Pool(pool), properties)
+    }
+
+    fn without_pools(device: &Arc<Device>, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
+        if options.needs_pool() {
+            let refusal = format!(
+                "{device} has no memory pools, and only a pool has a greatest size or handle types; ask for neither"
+            );
+            return Err(Error::new(Status::UNSUPPORTED, refusal).about(device.as_ref()));
+        }
+        Ok(Self::synchronous(&device.primary_context()?))
+    }
+
+    /// The pool behind the resource.
+    pub(super) fn pool(&self) -> Result<&Pool, Error> {
+        match &self.source {
+            Source::Pool(pool) => Ok(pool),
+            _ => {
+                let refusal = format!("{self} is no pool; only pools have attributes, are trimmed and have peers");
+                Err(Error::new(Status::UNSUPPORTED, refusal).about(self))
+            }
+        }
+    }
+
+    /// The error of a call on the resource's pool.
+    pub(super) fn failed(&self, error: CallError) -> Error {
+        Error::of_call(&self.driver, error).about(self)
+    }
+}
+
+impl Pool {
+    pub(super) fn new(
+        driver: &Driver,
+        raw: RawPool,
+        kind: ResourceKind,
+        device: Option<Arc<Device>>,
+        is_own: bool,
+    ) -> Self {
+        let has_peers = AtomicBool::new(false);
+        Self { driver: driver.clone(), raw: Some(raw), kind, device, is_own, has_peers }
+    }
+
+    pub(super) fn kind(&self) -> ResourceKind {
+        self.kind
+    }
+
+    pub(super) fn device(&self) -> Option<&Arc<Device>> {
+        self.device.as_ref()
+    }
+
+    pub(super) fn raw(&self) -> &RawPool {
+        self.raw.as_ref().expect("a pool has its handle until it is dropped")
+    }
+
+    pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
+        let _current = stream.enter_if_default()?;
+        let context = stream.context();
+        self.raw().allocate(stream.raw(), bytes).map(DevicePointer).map_err(|error| {
+            let mut failure = context.failed(error, stream.as_ref());
+            if self.kind == ResourceKind::DevicePool {
+                explain_out_of_memory(&mut failure, context, bytes);
+            }
+            failure
+        })
+    }
+
+    pub(super) fn free(
+        &self,
+        pointer: DevicePointer,
+        stream: &Arc<Stream>,
+        block: &dyn Subject,
+    ) -> Result<(), Error> {
+        let _current = stream.enter_if_default()?;
+        let context = stream.context();
+        let raw = RawMemory::adopt(context.raw().table(), pointer.0);
+        context.released(raw.free_on(stream.raw()), block)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let Some(raw) = self.raw.take().filter(|_| self.is_own) else { return };
+        if crate::callback::is_inside() {
+            // The driver destroys nothing there.
+            return crate::callback::later(Self {
+                driver: self.driver.clone(),
+                raw: Some(raw),
+                device: self.device.clone(),
+                has_peers: AtomicBool::new(self.has_peers.load(Relaxed)),
+                ..*self
+            });
+        }
+        let withdrawn = if self.has_peers.load(Relaxed) { self.withdraw_peers(&raw) } else { Ok(()) };
+        let result = withdrawn.and(raw.destroy()).map_err(|error| Error::of_call(&self.driver, error));
+        crate::release::report(&self.driver, result);
+    }
+}
