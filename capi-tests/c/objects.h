@@ -17,6 +17,8 @@ struct objects {
   cushim_stream stream;
   cushim_event event;
   cushim_error error;
+  cushim_resource resource; /* of the program's own */
+  cushim_buffer buffer;
 };
 
 static inline cushim_device first_device(cushim_driver driver) {
@@ -56,6 +58,39 @@ static inline cushim_error some_error(void) {
   return error;
 }
 
+static unsigned char own_memory[4096] __attribute__((aligned(4096)));
+
+static inline cushim_status own_allocate(void *user, size_t bytes, cushim_stream stream, uint64_t *pointer) {
+  (void)user, (void)stream;
+  if (bytes > sizeof own_memory) return CUDA_ERROR_OUT_OF_MEMORY;
+  *pointer = (uint64_t)(uintptr_t)own_memory;
+  return CUSHIM_SUCCESS;
+}
+
+static inline cushim_status own_deallocate(void *user, uint64_t pointer, size_t bytes, cushim_stream stream) {
+  (void)user, (void)pointer, (void)bytes, (void)stream;
+  return CUSHIM_SUCCESS;
+}
+
+static inline cushim_status own_properties(void *user, cushim_memory_properties *properties) {
+  (void)user;
+  properties->device_accessible = 1; /* so that a device takes it */
+  return CUSHIM_SUCCESS;
+}
+
+/* A resource that works with every driver: it hands out the same memory of the program's again and again. */
+static inline cushim_resource own_resource(cushim_driver driver) {
+  cushim_resource_functions functions;
+  cushim_resource resource;
+  memset(&functions, 0, sizeof functions);
+  functions.struct_size = sizeof functions;
+  functions.allocate = own_allocate;
+  functions.deallocate = own_deallocate;
+  functions.properties = own_properties;
+  CHECK_OK(cushim_resource_create_custom(driver, &functions, &resource));
+  return resource;
+}
+
 /* Driver, device and context; the rest is NULL. */
 static inline struct objects open_context(void) {
   struct objects objects;
@@ -71,10 +106,14 @@ static inline struct objects open_objects(void) {
   objects.stream = new_stream(objects.context);
   objects.event = new_event(objects.context, CUSHIM_EVENT_TIMING);
   objects.error = some_error();
+  objects.resource = own_resource(objects.driver);
+  CHECK_OK(cushim_buffer_create(objects.resource, 1024, NULL, &objects.buffer));
   return objects;
 }
 
 static inline void close_objects(struct objects *objects) {
+  CHECK_OK(cushim_buffer_destroy(objects->buffer));
+  CHECK_OK(cushim_resource_destroy(objects->resource));
   CHECK_OK(cushim_error_destroy(objects->error));
   CHECK_OK(cushim_event_destroy(objects->event));
   CHECK_OK(cushim_stream_destroy(objects->stream));

@@ -82,6 +82,7 @@ static void with_other_kinds(const struct swept *function, int slot) {
   const struct bad_handle all[] = {
       {"driver", (void *)fixture.driver, 0}, {"device", (void *)fixture.device, 0}, {"context", (void *)fixture.context, 0},
       {"stream", (void *)fixture.stream, 0}, {"event", (void *)fixture.event, 0},   {"error", (void *)fixture.error, 0},
+      {"resource", (void *)fixture.resource, 0}, {"buffer", (void *)fixture.buffer, 0},
   };
   size_t i;
   if (strcmp(kind, "any") == 0) return;
@@ -127,6 +128,8 @@ static int bad_handles(struct bad_handle *bad, const char *plug_in) {
       {"stale stream", (void *)one_more_stream(), 1},
       {"stale event", (void *)one_more_event(), 1},
       {"stale error", (void *)one_more_error(), 1},
+      {"stale resource", (void *)one_more_resource(), 1},
+      {"stale buffer", (void *)one_more_buffer(), 1},
       {"of another library", foreign(fixture.driver), 0},
       {"1", (void *)(uintptr_t)1, 0},
       {"2", (void *)(uintptr_t)2, 0},
@@ -141,8 +144,10 @@ static int bad_handles(struct bad_handle *bad, const char *plug_in) {
       {"foreign stream", foreign(fixture.stream), 0},
       {"foreign event", foreign(fixture.event), 0},
       {"foreign error", foreign(fixture.error), 0},
+      {"foreign resource", foreign(fixture.resource), 0},
+      {"foreign buffer", foreign(fixture.buffer), 0},
   };
-  if (plug_in != NULL) all[6].value = (void *)foreign_driver(plug_in);
+  if (plug_in != NULL) all[8].value = (void *)foreign_driver(plug_in);
   memcpy(bad, all, sizeof all);
   CHECK_OK(cushim_driver_destroy((cushim_driver)bad[0].value));
   CHECK_OK(cushim_device_destroy((cushim_device)bad[1].value));
@@ -150,6 +155,8 @@ static int bad_handles(struct bad_handle *bad, const char *plug_in) {
   CHECK_OK(cushim_stream_destroy((cushim_stream)bad[3].value));
   CHECK_OK(cushim_event_destroy((cushim_event)bad[4].value));
   CHECK_OK(cushim_error_destroy((cushim_error)bad[5].value));
+  CHECK_OK(cushim_resource_destroy((cushim_resource)bad[6].value));
+  CHECK_OK(cushim_buffer_destroy((cushim_buffer)bad[7].value));
   return (int)(sizeof all / sizeof *all);
 }
 

@@ -162,6 +162,45 @@ static const char *const recorded_names[] = {
   "cushim_drain",
   "cushim_drain_fd",
   "cushim_flush_callbacks",
+  "cushim_resource_ref",
+  "cushim_resource_destroy",
+  "cushim_resource_set_label",
+  "cushim_resource_get_label",
+  "cushim_resource_get_driver",
+  "cushim_resource_get_kind",
+  "cushim_resource_get_properties",
+  "cushim_resource_native",
+  "cushim_resource_create_device_pool",
+  "cushim_resource_wrap_pool",
+  "cushim_resource_create_pinned",
+  "cushim_resource_create_managed",
+  "cushim_resource_create_synchronous",
+  "cushim_resource_create_custom",
+  "cushim_resource_allocate",
+  "cushim_resource_deallocate",
+  "cushim_resource_get_attribute",
+  "cushim_resource_set_attribute",
+  "cushim_resource_trim",
+  "cushim_resource_get_peers",
+  "cushim_resource_change_peers",
+  "cushim_buffer_create",
+  "cushim_buffer_wrap",
+  "cushim_buffer_ref",
+  "cushim_buffer_destroy",
+  "cushim_buffer_destroy_on",
+  "cushim_buffer_set_label",
+  "cushim_buffer_get_label",
+  "cushim_buffer_get_pointer",
+  "cushim_buffer_get_size",
+  "cushim_buffer_get_properties",
+  "cushim_buffer_get_resource",
+  "cushim_buffer_get_owner",
+  "cushim_buffer_get_context",
+  "cushim_buffer_get_stream",
+  "cushim_buffer_set_stream",
+  "cushim_device_get_resource",
+  "cushim_device_set_resource",
+  "cushim_device_allocate",
   "cushim_log_set_callback",
   "cushim_log_set_pull",
 };
@@ -329,7 +368,46 @@ static inline cushim_status record_status(unsigned function, cushim_status statu
 #define cushim_drain(...) record_status(144, (cushim_drain)(__VA_ARGS__))
 #define cushim_drain_fd(...) record_status(145, (cushim_drain_fd)(__VA_ARGS__))
 #define cushim_flush_callbacks(...) record_status(146, (cushim_flush_callbacks)(__VA_ARGS__))
-#define cushim_log_set_callback(...) record_status(147, (cushim_log_set_callback)(__VA_ARGS__))
-#define cushim_log_set_pull(...) record_status(148, (cushim_log_set_pull)(__VA_ARGS__))
+#define cushim_resource_ref(...) record_status(147, (cushim_resource_ref)(__VA_ARGS__))
+#define cushim_resource_destroy(...) record_status(148, (cushim_resource_destroy)(__VA_ARGS__))
+#define cushim_resource_set_label(...) record_status(149, (cushim_resource_set_label)(__VA_ARGS__))
+#define cushim_resource_get_label(...) record_status(150, (cushim_resource_get_label)(__VA_ARGS__))
+#define cushim_resource_get_driver(...) record_status(151, (cushim_resource_get_driver)(__VA_ARGS__))
+#define cushim_resource_get_kind(...) record_status(152, (cushim_resource_get_kind)(__VA_ARGS__))
+#define cushim_resource_get_properties(...) record_status(153, (cushim_resource_get_properties)(__VA_ARGS__))
+#define cushim_resource_native(...) record_status(154, (cushim_resource_native)(__VA_ARGS__))
+#define cushim_resource_create_device_pool(...) record_status(155, (cushim_resource_create_device_pool)(__VA_ARGS__))
+#define cushim_resource_wrap_pool(...) record_status(156, (cushim_resource_wrap_pool)(__VA_ARGS__))
+#define cushim_resource_create_pinned(...) record_status(157, (cushim_resource_create_pinned)(__VA_ARGS__))
+#define cushim_resource_create_managed(...) record_status(158, (cushim_resource_create_managed)(__VA_ARGS__))
+#define cushim_resource_create_synchronous(...) record_status(159, (cushim_resource_create_synchronous)(__VA_ARGS__))
+#define cushim_resource_create_custom(...) record_status(160, (cushim_resource_create_custom)(__VA_ARGS__))
+#define cushim_resource_allocate(...) record_status(161, (cushim_resource_allocate)(__VA_ARGS__))
+#define cushim_resource_deallocate(...) record_status(162, (cushim_resource_deallocate)(__VA_ARGS__))
+#define cushim_resource_get_attribute(...) record_status(163, (cushim_resource_get_attribute)(__VA_ARGS__))
+#define cushim_resource_set_attribute(...) record_status(164, (cushim_resource_set_attribute)(__VA_ARGS__))
+#define cushim_resource_trim(...) record_status(165, (cushim_resource_trim)(__VA_ARGS__))
+#define cushim_resource_get_peers(...) record_status(166, (cushim_resource_get_peers)(__VA_ARGS__))
+#define cushim_resource_change_peers(...) record_status(167, (cushim_resource_change_peers)(__VA_ARGS__))
+#define cushim_buffer_create(...) record_status(168, (cushim_buffer_create)(__VA_ARGS__))
+#define cushim_buffer_wrap(...) record_status(169, (cushim_buffer_wrap)(__VA_ARGS__))
+#define cushim_buffer_ref(...) record_status(170, (cushim_buffer_ref)(__VA_ARGS__))
+#define cushim_buffer_destroy(...) record_status(171, (cushim_buffer_destroy)(__VA_ARGS__))
+#define cushim_buffer_destroy_on(...) record_status(172, (cushim_buffer_destroy_on)(__VA_ARGS__))
+#define cushim_buffer_set_label(...) record_status(173, (cushim_buffer_set_label)(__VA_ARGS__))
+#define cushim_buffer_get_label(...) record_status(174, (cushim_buffer_get_label)(__VA_ARGS__))
+#define cushim_buffer_get_pointer(...) record_status(175, (cushim_buffer_get_pointer)(__VA_ARGS__))
+#define cushim_buffer_get_size(...) record_status(176, (cushim_buffer_get_size)(__VA_ARGS__))
+#define cushim_buffer_get_properties(...) record_status(177, (cushim_buffer_get_properties)(__VA_ARGS__))
+#define cushim_buffer_get_resource(...) record_status(178, (cushim_buffer_get_resource)(__VA_ARGS__))
+#define cushim_buffer_get_owner(...) record_status(179, (cushim_buffer_get_owner)(__VA_ARGS__))
+#define cushim_buffer_get_context(...) record_status(180, (cushim_buffer_get_context)(__VA_ARGS__))
+#define cushim_buffer_get_stream(...) record_status(181, (cushim_buffer_get_stream)(__VA_ARGS__))
+#define cushim_buffer_set_stream(...) record_status(182, (cushim_buffer_set_stream)(__VA_ARGS__))
+#define cushim_device_get_resource(...) record_status(183, (cushim_device_get_resource)(__VA_ARGS__))
+#define cushim_device_set_resource(...) record_status(184, (cushim_device_set_resource)(__VA_ARGS__))
+#define cushim_device_allocate(...) record_status(185, (cushim_device_allocate)(__VA_ARGS__))
+#define cushim_log_set_callback(...) record_status(186, (cushim_log_set_callback)(__VA_ARGS__))
+#define cushim_log_set_pull(...) record_status(187, (cushim_log_set_pull)(__VA_ARGS__))
 
 #endif

@@ -53,8 +53,10 @@ static cushim_region good_region;
 #define GOOD_attribute_count 0
 #define GOOD_bytes 64
 #define GOOD_capacity 4
+#define GOOD_change CUSHIM_PEERS_ADD
 #define GOOD_copy_count 2
 #define GOOD_count 8
+#define GOOD_device_count 1
 #define GOOD_feature "memory-pools"
 #define GOOD_flags 0
 #define GOOD_from memory
@@ -71,6 +73,7 @@ static cushim_region good_region;
 #define GOOD_ownership CUSHIM_BORROWED
 #define GOOD_pitch 32
 #define GOOD_pointer memory
+#define GOOD_pool_attribute CUSHIM_POOL_RELEASE_THRESHOLD
 #define GOOD_range_count 2
 #define GOOD_size 256
 #define GOOD_stride sizeof(cushim_item)
@@ -82,8 +85,10 @@ static cushim_region good_region;
 #define GOOD_CUcontext native_context()
 #define GOOD_CUevent native_event()
 #define GOOD_CUgreenCtx NULL
+#define GOOD_CUmemoryPool native_pool()
 #define GOOD_CUstream native_stream()
 #define GOOD_cushim_copy good_copies
+#define GOOD_cushim_device &fixture.device
 #define GOOD_cushim_extent &good_extent
 #define GOOD_cushim_location &good_location
 #define GOOD_cushim_place &good_place
@@ -119,6 +124,17 @@ static CUstream native_stream(void) {
 /* Every destroy is refused, so the claims at hand serve. */
 static int none_is_destroyed;
 
+/* The device's pool; with none, a value that is never looked at. */
+static CUmemoryPool native_pool(void) {
+  static CUmemoryPool native;
+  static int is_known; /* before there is a child of a fork, which cannot ask */
+  if (!is_known && !is_none(fixture.driver)) {
+    table_of(fixture.driver, CUSHIM_TABLE_LEGACY_STREAM)->cuDeviceGetMemPool_11020(&native, 0);
+  }
+  is_known = 1;
+  return native != NULL ? native : (CUmemoryPool)NOT_NULL;
+}
+
 /* A claim of one's own; in the child of a fork there is no more than the one at hand. */
 #define ONE_MORE(kind)                                                                    \
   static cushim_##kind one_more_##kind(void) {                                            \
@@ -132,6 +148,8 @@ ONE_MORE(context)
 ONE_MORE(stream)
 ONE_MORE(event)
 ONE_MORE(error)
+ONE_MORE(resource)
+ONE_MORE(buffer)
 
 static int is_zero(const void *place, size_t size) {
   const unsigned char *bytes = (const unsigned char *)place;
@@ -176,11 +194,13 @@ static void set_up(void) {
   good_place.kind = CUSHIM_PLACE_HOST;
   good_place.address = (uint64_t)(uintptr_t)page;
   good_region.place = good_place;
+  CHECK_OK(cushim_device_set_resource(fixture.device, fixture.resource));
   set_up_arrays();
 }
 
 static void tear_down(void) {
   cushim_context context;
+  CHECK_OK(cushim_device_set_resource(fixture.device, NULL));
   /* The function may have done this, or what makes it impossible. */
   (void)cushim_context_free(fixture.context, memory);
   if (!is_none(fixture.driver)) (void)cushim_context_free(fixture.context, shared);

@@ -19,6 +19,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "default_fork",
     "objects_abis",
     "objects_batch_copy",
+    "objects_buffers",
     "objects_callbacks",
     "objects_contexts",
     "objects_devices",
@@ -31,6 +32,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_memory",
     "objects_misuse",
     "objects_reset",
+    "objects_resources",
     "objects_streams",
     "objects_sweep",
 ];

@@ -5,9 +5,7 @@ use super::context::cushim_context;
 use super::device::cushim_device;
 use super::driver::cushim_driver;
 use super::error::{call, cushim_status};
-use super::handles::{
-    self, Incomplete, borrowed, claim, end_claim, enter, get, hold, hold_if_given,
-};
+use super::handles::{self, Incomplete, borrowed, claim, end_claim, enter, get, hold, hold_if_given};
 use super::resource::{cushim_memory_properties, cushim_resource};
 use super::stream::cushim_stream;
 use super::{options, out};
@@ -105,7 +103,8 @@ pub unsafe extern "C" fn cushim_buffer_wrap(
         let (driver, resource) = (hold(driver)?, hold_if_given(resource)?);
         let stream = hold_if_given(stream)?;
         if resource.is_some() && !owner.is_null() {
-            let refusal = "resource and owner are both given; memory is freed by the one or kept by the other";
+            let refusal =
+                "resource and owner are both given; memory is freed by the one or kept by the other";
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
         }
         // SAFETY: the caller vouches for the owner.
@@ -330,7 +329,9 @@ pub unsafe extern "C" fn cushim_buffer_get_resource(
 ) -> cushim_status {
     // SAFETY: the caller vouches for `resource`.
     unsafe {
-        handles::tell(buffer, resource, "resource", |buffer| buffer.resource().map_or(Ok(null_mut()), borrowed))
+        handles::tell(buffer, resource, "resource", |buffer| {
+            buffer.resource().map_or(Ok(null_mut()), borrowed)
+        })
     }
 }
 
@@ -463,8 +464,8 @@ pub extern "C" fn cushim_device_set_resource(
 ///
 /// @param device The device.
 /// @param bytes How many; 0 gives a buffer whose pointer is 0.
-/// @param stream The stream in whose order the memory comes, and goes unless another is set; needed if the resource is
-///   stream-ordered, as a pool is.
+/// @param stream The stream in whose order the memory comes, and goes unless another is set; may be NULL if the resource is not
+///   stream-ordered, which a pool is.
 /// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
 /// @return A `cushim_status`.
 ///

@@ -42,8 +42,8 @@ pub use pointer::{DevicePointer, PointerAttributes};
 pub use registration::{Registration, RegistrationOptions};
 pub(crate) use resource::DefaultResource;
 pub use resource::{
-    Allocator, DevicePoolOptions, ManagedResourceOptions, PeerChange, PinnedForm, PinnedResourceOptions, PoolAttribute,
-    PoolChoice, Properties, Resource, ResourceKind,
+    Allocator, DevicePoolOptions, ManagedResourceOptions, PeerChange, PinnedForm, PinnedResourceOptions,
+    PoolAttribute, PoolChoice, Properties, Resource, ResourceKind,
 };
 
 use crate::context::Context;

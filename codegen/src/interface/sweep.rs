@@ -52,7 +52,7 @@ fn write_call(function: &Function, out: &mut String) {
     let arguments: Vec<String> = (0..function.parameters.len()).map(|index| format!("a{index}")).collect();
     writeln!(out, "  status = {}({});", function.name, arguments.join(", ")).unwrap();
     for (index, parameter) in function.parameters.iter().enumerate() {
-        write_check(index, parameter, out);
+        write_check(index, parameter, function.parameters.len() > 1, out);
     }
     writeln!(out, "  return status;\n}}\n").unwrap();
 }
@@ -126,7 +126,7 @@ fn write_preparation(index: usize, parameter: &Parameter, out: &mut String) {
 }
 
 /// What holds after a call: nothing is left in the places of one that failed, and what one gave is given back.
-fn write_check(index: usize, parameter: &Parameter, out: &mut String) {
+fn write_check(index: usize, parameter: &Parameter, several: bool, out: &mut String) {
     match &parameter.shape {
         // Of a file descriptor 0 is a good one.
         Shape::Written if parameter.doc.contains("-1 on failure") => {
@@ -144,6 +144,11 @@ fn write_check(index: usize, parameter: &Parameter, out: &mut String) {
             if *claim {
                 writeln!(out, "  if (status == 0) CHECK_OK(cushim_{kind}_destroy(place{index}));").unwrap();
             }
+        }
+        // What a call did not end is ended here.
+        Shape::Ended(kind) if several => {
+            writeln!(out, "  if (status != 0 && slot != {index}) (void)cushim_{kind}_destroy(a{index});")
+                .unwrap();
         }
         _ => {}
     }

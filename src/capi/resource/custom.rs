@@ -1,13 +1,13 @@
 //! The program's own resource.
 
 use super::handle::{cushim_memory_properties, cushim_resource};
+use crate::callback::Owner;
 use crate::capi::callback::cushim_release_function;
 use crate::capi::driver::cushim_driver;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{borrowed, claim, hold};
 use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
-use crate::callback::Owner;
 use crate::error::{Error, Status};
 use crate::memory::{Allocator, DevicePointer, Properties, Resource};
 use crate::stream::Stream;
@@ -177,7 +177,9 @@ impl Allocator for Custom {
         let status = unsafe { allocate(self.functions.user, bytes, stream, &raw mut pointer) };
         answered("allocate", status, || format!("{bytes} bytes"))?;
         if pointer == 0 {
-            let refusal = format!("the allocate function of the resource answered success and no address for {bytes} bytes");
+            let refusal = format!(
+                "the allocate function of the resource answered success and no address for {bytes} bytes"
+            );
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
         }
         Ok(DevicePointer(pointer))

@@ -166,9 +166,7 @@ pub unsafe extern "C" fn cushim_resource_get_driver(
     driver: *mut cushim_driver,
 ) -> cushim_status {
     // SAFETY: the caller vouches for `driver`.
-    unsafe {
-        handles::tell(resource, driver, "driver", |resource| handles::driver_handle(resource.driver()))
-    }
+    unsafe { handles::tell(resource, driver, "driver", |resource| handles::driver_handle(resource.driver())) }
 }
 
 /// What the resource is. Where a device or a driver has no pools, this says what stands in for one.

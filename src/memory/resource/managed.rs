@@ -40,14 +40,13 @@ impl Managed {
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
         let context = &self.context;
-        context.check_there(context.as_ref())?;
-        RawMemory::allocate_managed(context.raw(), bytes, self.attach)
+        RawMemory::allocate_managed(context.live(context.as_ref())?, bytes, self.attach)
             .map(|memory| DevicePointer(memory.pointer()))
             .map_err(|error| context.failed(error, context.as_ref()))
     }
 
     pub(super) fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
-        let raw = RawMemory::adopt(self.context.raw().table(), pointer.0);
+        let raw = RawMemory::adopt(self.context.table(), pointer.0);
         self.context.check_there(block)?;
         self.context.released(raw.free(), block)
     }

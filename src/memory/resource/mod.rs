@@ -13,9 +13,9 @@
 //! | `default` | the resource of a device |
 
 mod attributes;
+mod custom;
 mod default;
 mod managed;
-mod custom;
 mod peers;
 mod pinned;
 mod pool;
@@ -23,10 +23,10 @@ mod properties;
 mod synchronous;
 
 pub use attributes::PoolAttribute;
-pub use peers::PeerChange;
+pub use custom::Allocator;
 pub(crate) use default::Default as DefaultResource;
 pub use managed::ManagedResourceOptions;
-pub use custom::Allocator;
+pub use peers::PeerChange;
 pub use pinned::{PinnedForm, PinnedResourceOptions};
 pub use pool::{DevicePoolOptions, PoolChoice};
 pub use properties::Properties;
@@ -222,12 +222,7 @@ impl Resource {
     }
 
     /// The same for those that vouch for the pointer.
-    fn free(
-        &self,
-        pointer: DevicePointer,
-        bytes: usize,
-        stream: Option<&Arc<Stream>>,
-    ) -> Result<(), Error> {
+    fn free(&self, pointer: DevicePointer, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<(), Error> {
         self.check_stream(stream)?;
         if pointer.is_null() {
             return Ok(());
@@ -313,7 +308,8 @@ impl Resource {
 
     #[cold]
     fn stream_required(&self) -> Error {
-        let refusal = format!("{self} is stream-ordered; name the stream in whose order memory comes and goes");
+        let refusal =
+            format!("{self} is stream-ordered; name the stream in whose order memory comes and goes");
         Error::new(Status::STREAM_REQUIRED, refusal).about(self)
     }
 

@@ -80,7 +80,8 @@ impl Resource {
         if refused.is_empty() {
             return Ok(());
         }
-        let refusal = format!("memory of {home} cannot be reached from {}; nothing was changed", refused.join(", "));
+        let refusal =
+            format!("memory of {home} cannot be reached from {}; nothing was changed", refused.join(", "));
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self))
     }
 

@@ -150,8 +150,8 @@ impl PageLocked {
 
     pub(super) fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
         let address = std::ptr::with_exposed_provenance_mut(pointer.0 as usize);
-        let raw = RawHost::adopt(self.context.raw().table(), address, HostKind::Pinned);
+        let raw = RawHost::adopt(self.context.table(), address, HostKind::Pinned);
         self.context.check_there(block)?;
-        self.context.released(raw.end(self.context.raw()), block)
+        self.context.released(raw.end(), block)
     }
 }

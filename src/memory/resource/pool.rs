@@ -48,7 +48,8 @@ impl DevicePoolOptions {
         if self.choice == PoolChoice::Own || !self.needs_pool() {
             return Ok(());
         }
-        let refusal = "a pool that is shared has its size and its handle types already; ask for one of your own";
+        let refusal =
+            "a pool that is shared has its size and its handle types already; ask for one of your own";
         Err(Error::new(Status::INVALID_ARGUMENT, refusal))
     }
 }
@@ -119,7 +120,8 @@ impl Resource {
 
     fn of_device_pool(device: &Arc<Device>, raw: RawPool, is_own: bool) -> Arc<Self> {
         let properties = Properties::device(device.ordinal()).in_stream_order();
-        let pool = Pool::new(device.driver(), raw, ResourceKind::DevicePool, Some(Arc::clone(device)), is_own);
+        let pool =
+            Pool::new(device.driver(), raw, ResourceKind::DevicePool, Some(Arc::clone(device)), is_own);
         Self::new(device.driver(), Source::Pool(pool), properties)
     }
 
@@ -138,7 +140,8 @@ impl Resource {
         match &self.source {
             Source::Pool(pool) => Ok(pool),
             _ => {
-                let refusal = format!("{self} is no pool; only pools have attributes, are trimmed and have peers");
+                let refusal =
+                    format!("{self} is no pool; only pools have attributes, are trimmed and have peers");
                 Err(Error::new(Status::UNSUPPORTED, refusal).about(self))
             }
         }
@@ -194,7 +197,7 @@ impl Pool {
     ) -> Result<(), Error> {
         let _current = stream.enter_if_default()?;
         let context = stream.context();
-        let raw = RawMemory::adopt(context.raw().table(), pointer.0);
+        let raw = RawMemory::adopt(context.table(), pointer.0);
         context.released(raw.free_on(stream.raw()), block)
     }
 }

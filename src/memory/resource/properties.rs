@@ -36,13 +36,7 @@ impl Properties {
     /// Host memory that comes and goes at once; `device_accessible` if it is page-locked.
     #[must_use]
     pub const fn host(device_accessible: bool) -> Self {
-        Self {
-            device: None,
-            device_accessible,
-            host_accessible: true,
-            managed: false,
-            stream_ordered: false,
-        }
+        Self { device: None, device_accessible, host_accessible: true, managed: false, stream_ordered: false }
     }
 
     /// Managed memory that comes and goes at once.

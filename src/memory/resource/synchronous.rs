@@ -24,7 +24,7 @@ impl Synchronous {
     }
 
     pub(super) fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
-        let raw = RawMemory::adopt(self.context.raw().table(), pointer.0);
+        let raw = RawMemory::adopt(self.context.table(), pointer.0);
         self.context.check_there(block)?;
         self.context.released(raw.free(), block)
     }

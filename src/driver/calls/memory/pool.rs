@@ -6,7 +6,7 @@ use super::there;
 use crate::driver::call;
 use crate::driver::sys::{
     CU_MEM_LOCATION_TYPE_DEVICE, CUdevice, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc,
-    CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemLocation_v1_u4,
+    CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocation_v1_u4, CUmemLocationType,
     CUmemPool_attribute, CUmemPoolProps, CUmemoryPool,
 };
 use crate::driver::{CallError, Table};

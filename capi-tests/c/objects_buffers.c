@@ -1,0 +1,310 @@
+/* Buffers: who holds them, in which stream they go, and what is wrapped. */
+#include "resources.h"
+
+#include "busy.h"
+
+#include <pthread.h>
+
+static struct objects all;
+static cushim_resource pool, plain;
+
+static cushim_buffer create(cushim_resource resource, cushim_stream stream) {
+  cushim_buffer buffer = NULL;
+  CHECK_OK(cushim_buffer_create(resource, BYTES, stream, &buffer));
+  return buffer;
+}
+
+static uint64_t pointer_of(cushim_buffer buffer) {
+  uint64_t pointer = 0;
+  CHECK_OK(cushim_buffer_get_pointer(buffer, &pointer));
+  return pointer;
+}
+
+static cushim_stream stream_of(cushim_buffer buffer) {
+  cushim_stream stream = (cushim_stream)NOT_NULL;
+  CHECK_OK(cushim_buffer_get_stream(buffer, &stream));
+  return stream;
+}
+
+static uint64_t used(void) {
+  uint64_t bytes = 0;
+  CHECK_OK(cushim_resource_get_attribute(pool, CUSHIM_POOL_USED_CURRENT, &bytes));
+  return bytes;
+}
+
+static cushim_resource new_pool(void) {
+  cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
+  cushim_resource resource = NULL;
+  options.choice = CUSHIM_POOL_OWN;
+  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &resource));
+  return resource;
+}
+
+static void what_it_is(void) {
+  cushim_buffer buffer = create(pool, all.stream);
+  cushim_memory_properties properties;
+  cushim_resource resource;
+  cushim_context context;
+  size_t bytes = 0;
+  int32_t owned = -1;
+  void *data = NOT_NULL;
+  CHECK(pointer_of(buffer) != 0);
+  CHECK_OK(cushim_buffer_get_size(buffer, &bytes));
+  CHECK(bytes == BYTES);
+  CHECK_OK(cushim_buffer_get_resource(buffer, &resource));
+  CHECK(is_same(resource, pool));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_destroy(resource));
+  CHECK_OK(cushim_buffer_get_context(buffer, &context));
+  CHECK(is_same(context, all.context));
+  CHECK_OK(cushim_buffer_get_owner(buffer, &owned, &data));
+  CHECK(owned == 0 && data == NULL);
+  CHECK(is_same(stream_of(buffer), all.stream));
+  memset(&properties, 0, sizeof properties);
+  properties.struct_size = sizeof properties;
+  CHECK_OK(cushim_buffer_get_properties(buffer, &properties));
+  CHECK(properties.device == 0 && properties.device_accessible == 1 && properties.host_accessible == 0);
+  CHECK(properties.managed == 0 && properties.stream_ordered == 1);
+  CHECK_OK(cushim_buffer_set_label(buffer, "weights"));
+  CHECK_CONTAINS(description(buffer), "weights");
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_buffer_destroy(buffer));
+  CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_buffer_destroy_on(buffer, all.stream));
+  CHECK_OK(cushim_buffer_destroy(NULL));
+}
+
+static void without_bytes(void) {
+  cushim_buffer buffer = NULL;
+  CHECK_OK(cushim_buffer_create(pool, 0, all.stream, &buffer));
+  CHECK(pointer_of(buffer) == 0);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_buffer_create(pool, 0, NULL, &buffer));
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create(pool, (size_t)1 << 50, all.stream, &buffer));
+  CHECK(buffer == NULL);
+}
+
+/* Of two holds the last one frees, in the stream that was named by the first destroy. */
+static void holds(void) {
+  struct busy busy;
+  cushim_stream other = new_stream(all.context);
+  cushim_buffer buffer = create(pool, all.stream), more = NULL;
+  CHECK_OK(cushim_buffer_ref(buffer, &more));
+  CHECK_OK(cushim_buffer_destroy_on(buffer, other));
+  CHECK(is_same(stream_of(more), other));
+  CHECK_OK(cushim_stream_destroy(other)); /* the buffer keeps it */
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(used() == BYTES);
+  CHECK_OK(cushim_stream_fill(all.stream, pointer_of(more), 3, 1, BYTES));
+  CHECK(last_byte(all.stream, pointer_of(more), BYTES) == 3);
+  CHECK_OK(cushim_buffer_destroy(more));
+  CHECK_OK(cushim_context_synchronize(all.context));
+  CHECK(used() == 0);
+  /* What is set last counts. */
+  other = new_stream(all.context);
+  buffer = create(pool, all.stream);
+  CHECK_OK(cushim_buffer_set_stream(buffer, other));
+  busy_begin(&busy, all.driver, all.stream);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_stream_synchronize(other));
+  busy_end(&busy);
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(used() == 0);
+  CHECK_OK(cushim_stream_destroy(other));
+}
+
+/* The pool goes when the last of its buffers does. */
+static void outlives_its_pool(void) {
+  cushim_resource short_lived = new_pool(), still;
+  cushim_buffer buffer = create(short_lived, all.stream);
+  CHECK_OK(cushim_resource_destroy(short_lived));
+  CHECK_OK(cushim_buffer_get_resource(buffer, &still));
+  CHECK(still != NULL);
+  CHECK_OK(cushim_stream_fill(all.stream, pointer_of(buffer), 9, 1, BYTES));
+  CHECK(last_byte(all.stream, pointer_of(buffer), BYTES) == 9);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+}
+
+/* Memory that is not stream-ordered goes at once, after the stream that is named. */
+static void at_once(void) {
+  cushim_buffer buffer = create(plain, NULL);
+  int32_t done = -1;
+  CHECK(stream_of(buffer) == NULL);
+  CHECK_OK(cushim_stream_fill(all.stream, pointer_of(buffer), 1, 1, BYTES));
+  CHECK_OK(cushim_buffer_destroy_on(buffer, all.stream));
+  CHECK_OK(cushim_stream_query(all.stream, &done));
+  CHECK(done == 1);
+  buffer = create(plain, all.stream);
+  CHECK(stream_of(buffer) == NULL);
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_buffer_destroy_on(buffer, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_buffer_set_stream(buffer, NULL));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+}
+
+static int released;
+
+static void count_release(void *data) {
+  (void)data;
+  __atomic_add_fetch(&released, 1, __ATOMIC_SEQ_CST);
+}
+
+static void wrapped(void) {
+  cushim_owner owner = {NOT_NULL, count_release};
+  cushim_memory_properties properties;
+  cushim_resource resource = (cushim_resource)NOT_NULL;
+  cushim_buffer buffer;
+  uint64_t pointer = 0;
+  int32_t owned = 0;
+  void *data = NULL;
+  CHECK_OK(cushim_resource_allocate(plain, BYTES, NULL, &pointer));
+  /* By nobody: the lender frees it. */
+  CHECK_OK(cushim_buffer_wrap(all.driver, pointer, BYTES, NULL, NULL, NULL, &buffer));
+  memset(&properties, 0, sizeof properties);
+  properties.struct_size = sizeof properties;
+  CHECK_OK(cushim_buffer_get_properties(buffer, &properties));
+  CHECK(properties.device == 0 && properties.device_accessible == 1 && properties.host_accessible == 0);
+  CHECK_OK(cushim_buffer_get_resource(buffer, &resource));
+  CHECK(resource == NULL);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  /* By an owner. */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_wrap(all.driver, pointer, BYTES, plain, &owner, NULL, &buffer));
+  CHECK_CONTAINS(last_message(), "owner");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_wrap(all.driver, 0, BYTES, NULL, &owner, NULL, &buffer));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_wrap(all.driver, UINT64_MAX - 8, BYTES, NULL, NULL, NULL, &buffer));
+  flush_callbacks();
+  CHECK(released == 0);
+  CHECK_OK(cushim_buffer_wrap(all.driver, pointer, BYTES, NULL, &owner, NULL, &buffer));
+  CHECK_OK(cushim_buffer_get_owner(buffer, &owned, &data));
+  CHECK(owned == 1 && data == NOT_NULL);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  flush_callbacks();
+  CHECK(__atomic_load_n(&released, __ATOMIC_SEQ_CST) == 1);
+  /* By a resource, which frees it. */
+  CHECK_OK(cushim_buffer_wrap(all.driver, pointer, BYTES, plain, NULL, all.stream, &buffer));
+  CHECK(stream_of(buffer) == NULL);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_allocate(pool, BYTES, all.stream, &pointer));
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_buffer_wrap(all.driver, pointer, BYTES, pool, NULL, NULL, &buffer));
+  CHECK(buffer == NULL);
+  CHECK_OK(cushim_buffer_wrap(all.driver, pointer, BYTES, pool, NULL, all.stream, &buffer));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(used() == 0);
+}
+
+static void *destroy_it(void *buffer) {
+  CHECK_OK(cushim_buffer_destroy((cushim_buffer)buffer));
+  return NULL;
+}
+
+static void in_another_thread(cushim_buffer buffer) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, destroy_it, buffer) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* The per-thread stream of this thread, freed by another: with a mark at the destroy here, and without. */
+static void per_thread(void) {
+  cushim_stream mine;
+  cushim_buffer buffer, more = NULL;
+  cushim_context current;
+  struct busy busy;
+  CHECK_OK(cushim_stream_wrap_per_thread(all.context, &mine));
+  buffer = create(pool, mine);
+  CHECK_OK(cushim_buffer_ref(buffer, &more));
+  CHECK_OK(cushim_context_push(all.context));
+  busy_begin(&busy, all.driver, mine);
+  CHECK_OK(cushim_context_pop(all.driver, &current, NULL));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  in_another_thread(more); /* does not wait */
+  busy_end(&busy);
+  CHECK_OK(cushim_context_synchronize(all.context));
+  CHECK(used() == 0);
+  buffer = create(pool, mine);
+  in_another_thread(buffer);
+  CHECK_OK(cushim_context_synchronize(all.context));
+  CHECK(used() == 0);
+  CHECK_OK(cushim_stream_destroy(mine));
+}
+
+/* Memory on a stream that is being captured is refused, and the capture goes on. */
+static void while_capturing(void) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  cushim_buffer buffer = create(pool, all.stream), more = NULL;
+  cushim_stream other = new_stream(all.context);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUstream native = NULL;
+  CUgraph graph = NULL;
+  cushim_context current;
+  uint64_t pointer = 7;
+  CHECK_OK(cushim_stream_native(all.stream, &native));
+  CHECK_OK(cushim_context_push(all.context));
+  if (cu->cuStreamBeginCapture_10010(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS) {
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_create(pool, BYTES, all.stream, &more));
+    CHECK_CONTAINS(last_message(), "being captured");
+    CHECK(more == NULL);
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_allocate(pool, BYTES, all.stream, &pointer));
+    CHECK(pointer == 0);
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_deallocate(pool, 64, BYTES, all.stream));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_device_allocate(all.device, BYTES, all.stream, &more));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy(buffer));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_on(buffer, all.stream));
+    CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamIsCapturing_10000(native, &status));
+    CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamEndCapture_10000(native, &graph));
+    if (graph != NULL && cu->cuGraphDestroy_10000 != NULL) (void)cu->cuGraphDestroy_10000(graph);
+  }
+  CHECK_OK(cushim_context_pop(all.driver, &current, NULL));
+  CHECK_OK(cushim_buffer_destroy_on(buffer, other));
+  CHECK_OK(cushim_stream_synchronize(other));
+  CHECK(used() == 0);
+  CHECK_OK(cushim_stream_destroy(other));
+}
+
+/* With no driver there is memory of the program's own, and that is all. */
+static void on_none(void) {
+  cushim_resource resource;
+  cushim_buffer buffer = all.buffer;
+  cushim_memory_properties properties;
+  uint64_t pointer = 7;
+  memset(&properties, 0, sizeof properties);
+  properties.struct_size = sizeof properties;
+  CHECK_OK(cushim_buffer_get_properties(buffer, &properties));
+  CHECK(properties.device == -1 && properties.host_accessible == 1);
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_device_allocate(all.device, BYTES, all.stream, &buffer));
+  CHECK(buffer == NULL);
+  CHECK_OK(cushim_resource_create_device_pool(all.device, NULL, &resource));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_buffer_create(resource, BYTES, all.stream, &buffer));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_allocate(resource, BYTES, all.stream, &pointer));
+  CHECK(pointer == 0);
+  CHECK_OK(cushim_resource_destroy(resource));
+  {
+    cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
+    options.choice = CUSHIM_POOL_OWN;
+    options.max_size = 1 << 20;
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_create_device_pool(all.device, &options, &resource));
+    CHECK_CONTAINS(last_message(), "no memory pools");
+  }
+}
+
+int main(void) {
+  check_begin();
+  all = open_objects();
+  if (is_none(all.driver)) {
+    on_none();
+  } else {
+    pool = new_pool();
+    CHECK_OK(cushim_resource_create_synchronous(all.context, &plain));
+    what_it_is();
+    without_bytes();
+    holds();
+    outlives_its_pool();
+    at_once();
+    wrapped();
+    per_thread();
+    while_capturing();
+    CHECK_OK(cushim_resource_destroy(plain));
+    CHECK_OK(cushim_resource_destroy(pool));
+  }
+  close_objects(&all);
+  return check_done();
+}
