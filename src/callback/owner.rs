@@ -82,9 +82,9 @@ impl Drop for Owner {
     fn drop(&mut self) {
         match self.0.take() {
             Some(Release::Call(release)) => worker::hand_over(release),
-            // SAFETY: the caller vouched for the function, and this is the only time that it is called.
             #[cfg(feature = "capi")]
             Some(Release::CallC(data, release)) => {
+                // SAFETY: the caller vouched for the function, and this is the only time that it is called.
                 worker::hand_over(Box::new(move || unsafe { release(data.get()) }));
             }
             #[cfg(feature = "capi")]

@@ -72,16 +72,13 @@ pub unsafe extern "C" fn cushim_resource_create_device_pool(
 }
 
 fn device_pool_options(given: cushim_device_pool_options) -> Result<DevicePoolOptions, Error> {
-    let mut options = DevicePoolOptions::default();
-    options.choice = match given.choice {
+    let choice = match given.choice {
         n if n == cushim_pool_choice::CUSHIM_POOL_CURRENT as i32 => PoolChoice::Current,
         n if n == cushim_pool_choice::CUSHIM_POOL_DEFAULT as i32 => PoolChoice::Default,
         n if n == cushim_pool_choice::CUSHIM_POOL_OWN as i32 => PoolChoice::Own,
         n => return Err(unknown("choice", n, "CUSHIM_POOL_CURRENT, _DEFAULT and _OWN")),
     };
-    options.max_size = given.max_size;
-    options.handle_types = given.handle_types;
-    Ok(options)
+    Ok(DevicePoolOptions { choice, max_size: given.max_size, handle_types: given.handle_types })
 }
 
 fn unknown(what: &str, number: i32, known: &str) -> Error {
@@ -191,18 +188,19 @@ pub unsafe extern "C" fn cushim_resource_create_pinned(
 fn pinned_resource_options(given: cushim_pinned_options) -> Result<PinnedResourceOptions, Error> {
     options::check_reserved(given.reserved as u32)?;
     options::check_flags(given.own_pool as u32, 1)?;
-    let mut options = PinnedResourceOptions::default();
-    options.form = match given.form {
+    let form = match given.form {
         n if n == cushim_pinned_form::CUSHIM_PINNED_ANY as i32 => PinnedForm::Any,
         n if n == cushim_pinned_form::CUSHIM_PINNED_PAGE_LOCKED as i32 => PinnedForm::PageLocked,
         n if n == cushim_pinned_form::CUSHIM_PINNED_POOL as i32 => PinnedForm::Pool,
         n => return Err(unknown("form", n, "CUSHIM_PINNED_ANY, _PAGE_LOCKED and _POOL")),
     };
-    options.page_locked = pinned_options(given.flags)?;
-    options.numa_node = (given.own_pool != 0).then_some(given.numa_node);
-    options.max_size = given.max_size;
-    options.handle_types = given.handle_types;
-    Ok(options)
+    Ok(PinnedResourceOptions {
+        form,
+        numa_node: (given.own_pool != 0).then_some(given.numa_node),
+        page_locked: pinned_options(given.flags)?,
+        max_size: given.max_size,
+        handle_types: given.handle_types,
+    })
 }
 
 /// How managed memory is allocated.
@@ -257,9 +255,7 @@ fn managed_options(given: cushim_managed_options) -> Result<ManagedResourceOptio
     let attach_host = cushim_managed_flags::CUSHIM_MANAGED_ATTACH_HOST as u32;
     options::check_reserved(given.reserved)?;
     options::check_flags(given.flags, attach_host)?;
-    let mut options = ManagedResourceOptions::default();
-    options.attach_host = given.flags & attach_host != 0;
-    Ok(options)
+    Ok(ManagedResourceOptions { attach_host: given.flags & attach_host != 0 })
 }
 
 /// Makes a resource of device memory that is allocated and freed at once: the driver may wait for all work of the device
