@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn as_c(interface: &Value) -> String {
     let mut out = kinds(interface);
-    let functions = list(interface, "functions").iter().filter(|function| returns_status(function));
+    let functions = list(interface, "functions").iter().filter(|function| returns_status(function) && is_modelled(function));
     let functions: Vec<&Value> = functions.collect();
     for function in &functions {
         write_call(function, &mut out);
@@ -31,6 +31,12 @@ fn line(out: &mut String, line: &str) {
 
 fn returns_status(function: &Value) -> bool {
     text(&function["returns"], "type") == "cushim_status"
+}
+
+/// Whether the model knows all that the function works on: of resources and buffers it does not yet.
+fn is_modelled(function: &Value) -> bool {
+    let is_known = |parameter: &&Value| !matches!(parameter["kind"].as_str(), Some("resource" | "buffer"));
+    list(function, "parameters").iter().all(|parameter| is_known(&parameter))
 }
 
 /// Whether it may answer what the driver says. What is refused inside the driver's own callbacks does.
