@@ -325,6 +325,146 @@ typedef int32_t cushim_item_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What a resource is.
+enum cushim_resource_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // A pool of a device's memory.
+  CUSHIM_RESOURCE_DEVICE_POOL = 1,
+  // A pool of page-locked host memory.
+  CUSHIM_RESOURCE_PINNED_POOL = 2,
+  // Page-locked host memory that comes and goes at once.
+  CUSHIM_RESOURCE_PAGE_LOCKED = 3,
+  // Managed memory that comes and goes at once.
+  CUSHIM_RESOURCE_MANAGED = 4,
+  // A pool of managed memory.
+  CUSHIM_RESOURCE_MANAGED_POOL = 5,
+  // Device memory that comes and goes at once.
+  CUSHIM_RESOURCE_SYNCHRONOUS = 6,
+  // The program's own functions.
+  CUSHIM_RESOURCE_CUSTOM = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_resource_kind cushim_resource_kind;
+#else
+typedef int32_t cushim_resource_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Which pool of a device.
+enum cushim_pool_choice
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The one from which `cuMemAllocAsync` allocates when the resource is made, shared by all users in the process.
+  CUSHIM_POOL_CURRENT = 0,
+  // The one that the device has from the start, shared as well.
+  CUSHIM_POOL_DEFAULT = 1,
+  // One of its own, destroyed with the resource.
+  CUSHIM_POOL_OWN = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_pool_choice cushim_pool_choice;
+#else
+typedef int32_t cushim_pool_choice;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whether page-locked memory comes from a pool.
+enum cushim_pinned_form
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // From a pool where the driver has pools of host memory (13.0), else at once.
+  CUSHIM_PINNED_ANY = 0,
+  // At once, on every driver.
+  CUSHIM_PINNED_PAGE_LOCKED = 1,
+  // From a pool, or not at all.
+  CUSHIM_PINNED_POOL = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_pinned_form cushim_pinned_form;
+#else
+typedef int32_t cushim_pinned_form;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How managed memory is allocated.
+enum cushim_managed_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Only the host may use the memory until a stream is told otherwise (`CU_MEM_ATTACH_HOST`).
+  CUSHIM_MANAGED_ATTACH_HOST = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_managed_flags cushim_managed_flags;
+#else
+typedef int32_t cushim_managed_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// An attribute of a pool. The numbers are those of the driver's `CUmemPool_attribute`.
+enum cushim_pool_attribute
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Whether memory is used again that another stream freed, if an event orders the two. 0 or 1.
+  CUSHIM_POOL_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
+  // Whether memory is used again that another stream freed, if the driver finds that the free is done. 0 or 1.
+  CUSHIM_POOL_REUSE_ALLOW_OPPORTUNISTIC = 2,
+  // Whether the driver may make a stream wait for another's free to use its memory again. 0 or 1.
+  CUSHIM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3,
+  // Bytes that the pool keeps when a stream, event or context is synchronised; more goes back to the system. 0 at first.
+  CUSHIM_POOL_RELEASE_THRESHOLD = 4,
+  // Bytes that the pool has from the system. Read only.
+  CUSHIM_POOL_RESERVED_CURRENT = 5,
+  // The most that it ever had. Can be set to 0, which starts anew.
+  CUSHIM_POOL_RESERVED_HIGH = 6,
+  // Bytes that are allocated from the pool. Read only.
+  CUSHIM_POOL_USED_CURRENT = 7,
+  // The most that ever were. Can be set to 0, which starts anew.
+  CUSHIM_POOL_USED_HIGH = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_pool_attribute cushim_pool_attribute;
+#else
+typedef int32_t cushim_pool_attribute;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How a set of peers is changed.
+enum cushim_peer_change
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // These devices and no others.
+  CUSHIM_PEERS_REPLACE = 0,
+  // These as well.
+  CUSHIM_PEERS_ADD = 1,
+  // Not these.
+  CUSHIM_PEERS_REMOVE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_peer_change cushim_peer_change;
+#else
+typedef int32_t cushim_peer_change;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // How much is logged, or how important a line is.
 enum cushim_log_level
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -353,6 +493,9 @@ typedef int32_t cushim_log_level;
 #endif // __cplusplus
 
 // Never given a body.
+typedef struct cushim_buffer_s cushim_buffer_s;
+
+// Never given a body.
 typedef struct cushim_context_s cushim_context_s;
 
 // Never given a body.
@@ -363,6 +506,9 @@ typedef struct cushim_error_s cushim_error_s;
 
 // Never given a body.
 typedef struct cushim_event_s cushim_event_s;
+
+// Never given a body.
+typedef struct cushim_resource_s cushim_resource_s;
 
 // Never given a body.
 typedef struct cushim_stream_s cushim_stream_s;
@@ -612,6 +758,111 @@ typedef struct cushim_item {
   // The text of a line; one that does not fit is cut and ends with "...". "" in other items.
   char text[960];
 } cushim_item;
+
+// Where memory comes from: a pool, the driver at once, or the program's own functions. It lives until the last of its
+// buffers is gone.
+typedef struct cushim_resource_s *cushim_resource;
+
+// What may be done with memory.
+typedef struct cushim_memory_properties {
+  // In: bytes of the caller's struct. Out: bytes that were written.
+  size_t struct_size;
+  // The ordinal of the device whose memory it is; -1 if it is the host's, or shared.
+  int32_t device;
+  // 1 if devices reach it by its address.
+  int32_t device_accessible;
+  // 1 if the host reaches it by its address.
+  int32_t host_accessible;
+  // 1 if it is managed memory.
+  int32_t managed;
+  // 1 if it comes and goes in the order of a stream, which must then be named.
+  int32_t stream_ordered;
+  // Zero.
+  int32_t reserved;
+} cushim_memory_properties;
+
+// Options of `cushim_resource_create_device_pool`. Zero means the default.
+typedef struct cushim_device_pool_options {
+  // Bytes of this struct, `sizeof(cushim_device_pool_options)`.
+  size_t struct_size;
+  // A `cushim_pool_choice`.
+  int32_t choice;
+  // How other processes may take part in a pool of its own: `CU_MEM_HANDLE_TYPE_*`, combined.
+  int32_t handle_types;
+  // Bytes that a pool of its own hands out at most, which the driver may round up; 0 for no limit.
+  size_t max_size;
+} cushim_device_pool_options;
+
+// Options of `cushim_resource_create_pinned`. Zero means the default.
+typedef struct cushim_pinned_options {
+  // Bytes of this struct, `sizeof(cushim_pinned_options)`.
+  size_t struct_size;
+  // A `cushim_pinned_form`.
+  int32_t form;
+  // A combination of `cushim_host_flags`, for memory that does not come from a pool.
+  uint32_t flags;
+  // 1 for a pool of its own on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share.
+  int32_t own_pool;
+  // A NUMA node of the host, by the operating system's number.
+  int32_t numa_node;
+  // Bytes that a pool of its own hands out at most, which the driver may round up; 0 for no limit.
+  size_t max_size;
+  // How other processes may take part in a pool of its own: `CU_MEM_HANDLE_TYPE_*`, combined.
+  int32_t handle_types;
+  // Zero.
+  int32_t reserved;
+} cushim_pinned_options;
+
+// Options of `cushim_resource_create_managed`. Zero means the default.
+typedef struct cushim_managed_options {
+  // Bytes of this struct, `sizeof(cushim_managed_options)`.
+  size_t struct_size;
+  // A combination of `cushim_managed_flags`.
+  uint32_t flags;
+  // Zero.
+  uint32_t reserved;
+} cushim_managed_options;
+
+// A function that allocates. It writes the address to `pointer` and returns 0, or any other status. It must not unwind.
+typedef cushim_status (*cushim_allocate_function)(void *user, size_t bytes, cushim_stream stream, uint64_t *pointer);
+
+// A function that frees. It returns 0, or any other status. It must not unwind.
+typedef cushim_status (*cushim_deallocate_function)(void *user, uint64_t pointer, size_t bytes, cushim_stream stream);
+
+// A function that says what may be done with memory: it fills the struct, whose members are those of host memory, and
+// returns 0, or any other status. It must not unwind.
+typedef cushim_status (*cushim_properties_function)(void *user, struct cushim_memory_properties *properties);
+
+// The functions of a resource of the program's own. Zero means that there is none.
+//
+// They are called on whatever thread needs them, several at a time, and never while the library holds a lock; they may call
+// the library. The stream is a borrowed handle, good during the call. What they return, other than 0, is the status of the
+// call that led to them.
+typedef struct cushim_resource_functions {
+  // Bytes of this struct, `sizeof(cushim_resource_functions)`.
+  size_t struct_size;
+  // Given to the functions. May be NULL.
+  void *user;
+  // Allocates so many bytes, never 0. The stream is NULL if the caller named none, which only a resource that is not
+  // stream-ordered allows. Without it nothing is allocated here, but memory can be wrapped.
+  cushim_allocate_function allocate;
+  // Frees memory that was allocated here or wrapped as such, exactly once. The stream is that in whose order the memory
+  // goes; of a resource that is not stream-ordered that which the library has waited for, or NULL for no stream. If it
+  // fails, the memory is taken to be leaked. Without it nothing is called.
+  cushim_deallocate_function deallocate;
+  // Called with `user` when the resource and its last buffer are gone, as the `release` of a `cushim_owner` is.
+  cushim_release_function destroy;
+  // Says what may be done with the memory; called once, when the resource is made. Without it, it is ordinary host memory
+  // that comes and goes at once.
+  cushim_properties_function properties;
+} cushim_resource_functions;
+
+// Memory of any kind, with what becomes of it when the last hold on it goes. Claims hold it, and so does what uses it.
+//
+// Memory of a stream-ordered resource is then freed in the order of the *deallocation stream*: at first that of the
+// allocation, then the one that was set last, or named in a destroy. The buffer keeps that stream alive. No path ever picks a
+// default stream.
+typedef struct cushim_buffer_s *cushim_buffer;
 
 // A function that gets the lines of the log, one at a time and in order, on the library's worker thread. No lock of the
 // library is held meanwhile, and every function of it may be called. It must not unwind.
@@ -955,6 +1206,8 @@ cushim_status cushim_device_get_attribute(cushim_device device,
 // - "context-ids": contexts have a number that is never used again (12.0)
 // - "stream-ids": streams have a number that is never used again (12.0)
 // - "driver-logs": the driver says in words why a call failed (12.9)
+// - "host-memory-pools": stream-ordered allocation of page-locked host memory (13.0)
+// - "managed-memory-pools": stream-ordered allocation of managed memory (13.0)
 //
 // @param device The device.
 // @param feature One of these names. Must not be NULL.
@@ -2553,6 +2806,538 @@ cushim_status cushim_drain_fd(int32_t *fd);
 //
 cushim_status cushim_flush_callbacks(int64_t timeout_ms,
                                      int32_t *done);
+
+// Gives the resource one more handle.
+//
+// @param resource The resource.
+// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_ref(cushim_resource resource, cushim_resource *reference);
+
+// Ends a claim on the resource. It is gone when nothing holds it any more, buffers included.
+//
+// @param resource The claim, or NULL, which does nothing.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, if this released a pool. Threads: any.
+cushim_status cushim_resource_destroy(cushim_resource resource);
+
+// Names the resource in messages.
+//
+// @param resource The resource.
+// @param label The name; may be NULL, which takes it away.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_set_label(cushim_resource resource, const char *label);
+
+// The name that messages use for the resource; empty if it has none.
+//
+// @param resource The resource.
+// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+//   `size` is 0.
+// @param size Bytes of the buffer.
+// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT` for a buffer that is NULL and has a size;
+// `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_get_label(cushim_resource resource,
+                                        char *buffer,
+                                        size_t size,
+                                        size_t *needed);
+
+// The driver that the resource belongs to.
+//
+// @param resource The resource.
+// @param driver Receives the borrowed handle; NULL on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_get_driver(cushim_resource resource, cushim_driver *driver);
+
+// What the resource is. Where a device or a driver has no pools, this says what stands in for one.
+//
+// @param resource The resource.
+// @param kind Receives a `cushim_resource_kind`; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_get_kind(cushim_resource resource, int32_t *kind);
+
+// What may be done with the resource's memory, and whether it needs a stream.
+//
+// @param resource The resource.
+// @param properties Written, as far as its `struct_size` goes; must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_get_properties(cushim_resource resource, struct cushim_memory_properties *properties);
+
+// The driver's own handle of the pool behind the resource.
+//
+// @param resource The resource.
+// @param native Receives the handle, which stays the resource's; NULL on failure, and if there is no pool. Must not be
+//   NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_native(cushim_resource resource,
+                                     CUmemoryPool *native);
+
+// Makes a resource of a pool of the device's memory. It is stream-ordered.
+//
+// Where the device has no pools (`cushim_device_supports` "memory-pools"), memory that comes and goes at once stands in for
+// it, in the primary context; `cushim_resource_get_kind` tells.
+//
+// @param device The device.
+// @param options NULL for the defaults. Read during the call only.
+// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size or handle types of a shared pool;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` for a size or handle types on a device
+// without pools; the driver's. Threads: any.
+//
+cushim_status cushim_resource_create_device_pool(cushim_device device,
+                                                 const struct cushim_device_pool_options *options,
+                                                 cushim_resource *resource);
+
+// Makes a resource of a pool of the device's memory that somebody else created. It is stream-ordered.
+//
+// @param device The device whose memory it is.
+// @param native The pool. A borrowed one stays alive until the resource and its last buffer are gone. Must not be NULL.
+// @param ownership A `cushim_ownership`.
+// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_wrap_pool(cushim_device device,
+                                        CUmemoryPool native,
+                                        int32_t ownership,
+                                        cushim_resource *resource);
+
+// Makes a resource of page-locked host memory, which devices reach by its address.
+//
+// It is stream-ordered if it is a pool; `cushim_resource_get_properties` tells. A program that always names a stream runs
+// with both. The properties of a pool (`own_pool` and what goes with it) are ignored where memory does not come from one,
+// except a size and handle types, which are then refused.
+//
+// @param context The context.
+// @param options NULL for the defaults. Read during the call only.
+// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for options that contradict each other;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if only a pool can do what is asked and
+// there is none; the driver's. Threads: any.
+//
+cushim_status cushim_resource_create_pinned(cushim_context context,
+                                            const struct cushim_pinned_options *options,
+                                            cushim_resource *resource);
+
+// Makes a resource of managed memory, allocated at once with `cuMemAllocManaged`, on every driver.
+//
+// @param context The context.
+// @param options NULL for the defaults. Read during the call only.
+// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_create_managed(cushim_context context,
+                                             const struct cushim_managed_options *options,
+                                             cushim_resource *resource);
+
+// Makes a resource of device memory that is allocated and freed at once: the driver may wait for all work of the device
+// when it frees.
+//
+// @param context The context.
+// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_resource_create_synchronous(cushim_context context,
+                                                 cushim_resource *resource);
+
+// Makes a resource of the program's own functions.
+//
+// @param driver The driver with whose memory it is used.
+// @param functions The functions. Read during the call only. Must not be NULL.
+// @param resource Receives a claim; NULL on failure, and `destroy` is then not called. Must not be NULL. Give it back with
+//   `cushim_resource_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for properties that name a device that there
+// is not, or memory that nobody reaches; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's; that of the
+// properties function. Threads: any.
+//
+cushim_status cushim_resource_create_custom(cushim_driver driver,
+                                            const struct cushim_resource_functions *functions,
+                                            cushim_resource *resource);
+
+// Allocates memory: in the stream's order if the resource is stream-ordered, else at once. What it holds is not defined.
+//
+// @param resource The resource.
+// @param bytes How many; 0 gives the pointer 0, of every resource, and neither driver nor functions are asked.
+// @param stream The stream in whose order the memory comes; may be NULL if the resource is not stream-ordered, and is then
+//   only checked.
+// @param pointer Receives the address; 0 on failure. Must not be NULL. Give it back with `cushim_resource_deallocate`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream
+// of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a stream that is being captured, if the resource is
+// stream-ordered (the capture stays valid); `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on
+// the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's; that of an allocate function. Threads: any.
+//
+cushim_status cushim_resource_allocate(cushim_resource resource,
+                                       size_t bytes,
+                                       cushim_stream stream,
+                                       uint64_t *pointer);
+
+// Frees memory: in the stream's order if the resource is stream-ordered. Otherwise at once, after waiting for the stream if
+// there is one.
+//
+// @param resource The resource.
+// @param pointer What `cushim_resource_allocate` gave; 0 does nothing.
+// @param bytes The bytes that were asked for.
+// @param stream The stream in whose order the memory goes, not necessarily the one in which it came; may be NULL if the
+//   resource is not stream-ordered.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream
+// of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured, if the resource is stream-ordered;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of the stream's earlier work; that of a deallocate
+// function. Threads: any.
+//
+cushim_status cushim_resource_deallocate(cushim_resource resource,
+                                         uint64_t pointer,
+                                         size_t bytes,
+                                         cushim_stream stream);
+
+// An attribute of the pool behind the resource, as the driver says now.
+//
+// @param resource The resource.
+// @param pool_attribute A `cushim_pool_attribute`.
+// @param value Receives the value; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the resource is no pool; the driver's. Threads: any.
+//
+cushim_status cushim_resource_get_attribute(cushim_resource resource, int32_t pool_attribute, uint64_t *value);
+
+// Sets an attribute of the pool behind the resource, for all its users.
+//
+// @param resource The resource.
+// @param pool_attribute A `cushim_pool_attribute` that can be set.
+// @param value The value.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a value that the attribute cannot have;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the resource is no pool; the driver's.
+// Threads: any.
+cushim_status cushim_resource_set_attribute(cushim_resource resource,
+                                            int32_t pool_attribute,
+                                            uint64_t value);
+
+// Gives what the pool has and nobody uses back to the system, but for so many bytes.
+//
+// @param resource The resource.
+// @param bytes Bytes to keep.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if
+// the resource is no pool; the driver's. Threads: any.
+cushim_status cushim_resource_trim(cushim_resource resource,
+                                   size_t bytes);
+
+// The devices that may use the pool's memory, beside its own: as the driver says now, by ordinal.
+//
+// @param resource The resource.
+// @param devices Receives borrowed handles, as many as there is room for. May be NULL if `capacity` is 0.
+// @param capacity Number of handles that there is room for.
+// @param count Receives how many there are, whether there was room or not; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the resource is no pool; the driver's. Threads: any.
+//
+cushim_status cushim_resource_get_peers(cushim_resource resource,
+                                        cushim_device *devices,
+                                        size_t capacity,
+                                        size_t *count);
+
+// Changes which devices may use the pool's memory, present and future. The pool's own device always may, and does not count.
+// All are checked before anything changes; then there is one call of the driver, or none if all is so already.
+//
+// @param resource The resource.
+// @param change A `cushim_peer_change`.
+// @param devices The devices. Read during the call only. Must not be NULL unless `device_count` is 0.
+// @param device_count Number of devices.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a device of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
+// devices that cannot reach the pool's; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the
+// resource is no pool; the driver's. Threads: any.
+//
+cushim_status cushim_resource_change_peers(cushim_resource resource,
+                                           int32_t change,
+                                           const cushim_device *devices,
+                                           size_t device_count);
+
+// Allocates memory from the resource, as a buffer. What it holds is not defined.
+//
+// @param resource The resource, which the buffer holds.
+// @param bytes How many; 0 gives a buffer whose pointer is 0.
+// @param stream The stream in whose order the memory comes, and goes unless another is set; may be NULL if the resource is not
+//   stream-ordered, and is then only checked.
+// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream
+// of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a stream that is being captured, if the resource is
+// stream-ordered (the capture stays valid); `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on
+// the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's; that of an allocate function. Threads: any.
+//
+cushim_status cushim_buffer_create(cushim_resource resource,
+                                   size_t bytes,
+                                   cushim_stream stream,
+                                   cushim_buffer *buffer);
+
+// Takes in memory that was allocated elsewhere: to be freed by a resource, to be kept by an owner, or neither, and then its
+// lender keeps it until the buffer is gone and what uses it is done.
+//
+// @param driver The driver with whose memory it is used.
+// @param pointer Where the memory starts; 0 only if it has no bytes.
+// @param bytes How many there are.
+// @param resource The resource that frees it; NULL: none does.
+// @param owner Is released when the buffer is gone; NULL: none is. Not together with a resource. Read during the call only. If
+//   the call fails, nothing is released.
+// @param stream The stream in whose order a stream-ordered resource frees the memory, unless another is set; may be NULL
+//   otherwise. Without a stream-ordered resource none is recorded, and a deallocate function gets NULL, for "no stream".
+// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_HANDLE`, also for a
+// resource or a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a resource together with an owner, or for
+// memory that starts at 0 or reaches past the end of all addresses; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the
+// driver's. Threads: any.
+//
+cushim_status cushim_buffer_wrap(cushim_driver driver,
+                                 uint64_t pointer,
+                                 size_t bytes,
+                                 cushim_resource resource,
+                                 const struct cushim_owner *owner,
+                                 cushim_stream stream,
+                                 cushim_buffer *buffer);
+
+// Gives the buffer one more handle, which holds it as well.
+//
+// @param buffer The buffer.
+// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
+
+// Ends a claim on the buffer. If it was the last hold, the memory is freed: in the order of the deallocation stream, or at once.
+// Otherwise that happens when the last hold goes; of a per-thread deallocation stream, where it is now is marked by an event.
+//
+// It answers for the free if that happens inside it. A later one that fails goes to the log, with pointer, bytes and stream, and
+// is counted by `cushim_driver_get_unreported_errors`.
+//
+// @param buffer The claim, or NULL, which does nothing.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`;
+// `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured, and nothing is destroyed;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work; that of a deallocate function.
+// Threads: any.
+cushim_status cushim_buffer_destroy(cushim_buffer buffer);
+
+// The same, with another deallocation stream: the memory is freed after what is in that stream by now, whenever the last hold
+// goes. Memory that is not stream-ordered is freed at once then, after waiting for the stream.
+//
+// @param buffer The claim.
+// @param stream The stream.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle or a stream of
+// another driver; `CUSHIM_ERROR_ALREADY_DESTROYED`; `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured, and
+// nothing is destroyed; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work; that of a
+// deallocate function. Threads: any.
+cushim_status cushim_buffer_destroy_on(cushim_buffer buffer,
+                                       cushim_stream stream);
+
+// Names the buffer in messages.
+//
+// @param buffer The buffer.
+// @param label The name; may be NULL, which takes it away.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_set_label(cushim_buffer buffer, const char *label);
+
+// The name that messages use for the buffer; empty if it has none.
+//
+// @param of The buffer.
+// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+//   `size` is 0.
+// @param size Bytes of the buffer.
+// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT` for a buffer that is NULL and has a size;
+// `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_get_label(cushim_buffer of,
+                                      char *buffer,
+                                      size_t size,
+                                      size_t *needed);
+
+// Where the memory starts: an address for devices, for the host, or for both, as `cushim_buffer_get_properties` says.
+//
+// @param buffer The buffer.
+// @param pointer Receives the address; 0 on failure, and of a buffer without bytes. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_get_pointer(cushim_buffer buffer, uint64_t *pointer);
+
+// How many bytes the buffer has.
+//
+// @param buffer The buffer.
+// @param bytes Receives the number; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_get_size(cushim_buffer buffer, size_t *bytes);
+
+// What may be done with the memory: as its resource says, or else the driver. Managed is what the driver or the resource says is.
+//
+// @param buffer The buffer.
+// @param properties Written, as far as its `struct_size` goes; must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_buffer_get_properties(cushim_buffer buffer,
+                                           struct cushim_memory_properties *properties);
+
+// The resource that frees the buffer's memory.
+//
+// @param buffer The buffer.
+// @param resource Receives the borrowed handle; NULL on failure, and if no resource frees it. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_get_resource(cushim_buffer buffer, cushim_resource *resource);
+
+// Whether an owner keeps the buffer's memory, and which one.
+//
+// @param buffer The buffer.
+// @param owned Receives 1 if there is an owner, else 0; 0 on failure. Must not be NULL.
+// @param data Receives the owner's `data`; NULL on failure, and if there is none; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_get_owner(cushim_buffer buffer, int32_t *owned, void **data);
+
+// The context in which the memory was allocated, or else that of its deallocation stream.
+//
+// @param buffer The buffer.
+// @param context Receives the borrowed handle; NULL on failure, and if it has neither. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_get_context(cushim_buffer buffer, cushim_context *context);
+
+// The deallocation stream.
+//
+// @param buffer The buffer.
+// @param stream Receives the borrowed handle; NULL on failure, and if there is none. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_buffer_get_stream(cushim_buffer buffer, cushim_stream *stream);
+
+// Sets the deallocation stream. For memory that is not stream-ordered it is the stream that is waited for before the memory is
+// freed.
+//
+// @param buffer The buffer.
+// @param stream The stream.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+cushim_status cushim_buffer_set_stream(cushim_buffer buffer,
+                                       cushim_stream stream);
+
+// The device's resource: the one that was set, or the pool that is current when it is first asked for.
+//
+// @param device The device.
+// @param resource Receives the borrowed handle; NULL on failure. Must not be NULL. It is good until another resource is set.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_device_get_resource(cushim_device device,
+                                         cushim_resource *resource);
+
+// Sets the device's resource, for every user of the device in this process. The device holds it.
+//
+// @param device The device.
+// @param resource The resource; NULL: the pool that is current when it is next asked for.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a resource of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for one whose
+// memory the device does not reach, as far as is known; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`. Threads: any.
+cushim_status cushim_device_set_resource(cushim_device device,
+                                         cushim_resource resource);
+
+// Allocates a buffer from the device's resource, as `cushim_buffer_create` does.
+//
+// @param device The device.
+// @param bytes How many; 0 gives a buffer whose pointer is 0.
+// @param stream The stream in whose order the memory comes, and goes unless another is set; may be NULL if the resource is not
+//   stream-ordered, which a pool is.
+// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: as for `cushim_buffer_create`: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered;
+// `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
+// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's. Threads: any.
+//
+cushim_status cushim_device_allocate(cushim_device device,
+                                     size_t bytes,
+                                     cushim_stream stream,
+                                     cushim_buffer *buffer);
 
 // Has every line of the log given to a callback, from now on.
 //

@@ -290,7 +290,7 @@ fn write_wrapper(interface: &Value, function: &Value, out: &mut String) {
             let kind = letter(interface, text(&parameters[at], "kind"));
             format!("if (status == 0 && a{at} != NULL) claim_begins('{kind}', (void *)*a{at});")
         }
-        (_, Some(at)) => format!("if (status != CUSHIM_ERROR_INVALID_HANDLE) claim_ends((void *)a{at});"),
+        (_, Some(at)) => format!("if (!claim_is_kept(status)) claim_ends((void *)a{at});"),
         _ => return,
     };
     let (declared, given) = (declared.join(", "), given.join(", "));
@@ -337,6 +337,12 @@ static inline void claim_ends(void *handle) {
     if (claims_noted[i].handle == handle) claims_noted[i].handle = NULL;
   }
   pthread_mutex_unlock(&claims_lock);
+}
+
+/* Whether a destroy said no, and the claim is what it was. */
+static inline int claim_is_kept(cushim_status status) {
+  return status == CUSHIM_ERROR_INVALID_HANDLE || status == CUSHIM_ERROR_INVALID_ARGUMENT ||
+         status == CUSHIM_ERROR_STREAM_REQUIRED;
 }
 
 static void end_claim(char kind, void *handle);

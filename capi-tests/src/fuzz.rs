@@ -9,7 +9,9 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn as_c(interface: &Value) -> String {
     let mut out = kinds(interface);
-    let functions = list(interface, "functions").iter().filter(|function| returns_status(function) && is_modelled(function));
+    let functions = list(interface, "functions")
+        .iter()
+        .filter(|function| returns_status(function) && is_modelled(function));
     let functions: Vec<&Value> = functions.collect();
     for function in &functions {
         write_call(function, &mut out);

@@ -243,7 +243,7 @@ impl Buffer {
         stream.same_driver(&self.driver, self)?;
         match self.resource() {
             // What went with its context needs no stream.
-            Some(resource) if !resource.went_with(Some(stream)) => resource.check_stream(Some(stream)),
+            Some(resource) if !resource.went_with(Some(stream)) => resource.refuse_capture_if_known(stream),
             _ => Ok(()),
         }
     }
@@ -256,7 +256,8 @@ impl Buffer {
             if let Some(order) = marked {
                 match order.marked() {
                     Ok(order) => self.record(order),
-                    Err(failure) => log::warn!("{self}: its thread's stream could not be marked: {failure}"),
+                    // All work of the context will be waited for instead.
+                    Err(failure) => crate::release::report(&self.driver, Err(failure)),
                 }
             }
         }

@@ -233,19 +233,19 @@ impl Resource {
         self.free_now(pointer, bytes, stream)
     }
 
-    /// Frees what nobody holds any more. The caller's own is called whatever is wrong with the stream, so that it is called
-    /// exactly once for each allocation.
+    /// Frees what nobody holds any more, whatever is wrong with the stream that was to be waited for. The caller's own is
+    /// called in any case, so that it is called exactly once for each allocation.
     pub(super) fn free_at_last(
         &self,
         pointer: DevicePointer,
         bytes: usize,
         stream: Option<&Arc<Stream>>,
     ) -> Result<(), Error> {
-        if !self.is_custom() {
-            return self.free(pointer, bytes, stream);
-        }
         let wait = stream.filter(|_| !self.properties.stream_ordered);
         let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
+        if let (false, Some(stream)) = (self.is_custom(), stream) {
+            self.refuse_capture_if_known(stream)?;
+        }
         self.free_now(pointer, bytes, stream).and(waited)
     }
 
@@ -289,21 +289,33 @@ impl Resource {
             Some(stream) => {
                 stream.same_driver(&self.driver, self)?;
                 stream.context().check_there(stream.as_ref())?;
-                if self.properties.stream_ordered { self.refuse_capture(stream) } else { Ok(()) }
+                match self.properties.stream_ordered && self.is_captured(stream)? {
+                    true => Err(self.captured(stream)),
+                    false => Ok(()),
+                }
             }
         }
     }
 
-    fn refuse_capture(&self, stream: &Stream) -> Result<(), Error> {
-        let table = self.driver.object_table();
-        if !stream.here(|raw| capture_calls::is_capturing(table, raw))? {
-            return Ok(());
+    /// Refuses a stream that is being captured, if the resource is stream-ordered. That nobody knows is no refusal.
+    pub(super) fn refuse_capture_if_known(&self, stream: &Stream) -> Result<(), Error> {
+        match self.properties.stream_ordered.then(|| self.is_captured(stream)) {
+            Some(Ok(true)) => Err(self.captured(stream)),
+            _ => Ok(()),
         }
+    }
+
+    fn is_captured(&self, stream: &Stream) -> Result<bool, Error> {
+        stream.here(|raw| capture_calls::is_capturing(self.driver.object_table(), raw))
+    }
+
+    #[cold]
+    fn captured(&self, stream: &Stream) -> Error {
         let refusal = format!(
             "{stream} is being captured, and memory of {self} that comes or goes there would become part of the graph; \
              allocate and free before and after the capture, or on another stream. The capture is still valid"
         );
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(stream))
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(stream)
     }
 
     #[cold]
