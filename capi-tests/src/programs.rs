@@ -35,6 +35,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_resources",
     "objects_streams",
     "objects_sweep",
+    "objects_threads",
 ];
 
 /// Those of them that also run on "none".
