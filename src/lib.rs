@@ -48,6 +48,7 @@ mod feature;
 #[allow(unsafe_code)]
 pub(crate) mod handle;
 mod location;
+pub mod kernel;
 #[cfg(feature = "capi")]
 mod logging;
 pub mod managed;

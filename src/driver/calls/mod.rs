@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod host_function;
+pub(crate) mod kernel;
 pub(crate) mod logs;
 pub(crate) mod managed;
 pub(crate) mod memory;

@@ -1,0 +1,193 @@
+//! Code as it comes: PTX, cubin, fatbin.
+
+use crate::error::{Error, Status};
+use std::path::Path;
+
+/// Code for a device, complete: the driver is given no length and reads as far as the image says of itself.
+///
+/// ```
+/// use cushim::kernel::Image;
+///
+/// assert!(Image::new(".version 7.0\n.target sm_70\n.address_size 64\n").is_ok());
+/// let error = Image::new(b"\x7fELF and no more".as_slice()).unwrap_err();
+/// assert!(error.message.contains("cut off"), "{error}");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Image {
+    bytes: Vec<u8>,
+    kind: &'static str,
+}
+
+/// How a fatbin starts: `0xBA55ED50`, a version, the bytes of the header, the bytes of what follows.
+const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
+/// How the struct starts that nvcc puts around a fatbin: `0x466243B1`, a version, a pointer to the fatbin.
+const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
+/// How a cubin starts, which is an ELF file.
+const ELF: [u8; 4] = *b"\x7fELF";
+
+impl Image {
+    /// Takes PTX (as text, with or without a NUL at its end), a cubin or a fatbin. What it is shows from its bytes.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for an image that is empty, cut off, or none of these.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, Error> {
+        let mut bytes = bytes.into();
+        let start: [u8; 4] = bytes.first_chunk().copied().unwrap_or_default();
+        let (kind, needed) = match start {
+            ELF => ("a cubin", elf_size(&bytes)),
+            FATBIN => ("a fatbin", fatbin_size(&bytes)),
+            WRAPPER => {
+                return Err(refused(
+                    "is the struct that nvcc puts around a fatbin; pass what its third member, `data`, points to",
+                ));
+            }
+            _ => {
+                end_text(&mut bytes)?;
+                return Ok(Self { bytes, kind: "PTX" });
+            }
+        };
+        match needed {
+            Some(needed) if needed <= bytes.len() => Ok(Self { bytes, kind }),
+            Some(needed) => {
+                Err(refused(&format!("is cut off: {kind} of {needed} bytes, {} are there", bytes.len())))
+            }
+            None => Err(refused(&format!(
+                "is cut off: {kind} whose {} bytes do not hold its header",
+                bytes.len()
+            ))),
+        }
+    }
+
+    /// Reads an image from a file.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if the file cannot be read, or as [`new`](Self::new).
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|error| {
+            Error::new(Status::INVALID_ARGUMENT, format!("{} cannot be read: {error}", path.display()))
+        })?;
+        Self::new(bytes).map_err(|mut error| {
+            error.message = format!("{}: {}", path.display(), error.message);
+            error
+        })
+    }
+
+    /// `PTX`, `a cubin` or `a fatbin`.
+    pub(super) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl std::fmt::Debug for Image {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Image({}, {} bytes)", self.kind, self.bytes.len())
+    }
+}
+
+fn refused(why: &str) -> Error {
+    Error::new(Status::INVALID_ARGUMENT, format!("the image {why}"))
+}
+
+/// Sees to it that a text ends with one NUL.
+fn end_text(bytes: &mut Vec<u8>) -> Result<(), Error> {
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    if bytes.is_empty() {
+        return Err(refused("is empty"));
+    }
+    if bytes.contains(&0) {
+        return Err(refused("is neither PTX, nor a cubin, nor a fatbin"));
+    }
+    bytes.push(0);
+    Ok(())
+}
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<usize> {
+    let field = bytes.get(at..at.checked_add(N)?)?;
+    let value = field.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+    usize::try_from(value).ok()
+}
+
+/// Bytes of a fatbin, by its header.
+fn fatbin_size(bytes: &[u8]) -> Option<usize> {
+    number::<2>(bytes, 6)?.checked_add(number::<8>(bytes, 8)?)
+}
+
+/// Bytes of an ELF file of 64 bits: as far as its headers and sections reach. Offsets are those of the ELF-64 format.
+fn elf_size(bytes: &[u8]) -> Option<usize> {
+    let table = |offset: usize, size: usize, count: usize| {
+        number::<8>(bytes, offset)?
+            .checked_add(number::<2>(bytes, size)?.checked_mul(number::<2>(bytes, count)?)?)
+    };
+    let segments = table(0x20, 0x36, 0x38)?;
+    let sections = table(0x28, 0x3A, 0x3C)?;
+    let end = segments.max(sections);
+    if end > bytes.len() {
+        return Some(end);
+    }
+    let (first, size, count) =
+        (number::<8>(bytes, 0x28)?, number::<2>(bytes, 0x3A)?, number::<2>(bytes, 0x3C)?);
+    (0..count).try_fold(end, |end, index| {
+        let section = first.checked_add(index.checked_mul(size)?)?;
+        // A section without bits (`SHT_NOBITS`, 8) takes no place in the file.
+        if number::<4>(bytes, section.checked_add(4)?)? == 8 {
+            return Some(end);
+        }
+        let offset = number::<8>(bytes, section.checked_add(0x18)?)?;
+        Some(end.max(offset.checked_add(number::<8>(bytes, section.checked_add(0x20)?)?)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refusal(bytes: &[u8]) -> String {
+        Image::new(bytes).expect_err("it is no image").message.clone()
+    }
+
+    #[test]
+    fn text_ends_with_one_nul() {
+        for text in [".version 7.0", ".version 7.0\0", ".version 7.0\0\0"] {
+            assert_eq!(Image::new(text).expect("PTX").bytes(), b".version 7.0\0");
+        }
+        assert!(refusal(b"").contains("empty"));
+        assert!(refusal(b"\0\0").contains("empty"));
+        assert!(refusal(b"a\0b").contains("neither"));
+    }
+
+    #[test]
+    fn a_fatbin_is_as_long_as_its_header_says() {
+        let mut fatbin = Vec::from(FATBIN);
+        fatbin.extend([1, 0, 16, 0]);
+        fatbin.extend(8_u64.to_le_bytes());
+        assert!(refusal(&fatbin).contains("24 bytes, 16 are there"));
+        assert!(refusal(&fatbin[..10]).contains("cut off"));
+        fatbin.extend([0; 8]);
+        assert_eq!(Image::new(fatbin).expect("complete").kind(), "a fatbin");
+        assert!(refusal(&[&WRAPPER[..], &[0; 20]].concat()).contains("data"));
+    }
+
+    #[test]
+    fn a_cubin_is_as_long_as_its_sections_reach() {
+        let mut elf = vec![0; 64 + 64];
+        elf[..4].copy_from_slice(&ELF);
+        elf[0x28] = 64; // section headers start there,
+        elf[0x3A] = 64; // each of so many bytes,
+        elf[0x3C] = 1; // and there is one
+        elf[64 + 0x18] = 128;
+        elf[64 + 0x20] = 4;
+        assert!(refusal(&elf).contains("132 bytes, 128 are there"));
+        assert!(refusal(&elf[..100]).contains("128 bytes, 100 are there"));
+        assert!(refusal(&elf[..40]).contains("header"));
+        elf.extend([0; 4]);
+        assert_eq!(Image::new(elf).expect("complete").kind(), "a cubin");
+    }
+}

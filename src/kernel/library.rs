@@ -1,0 +1,282 @@
+//! Code that the driver loaded.
+
+use super::{Image, Kernel};
+use crate::callback;
+use crate::context::Context;
+use crate::driver::calls::kernel::library::RawLibrary;
+use crate::driver::{CallError, Driver, sys};
+use crate::error::{Error, Status};
+use crate::handle::{Header, object};
+use crate::memory::DevicePointer;
+use std::ffi::{CString, c_void};
+use std::fmt;
+use std::sync::Arc;
+
+/// How PTX is compiled. Cubins are not compiled, and take no notice.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct LoadOptions {
+    /// Registers that a thread may use at most; 0 leaves it to the compiler.
+    pub max_registers: u32,
+    /// Put line numbers into the code, for profilers.
+    pub line_info: bool,
+    /// Put everything into the code that a debugger needs.
+    pub debug_info: bool,
+    /// Have the compiler say more in its log.
+    pub verbose: bool,
+    /// Other options of the driver's, by number (`CU_JIT_*`), with their values. Those of the log buffers (3 to 6) are
+    /// refused: the library keeps the log.
+    pub others: Vec<(sys::CUjit_option, u64)>,
+}
+
+/// Code that was loaded, and its kernels and variables.
+///
+/// From driver 12.0 on a library's kernels run in every context of its driver; before, in the one it was loaded in. It is
+/// unloaded when the last hold on it goes, its kernels' included, and the driver then waits for what runs of it. At the
+/// end of the process it is not unloaded.
+pub struct Library {
+    header: Header,
+    context: Arc<Context>,
+    /// `None` only while it is being released.
+    raw: Option<RawLibrary>,
+}
+
+object!(Library: Library, header);
+
+impl Library {
+    /// Loads an image in a context. PTX is compiled now; what the compiler says of an error is in the error's
+    /// `driver_log`.
+    ///
+    /// ```
+    /// # use cushim::driver::{Choice, OpenOptions};
+    /// use cushim::Device;
+    /// use cushim::kernel::{Image, Library, LoadOptions};
+    ///
+    /// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+    /// let context = Device::get(&driver, 0)?.primary_context()?;
+    /// let image = Image::new(
+    ///     ".version 7.0
+    ///      .target sm_70
+    ///      .address_size 64
+    ///      .visible .entry nothing() { ret; }",
+    /// )?;
+    /// let library = Library::load(&context, &image, &LoadOptions::default())?;
+    /// assert_eq!(library.kernel("nothing")?.name(), "nothing");
+    /// # Ok::<(), cushim::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for an option of the log buffers; `CUDA_ERROR_INVALID_PTX` (218) if PTX does not
+    /// compile, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) if it is younger than the driver,
+    /// `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if no code in the image is for the device; others of the driver's.
+    pub fn load(context: &Arc<Context>, image: &Image, options: &LoadOptions) -> Result<Arc<Self>, Error> {
+        context.check_there(context.as_ref())?;
+        let options = options.raw()?;
+        let raw = RawLibrary::load(context.raw(), image.bytes(), &options).map_err(|failure| {
+            let mut error = context.failed(failure.error, context.as_ref());
+            say_what_the_compiler_said(&mut error, image, &failure.log);
+            error
+        })?;
+        Ok(Arc::new(Self { header: Header::new::<Self>(), context: Arc::clone(context), raw: Some(raw) }))
+    }
+
+    /// The context that it was loaded in.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The driver that the library belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        self.context.driver()
+    }
+
+    /// The driver's own handle, a `CUlibrary`; NULL before driver 12.0, where there is only a module.
+    #[must_use]
+    pub fn native(&self) -> sys::CUlibrary {
+        self.raw().handle()
+    }
+
+    /// The driver's handle of the module that the library is in its context.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn native_module(&self) -> Result<sys::CUmodule, Error> {
+        self.here(|raw| raw.module(self.context.raw()))
+    }
+
+    /// What the compiler noted; empty if it had nothing to say, or had compiled the same before.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.raw().info_log()
+    }
+
+    /// The kernel of this name. While one is held, the same name gives the same object.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a name with a NUL in it; `CUDA_ERROR_NOT_FOUND` (500) if there is no such kernel,
+    /// with the names that there are; others of the driver's.
+    pub fn kernel(self: &Arc<Self>, name: &str) -> Result<Arc<Kernel>, Error> {
+        let c_name = c_name(name)?;
+        let raw = self
+            .here(|raw| raw.kernel(self.context.raw(), &c_name))
+            .map_err(|error| self.explain_missing(error, "kernel", name))?;
+        Kernel::of_library(self, name, raw)
+    }
+
+    /// The names of the kernels, in the driver's order.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] before driver 12.4; the driver's.
+    pub fn kernel_names(&self) -> Result<Vec<String>, Error> {
+        self.here(|raw| raw.kernels(self.context.raw())?.iter().map(|kernel| kernel.name()).collect())
+    }
+
+    /// Address and bytes of a variable of the code in its context. Managed ones too, there.
+    ///
+    /// # Errors
+    /// As [`kernel`](Self::kernel).
+    pub fn global(&self, name: &str) -> Result<(DevicePointer, usize), Error> {
+        self.variable(name, RawLibrary::global)
+    }
+
+    /// Address and bytes of a managed variable, which are the same in every context.
+    ///
+    /// # Errors
+    /// As [`kernel`](Self::kernel).
+    pub fn managed(&self, name: &str) -> Result<(DevicePointer, usize), Error> {
+        self.variable(name, RawLibrary::managed)
+    }
+
+    fn variable(
+        &self,
+        name: &str,
+        find: impl FnOnce(
+            &RawLibrary,
+            &crate::driver::calls::context::RawContext,
+            &std::ffi::CStr,
+        ) -> Result<(u64, usize), CallError>,
+    ) -> Result<(DevicePointer, usize), Error> {
+        let c_name = c_name(name)?;
+        let (address, bytes) = self
+            .here(|raw| find(raw, self.context.raw(), &c_name))
+            .map_err(|error| self.explain_missing(error, "variable", name))?;
+        Ok((DevicePointer(address), bytes))
+    }
+
+    fn explain_missing(&self, mut error: Error, what: &str, name: &str) -> Error {
+        if error.status.0 != sys::CUDA_ERROR_NOT_FOUND.0 {
+            return error;
+        }
+        error.message = format!("{self} has no {what} \"{name}\"");
+        let names = if what == "kernel" { self.kernel_names().ok() } else { None };
+        if let Some(names) = names.filter(|names| !names.is_empty()) {
+            error.message.push_str(&format!("; it has {}", some_of(&names)));
+        }
+        error.message.push_str(". A C++ compiler changes names unless they are declared extern \"C\"");
+        error
+    }
+
+    /// Names the library in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.header.set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
+    }
+
+    pub(super) fn raw(&self) -> &RawLibrary {
+        self.raw.as_ref().expect("a library has its code until it is dropped")
+    }
+
+    fn here<T>(&self, call: impl FnOnce(&RawLibrary) -> Result<T, CallError>) -> Result<T, Error> {
+        self.context.check_there(self)?;
+        call(self.raw()).map_err(|error| self.context.failed(error, self))
+    }
+}
+
+impl LoadOptions {
+    fn raw(&self) -> Result<Vec<(sys::CUjit_option, *mut c_void)>, Error> {
+        let given = [
+            (sys::CU_JIT_MAX_REGISTERS, self.max_registers),
+            (sys::CU_JIT_GENERATE_LINE_INFO, u32::from(self.line_info)),
+            (sys::CU_JIT_GENERATE_DEBUG_INFO, u32::from(self.debug_info)),
+            (sys::CU_JIT_LOG_VERBOSE, u32::from(self.verbose)),
+        ];
+        let named =
+            given.into_iter().filter(|(_, value)| *value != 0).map(|(key, value)| (key, u64::from(value)));
+        let log = sys::CU_JIT_INFO_LOG_BUFFER.0..=sys::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0;
+        if let Some((key, _)) = self.others.iter().find(|(key, _)| log.contains(&key.0)) {
+            return Err(Error::new(
+                Status::INVALID_ARGUMENT,
+                format!("JIT option {} is for a log buffer; the log is kept here, and in the error", key.0),
+            ));
+        }
+        let value = |value: u64| std::ptr::without_provenance_mut(value as usize);
+        Ok(named.chain(self.others.iter().copied()).map(|(key, number)| (key, value(number))).collect())
+    }
+}
+
+fn c_name(name: &str) -> Result<CString, Error> {
+    CString::new(name)
+        .map_err(|_| Error::new(Status::INVALID_ARGUMENT, format!("the name {name:?} has a NUL in it")))
+}
+
+fn some_of(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let mut list = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST {
+        list.push_str(&format!(" and {} more", names.len() - MOST));
+    }
+    list
+}
+
+/// The first line of the log goes into the sentence, all of it into the error's `driver_log`.
+fn say_what_the_compiler_said(error: &mut Error, image: &Image, log: &str) {
+    let Some(first) = log.lines().next() else {
+        return error.message.push_str(&format!(", of {} of {} bytes", image.kind(), image.bytes().len()));
+    };
+    error.message.push_str(&format!(". The compiler says: {first}"));
+    if !error.driver_log.is_empty() {
+        error.driver_log.push('\n');
+    }
+    error.driver_log.push_str(log);
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        let Some(raw) = self.raw.take() else { return };
+        if callback::is_inside() {
+            // The driver unloads nothing there.
+            return callback::later(Self {
+                header: Header::new::<Self>(),
+                context: Arc::clone(&self.context),
+                raw: Some(raw),
+            });
+        }
+        // What belongs to one context went with it; a library outlives every context.
+        if raw.is_of_one_context() && self.context.is_gone() {
+            return;
+        }
+        crate::release::report(self.driver(), self.context.released(raw.unload(), self));
+    }
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.header.label() {
+            Some(label) => write!(f, "library \"{label}\""),
+            None => f.write_str("library"),
+        }
+    }
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Library").field("context", &self.context).finish_non_exhaustive()
+    }
+}

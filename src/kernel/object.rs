@@ -1,0 +1,287 @@
+//! One kernel.
+
+use super::Library;
+use crate::callback::Owner;
+use crate::context::Context;
+use crate::driver::calls::kernel::function::{Parameter, RawKernel};
+use crate::driver::calls::kernel::library::of_kernel;
+use crate::driver::{CallError, Driver, sys};
+use crate::error::{Error, Status};
+use crate::handle::{Header, object};
+use crate::registry::Registry;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// A kernel: a function of loaded code that a device runs.
+///
+/// Every function may be called from every thread. A kernel keeps its library loaded.
+pub struct Kernel {
+    header: Header,
+    context: Arc<Context>,
+    name: String,
+    raw: RawKernel,
+    /// Where its parameters stand, if the driver says so (12.4).
+    parameters: Option<Box<[Parameter]>>,
+    keeper: Keeper,
+    /// The function that it is in its context, once somebody asked; 0 until then.
+    function: AtomicUsize,
+}
+
+object!(Kernel: Kernel, header);
+
+/// What keeps the code of a kernel loaded.
+#[derive(Debug, Default)]
+pub enum Keeper {
+    /// Whoever lent the kernel.
+    #[default]
+    Lender,
+    /// The library that it is in.
+    Library(Arc<Library>),
+    /// Something of the caller's.
+    Owner(Owner),
+}
+
+/// A kernel as the driver has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NativeKernel {
+    /// From driver 12.0 on, good in every context.
+    Kernel(sys::CUkernel),
+    /// Of one context. The runtime's `cudaFunction_t` has the same value.
+    Function(sys::CUfunction),
+}
+
+impl NativeKernel {
+    fn address(self) -> *mut c_void {
+        match self {
+            Self::Kernel(kernel) => kernel.cast(),
+            Self::Function(function) => function.cast(),
+        }
+    }
+}
+
+/// The kernels of libraries that were loaded here, by the native handle.
+static KNOWN: Registry<Kernel> = Registry::new();
+
+/// The same, by the function that each is in its library's context, once somebody asked for that.
+static FUNCTIONS: Registry<Kernel> = Registry::new();
+
+impl Kernel {
+    pub(super) fn of_library(library: &Arc<Library>, name: &str, raw: RawKernel) -> Result<Arc<Self>, Error> {
+        if let Some(known) = KNOWN.find(library.driver(), raw.handle()) {
+            return Ok(known);
+        }
+        let keeper = Keeper::Library(Arc::clone(library));
+        let kernel = Self::new(library.context(), name.to_owned(), raw, keeper)?;
+        KNOWN.add(kernel.driver(), kernel.raw.handle(), &kernel);
+        Ok(kernel)
+    }
+
+    fn new(context: &Arc<Context>, name: String, raw: RawKernel, keeper: Keeper) -> Result<Arc<Self>, Error> {
+        let parameters = match raw.parameters(context.raw()) {
+            Ok(parameters) => Some(parameters),
+            Err(error) if error.result().is_none() => None,
+            Err(error) => return Err(context.failed(error, context.as_ref())),
+        };
+        let (header, context) = (Header::new::<Self>(), Arc::clone(context));
+        Ok(Arc::new(Self { header, context, name, raw, parameters, keeper, function: AtomicUsize::new(0) }))
+    }
+
+    /// Takes in a kernel as the driver, or somebody else, has it. One of a library that was loaded here gives its object
+    /// again, and then `keeper` is let go; a library in it that is not the kernel's own is reported in the log.
+    ///
+    /// # Safety
+    /// `native` is a kernel of the driver, or a function of `context`, and its code stays loaded until the returned object
+    /// is gone; `keeper` may see to that.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL; [`Status::UNSUPPORTED`] for a `CUkernel` before driver 12.0; the
+    /// driver's.
+    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    pub unsafe fn wrap(
+        context: &Arc<Context>,
+        native: NativeKernel,
+        keeper: Keeper,
+    ) -> Result<Arc<Self>, Error> {
+        let (driver, address) = (context.driver(), native.address());
+        if address.is_null() {
+            return Err(Error::new(Status::INVALID_ARGUMENT, "the native kernel is NULL"));
+        }
+        let known = match native {
+            NativeKernel::Kernel(_) => KNOWN.find(driver, address),
+            NativeKernel::Function(_) => {
+                FUNCTIONS.find(driver, address).or_else(|| KNOWN.find(driver, address))
+            }
+        };
+        if let Some(known) = known {
+            known.warn_of_another(&keeper);
+            return Ok(known);
+        }
+        context.check_there(context.as_ref())?;
+        let table = driver.object_table();
+        let raw = match native {
+            NativeKernel::Kernel(kernel) => RawKernel::kernel(table, kernel),
+            NativeKernel::Function(function) => RawKernel::function(table, function),
+        };
+        // Before driver 12.3 a kernel does not know its name.
+        let name = raw.name().unwrap_or_default();
+        let kernel = Self::new(context, name, raw, keeper)?;
+        kernel.warn_of_false_library();
+        Ok(kernel)
+    }
+
+    /// Whoever wrapped a kernel of a known library names that library, or none.
+    fn warn_of_another(&self, given: &Keeper) {
+        let (Keeper::Library(given), Some(own)) = (given, self.library()) else { return };
+        if !Arc::ptr_eq(given, own) {
+            log::warn!("{self} is of {own}, not of {given} which it was wrapped with; its own is kept");
+        }
+    }
+
+    fn warn_of_false_library(&self) {
+        let Keeper::Library(library) = &self.keeper else { return };
+        let is_other = |own: sys::CUlibrary| !library.native().is_null() && own != library.native();
+        if !self.raw.is_of_one_context() && of_kernel(&self.raw).is_ok_and(is_other) {
+            log::warn!("{self} is not of {library}, which was given to keep it loaded");
+        }
+    }
+
+    /// The context of the kernel's library; it can be launched in others too unless it is a `CUfunction`.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The driver that the kernel belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        self.context.driver()
+    }
+
+    /// The library that the kernel is in; `None` for one of somebody else's that was wrapped without.
+    #[must_use]
+    pub fn library(&self) -> Option<&Arc<Library>> {
+        match &self.keeper {
+            Keeper::Library(library) => Some(library),
+            Keeper::Lender | Keeper::Owner(_) => None,
+        }
+    }
+
+    /// The name; empty for one that was wrapped on a driver before 12.3.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The driver's own handle.
+    #[must_use]
+    pub fn native(&self) -> NativeKernel {
+        let handle = self.raw.handle();
+        match self.raw.is_of_one_context() {
+            true => NativeKernel::Function(handle.cast()),
+            false => NativeKernel::Kernel(handle.cast()),
+        }
+    }
+
+    /// The driver's handle of the function that the kernel is in its context. It names this object when it is wrapped.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn native_function(self: &Arc<Self>) -> Result<sys::CUfunction, Error> {
+        let function = self.here(|raw| raw.function_in(self.context.raw()))?;
+        if self.library().is_some() && self.function.swap(function.addr(), Relaxed) == 0 {
+            FUNCTIONS.add(self.driver(), function, self);
+        }
+        Ok(function)
+    }
+
+    /// An attribute (`CU_FUNC_ATTRIBUTE_*`), on the device of the kernel's context.
+    ///
+    /// # Errors
+    /// The driver's; an attribute that is younger than the driver is `CUDA_ERROR_INVALID_VALUE`.
+    pub fn attribute(&self, attribute: sys::CUfunction_attribute) -> Result<i32, Error> {
+        self.here(|raw| raw.attribute(self.context.raw(), self.device(), attribute))
+    }
+
+    /// Sets an attribute, on the device of the kernel's context: for every launch from now on, whoever makes it.
+    ///
+    /// # Errors
+    /// The driver's, also for an attribute that is only read.
+    pub fn set_attribute(&self, attribute: sys::CUfunction_attribute, value: i32) -> Result<(), Error> {
+        self.here(|raw| raw.set_attribute(self.context.raw(), self.device(), attribute, value))
+    }
+
+    /// Where its parameters stand, in order.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] before driver 12.4.
+    pub fn parameters(&self) -> Result<&[Parameter], Error> {
+        self.parameters.as_deref().ok_or_else(|| {
+            let missing = match self.raw.is_of_one_context() {
+                true => CallError::missing("cuFuncGetParamInfo_12040"),
+                false => CallError::missing("cuKernelGetParamInfo_12040"),
+            };
+            Error::of_call(self.driver(), missing).about(self)
+        })
+    }
+
+    /// As [`parameters`](Self::parameters), where the driver says so.
+    pub(super) fn layout(&self) -> Option<&[Parameter]> {
+        self.parameters.as_deref()
+    }
+
+    /// Names the kernel in messages, in place of its own name; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.header.set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
+    }
+
+    pub(super) fn raw(&self) -> &RawKernel {
+        &self.raw
+    }
+
+    fn device(&self) -> sys::CUdevice {
+        self.context.device().native()
+    }
+
+    pub(super) fn here<T>(&self, call: impl FnOnce(&RawKernel) -> Result<T, CallError>) -> Result<T, Error> {
+        self.context.check_there(self)?;
+        call(&self.raw).map_err(|error| self.context.failed(error, self))
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        if let Keeper::Library(_) = self.keeper {
+            KNOWN.remove(self.context.driver(), self.raw.handle(), self);
+            let function: sys::CUfunction = std::ptr::without_provenance_mut(*self.function.get_mut());
+            FUNCTIONS.remove(self.context.driver(), function, self);
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.header.label(), self.name.as_str()) {
+            (Some(label), _) => write!(f, "kernel \"{label}\""),
+            (None, "") => f.write_str("kernel"),
+            (None, name) => write!(f, "kernel {name}"),
+        }
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel")
+            .field("name", &self.name)
+            .field("parameters", &self.parameters)
+            .field("keeper", &self.keeper)
+            .finish_non_exhaustive()
+    }
+}

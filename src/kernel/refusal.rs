@@ -1,0 +1,132 @@
+//! Why the driver refused a launch, with the limit that it met: its own answer is one number for all of them.
+
+use super::{Kernel, Launch, occupancy};
+use crate::device::Device;
+use crate::driver::sys;
+use crate::error::Error;
+use crate::stream::Stream;
+
+/// Adds to the refusal of a launch what was asked for, and what there is.
+#[cold]
+pub(super) fn explain(mut failure: Error, launch: &Launch<'_>, kernel: &Kernel, stream: &Stream) -> Error {
+    let Some(limit) = limit(&failure, launch, kernel, stream) else { return failure };
+    failure.message.push_str(". ");
+    failure.message.push_str(&limit);
+    failure
+}
+
+fn limit(failure: &Error, launch: &Launch<'_>, kernel: &Kernel, stream: &Stream) -> Option<String> {
+    let device = stream.context().device();
+    match sys::CUresult(failure.status.0) {
+        sys::CUDA_ERROR_INVALID_VALUE | sys::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
+            shape(launch, kernel, device).or_else(|| features(launch, device))
+        }
+        sys::CUDA_ERROR_INVALID_CLUSTER_SIZE => cluster(launch, kernel, stream),
+        sys::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => cooperative(launch, kernel, device),
+        _ => features(launch, device),
+    }
+}
+
+const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
+
+fn shape(launch: &Launch<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
+    let zero = launch.grid.contains(&0) || launch.block.contains(&0);
+    if zero {
+        return Some("Grid and block have at least 1 in each direction".to_owned());
+    }
+    let threads: u64 = launch.block.iter().map(|n| u64::from(*n)).product();
+    let most = kernel.attribute(sys::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK).ok()?;
+    if threads > most.cast_unsigned().into() {
+        return Some(format!("A block of {threads} threads; {kernel} takes at most {most} on {device}"));
+    }
+    let block = [
+        sys::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+        sys::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+        sys::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+    ];
+    let grid = [
+        sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+        sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+        sys::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+    ];
+    beyond(device, "block", launch.block, block)
+        .or_else(|| beyond(device, "grid", launch.grid, grid))
+        .or_else(|| shared(launch, kernel, device))
+}
+
+fn beyond(
+    device: &Device,
+    what: &str,
+    given: [u32; 3],
+    limits: [sys::CUdevice_attribute; 3],
+) -> Option<String> {
+    (0..3).find_map(|direction| {
+        let most = device.attribute(limits[direction]).ok()?;
+        (given[direction] > most.cast_unsigned()).then(|| {
+            format!(
+                "The {what} is {} in {}; {device} takes at most {most}",
+                given[direction], DIRECTIONS[direction]
+            )
+        })
+    })
+}
+
+fn shared(launch: &Launch<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
+    let allowed = kernel.attribute(sys::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES).ok()?;
+    if launch.shared <= allowed.cast_unsigned() {
+        return None;
+    }
+    let fixed = kernel.attribute(sys::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).unwrap_or(0);
+    let most = device.attribute(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).ok()? - fixed;
+    let given = launch.shared;
+    Some(match i64::from(given) > i64::from(most) {
+        true => format!("{given} bytes of dynamic shared memory; {kernel} has at most {most} on {device}"),
+        false => format!(
+            "{given} bytes of dynamic shared memory; {kernel} is allowed {allowed}, and {most} if its attribute \
+             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES says so"
+        ),
+    })
+}
+
+fn features(launch: &Launch<'_>, device: &Device) -> Option<String> {
+    let lacks = |feature: &str| device.supports(feature).is_ok_and(|has| !has);
+    if launch.cluster.is_some() && lacks("thread-block-clusters") {
+        return Some(format!("{device} has no clusters of blocks (feature thread-block-clusters)"));
+    }
+    if launch.cooperative && lacks("cooperative-launch") {
+        return Some(format!("{device} has no cooperative launches (feature cooperative-launch)"));
+    }
+    None
+}
+
+fn cluster(launch: &Launch<'_>, kernel: &Kernel, stream: &Stream) -> Option<String> {
+    let cluster = launch.cluster?;
+    if cluster.contains(&0) {
+        return Some("A cluster has at least 1 block in each direction".to_owned());
+    }
+    let uneven = (0..3).find(|&direction| launch.grid[direction] % cluster[direction] != 0);
+    if let Some(direction) = uneven {
+        return Some(format!(
+            "The grid, {} in {}, is not divisible by the cluster, {}",
+            launch.grid[direction], DIRECTIONS[direction], cluster[direction]
+        ));
+    }
+    let blocks: u64 = cluster.iter().map(|n| u64::from(*n)).product();
+    let most = occupancy::largest_cluster(kernel, stream, &Launch { cluster: None, ..*launch }).ok()?;
+    Some(format!(
+        "A cluster of {blocks} blocks; {kernel} takes at most {most}, more only if its attribute \
+         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED says so"
+    ))
+}
+
+fn cooperative(launch: &Launch<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
+    let threads = launch.block.iter().product();
+    let each = kernel.active_blocks(threads, launch.shared as usize).ok()?;
+    let processors = device.attribute(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).ok()?.cast_unsigned();
+    let blocks: u64 = launch.grid.iter().map(|n| u64::from(*n)).product();
+    let most = u64::from(each) * u64::from(processors);
+    Some(format!(
+        "{blocks} blocks are to run at once; {device} holds {most} of {kernel} with {threads} threads: {each} on each \
+         of {processors} multiprocessors"
+    ))
+}
