@@ -44,6 +44,11 @@ pub(crate) const OBJECTS: &[&str] = &[
     "resource/memory.rs",
     "resource/pool.rs",
     "buffer.rs",
+    "kernel/library.rs",
+    "kernel/kernel.rs",
+    "kernel/arguments.rs",
+    "kernel/launch.rs",
+    "kernel/occupancy.rs",
     "log.rs",
 ];
 

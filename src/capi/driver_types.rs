@@ -2,6 +2,7 @@
 
 pub(super) use crate::driver::Driver;
 pub use crate::driver::sys::{
-    CUarray, CUcontext, CUdevice, CUdevice_attribute, CUevent, CUgreenCtx, CUlimit, CUmem_advise,
-    CUmemoryPool, CUstream,
+    CUarray, CUcontext, CUdevice, CUdevice_attribute, CUevent, CUfunction, CUfunction_attribute, CUgreenCtx,
+    CUjit_option, CUkernel, CUlaunchAttributeID, CUlibrary, CUlimit, CUmem_advise, CUmemoryPool, CUmodule,
+    CUstream,
 };

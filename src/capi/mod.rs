@@ -16,6 +16,7 @@ pub mod event;
 pub mod handles;
 mod input;
 pub mod location;
+pub mod kernel;
 pub mod log;
 pub mod managed;
 pub mod memory;

@@ -44,6 +44,37 @@ pub(super) unsafe fn read<T: Copy>(options: *const T, what: &str) -> Result<T, E
     Ok(copy)
 }
 
+/// The caller's array of structs, one by one, whatever version of the struct they are; a stride of 0 is the size of ours.
+///
+/// # Safety
+/// `T` is a `repr(C)` struct of plain data for which zeros are valid. `first` is NULL or valid for reads of `count` times
+/// `stride` bytes, for as long as the result is used.
+pub(super) unsafe fn array<T: Copy>(
+    first: *const T,
+    count: usize,
+    stride: usize,
+    what: &str,
+) -> Result<impl Iterator<Item = T>, Error> {
+    let stride = if stride == 0 { size_of::<T>() } else { stride };
+    if first.is_null() && count > 0 {
+        return Err(Error::new(
+            Status::INVALID_ARGUMENT,
+            format!("{what} is NULL, and there are to be {count}"),
+        ));
+    }
+    if stride < size_of::<T>() {
+        return Err(Error::new(
+            Status::INVALID_ARGUMENT,
+            format!(
+                "the stride of {what} is {stride}; pass the size of the struct, {} bytes or more",
+                size_of::<T>()
+            ),
+        ));
+    }
+    // SAFETY: the caller vouches for each element, which need not be aligned.
+    Ok((0..count).map(move |index| unsafe { first.byte_add(index * stride).read_unaligned() }))
+}
+
 /// Writes `full` into the caller's struct as far as that goes, and the number of bytes written into its `struct_size`.
 ///
 /// # Safety

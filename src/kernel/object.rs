@@ -73,19 +73,37 @@ impl Kernel {
             return Ok(known);
         }
         let keeper = Keeper::Library(Arc::clone(library));
-        let kernel = Self::new(library.context(), name.to_owned(), raw, keeper)?;
+        let parameters = Self::layout_of(library.context(), &raw)?;
+        let kernel = Self::new(library.context(), name.to_owned(), raw, parameters, keeper);
         KNOWN.add(kernel.driver(), kernel.raw.handle(), &kernel);
         Ok(kernel)
     }
 
-    fn new(context: &Arc<Context>, name: String, raw: RawKernel, keeper: Keeper) -> Result<Arc<Self>, Error> {
-        let parameters = match raw.parameters(context.raw()) {
-            Ok(parameters) => Some(parameters),
-            Err(error) if error.result().is_none() => None,
-            Err(error) => return Err(context.failed(error, context.as_ref())),
-        };
-        let (header, context) = (Header::new::<Self>(), Arc::clone(context));
-        Ok(Arc::new(Self { header, context, name, raw, parameters, keeper, function: AtomicUsize::new(0) }))
+    fn new(
+        context: &Arc<Context>,
+        name: String,
+        raw: RawKernel,
+        parameters: Option<Box<[Parameter]>>,
+        keeper: Keeper,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            header: Header::new::<Self>(),
+            context: Arc::clone(context),
+            name,
+            raw,
+            parameters,
+            keeper,
+            function: AtomicUsize::new(0),
+        })
+    }
+
+    /// Where the parameters stand; `None` if the driver is too old to say.
+    fn layout_of(context: &Context, raw: &RawKernel) -> Result<Option<Box<[Parameter]>>, Error> {
+        match raw.parameters(context.raw()) {
+            Ok(parameters) => Ok(Some(parameters)),
+            Err(error) if error.result().is_none() => Ok(None),
+            Err(error) => Err(context.failed(error, context)),
+        }
     }
 
     /// Takes in a kernel as the driver, or somebody else, has it. One of a library that was loaded here gives its object
@@ -104,9 +122,18 @@ impl Kernel {
         native: NativeKernel,
         keeper: Keeper,
     ) -> Result<Arc<Self>, Error> {
+        Self::take_in(context, native, keeper).map_err(|(error, _)| error)
+    }
+
+    /// As [`wrap`](Self::wrap), whose callers vouch for `native`; on failure the keeper is given back.
+    pub(crate) fn take_in(
+        context: &Arc<Context>,
+        native: NativeKernel,
+        keeper: Keeper,
+    ) -> Result<Arc<Self>, (Error, Keeper)> {
         let (driver, address) = (context.driver(), native.address());
         if address.is_null() {
-            return Err(Error::new(Status::INVALID_ARGUMENT, "the native kernel is NULL"));
+            return Err((Error::new(Status::INVALID_ARGUMENT, "the native kernel is NULL"), keeper));
         }
         let known = match native {
             NativeKernel::Kernel(_) => KNOWN.find(driver, address),
@@ -118,7 +145,9 @@ impl Kernel {
             known.warn_of_another(&keeper);
             return Ok(known);
         }
-        context.check_there(context.as_ref())?;
+        if let Err(error) = context.check_there(context.as_ref()) {
+            return Err((error, keeper));
+        }
         let table = driver.object_table();
         let raw = match native {
             NativeKernel::Kernel(kernel) => RawKernel::kernel(table, kernel),
@@ -126,7 +155,10 @@ impl Kernel {
         };
         // Before driver 12.3 a kernel does not know its name.
         let name = raw.name().unwrap_or_default();
-        let kernel = Self::new(context, name, raw, keeper)?;
+        let kernel = match Self::layout_of(context, &raw) {
+            Ok(parameters) => Self::new(context, name, raw, parameters, keeper),
+            Err(error) => return Err((error, keeper)),
+        };
         kernel.warn_of_false_library();
         Ok(kernel)
     }

@@ -2,9 +2,7 @@
 
 use crate::driver::call;
 use crate::driver::calls::context::RawContext;
-use crate::driver::sys::{
-    CUDA_ERROR_INVALID_VALUE, CUdevice, CUfunction, CUfunction_attribute, CUkernel, CUmodule,
-};
+use crate::driver::sys::{CUDA_ERROR_INVALID_VALUE, CUdevice, CUfunction, CUfunction_attribute, CUkernel};
 use crate::driver::{CallError, Table};
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
@@ -75,16 +73,6 @@ impl RawKernel {
                 Ok(function)
             }
         }
-    }
-
-    /// The module that a function is in.
-    pub(crate) fn module(&self, context: &RawContext) -> Result<CUmodule, CallError> {
-        let function = self.function_in(context)?;
-        let mut module = null_mut();
-        let _current = context.enter()?;
-        // SAFETY: writes one handle; the function's module is loaded.
-        unsafe { call!(self.table, cuFuncGetModule_11000(&raw mut module, function)) }?;
-        Ok(module)
     }
 
     /// The name; 12.3.

@@ -84,23 +84,20 @@ pub(crate) fn launch(
     attributes: &mut RawAttributes,
     arguments: RawArguments<'_>,
 ) -> Result<(), CallError> {
-    let mut size = 0;
-    let mut extra = [LIST_END; 5];
+    let mut size;
+    let mut list: [*mut c_void; 5];
     let (each, extra) = match arguments {
         // The driver only reads what these point to.
         RawArguments::Each(each) => (each.as_ptr().cast_mut(), null_mut()),
         RawArguments::Packed(block) => {
             size = block.len();
-            extra = [PACKED, block.as_ptr().cast_mut().cast(), PACKED_SIZE, (&raw mut size).cast(), LIST_END];
-            (null_mut(), extra.as_mut_ptr())
+            list = [PACKED, block.as_ptr().cast_mut().cast(), PACKED_SIZE, (&raw mut size).cast(), LIST_END];
+            (null_mut(), list.as_mut_ptr())
         }
     };
     let table = kernel.table();
     // SAFETY: the kernel's code is loaded and the stream alive; the callers of this vouch for the arguments.
-    let result = unsafe { enqueue(table, kernel.handle(), stream, shape, attributes, each, extra) };
-    // What `extra` points to must live until here.
-    let _ = (size, extra);
-    result
+    unsafe { enqueue(table, kernel.handle(), stream, shape, attributes, each, extra) }
 }
 
 /// # Safety

@@ -110,10 +110,6 @@ impl RawLibrary {
         text(&self.log.error)
     }
 
-    pub(crate) fn table(&self) -> &'static Table {
-        self.table
-    }
-
     /// The library's handle; NULL before driver 12.0.
     pub(crate) fn handle(&self) -> CUlibrary {
         match self.form {

@@ -1,0 +1,286 @@
+//! Launches.
+
+use super::arguments::{cushim_arg, list};
+use super::kernel::cushim_kernel;
+use crate::callback::Owner;
+use crate::capi::driver_types::CUlaunchAttributeID;
+use crate::capi::error::{call, cushim_status};
+use crate::capi::event::cushim_event;
+use crate::capi::handles::{enter, get};
+use crate::capi::options;
+use crate::capi::stream::cushim_stream;
+use crate::error::{Error, Status};
+use crate::event::Event;
+use crate::handle::Guard;
+use crate::kernel::{Arguments, Launch, MemorySyncDomain, ProgrammaticEvent, release_when_done};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// A number in each of three directions.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_dim3 {
+    /// In the first.
+    pub x: u32,
+    /// In the second.
+    pub y: u32,
+    /// In the third.
+    pub z: u32,
+}
+
+/// What `cushim_launch_config.flags` may contain.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum cushim_launch_flags {
+    /// All blocks run at once, so that they can wait for each other; a device with the feature "cooperative-launch".
+    CUSHIM_LAUNCH_COOPERATIVE = 1,
+    /// `priority` is set, and counts in place of the stream's. Driver 11.8.
+    CUSHIM_LAUNCH_PRIORITY = 2,
+    /// The kernel may start before the one ahead of it in the stream is done, and waits where it says so itself
+    /// (`griddepcontrol.wait`). Driver 11.8; without effect before compute capability 9.0.
+    CUSHIM_LAUNCH_PROGRAMMATIC_SERIALIZATION = 4,
+    /// The blocks trigger `programmatic_event` when they start, not where they say so themselves.
+    CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_START = 8,
+}
+
+/// In which domain the fences of a kernel hold. Driver 12.0.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum cushim_memory_sync_domain {
+    /// Whatever the driver, or the stream, has set.
+    CUSHIM_MEMORY_SYNC_DOMAIN_UNSET = 0,
+    /// The default domain.
+    CUSHIM_MEMORY_SYNC_DOMAIN_DEFAULT = 1,
+    /// The one for kernels that talk to other devices.
+    CUSHIM_MEMORY_SYNC_DOMAIN_REMOTE = 2,
+}
+
+/// An attribute of a launch that has no member of its own here.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_launch_attribute {
+    /// Its number, a `CUlaunchAttributeID`.
+    pub id: i32,
+    /// Zero.
+    pub reserved: u32,
+    /// Its value: the bytes of a `CUlaunchAttributeValue`.
+    pub value: [u8; 64],
+}
+
+/// How a kernel is launched. Zero means the default.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_launch_config {
+    /// Bytes of this struct, `sizeof(cushim_launch_config)`.
+    pub struct_size: usize,
+    /// Blocks in each direction; 0 means 1.
+    pub grid: cushim_dim3,
+    /// Threads of a block in each direction; 0 means 1.
+    pub block: cushim_dim3,
+    /// Blocks of a cluster in each direction, by which the grid is divisible; 0 means 1, and three zeros mean no clusters.
+    /// Driver 11.8, and a device with the feature "thread-block-clusters".
+    pub cluster: cushim_dim3,
+    /// Bytes of dynamic shared memory for each block. More than 48 KiB must be allowed before, by
+    /// `cushim_kernel_set_attribute`.
+    pub shared_bytes: u32,
+    /// A combination of `cushim_launch_flags`.
+    pub flags: u32,
+    /// The priority, with `CUSHIM_LAUNCH_PRIORITY`; the driver takes the nearest that there is. Otherwise 0.
+    pub priority: i32,
+    /// A `cushim_memory_sync_domain`.
+    pub memory_sync_domain: i32,
+    /// Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`.
+    pub programmatic_event_flags: u32,
+    /// An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8.
+    pub programmatic_event: cushim_event,
+    /// Other attributes of the driver's, at most 24; NULL if there are none.
+    pub attributes: *const cushim_launch_attribute,
+    /// How many.
+    pub attribute_count: usize,
+    /// Bytes from one to the next; 0 means `sizeof(cushim_launch_attribute)`.
+    pub attribute_stride: usize,
+}
+
+const COOPERATIVE: u32 = cushim_launch_flags::CUSHIM_LAUNCH_COOPERATIVE as u32;
+const PRIORITY: u32 = cushim_launch_flags::CUSHIM_LAUNCH_PRIORITY as u32;
+const SERIALIZATION: u32 = cushim_launch_flags::CUSHIM_LAUNCH_PROGRAMMATIC_SERIALIZATION as u32;
+const AT_BLOCK_START: u32 = cushim_launch_flags::CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_START as u32;
+
+/// What a configuration names, held for the time of the launch.
+pub(super) struct Named {
+    event: Option<Arc<Event>>,
+    others: Vec<(CUlaunchAttributeID, [u8; 64])>,
+}
+
+/// A configuration, as the caller gave it and as a launch has it.
+pub(super) struct Config {
+    given: cushim_launch_config,
+    named: Named,
+}
+
+impl Config {
+    /// # Safety
+    /// `config` is NULL or valid for the bytes that its `struct_size` names, and its array is as long as it says.
+    pub(super) unsafe fn read(guard: &Guard, config: *const cushim_launch_config) -> Result<Self, Error> {
+        // SAFETY: the caller vouches for `config`; all its members may be zero.
+        let given = unsafe { options::read(config, "config") }?;
+        options::check_flags(given.flags, COOPERATIVE | PRIORITY | SERIALIZATION | AT_BLOCK_START)?;
+        if given.flags & PRIORITY == 0 && given.priority != 0 {
+            return Err(refused("priority is set, and flags lack CUSHIM_LAUNCH_PRIORITY"));
+        }
+        let has_event = !given.programmatic_event.is_null();
+        if !has_event && (given.flags & AT_BLOCK_START != 0 || given.programmatic_event_flags != 0) {
+            return Err(refused("there are flags for a programmatic_event, and it is NULL"));
+        }
+        // SAFETY: the caller vouches for the array.
+        let attributes = unsafe {
+            options::array(given.attributes, given.attribute_count, given.attribute_stride, "attributes")
+        }?;
+        let mut others = Vec::new();
+        for attribute in attributes {
+            options::check_reserved(attribute.reserved)?;
+            others.push((CUlaunchAttributeID(attribute.id), attribute.value));
+        }
+        let event = if has_event { Some(Arc::clone(&*get(guard, given.programmatic_event)?)) } else { None };
+        Ok(Self { given, named: Named { event, others } })
+    }
+
+    pub(super) fn launch(&self) -> Result<Launch<'_>, Error> {
+        let given = &self.given;
+        let mut launch = Launch::default();
+        launch.grid = size(given.grid);
+        launch.block = size(given.block);
+        launch.cluster =
+            (given.cluster.x | given.cluster.y | given.cluster.z != 0).then(|| size(given.cluster));
+        launch.shared = given.shared_bytes;
+        launch.cooperative = given.flags & COOPERATIVE != 0;
+        launch.priority = (given.flags & PRIORITY != 0).then_some(given.priority);
+        launch.programmatic_serialization = given.flags & SERIALIZATION != 0;
+        launch.memory_sync_domain = domain(given.memory_sync_domain)?;
+        launch.others = &self.named.others;
+        launch.programmatic_event = self.named.event.as_ref().map(|event| ProgrammaticEvent {
+            event,
+            flags: given.programmatic_event_flags,
+            at_block_start: given.flags & AT_BLOCK_START != 0,
+        });
+        Ok(launch)
+    }
+}
+
+fn size(given: cushim_dim3) -> [u32; 3] {
+    [given.x.max(1), given.y.max(1), given.z.max(1)]
+}
+
+fn domain(number: i32) -> Result<MemorySyncDomain, Error> {
+    match number {
+        n if n == cushim_memory_sync_domain::CUSHIM_MEMORY_SYNC_DOMAIN_UNSET as i32 => {
+            Ok(MemorySyncDomain::Unset)
+        }
+        n if n == cushim_memory_sync_domain::CUSHIM_MEMORY_SYNC_DOMAIN_DEFAULT as i32 => {
+            Ok(MemorySyncDomain::Default)
+        }
+        n if n == cushim_memory_sync_domain::CUSHIM_MEMORY_SYNC_DOMAIN_REMOTE as i32 => {
+            Ok(MemorySyncDomain::Remote)
+        }
+        _ => {
+            Err(refused(&format!("memory_sync_domain is {number}; use a cushim_memory_sync_domain, 0 to 2")))
+        }
+    }
+}
+
+#[cold]
+fn refused(why: &str) -> Error {
+    Error::new(Status::INVALID_ARGUMENT, why)
+}
+
+/// Enqueues a kernel in a stream.
+///
+/// The number and the sizes of the arguments are held against the kernel's parameters where the driver knows them, from
+/// 12.4 on; before, they are the caller's to get right. What the kernel reads and writes must be alive until it is done.
+///
+/// @param kernel The kernel.
+/// @param stream The stream, of any context of the kernel's driver; of the kernel's own context before driver 12.0.
+/// @param config How it is launched; NULL: one block of one thread. Read during the call only.
+/// @param args An argument for each parameter; NULL if there are none. Read during the call only; up to 256 are passed on
+///   without allocating.
+/// @param arg_count How many.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
+/// arguments that are not the kernel's, with the argument's number as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED` for
+/// what the driver is too old for; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for a
+/// size that the device or the kernel does not take, with the limit in the sentence, and others of the driver's. If it fails
+/// nothing is enqueued, and no owner is released. Threads: any.
+///
+/// # Safety
+/// `config` is NULL or valid for the bytes that its `struct_size` names; `args` is valid for reads of `arg_count` arguments,
+/// whose values are as their kinds say; the kernel may be run with them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_kernel_launch(
+    kernel: cushim_kernel,
+    stream: cushim_stream,
+    config: *const cushim_launch_config,
+    args: *const cushim_arg,
+    arg_count: usize,
+) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        let kernel = get(&guard, kernel)?;
+        let stream = get(&guard, stream)?;
+        // SAFETY: the caller vouches for `config`.
+        let config = unsafe { Config::read(&guard, config) }?;
+        let launch = config.launch()?;
+        let mut arguments = Arguments::new();
+        // SAFETY: the caller vouches for `args`.
+        let owners = unsafe { list(&mut arguments, &kernel, args, arg_count) }?;
+        if let Err(error) = launch.enqueue_list(&kernel, &stream, &mut arguments) {
+            owners.into_iter().for_each(Owner::disarm);
+            return Err(error);
+        }
+        release_when_done(&stream, owners);
+        Ok(())
+    })
+}
+
+/// Enqueues a kernel in a stream, with all arguments in one block, laid out as `cushim_kernel_get_parameter` says: like a
+/// C struct of the parameters.
+///
+/// @param kernel The kernel.
+/// @param stream The stream; as for `cushim_kernel_launch`.
+/// @param config How it is launched; NULL: one block of one thread. Read during the call only.
+/// @param block The block; NULL if the kernel takes no arguments. Read during the call only.
+/// @param size Its bytes; up to 15 more than the kernel takes are accepted, as the end of a struct.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size
+/// that is not the kernel's; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for; `CUSHIM_ERROR_IN_CALLBACK`,
+/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for a size that the device or the kernel does not take, with the
+/// limit in the sentence, and others of the driver's. If it fails nothing is enqueued. Threads: any.
+///
+/// # Safety
+/// `config` is NULL or valid for the bytes that its `struct_size` names; `block` is valid for reads of `size` bytes; the
+/// kernel may be run with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_kernel_launch_packed(
+    kernel: cushim_kernel,
+    stream: cushim_stream,
+    config: *const cushim_launch_config,
+    block: *const c_void,
+    size: usize,
+) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        let kernel = get(&guard, kernel)?;
+        let stream = get(&guard, stream)?;
+        if block.is_null() && size > 0 {
+            return Err(refused("block is NULL, and has a size"));
+        }
+        // SAFETY: the caller vouches for the block; without one nothing is read.
+        let block: &[u8] =
+            if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(block.cast(), size) } };
+        // SAFETY: the caller vouches for `config`.
+        let config = unsafe { Config::read(&guard, config) }?;
+        // SAFETY: the caller vouches for what the kernel does with the block.
+        unsafe { config.launch()?.enqueue_packed(&kernel, &stream, block) }
+    })
+}
