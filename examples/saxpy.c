@@ -42,9 +42,34 @@ static void check(cushim_status status, const char *what) {
   exit(1);
 }
 
+static cushim_place host(void *address) {
+  cushim_place place = {0};
+  place.kind = CUSHIM_PLACE_HOST;
+  place.address = (uint64_t)(uintptr_t)address;
+  return place;
+}
+
+static cushim_place device(uint64_t pointer) {
+  cushim_place place = {0};
+  place.kind = CUSHIM_PLACE_DEVICE;
+  place.address = pointer;
+  return place;
+}
+
+static void copy(cushim_stream stream, cushim_place to, cushim_place from, size_t bytes) {
+  check(cushim_stream_copy(stream, &to, &from, bytes), "copy");
+}
+
+static cushim_arg bytes(const void *value, uint32_t size) {
+  cushim_arg arg = {CUSHIM_ARG_BYTES, 0, NULL};
+  arg.size = size;
+  arg.value = value;
+  return arg;
+}
+
 int main(void) {
   cushim_driver driver;
-  cushim_device device;
+  cushim_device gpu;
   cushim_context context;
   cushim_stream stream;
   cushim_library library;
@@ -52,32 +77,33 @@ int main(void) {
   uint64_t device_x, device_y;
   uint32_t i, n = N, wrong = 0;
   float a = 2.0f;
-  cushim_launch_config config = {sizeof config};
+  cushim_launch_config config = {0};
   cushim_arg args[4];
 
   for (i = 0; i < n; i++) x[i] = (float)i, y[i] = 1.0f;
 
   check(cushim_driver_open(NULL, &driver), "driver");
-  check(cushim_device_get(driver, 0, &device), "device");
-  check(cushim_device_primary_context(device, &context), "context");
+  check(cushim_driver_get_device(driver, 0, &gpu), "device");
+  check(cushim_context_retain_primary(gpu, &context), "context");
   check(cushim_stream_create(context, NULL, &stream), "stream");
   check(cushim_library_load(context, ptx, sizeof ptx, NULL, &library), "library");
   check(cushim_kernel_create(library, "saxpy", &saxpy), "kernel");
 
   check(cushim_stream_allocate(stream, sizeof x, &device_x), "x");
   check(cushim_stream_allocate(stream, sizeof y, &device_y), "y");
-  check(cushim_stream_copy_to_device(stream, device_x, x, sizeof x), "copy of x");
-  check(cushim_stream_copy_to_device(stream, device_y, y, sizeof y), "copy of y");
+  copy(stream, device(device_x), host(x), sizeof x);
+  copy(stream, device(device_y), host(y), sizeof y);
 
-  args[0].kind = CUSHIM_ARG_BYTES, args[0].size = sizeof n, args[0].value = &n;
-  args[1].kind = CUSHIM_ARG_BYTES, args[1].size = sizeof a, args[1].value = &a;
-  args[2].kind = CUSHIM_ARG_BYTES, args[2].size = sizeof device_x, args[2].value = &device_x;
-  args[3].kind = CUSHIM_ARG_BYTES, args[3].size = sizeof device_y, args[3].value = &device_y;
+  args[0] = bytes(&n, sizeof n);
+  args[1] = bytes(&a, sizeof a);
+  args[2] = bytes(&device_x, sizeof device_x);
+  args[3] = bytes(&device_y, sizeof device_y);
+  config.struct_size = sizeof config;
   config.grid.x = (n + THREADS - 1) / THREADS;
   config.block.x = THREADS;
   check(cushim_kernel_launch(saxpy, stream, &config, args, 4), "launch");
 
-  check(cushim_stream_copy_to_host(stream, y, device_y, sizeof y), "copy back");
+  copy(stream, host(y), device(device_y), sizeof y);
   check(cushim_stream_free(stream, device_x), "free");
   check(cushim_stream_free(stream, device_y), "free");
   check(cushim_stream_synchronize(stream), "wait");

@@ -66,10 +66,10 @@ pub(crate) fn write(capi: &Path, files: &[&str]) -> String {
         enumeration: EnumConfig { enum_class: false, ..EnumConfig::default() },
         ..Config::default()
     };
-    // Enumerations that no function names as a type: parameters are plain integers.
+    // Types that no function names: enumerations, whose parameters are plain integers, and what a pointer of no type means.
     let sources =
         files.iter().map(|file| std::fs::read_to_string(capi.join(file)).expect("src/capi is readable"));
-    config.export.include = sources.flat_map(|text| enums(&text)).collect();
+    config.export.include = sources.flat_map(|text| types(&text)).collect();
     config.export.rename.insert("Table".to_owned(), "cushim_driver_table".to_owned());
     let builder =
         files.iter().fold(Builder::new().with_config(config), |b, file| b.with_src(capi.join(file)));
@@ -78,10 +78,13 @@ pub(crate) fn write(capi: &Path, files: &[&str]) -> String {
     tidy(&String::from_utf8(text).expect("cbindgen writes UTF-8"))
 }
 
-fn enums(text: &str) -> Vec<String> {
-    text.lines()
-        .filter_map(|line| line.strip_prefix("pub enum ")?.split_whitespace().next().map(str::to_owned))
-        .collect()
+fn types(text: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let rest = line.strip_prefix("pub enum ").or_else(|| line.strip_prefix("pub struct "))?;
+        rest.split_whitespace().next().map(str::to_owned)
+    };
+    // What stands behind a handle has no body in C either.
+    text.lines().filter_map(name).filter(|name| !name.ends_with("_s")).collect()
 }
 
 /// Leaves out what only concerns Rust: the `# Safety` sections.

@@ -96,14 +96,15 @@ impl Arguments {
     }
 }
 
-/// Refuses a packed block that is not as long as the kernel's parameters.
+/// What of a packed block goes to the driver, which takes no byte more than the kernel does (580: 701). A block that is
+/// not as long as the kernel's parameters is refused.
 #[inline]
-pub(super) fn check_packed(kernel: &Kernel, bytes: usize) -> Result<(), Error> {
-    let Some(layout) = kernel.layout() else { return Ok(()) };
+pub(super) fn packed<'a>(kernel: &Kernel, block: &'a [u8]) -> Result<&'a [u8], Error> {
+    let (Some(layout), bytes) = (kernel.layout(), block.len()) else { return Ok(block) };
     let needed = layout.last().map_or(0, |last| last.offset + last.size);
     // A struct in C ends on a multiple of its alignment, which is 16 at most here.
     if (needed..=needed.next_multiple_of(16)).contains(&bytes) {
-        return Ok(());
+        return Ok(&block[..needed]);
     }
     Err(Error::new(
         Status::INVALID_ARGUMENT,

@@ -1,6 +1,6 @@
 //! Launches.
 
-use super::arguments::check_packed;
+use super::arguments::packed;
 use super::{Argument, Arguments, Kernel, refusal};
 use crate::callback::{self, Owner};
 use crate::driver::calls::kernel::launch::{self as calls, RawArguments, RawAttributes, RawShape};
@@ -151,7 +151,7 @@ impl<'a> Launch<'a> {
     }
 
     /// Enqueues the kernel in the stream, with all arguments in one block, laid out as [`Kernel::parameters`] says: like a
-    /// C struct of the parameters.
+    /// C struct of the parameters. Before driver 12.4 the block must end with the last of them.
     ///
     /// # Safety
     /// As for [`enqueue`](Self::enqueue).
@@ -160,8 +160,7 @@ impl<'a> Launch<'a> {
     /// As [`enqueue`](Self::enqueue).
     #[allow(unsafe_code)] // as above
     pub unsafe fn enqueue_packed(&self, kernel: &Kernel, stream: &Stream, block: &[u8]) -> Result<(), Error> {
-        check_packed(kernel, block.len())?;
-        self.enqueue_raw(kernel, stream, RawArguments::Packed(block))
+        self.enqueue_raw(kernel, stream, RawArguments::Packed(packed(kernel, block)?))
     }
 
     /// What both tiers do once the arguments are listed.

@@ -249,7 +249,7 @@ pub unsafe extern "C" fn cushim_kernel_launch(
 /// @param stream The stream; as for `cushim_kernel_launch`.
 /// @param config How it is launched; NULL: one block of one thread. Read during the call only.
 /// @param block The block; NULL if the kernel takes no arguments. Read during the call only.
-/// @param size Its bytes; up to 15 more than the kernel takes are accepted, as the end of a struct.
+/// @param size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a struct.
 /// @return A `cushim_status`.
 ///
 /// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size
