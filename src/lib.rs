@@ -47,8 +47,8 @@ mod event;
 mod feature;
 #[allow(unsafe_code)]
 pub(crate) mod handle;
-mod location;
 pub mod kernel;
+mod location;
 #[cfg(feature = "capi")]
 mod logging;
 pub mod managed;

@@ -3,12 +3,13 @@
 use super::{Image, Kernel};
 use crate::callback;
 use crate::context::Context;
+use crate::driver::calls::context::RawContext;
 use crate::driver::calls::kernel::library::RawLibrary;
 use crate::driver::{CallError, Driver, sys};
 use crate::error::{Error, Status};
 use crate::handle::{Header, object};
 use crate::memory::DevicePointer;
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::fmt;
 use std::sync::Arc;
 
@@ -70,13 +71,14 @@ impl Library {
     /// compile, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) if it is younger than the driver,
     /// `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if no code in the image is for the device; others of the driver's.
     pub fn load(context: &Arc<Context>, image: &Image, options: &LoadOptions) -> Result<Arc<Self>, Error> {
-        context.check_there(context.as_ref())?;
         let options = options.raw()?;
-        let raw = RawLibrary::load(context.raw(), image.bytes(), &options).map_err(|failure| {
-            let mut error = context.failed(failure.error, context.as_ref());
-            say_what_the_compiler_said(&mut error, image, &failure.log);
-            error
-        })?;
+        let raw = RawLibrary::load(context.live(context.as_ref())?, image.bytes(), &options).map_err(
+            |failure| {
+                let mut error = context.failed(failure.error, context.as_ref());
+                say_what_the_compiler_said(&mut error, image, &failure.log);
+                error
+            },
+        )?;
         Ok(Arc::new(Self { header: Header::new::<Self>(), context: Arc::clone(context), raw: Some(raw) }))
     }
 
@@ -103,7 +105,7 @@ impl Library {
     /// # Errors
     /// The driver's.
     pub fn native_module(&self) -> Result<sys::CUmodule, Error> {
-        self.here(|raw| raw.module(self.context.raw()))
+        self.here(RawLibrary::module)
     }
 
     /// What the compiler noted; empty if it had nothing to say, or had compiled the same before.
@@ -120,7 +122,7 @@ impl Library {
     pub fn kernel(self: &Arc<Self>, name: &str) -> Result<Arc<Kernel>, Error> {
         let c_name = c_name(name)?;
         let raw = self
-            .here(|raw| raw.kernel(self.context.raw(), &c_name))
+            .here(|raw, context| raw.kernel(context, &c_name))
             .map_err(|error| self.explain_missing(error, "kernel", name))?;
         Kernel::of_library(self, name, raw)
     }
@@ -130,7 +132,7 @@ impl Library {
     /// # Errors
     /// [`Status::UNSUPPORTED`] before driver 12.4; the driver's.
     pub fn kernel_names(&self) -> Result<Vec<String>, Error> {
-        self.here(|raw| raw.kernels(self.context.raw())?.iter().map(|kernel| kernel.name()).collect())
+        self.here(|raw, context| raw.kernels(context)?.iter().map(|kernel| kernel.name()).collect())
     }
 
     /// Address and bytes of a variable of the code in its context. Managed ones too, there.
@@ -152,15 +154,11 @@ impl Library {
     fn variable(
         &self,
         name: &str,
-        find: impl FnOnce(
-            &RawLibrary,
-            &crate::driver::calls::context::RawContext,
-            &std::ffi::CStr,
-        ) -> Result<(u64, usize), CallError>,
+        find: impl FnOnce(&RawLibrary, &RawContext, &CStr) -> Result<(u64, usize), CallError>,
     ) -> Result<(DevicePointer, usize), Error> {
         let c_name = c_name(name)?;
         let (address, bytes) = self
-            .here(|raw| find(raw, self.context.raw(), &c_name))
+            .here(|raw, context| find(raw, context, &c_name))
             .map_err(|error| self.explain_missing(error, "variable", name))?;
         Ok((DevicePointer(address), bytes))
     }
@@ -193,9 +191,11 @@ impl Library {
         self.raw.as_ref().expect("a library has its code until it is dropped")
     }
 
-    fn here<T>(&self, call: impl FnOnce(&RawLibrary) -> Result<T, CallError>) -> Result<T, Error> {
-        self.context.check_there(self)?;
-        call(self.raw()).map_err(|error| self.context.failed(error, self))
+    fn here<T>(
+        &self,
+        call: impl FnOnce(&RawLibrary, &RawContext) -> Result<T, CallError>,
+    ) -> Result<T, Error> {
+        call(self.raw(), self.context.live(self)?).map_err(|error| self.context.failed(error, self))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Library;
 use crate::callback::Owner;
 use crate::context::Context;
+use crate::driver::calls::context::RawContext;
 use crate::driver::calls::kernel::function::{Parameter, RawKernel};
 use crate::driver::calls::kernel::library::of_kernel;
 use crate::driver::{CallError, Driver, sys};
@@ -99,7 +100,7 @@ impl Kernel {
 
     /// Where the parameters stand; `None` if the driver is too old to say.
     fn layout_of(context: &Context, raw: &RawKernel) -> Result<Option<Box<[Parameter]>>, Error> {
-        match raw.parameters(context.raw()) {
+        match raw.parameters(context.live(context)?) {
             Ok(parameters) => Ok(Some(parameters)),
             Err(error) if error.result().is_none() => Ok(None),
             Err(error) => Err(context.failed(error, context)),
@@ -144,9 +145,6 @@ impl Kernel {
         if let Some(known) = known {
             known.warn_of_another(&keeper);
             return Ok(known);
-        }
-        if let Err(error) = context.check_there(context.as_ref()) {
-            return Err((error, keeper));
         }
         let table = driver.object_table();
         let raw = match native {
@@ -221,7 +219,7 @@ impl Kernel {
     /// # Errors
     /// The driver's.
     pub fn native_function(self: &Arc<Self>) -> Result<sys::CUfunction, Error> {
-        let function = self.here(|raw| raw.function_in(self.context.raw()))?;
+        let function = self.here(RawKernel::function_in)?;
         if self.library().is_some() && self.function.swap(function.addr(), Relaxed) == 0 {
             FUNCTIONS.add(self.driver(), function, self);
         }
@@ -233,7 +231,7 @@ impl Kernel {
     /// # Errors
     /// The driver's; an attribute that is younger than the driver is `CUDA_ERROR_INVALID_VALUE`.
     pub fn attribute(&self, attribute: sys::CUfunction_attribute) -> Result<i32, Error> {
-        self.here(|raw| raw.attribute(self.context.raw(), self.device(), attribute))
+        self.here(|raw, context| raw.attribute(context, self.device(), attribute))
     }
 
     /// Sets an attribute, on the device of the kernel's context: for every launch from now on, whoever makes it.
@@ -241,7 +239,7 @@ impl Kernel {
     /// # Errors
     /// The driver's, also for an attribute that is only read.
     pub fn set_attribute(&self, attribute: sys::CUfunction_attribute, value: i32) -> Result<(), Error> {
-        self.here(|raw| raw.set_attribute(self.context.raw(), self.device(), attribute, value))
+        self.here(|raw, context| raw.set_attribute(context, self.device(), attribute, value))
     }
 
     /// Where its parameters stand, in order.
@@ -282,9 +280,11 @@ impl Kernel {
         self.context.device().native()
     }
 
-    pub(super) fn here<T>(&self, call: impl FnOnce(&RawKernel) -> Result<T, CallError>) -> Result<T, Error> {
-        self.context.check_there(self)?;
-        call(&self.raw).map_err(|error| self.context.failed(error, self))
+    pub(super) fn here<T>(
+        &self,
+        call: impl FnOnce(&RawKernel, &RawContext) -> Result<T, CallError>,
+    ) -> Result<T, Error> {
+        call(&self.raw, self.context.live(self)?).map_err(|error| self.context.failed(error, self))
     }
 }
 

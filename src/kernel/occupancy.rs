@@ -3,6 +3,7 @@
 use super::launch::check_place;
 use super::{Kernel, Launch};
 use crate::driver::CallError;
+use crate::driver::calls::context::RawContext;
 use crate::driver::calls::kernel::launch::{RawAttributes, RawShape};
 use crate::driver::calls::kernel::occupancy::{self as calls, SharedMemory};
 use crate::error::Error;
@@ -48,7 +49,7 @@ impl Kernel {
     /// The driver's, also for a block of no threads.
     pub fn active_blocks(&self, threads: u32, shared: usize) -> Result<u32, Error> {
         let blocks =
-            self.here(|raw| calls::active_blocks(raw, self.context().raw(), number(threads), shared, 0))?;
+            self.here(|raw, context| calls::active_blocks(raw, context, number(threads), shared, 0))?;
         Ok(blocks.cast_unsigned())
     }
 
@@ -58,7 +59,7 @@ impl Kernel {
     /// The driver's.
     pub fn suggest_block_size(&self, shared: DynamicShared<'_>, limit: u32) -> Result<BlockSize, Error> {
         let suggest = |shared: SharedMemory<'_>| {
-            self.here(|raw| calls::suggest(raw, self.context().raw(), shared, number(limit), 0))
+            self.here(|raw, context| calls::suggest(raw, context, shared, number(limit), 0))
         };
         let (blocks, threads) = match shared {
             DynamicShared::Bytes(bytes) => suggest(SharedMemory::Bytes(bytes)),
@@ -74,7 +75,7 @@ impl Kernel {
     /// # Errors
     /// The driver's.
     pub fn available_shared_memory(&self, blocks: u32, threads: u32) -> Result<usize, Error> {
-        self.here(|raw| calls::available_shared(raw, self.context().raw(), number(blocks), number(threads)))
+        self.here(|raw, context| calls::available_shared(raw, context, number(blocks), number(threads)))
     }
 
     /// Blocks of the largest cluster in which the kernel can be launched like this, on the stream's device.
@@ -90,16 +91,16 @@ impl Kernel {
     /// # Errors
     /// As [`largest_cluster`](Self::largest_cluster).
     pub fn active_clusters(&self, stream: &Stream, launch: &Launch<'_>) -> Result<u32, Error> {
-        ask(self, stream, launch, |shape, attributes| {
-            let (raw, context) = (self.raw(), stream.context().raw());
+        ask(self, stream, launch, |context, shape, attributes| {
+            let raw = self.raw();
             calls::active_clusters(raw, context, stream.raw().handle(), shape, attributes)
         })
     }
 }
 
 pub(super) fn largest_cluster(kernel: &Kernel, stream: &Stream, launch: &Launch<'_>) -> Result<u32, Error> {
-    ask(kernel, stream, launch, |shape, attributes| {
-        let (raw, context) = (kernel.raw(), stream.context().raw());
+    ask(kernel, stream, launch, |context, shape, attributes| {
+        let raw = kernel.raw();
         calls::largest_cluster(raw, context, stream.raw().handle(), shape, attributes)
     })
 }
@@ -108,11 +109,11 @@ fn ask(
     kernel: &Kernel,
     stream: &Stream,
     launch: &Launch<'_>,
-    call: impl FnOnce(&RawShape, &mut RawAttributes) -> Result<i32, CallError>,
+    call: impl FnOnce(&RawContext, &RawShape, &mut RawAttributes) -> Result<i32, CallError>,
 ) -> Result<u32, Error> {
     check_place(kernel, stream)?;
     let mut attributes = launch.attributes()?;
-    let answer =
-        call(&launch.shape(), &mut attributes).map_err(|error| stream.context().failed(error, kernel))?;
+    let answer = call(stream.context().live(kernel)?, &launch.shape(), &mut attributes)
+        .map_err(|error| stream.context().failed(error, kernel))?;
     Ok(answer.cast_unsigned())
 }
