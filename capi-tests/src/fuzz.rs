@@ -35,9 +35,9 @@ fn returns_status(function: &Value) -> bool {
     text(&function["returns"], "type") == "cushim_status"
 }
 
-/// Whether the model knows all that the function works on: of resources and buffers it does not yet.
+/// Whether the model knows all that the function works on: of resources, buffers and code it does not yet.
 fn is_modelled(function: &Value) -> bool {
-    let is_known = |parameter: &&Value| !matches!(parameter["kind"].as_str(), Some("resource" | "buffer"));
+    let is_known = |parameter: &&Value| !matches!(parameter["kind"].as_str(), Some("resource" | "buffer" | "library" | "kernel"));
     list(function, "parameters").iter().all(|parameter| is_known(&parameter))
 }
 
