@@ -46,6 +46,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// What a native kernel is told of its launch.
+typedef struct softcuda_launch {
+  // Blocks in each direction.
+  uint32_t grid[3];
+  // Threads of a block in each direction.
+  uint32_t block[3];
+  // Bytes of dynamic shared memory of each block.
+  uint32_t shared_bytes;
+  // Bytes of all parameters.
+  uint32_t parameter_bytes;
+  // The parameters, each at a multiple of its own size. Device pointers among them become host pointers by
+  // `softcuda_bytes`.
+  const void *parameters;
+} softcuda_launch;
+
+// A native kernel: does what the kernel does, for all threads, before it returns. Called on a driver's thread, in the
+// stream's order.
+typedef void (*softcuda_kernel)(const struct softcuda_launch *launch, void *data);
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -134,6 +153,30 @@ int softcuda_allocation_info(uint64_t address,
 // Errors: 500 the address lies in no managed memory; nothing is written.
 int softcuda_residence(uint64_t address,
                        int *place);
+
+// Lets a native function run in place of a kernel: of each kernel of this name in PTX that is loaded from now on, and in
+// images that hold machine code only, which have exactly the kernels that were registered. One of the same name is
+// replaced.
+//
+// `name` is the kernel's name, `sizes` are the bytes of each of its `count` parameters (PTX knows its own; there they
+// must be right all the same), `data` is given to the function.
+//
+// Errors: 1 `name`, `sizes` or `function` is NULL.
+int softcuda_kernel_register(const char *name,
+                             const size_t *sizes,
+                             size_t count,
+                             softcuda_kernel function,
+                             void *data);
+
+// Takes a native kernel away. Code that was loaded before keeps it.
+//
+// Errors: 1 `name` is NULL; 500 none of this name was registered.
+int softcuda_kernel_unregister(const char *name);
+
+// Where `size` bytes at a device pointer are in this process, for native kernels; NULL if they are not wholly inside one
+// allocation. Good until that is freed.
+void *softcuda_bytes(uint64_t address,
+                     size_t size);
 
 #ifdef __cplusplus
 }  // extern "C"

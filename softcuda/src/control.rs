@@ -2,7 +2,9 @@
 //! functions. `include/softcuda.h` is made from this file, with `codegen/header/softcuda_head.h` before it.
 
 #![allow(unreachable_pub)] // cbindgen declares what is public
+#![allow(non_camel_case_types)] // types of C
 
+use crate::code::native;
 use crate::live::{self, Object};
 use crate::memory::{managed, table};
 use crate::pattern;
@@ -230,6 +232,97 @@ pub unsafe extern "C" fn softcuda_residence(address: u64, place: *mut c_int) -> 
         unsafe { write(place, residence) };
         Ok(())
     })
+}
+
+/// What a native kernel is told of its launch.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct softcuda_launch {
+    /// Blocks in each direction.
+    pub grid: [u32; 3],
+    /// Threads of a block in each direction.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of each block.
+    pub shared_bytes: u32,
+    /// Bytes of all parameters.
+    pub parameter_bytes: u32,
+    /// The parameters, each at a multiple of its own size. Device pointers among them become host pointers by
+    /// `softcuda_bytes`.
+    pub parameters: *const c_void,
+}
+
+/// A native kernel: does what the kernel does, for all threads, before it returns. Called on a driver's thread, in the
+/// stream's order.
+pub type softcuda_kernel = Option<unsafe extern "C" fn(launch: *const softcuda_launch, data: *mut c_void)>;
+
+/// Lets a native function run in place of a kernel: of each kernel of this name in PTX that is loaded from now on, and in
+/// images that hold machine code only, which have exactly the kernels that were registered. One of the same name is
+/// replaced.
+///
+/// `name` is the kernel's name, `sizes` are the bytes of each of its `count` parameters (PTX knows its own; there they
+/// must be right all the same), `data` is given to the function.
+///
+/// Errors: 1 `name`, `sizes` or `function` is NULL.
+///
+/// # Safety
+/// `name` is NULL or terminated; `sizes` is NULL or has `count` numbers; the function may be called with `data` from other
+/// threads until the process ends.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_kernel_register(
+    name: *const c_char,
+    sizes: *const usize,
+    count: usize,
+    function: softcuda_kernel,
+    data: *mut c_void,
+) -> c_int {
+    status(|| {
+        let why = |what: &str| Refusal(CUDA_ERROR_INVALID_VALUE, format!("{what} must not be NULL"));
+        let function = function.ok_or_else(|| why("function"))?;
+        if name.is_null() {
+            return Err(why("name"));
+        }
+        if sizes.is_null() && count > 0 {
+            return Err(why("sizes"));
+        }
+        // SAFETY: the caller's promise, here and below.
+        let name = unsafe { CStr::from_ptr(name) }.to_owned();
+        let sizes = (0..count).map(|index| unsafe { sizes.add(index).read() }).collect();
+        native::register(name, sizes, function, data);
+        Ok(())
+    })
+}
+
+/// Takes a native kernel away. Code that was loaded before keeps it.
+///
+/// Errors: 1 `name` is NULL; 500 none of this name was registered.
+///
+/// # Safety
+/// `name` is NULL or terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_kernel_unregister(name: *const c_char) -> c_int {
+    status(|| {
+        if name.is_null() {
+            return Err(Refusal(CUDA_ERROR_INVALID_VALUE, "name must not be NULL".to_owned()));
+        }
+        // SAFETY: the caller's promise.
+        let name = unsafe { CStr::from_ptr(name) };
+        if native::unregister(name.to_bytes()) {
+            return Ok(());
+        }
+        Err(Refusal(
+            CUDA_ERROR_NOT_FOUND,
+            format!("no native kernel {} was registered", name.to_string_lossy()),
+        ))
+    })
+}
+
+/// Where `size` bytes at a device pointer are in this process, for native kernels; NULL if they are not wholly inside one
+/// allocation. Good until that is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_bytes(address: u64, size: usize) -> *mut c_void {
+    let found = table::find(address as usize);
+    let bytes = found.and_then(|allocation| allocation.locate(address as usize, size).ok());
+    bytes.unwrap_or(std::ptr::null_mut()).cast()
 }
 
 /// Why a control function fails: the driver's result that comes nearest, and a sentence.

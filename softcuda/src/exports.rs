@@ -1216,43 +1216,107 @@ extern "C" fn cuFlushGPUDirectRDMAWrites() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncGetAttribute() -> CUresult {
-    entry::refuse(136)
+extern "C" fn cuFuncGetAttribute(pi: Out<i32>, attrib: CUfunction_attribute, hfunc: CUfunction) -> CUresult {
+    entry::call(
+        136,
+        |a: &mut Arguments| {
+            a.address("pi", pi.address());
+            a.value("attrib", attrib.0);
+            a.address("hfunc", hfunc as usize);
+        },
+        || crate::code::function::cuFuncGetAttribute(pi, attrib, hfunc),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncGetModule() -> CUresult {
-    entry::refuse(137)
+extern "C" fn cuFuncGetModule(hmod: Out<CUmodule>, hfunc: CUfunction) -> CUresult {
+    entry::call(
+        137,
+        |a: &mut Arguments| {
+            a.made("hmod", hmod.address());
+            a.address("hfunc", hfunc as usize);
+        },
+        || crate::code::function::cuFuncGetModule(hmod, hfunc),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncGetName() -> CUresult {
-    entry::refuse(138)
+extern "C" fn cuFuncGetName(name: Out<*const c_char>, hfunc: CUfunction) -> CUresult {
+    entry::call(
+        138,
+        |a: &mut Arguments| {
+            a.address("name", name.address());
+            a.address("hfunc", hfunc as usize);
+        },
+        || crate::code::function::cuFuncGetName(name, hfunc),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncGetParamCount() -> CUresult {
-    entry::refuse(139)
+extern "C" fn cuFuncGetParamCount(func: CUfunction, paramCount: Out<usize>) -> CUresult {
+    entry::call(
+        139,
+        |a: &mut Arguments| {
+            a.address("func", func as usize);
+            a.address("paramCount", paramCount.address());
+        },
+        || crate::code::function::cuFuncGetParamCount(func, paramCount),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncGetParamInfo() -> CUresult {
-    entry::refuse(140)
+extern "C" fn cuFuncGetParamInfo(
+    func: CUfunction,
+    paramIndex: usize,
+    paramOffset: Out<usize>,
+    paramSize: Out<usize>,
+) -> CUresult {
+    entry::call(
+        140,
+        |a: &mut Arguments| {
+            a.address("func", func as usize);
+            a.value("paramIndex", paramIndex);
+            a.address("paramOffset", paramOffset.address());
+            a.address("paramSize", paramSize.address());
+        },
+        || crate::code::function::cuFuncGetParamInfo(func, paramIndex, paramOffset, paramSize),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncIsLoaded() -> CUresult {
-    entry::refuse(141)
+extern "C" fn cuFuncIsLoaded(state: Out<CUfunctionLoadingState>, hfunc: CUfunction) -> CUresult {
+    entry::call(
+        141,
+        |a: &mut Arguments| {
+            a.address("state", state.address());
+            a.address("hfunc", hfunc as usize);
+        },
+        || crate::code::function::cuFuncIsLoaded(state, hfunc),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncLoad() -> CUresult {
-    entry::refuse(142)
+extern "C" fn cuFuncLoad(hfunc: CUfunction) -> CUresult {
+    entry::call(
+        142,
+        |a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+        },
+        || crate::code::function::cuFuncLoad(hfunc),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncSetAttribute() -> CUresult {
-    entry::refuse(143)
+extern "C" fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: i32) -> CUresult {
+    entry::call(
+        143,
+        |a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("attrib", attrib.0);
+            a.value("value", value);
+        },
+        || crate::code::function::cuFuncSetAttribute(hfunc, attrib, value),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1261,13 +1325,27 @@ extern "C" fn cuFuncSetBlockShape() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncSetCacheConfig() -> CUresult {
-    entry::refuse(145)
+extern "C" fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> CUresult {
+    entry::call(
+        145,
+        |a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("config", config.0);
+        },
+        || crate::code::function::cuFuncSetCacheConfig(hfunc, config),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncSetSharedMemConfig() -> CUresult {
-    entry::refuse(146)
+extern "C" fn cuFuncSetSharedMemConfig(hfunc: CUfunction, config: CUsharedconfig) -> CUresult {
+    entry::call(
+        146,
+        |a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("config", config.0);
+        },
+        || crate::code::function::cuFuncSetSharedMemConfig(hfunc, config),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2124,43 +2202,121 @@ extern "C" fn cuIpcOpenMemHandle_v2() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuKernelGetAttribute() -> CUresult {
-    entry::refuse(302)
+extern "C" fn cuKernelGetAttribute(
+    pi: Out<i32>,
+    attrib: CUfunction_attribute,
+    kernel: CUkernel,
+    dev: CUdevice,
+) -> CUresult {
+    entry::call(
+        302,
+        |a: &mut Arguments| {
+            a.address("pi", pi.address());
+            a.value("attrib", attrib.0);
+            a.address("kernel", kernel as usize);
+            a.value("dev", dev);
+        },
+        || crate::code::kernel::cuKernelGetAttribute(pi, attrib, kernel, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuKernelGetFunction() -> CUresult {
-    entry::refuse(303)
+extern "C" fn cuKernelGetFunction(pFunc: Out<CUfunction>, kernel: CUkernel) -> CUresult {
+    entry::call(
+        303,
+        |a: &mut Arguments| {
+            a.made("pFunc", pFunc.address());
+            a.address("kernel", kernel as usize);
+        },
+        || crate::code::kernel::cuKernelGetFunction(pFunc, kernel),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuKernelGetLibrary() -> CUresult {
-    entry::refuse(304)
+extern "C" fn cuKernelGetLibrary(pLib: Out<CUlibrary>, kernel: CUkernel) -> CUresult {
+    entry::call(
+        304,
+        |a: &mut Arguments| {
+            a.made("pLib", pLib.address());
+            a.address("kernel", kernel as usize);
+        },
+        || crate::code::kernel::cuKernelGetLibrary(pLib, kernel),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuKernelGetName() -> CUresult {
-    entry::refuse(305)
+extern "C" fn cuKernelGetName(name: Out<*const c_char>, hfunc: CUkernel) -> CUresult {
+    entry::call(
+        305,
+        |a: &mut Arguments| {
+            a.address("name", name.address());
+            a.address("hfunc", hfunc as usize);
+        },
+        || crate::code::kernel::cuKernelGetName(name, hfunc),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuKernelGetParamCount() -> CUresult {
-    entry::refuse(306)
+extern "C" fn cuKernelGetParamCount(kernel: CUkernel, paramCount: Out<usize>) -> CUresult {
+    entry::call(
+        306,
+        |a: &mut Arguments| {
+            a.address("kernel", kernel as usize);
+            a.address("paramCount", paramCount.address());
+        },
+        || crate::code::kernel::cuKernelGetParamCount(kernel, paramCount),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuKernelGetParamInfo() -> CUresult {
-    entry::refuse(307)
+extern "C" fn cuKernelGetParamInfo(
+    kernel: CUkernel,
+    paramIndex: usize,
+    paramOffset: Out<usize>,
+    paramSize: Out<usize>,
+) -> CUresult {
+    entry::call(
+        307,
+        |a: &mut Arguments| {
+            a.address("kernel", kernel as usize);
+            a.value("paramIndex", paramIndex);
+            a.address("paramOffset", paramOffset.address());
+            a.address("paramSize", paramSize.address());
+        },
+        || crate::code::kernel::cuKernelGetParamInfo(kernel, paramIndex, paramOffset, paramSize),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuKernelSetAttribute() -> CUresult {
-    entry::refuse(308)
+extern "C" fn cuKernelSetAttribute(
+    attrib: CUfunction_attribute,
+    val: i32,
+    kernel: CUkernel,
+    dev: CUdevice,
+) -> CUresult {
+    entry::call(
+        308,
+        |a: &mut Arguments| {
+            a.value("attrib", attrib.0);
+            a.value("val", val);
+            a.address("kernel", kernel as usize);
+            a.value("dev", dev);
+        },
+        || crate::code::kernel::cuKernelSetAttribute(attrib, val, kernel, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuKernelSetCacheConfig() -> CUresult {
-    entry::refuse(309)
+extern "C" fn cuKernelSetCacheConfig(kernel: CUkernel, config: CUfunc_cache, dev: CUdevice) -> CUresult {
+    entry::call(
+        309,
+        |a: &mut Arguments| {
+            a.address("kernel", kernel as usize);
+            a.value("config", config.0);
+            a.value("dev", dev);
+        },
+        || crate::code::kernel::cuKernelSetCacheConfig(kernel, config, dev),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2169,13 +2325,91 @@ extern "C" fn cuLaunch() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchCooperativeKernel() -> CUresult {
-    entry::refuse(311)
+extern "C" fn cuLaunchCooperativeKernel(
+    f: CUfunction,
+    gridDimX: u32,
+    gridDimY: u32,
+    gridDimZ: u32,
+    blockDimX: u32,
+    blockDimY: u32,
+    blockDimZ: u32,
+    sharedMemBytes: u32,
+    hStream: CUstream,
+    kernelParams: Out<*mut c_void>,
+) -> CUresult {
+    entry::call(
+        311,
+        |a: &mut Arguments| {
+            a.address("f", f as usize);
+            a.value("gridDimX", gridDimX);
+            a.value("gridDimY", gridDimY);
+            a.value("gridDimZ", gridDimZ);
+            a.value("blockDimX", blockDimX);
+            a.value("blockDimY", blockDimY);
+            a.value("blockDimZ", blockDimZ);
+            a.value("sharedMemBytes", sharedMemBytes);
+            a.address("hStream", hStream as usize);
+            a.address("kernelParams", kernelParams.address());
+        },
+        || {
+            crate::code::launch::cuLaunchCooperativeKernel(
+                f,
+                gridDimX,
+                gridDimY,
+                gridDimZ,
+                blockDimX,
+                blockDimY,
+                blockDimZ,
+                sharedMemBytes,
+                hStream,
+                kernelParams,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchCooperativeKernel_ptsz() -> CUresult {
-    entry::refuse(312)
+extern "C" fn cuLaunchCooperativeKernel_ptsz(
+    f: CUfunction,
+    gridDimX: u32,
+    gridDimY: u32,
+    gridDimZ: u32,
+    blockDimX: u32,
+    blockDimY: u32,
+    blockDimZ: u32,
+    sharedMemBytes: u32,
+    hStream: CUstream,
+    kernelParams: Out<*mut c_void>,
+) -> CUresult {
+    entry::call_per_thread(
+        312,
+        |a: &mut Arguments| {
+            a.address("f", f as usize);
+            a.value("gridDimX", gridDimX);
+            a.value("gridDimY", gridDimY);
+            a.value("gridDimZ", gridDimZ);
+            a.value("blockDimX", blockDimX);
+            a.value("blockDimY", blockDimY);
+            a.value("blockDimZ", blockDimZ);
+            a.value("sharedMemBytes", sharedMemBytes);
+            a.address("hStream", hStream as usize);
+            a.address("kernelParams", kernelParams.address());
+        },
+        || {
+            crate::code::launch::cuLaunchCooperativeKernel(
+                f,
+                gridDimX,
+                gridDimY,
+                gridDimZ,
+                blockDimX,
+                blockDimY,
+                blockDimZ,
+                sharedMemBytes,
+                hStream,
+                kernelParams,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2258,73 +2492,327 @@ extern "C" fn cuLaunchHostFunc_v2_ptsz(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchKernel() -> CUresult {
-    entry::refuse(320)
+extern "C" fn cuLaunchKernel(
+    f: CUfunction,
+    gridDimX: u32,
+    gridDimY: u32,
+    gridDimZ: u32,
+    blockDimX: u32,
+    blockDimY: u32,
+    blockDimZ: u32,
+    sharedMemBytes: u32,
+    hStream: CUstream,
+    kernelParams: Out<*mut c_void>,
+    extra: Out<*mut c_void>,
+) -> CUresult {
+    entry::call(
+        320,
+        |a: &mut Arguments| {
+            a.address("f", f as usize);
+            a.value("gridDimX", gridDimX);
+            a.value("gridDimY", gridDimY);
+            a.value("gridDimZ", gridDimZ);
+            a.value("blockDimX", blockDimX);
+            a.value("blockDimY", blockDimY);
+            a.value("blockDimZ", blockDimZ);
+            a.value("sharedMemBytes", sharedMemBytes);
+            a.address("hStream", hStream as usize);
+            a.address("kernelParams", kernelParams.address());
+            a.address("extra", extra.address());
+        },
+        || {
+            crate::code::launch::cuLaunchKernel(
+                f,
+                gridDimX,
+                gridDimY,
+                gridDimZ,
+                blockDimX,
+                blockDimY,
+                blockDimZ,
+                sharedMemBytes,
+                hStream,
+                kernelParams,
+                extra,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchKernel_ptsz() -> CUresult {
-    entry::refuse(321)
+extern "C" fn cuLaunchKernel_ptsz(
+    f: CUfunction,
+    gridDimX: u32,
+    gridDimY: u32,
+    gridDimZ: u32,
+    blockDimX: u32,
+    blockDimY: u32,
+    blockDimZ: u32,
+    sharedMemBytes: u32,
+    hStream: CUstream,
+    kernelParams: Out<*mut c_void>,
+    extra: Out<*mut c_void>,
+) -> CUresult {
+    entry::call_per_thread(
+        321,
+        |a: &mut Arguments| {
+            a.address("f", f as usize);
+            a.value("gridDimX", gridDimX);
+            a.value("gridDimY", gridDimY);
+            a.value("gridDimZ", gridDimZ);
+            a.value("blockDimX", blockDimX);
+            a.value("blockDimY", blockDimY);
+            a.value("blockDimZ", blockDimZ);
+            a.value("sharedMemBytes", sharedMemBytes);
+            a.address("hStream", hStream as usize);
+            a.address("kernelParams", kernelParams.address());
+            a.address("extra", extra.address());
+        },
+        || {
+            crate::code::launch::cuLaunchKernel(
+                f,
+                gridDimX,
+                gridDimY,
+                gridDimZ,
+                blockDimX,
+                blockDimY,
+                blockDimZ,
+                sharedMemBytes,
+                hStream,
+                kernelParams,
+                extra,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchKernelEx() -> CUresult {
-    entry::refuse(322)
+extern "C" fn cuLaunchKernelEx(
+    config: In<CUlaunchConfig>,
+    f: CUfunction,
+    kernelParams: Out<*mut c_void>,
+    extra: Out<*mut c_void>,
+) -> CUresult {
+    entry::call(
+        322,
+        |a: &mut Arguments| {
+            a.address("config", config.address());
+            a.address("f", f as usize);
+            a.address("kernelParams", kernelParams.address());
+            a.address("extra", extra.address());
+        },
+        || crate::code::launch::cuLaunchKernelEx(config, f, kernelParams, extra),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchKernelEx_ptsz() -> CUresult {
-    entry::refuse(323)
+extern "C" fn cuLaunchKernelEx_ptsz(
+    config: In<CUlaunchConfig>,
+    f: CUfunction,
+    kernelParams: Out<*mut c_void>,
+    extra: Out<*mut c_void>,
+) -> CUresult {
+    entry::call_per_thread(
+        323,
+        |a: &mut Arguments| {
+            a.address("config", config.address());
+            a.address("f", f as usize);
+            a.address("kernelParams", kernelParams.address());
+            a.address("extra", extra.address());
+        },
+        || crate::code::launch::cuLaunchKernelEx(config, f, kernelParams, extra),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryEnumerateKernels() -> CUresult {
-    entry::refuse(324)
+extern "C" fn cuLibraryEnumerateKernels(kernels: Out<CUkernel>, numKernels: u32, lib: CUlibrary) -> CUresult {
+    entry::call(
+        324,
+        |a: &mut Arguments| {
+            a.address("kernels", kernels.address());
+            a.value("numKernels", numKernels);
+            a.address("lib", lib as usize);
+        },
+        || crate::code::library::cuLibraryEnumerateKernels(kernels, numKernels, lib),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryGetGlobal() -> CUresult {
-    entry::refuse(325)
+extern "C" fn cuLibraryGetGlobal(
+    dptr: Out<CUdeviceptr>,
+    bytes: Out<usize>,
+    library: CUlibrary,
+    name: In<c_char>,
+) -> CUresult {
+    entry::call(
+        325,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.address("bytes", bytes.address());
+            a.address("library", library as usize);
+            a.text("name", name);
+        },
+        || crate::code::library::cuLibraryGetGlobal(dptr, bytes, library, name),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryGetKernel() -> CUresult {
-    entry::refuse(326)
+extern "C" fn cuLibraryGetKernel(pKernel: Out<CUkernel>, library: CUlibrary, name: In<c_char>) -> CUresult {
+    entry::call(
+        326,
+        |a: &mut Arguments| {
+            a.made("pKernel", pKernel.address());
+            a.address("library", library as usize);
+            a.text("name", name);
+        },
+        || crate::code::library::cuLibraryGetKernel(pKernel, library, name),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryGetKernelCount() -> CUresult {
-    entry::refuse(327)
+extern "C" fn cuLibraryGetKernelCount(count: Out<u32>, lib: CUlibrary) -> CUresult {
+    entry::call(
+        327,
+        |a: &mut Arguments| {
+            a.address("count", count.address());
+            a.address("lib", lib as usize);
+        },
+        || crate::code::library::cuLibraryGetKernelCount(count, lib),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryGetManaged() -> CUresult {
-    entry::refuse(328)
+extern "C" fn cuLibraryGetManaged(
+    dptr: Out<CUdeviceptr>,
+    bytes: Out<usize>,
+    library: CUlibrary,
+    name: In<c_char>,
+) -> CUresult {
+    entry::call(
+        328,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.address("bytes", bytes.address());
+            a.address("library", library as usize);
+            a.text("name", name);
+        },
+        || crate::code::library::cuLibraryGetManaged(dptr, bytes, library, name),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryGetModule() -> CUresult {
-    entry::refuse(329)
+extern "C" fn cuLibraryGetModule(pMod: Out<CUmodule>, library: CUlibrary) -> CUresult {
+    entry::call(
+        329,
+        |a: &mut Arguments| {
+            a.made("pMod", pMod.address());
+            a.address("library", library as usize);
+        },
+        || crate::code::library::cuLibraryGetModule(pMod, library),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryGetUnifiedFunction() -> CUresult {
-    entry::refuse(330)
+extern "C" fn cuLibraryGetUnifiedFunction(
+    fptr: Out<*mut c_void>,
+    library: CUlibrary,
+    symbol: In<c_char>,
+) -> CUresult {
+    entry::call(
+        330,
+        |a: &mut Arguments| {
+            a.made("fptr", fptr.address());
+            a.address("library", library as usize);
+            a.text("symbol", symbol);
+        },
+        || crate::code::library::cuLibraryGetUnifiedFunction(fptr, library, symbol),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryLoadData() -> CUresult {
-    entry::refuse(331)
+extern "C" fn cuLibraryLoadData(
+    library: Out<CUlibrary>,
+    code: *const c_void,
+    jitOptions: Out<CUjit_option>,
+    jitOptionsValues: Out<*mut c_void>,
+    numJitOptions: u32,
+    libraryOptions: Out<CUlibraryOption>,
+    libraryOptionValues: Out<*mut c_void>,
+    numLibraryOptions: u32,
+) -> CUresult {
+    entry::call(
+        331,
+        |a: &mut Arguments| {
+            a.made("library", library.address());
+            a.address("code", code as usize);
+            a.address("jitOptions", jitOptions.address());
+            a.address("jitOptionsValues", jitOptionsValues.address());
+            a.value("numJitOptions", numJitOptions);
+            a.address("libraryOptions", libraryOptions.address());
+            a.address("libraryOptionValues", libraryOptionValues.address());
+            a.value("numLibraryOptions", numLibraryOptions);
+        },
+        || {
+            crate::code::library::cuLibraryLoadData(
+                library,
+                code,
+                jitOptions,
+                jitOptionsValues,
+                numJitOptions,
+                libraryOptions,
+                libraryOptionValues,
+                numLibraryOptions,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryLoadFromFile() -> CUresult {
-    entry::refuse(332)
+extern "C" fn cuLibraryLoadFromFile(
+    library: Out<CUlibrary>,
+    fileName: In<c_char>,
+    jitOptions: Out<CUjit_option>,
+    jitOptionsValues: Out<*mut c_void>,
+    numJitOptions: u32,
+    libraryOptions: Out<CUlibraryOption>,
+    libraryOptionValues: Out<*mut c_void>,
+    numLibraryOptions: u32,
+) -> CUresult {
+    entry::call(
+        332,
+        |a: &mut Arguments| {
+            a.made("library", library.address());
+            a.text("fileName", fileName);
+            a.address("jitOptions", jitOptions.address());
+            a.address("jitOptionsValues", jitOptionsValues.address());
+            a.value("numJitOptions", numJitOptions);
+            a.address("libraryOptions", libraryOptions.address());
+            a.address("libraryOptionValues", libraryOptionValues.address());
+            a.value("numLibraryOptions", numLibraryOptions);
+        },
+        || {
+            crate::code::library::cuLibraryLoadFromFile(
+                library,
+                fileName,
+                jitOptions,
+                jitOptionsValues,
+                numJitOptions,
+                libraryOptions,
+                libraryOptionValues,
+                numLibraryOptions,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLibraryUnload() -> CUresult {
-    entry::refuse(333)
+extern "C" fn cuLibraryUnload(library: CUlibrary) -> CUresult {
+    entry::call(
+        333,
+        |a: &mut Arguments| {
+            a.address("library", library as usize);
+        },
+        || crate::code::library::cuLibraryUnload(library),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4921,18 +5409,45 @@ extern "C" fn cuMipmappedArrayGetSparseProperties() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleEnumerateFunctions() -> CUresult {
-    entry::refuse(546)
+extern "C" fn cuModuleEnumerateFunctions(
+    functions: Out<CUfunction>,
+    numFunctions: u32,
+    mod_: CUmodule,
+) -> CUresult {
+    entry::call(
+        546,
+        |a: &mut Arguments| {
+            a.address("functions", functions.address());
+            a.value("numFunctions", numFunctions);
+            a.address("mod", mod_ as usize);
+        },
+        || crate::code::module::cuModuleEnumerateFunctions(functions, numFunctions, mod_),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleGetFunction() -> CUresult {
-    entry::refuse(547)
+extern "C" fn cuModuleGetFunction(hfunc: Out<CUfunction>, hmod: CUmodule, name: In<c_char>) -> CUresult {
+    entry::call(
+        547,
+        |a: &mut Arguments| {
+            a.made("hfunc", hfunc.address());
+            a.address("hmod", hmod as usize);
+            a.text("name", name);
+        },
+        || crate::code::module::cuModuleGetFunction(hfunc, hmod, name),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleGetFunctionCount() -> CUresult {
-    entry::refuse(548)
+extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, hmod: CUmodule) -> CUresult {
+    entry::call(
+        548,
+        |a: &mut Arguments| {
+            a.address("count", count.address());
+            a.address("hmod", hmod as usize);
+        },
+        || crate::code::module::cuModuleGetFunctionCount(count, hmod),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4941,13 +5456,33 @@ extern "C" fn cuModuleGetGlobal() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleGetGlobal_v2() -> CUresult {
-    entry::refuse(550)
+extern "C" fn cuModuleGetGlobal_v2(
+    dptr: Out<CUdeviceptr_v2>,
+    bytes: Out<usize>,
+    hmod: CUmodule,
+    name: In<c_char>,
+) -> CUresult {
+    entry::call(
+        550,
+        |a: &mut Arguments| {
+            a.made("dptr", dptr.address());
+            a.address("bytes", bytes.address());
+            a.address("hmod", hmod as usize);
+            a.text("name", name);
+        },
+        || crate::code::module::cuModuleGetGlobal_v2(dptr, bytes, hmod, name),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleGetLoadingMode() -> CUresult {
-    entry::refuse(551)
+extern "C" fn cuModuleGetLoadingMode(mode: Out<CUmoduleLoadingMode>) -> CUresult {
+    entry::call(
+        551,
+        |a: &mut Arguments| {
+            a.address("mode", mode.address());
+        },
+        || crate::code::module::cuModuleGetLoadingMode(mode),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -4961,28 +5496,71 @@ extern "C" fn cuModuleGetTexRef() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleLoad() -> CUresult {
-    entry::refuse(554)
+extern "C" fn cuModuleLoad(module: Out<CUmodule>, fname: In<c_char>) -> CUresult {
+    entry::call(
+        554,
+        |a: &mut Arguments| {
+            a.made("module", module.address());
+            a.text("fname", fname);
+        },
+        || crate::code::module::cuModuleLoad(module, fname),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleLoadData() -> CUresult {
-    entry::refuse(555)
+extern "C" fn cuModuleLoadData(module: Out<CUmodule>, image: *const c_void) -> CUresult {
+    entry::call(
+        555,
+        |a: &mut Arguments| {
+            a.made("module", module.address());
+            a.address("image", image as usize);
+        },
+        || crate::code::module::cuModuleLoadData(module, image),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleLoadDataEx() -> CUresult {
-    entry::refuse(556)
+extern "C" fn cuModuleLoadDataEx(
+    module: Out<CUmodule>,
+    image: *const c_void,
+    numOptions: u32,
+    options: Out<CUjit_option>,
+    optionValues: Out<*mut c_void>,
+) -> CUresult {
+    entry::call(
+        556,
+        |a: &mut Arguments| {
+            a.made("module", module.address());
+            a.address("image", image as usize);
+            a.value("numOptions", numOptions);
+            a.address("options", options.address());
+            a.address("optionValues", optionValues.address());
+        },
+        || crate::code::module::cuModuleLoadDataEx(module, image, numOptions, options, optionValues),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleLoadFatBinary() -> CUresult {
-    entry::refuse(557)
+extern "C" fn cuModuleLoadFatBinary(module: Out<CUmodule>, fatCubin: *const c_void) -> CUresult {
+    entry::call(
+        557,
+        |a: &mut Arguments| {
+            a.made("module", module.address());
+            a.address("fatCubin", fatCubin as usize);
+        },
+        || crate::code::module::cuModuleLoadFatBinary(module, fatCubin),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleUnload() -> CUresult {
-    entry::refuse(558)
+extern "C" fn cuModuleUnload(hmod: CUmodule) -> CUresult {
+    entry::call(
+        558,
+        |a: &mut Arguments| {
+            a.address("hmod", hmod as usize);
+        },
+        || crate::code::module::cuModuleUnload(hmod),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -5026,38 +5604,185 @@ extern "C" fn cuMulticastUnbind() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock() -> CUresult {
-    entry::refuse(567)
+extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
+    dynamicSmemSize: Out<usize>,
+    func: CUfunction,
+    numBlocks: i32,
+    blockSize: i32,
+) -> CUresult {
+    entry::call(
+        567,
+        |a: &mut Arguments| {
+            a.address("dynamicSmemSize", dynamicSmemSize.address());
+            a.address("func", func as usize);
+            a.value("numBlocks", numBlocks);
+            a.value("blockSize", blockSize);
+        },
+        || {
+            crate::code::occupancy::cuOccupancyAvailableDynamicSMemPerBlock(
+                dynamicSmemSize,
+                func,
+                numBlocks,
+                blockSize,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor() -> CUresult {
-    entry::refuse(568)
+extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    numBlocks: Out<i32>,
+    func: CUfunction,
+    blockSize: i32,
+    dynamicSMemSize: usize,
+) -> CUresult {
+    entry::call(
+        568,
+        |a: &mut Arguments| {
+            a.address("numBlocks", numBlocks.address());
+            a.address("func", func as usize);
+            a.value("blockSize", blockSize);
+            a.value("dynamicSMemSize", dynamicSMemSize);
+        },
+        || {
+            crate::code::occupancy::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                numBlocks,
+                func,
+                blockSize,
+                dynamicSMemSize,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags() -> CUresult {
-    entry::refuse(569)
+extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    numBlocks: Out<i32>,
+    func: CUfunction,
+    blockSize: i32,
+    dynamicSMemSize: usize,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        569,
+        |a: &mut Arguments| {
+            a.address("numBlocks", numBlocks.address());
+            a.address("func", func as usize);
+            a.value("blockSize", blockSize);
+            a.value("dynamicSMemSize", dynamicSMemSize);
+            a.value("flags", flags);
+        },
+        || {
+            crate::code::occupancy::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                numBlocks,
+                func,
+                blockSize,
+                dynamicSMemSize,
+                flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxActiveClusters() -> CUresult {
-    entry::refuse(570)
+extern "C" fn cuOccupancyMaxActiveClusters(
+    numClusters: Out<i32>,
+    func: CUfunction,
+    config: In<CUlaunchConfig>,
+) -> CUresult {
+    entry::call(
+        570,
+        |a: &mut Arguments| {
+            a.address("numClusters", numClusters.address());
+            a.address("func", func as usize);
+            a.address("config", config.address());
+        },
+        || crate::code::occupancy::cuOccupancyMaxActiveClusters(numClusters, func, config),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxPotentialBlockSize() -> CUresult {
-    entry::refuse(571)
+extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    minGridSize: Out<i32>,
+    blockSize: Out<i32>,
+    func: CUfunction,
+    blockSizeToDynamicSMemSize: CUoccupancyB2DSize,
+    dynamicSMemSize: usize,
+    blockSizeLimit: i32,
+) -> CUresult {
+    entry::call(
+        571,
+        |a: &mut Arguments| {
+            a.address("minGridSize", minGridSize.address());
+            a.address("blockSize", blockSize.address());
+            a.address("func", func as usize);
+            a.address("blockSizeToDynamicSMemSize", blockSizeToDynamicSMemSize.map_or(0, |f| f as usize));
+            a.value("dynamicSMemSize", dynamicSMemSize);
+            a.value("blockSizeLimit", blockSizeLimit);
+        },
+        || {
+            crate::code::occupancy::cuOccupancyMaxPotentialBlockSize(
+                minGridSize,
+                blockSize,
+                func,
+                blockSizeToDynamicSMemSize,
+                dynamicSMemSize,
+                blockSizeLimit,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags() -> CUresult {
-    entry::refuse(572)
+extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    minGridSize: Out<i32>,
+    blockSize: Out<i32>,
+    func: CUfunction,
+    blockSizeToDynamicSMemSize: CUoccupancyB2DSize,
+    dynamicSMemSize: usize,
+    blockSizeLimit: i32,
+    flags: u32,
+) -> CUresult {
+    entry::call(
+        572,
+        |a: &mut Arguments| {
+            a.address("minGridSize", minGridSize.address());
+            a.address("blockSize", blockSize.address());
+            a.address("func", func as usize);
+            a.address("blockSizeToDynamicSMemSize", blockSizeToDynamicSMemSize.map_or(0, |f| f as usize));
+            a.value("dynamicSMemSize", dynamicSMemSize);
+            a.value("blockSizeLimit", blockSizeLimit);
+            a.value("flags", flags);
+        },
+        || {
+            crate::code::occupancy::cuOccupancyMaxPotentialBlockSizeWithFlags(
+                minGridSize,
+                blockSize,
+                func,
+                blockSizeToDynamicSMemSize,
+                dynamicSMemSize,
+                blockSizeLimit,
+                flags,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuOccupancyMaxPotentialClusterSize() -> CUresult {
-    entry::refuse(573)
+extern "C" fn cuOccupancyMaxPotentialClusterSize(
+    clusterSize: Out<i32>,
+    func: CUfunction,
+    config: In<CUlaunchConfig>,
+) -> CUresult {
+    entry::call(
+        573,
+        |a: &mut Arguments| {
+            a.address("clusterSize", clusterSize.address());
+            a.address("func", func as usize);
+            a.address("config", config.address());
+        },
+        || crate::code::occupancy::cuOccupancyMaxPotentialClusterSize(clusterSize, func, config),
+    )
 }
 
 #[unsafe(no_mangle)]

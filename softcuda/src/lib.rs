@@ -14,6 +14,7 @@
 //!   `entry`: what every call passes through; `pointer`: the callers' pointers;
 //! - `settings`, `versions`, `getter`, `shell`: which driver this is, and how its functions are found;
 //! - `init`, `device`, `device_attributes`, `context`, `memory`, `peer`, `logs`: the driver;
+//! - `code`: what a program loads, and its kernels;
 //! - `stream`, `event`, `host_function`, `graph`, and `executor`, which runs what they are given;
 //! - `ptx`: kernels, an engine of its own that knows nothing of the rest;
 //! - `control`: what a test can ask and arrange, the `softcuda_*` functions; `calls`, `fault`, `pattern`, `trace`, `live`.
@@ -21,6 +22,7 @@
 #![allow(non_snake_case)] // functions and parameters have the names that the driver API gives them
 
 mod calls;
+mod code;
 mod context;
 mod control;
 mod device;

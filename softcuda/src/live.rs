@@ -3,7 +3,7 @@
 use crate::context::Activation;
 use crate::device::Device;
 use crate::settings::complain;
-use crate::{context, event, graph, memory, stream};
+use crate::{code, context, event, graph, memory, stream};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,6 +15,8 @@ pub(crate) const PINNED_MEMORY: &str = "pinned memory";
 pub(crate) const REGISTERED_MEMORY: &str = "registered memory";
 pub(crate) const MANAGED_MEMORY: &str = "managed memory";
 pub(crate) const GRAPH: &str = "graph";
+pub(crate) const LIBRARY: &str = "library";
+pub(crate) const MODULE: &str = "module";
 pub(crate) const MEMORY_POOL: &str = "memory pool";
 
 /// The kinds of objects, as tests name them, in the order of a report.
@@ -28,6 +30,8 @@ pub(crate) const KINDS: &[&str] = &[
     MANAGED_MEMORY,
     MEMORY_POOL,
     GRAPH,
+    LIBRARY,
+    MODULE,
 ];
 
 /// An object that lives.
@@ -38,6 +42,7 @@ pub(crate) struct Object {
     name: usize,
     /// 0 for what is no memory.
     pub(crate) bytes: usize,
+    /// `None` for what is of no device.
     device: Option<Device>,
     /// The handle of the context that it belongs to.
     context: Option<usize>,
@@ -58,6 +63,11 @@ impl Object {
     /// A pool, which may be no device's.
     pub(crate) fn of_pool(name: usize, device: Option<Device>) -> Self {
         Self { kind: MEMORY_POOL, name, bytes: 0, device, context: None }
+    }
+
+    /// What belongs to the process.
+    pub(crate) fn of_process(kind: &'static str, name: usize) -> Self {
+        Self { kind, name, bytes: 0, device: None, context: None }
     }
 
     pub(crate) fn with_bytes(self, bytes: usize) -> Self {
@@ -88,6 +98,8 @@ pub(crate) fn objects() -> Vec<Object> {
     memory::table::show_live(&mut add);
     memory::pool::show_live(&mut add);
     graph::show_live(&mut add);
+    code::library::show_live(&mut add);
+    code::module::show_live(&mut add);
     all.sort_by_key(|object| (KINDS.iter().position(|kind| *kind == object.kind), object.name));
     all
 }

@@ -28,10 +28,11 @@ pub(crate) fn current_access(memory: &Allocation) -> CUmemAccess_flags {
     context.map_or(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, |context| access(&context, memory))
 }
 
-fn access(from: &Activation, memory: &Allocation) -> CUmemAccess_flags {
+/// What a context may do with memory, without a copy.
+pub(crate) fn access(from: &Activation, memory: &Allocation) -> CUmemAccess_flags {
     match &memory.kind {
         Kind::Pooled(pooled) => pooled.pool().access_from(from.device()),
-        Kind::Device(_) if !reaches(from, &memory.owner) => CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        Kind::Device(_) | Kind::Variable(_) if !reaches(from, &memory.owner) => CU_MEM_ACCESS_FLAGS_PROT_NONE,
         _ => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     }
 }

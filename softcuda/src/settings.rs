@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) schedule: Schedule,
     /// Whether host and devices may use managed memory at the same time.
     pub(crate) concurrent_managed: bool,
+    /// Instructions that a thread of a kernel may execute; `None`: as many as it likes.
+    pub(crate) kernel_budget: Option<u64>,
 }
 
 const DEFAULT: Settings = Settings {
@@ -27,6 +29,7 @@ const DEFAULT: Settings = Settings {
     memory: 1 << 30,
     schedule: Schedule::Eager,
     concurrent_managed: true,
+    kernel_budget: None,
 };
 const MOST_DEVICES: usize = 64;
 
@@ -51,6 +54,11 @@ pub(crate) fn settings() -> Option<Settings> {
 /// The impersonated version, for code that runs after `entry` has let a call through.
 pub(crate) fn version() -> u32 {
     settings().map_or(0, |s| s.version)
+}
+
+/// How many instructions a thread of a kernel may execute, if that is limited.
+pub(crate) fn kernel_budget() -> Option<u64> {
+    settings().and_then(|settings| settings.kernel_budget)
 }
 
 /// Fixes the version of the process, as a shell does when it is loaded; false if another version is in use.
@@ -93,7 +101,15 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
         Schedule::named(text, seed).ok_or_else(|| "eager, lazy or seeded".to_owned())
     })?;
     let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", DEFAULT.concurrent_managed, switch)?;
-    Ok(Settings { version: claimed.unwrap_or(asked), devices, memory, schedule, concurrent_managed })
+    let kernel_budget = variable("SOFTCUDA_KERNEL_BUDGET", DEFAULT.kernel_budget, |text| {
+        text.parse()
+            .ok()
+            .filter(|budget| *budget > 0)
+            .map(Some)
+            .ok_or_else(|| "a number of instructions".to_owned())
+    })?;
+    let version = claimed.unwrap_or(asked);
+    Ok(Settings { version, devices, memory, schedule, concurrent_managed, kernel_budget })
 }
 
 /// What a test has arranged by the environment.

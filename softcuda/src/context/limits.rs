@@ -1,5 +1,6 @@
-//! A context's limits. They are kept and read back; only the kernels' heap and print buffer will ever feel them.
+//! A context's limits. They are kept and read back; of them only the stack is felt by kernels.
 
+use super::Activation;
 use super::current::current;
 use crate::error::Answer;
 use crate::executor;
@@ -34,6 +35,13 @@ impl Default for Limits {
             fetch_granularity: 64,
             persisting_cache: 9_830_400,
         }
+    }
+}
+
+impl Activation {
+    /// Bytes of stack that a thread of a kernel has.
+    pub(crate) fn stack_bytes(&self) -> u32 {
+        self.limits.lock().stack as u32
     }
 }
 

@@ -19,7 +19,7 @@ use crate::sys::{
     CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_SUCCESS, CUcontext, CUfunc_cache,
     CUresult,
 };
-use crate::{executor, live, memory, peer, stream};
+use crate::{code, executor, live, memory, peer, stream};
 use events::Barriers;
 use limits::Limits;
 use parking_lot::{Mutex, RwLock};
@@ -98,6 +98,7 @@ impl Context {
         // Never refused: a host function cannot come here.
         let _ = executor::wait_for(&executor::unfinished(activation.id()));
         stream::capture::forget_context(activation.id());
+        code::forget(&activation);
         memory::table::forget(&activation);
         peer::forget(&activation);
         stream::attributes::forget_all(&activation);

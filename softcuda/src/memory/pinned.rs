@@ -67,7 +67,9 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
     let allocation = Allocation::new(address, bytesize, p.cast(), Kind::Registered(Flags), owner);
     table::insert_disjoint(allocation).map_err(|other| match other.kind {
         Kind::Registered(_) => CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
-        Kind::Device(_) | Kind::Pooled(_) | Kind::Pinned(..) | Kind::Managed(_) => CUDA_ERROR_INVALID_VALUE,
+        Kind::Device(_) | Kind::Variable(_) | Kind::Pooled(_) | Kind::Pinned(..) | Kind::Managed(_) => {
+            CUDA_ERROR_INVALID_VALUE
+        }
     })
 }
 
@@ -108,7 +110,9 @@ pub(crate) fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> Answer {
 fn host_flags(p: *mut c_void) -> Result<u32, CUresult> {
     let allocation = table::find(p as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let shown = match allocation.kind {
-        Kind::Device(_) | Kind::Pooled(_) | Kind::Managed(_) => return Err(CUDA_ERROR_INVALID_VALUE),
+        Kind::Device(_) | Kind::Variable(_) | Kind::Pooled(_) | Kind::Managed(_) => {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
         Kind::Pinned(_, flags) if flags & CU_MEMHOSTALLOC_WRITECOMBINED != 0 => flags,
         Kind::Pinned(..) => 0,
         Kind::Registered(flags) => flags & CU_MEMHOSTREGISTER_PORTABLE,

@@ -3,6 +3,7 @@
 use super::pool;
 use super::table::{self, Allocation, Kind};
 use super::window::{self, Range};
+use crate::context::Activation;
 use crate::context::current::{current, top};
 use crate::device;
 use crate::error::Answer;
@@ -12,6 +13,7 @@ use crate::stream::capture;
 use crate::sys::{
     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2, CUresult,
 };
+use std::sync::Arc;
 
 /// Rows of pitched memory start at multiples of this.
 const PITCH: usize = 512;
@@ -23,12 +25,29 @@ fn allocate(size: usize) -> Result<usize, CUresult> {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     capture::check_unsafe()?;
+    Ok(add(owner, size, Kind::Device)?.address)
+}
+
+/// New device memory for a variable of loaded code.
+pub(crate) fn variable(owner: &Arc<Activation>, size: usize) -> Result<Arc<Allocation>, CUresult> {
+    add(Arc::clone(owner), size, Kind::Variable)
+}
+
+/// The variable is gone.
+pub(crate) fn forget_variable(address: usize) {
+    if let Some(variable) = table::remove(address, |kind| matches!(kind, Kind::Variable(_))) {
+        variable.set_freed();
+    }
+}
+
+fn add(owner: Arc<Activation>, size: usize, kind: fn(Range) -> Kind) -> Result<Arc<Allocation>, CUresult> {
     let device = owner.device().ordinal();
     let range = pool::find_room(device, size, || Range::take(size, device));
     let range = range.ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let (address, bytes) = (range.address(), range.bytes());
-    table::insert(Allocation::new(address, size, bytes, Kind::Device(range), owner));
-    Ok(address)
+    let allocation = Allocation::new(address, size, bytes, kind(range), owner);
+    table::insert(Arc::clone(&allocation));
+    Ok(allocation)
 }
 
 /// Frees what starts at the address when all work of its context is finished, as the measured driver does.

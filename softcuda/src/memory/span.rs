@@ -102,7 +102,7 @@ impl Span {
     pub(crate) fn place(&self) -> Place {
         match &self.hold {
             Hold::Allocation(allocation) => match allocation.kind {
-                Kind::Device(_) => Place::Device,
+                Kind::Device(_) | Kind::Variable(_) => Place::Device,
                 Kind::Managed(_) => Place::Managed,
                 Kind::Pinned(..) | Kind::Registered(_) => Place::Pinned,
                 Kind::Pooled(ref pooled) => match pooled.pool().home {

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 pub(crate) enum Kind {
     /// Device memory.
     Device(#[allow(dead_code)] Range), // held for its drop
+    /// Device memory that a variable of loaded code lies in; unloading frees it.
+    Variable(#[allow(dead_code)] Range), // held for its drop
     /// Memory of a pool.
     Pooled(Pooled),
     /// Page-locked host memory of ours, with its `CU_MEMHOSTALLOC_*` flags.
@@ -114,9 +116,17 @@ impl Allocation {
         if end > self.size { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(self.bytes.wrapping_add(offset)) }
     }
 
+    /// Writes the first bytes; refuses more than there are.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), CUresult> {
+        let to = self.locate(self.address, bytes.len())?;
+        // SAFETY: checked; nobody else uses the memory yet.
+        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
     pub(crate) fn is_device(&self) -> bool {
         match &self.kind {
-            Kind::Device(_) | Kind::Managed(_) => true,
+            Kind::Device(_) | Kind::Variable(_) | Kind::Managed(_) => true,
             Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Device(_) | Home::Managed(_)),
             Kind::Pinned(..) | Kind::Registered(_) => false,
         }
@@ -185,6 +195,7 @@ pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
             Kind::Managed(_) => live::MANAGED_MEMORY,
             Kind::Device(_) => live::DEVICE_MEMORY,
             Kind::Pooled(ref pooled) => pooled.pool().home.name(),
+            Kind::Variable(_) => continue, // its library or module is shown
             Kind::Pinned(..) => live::PINNED_MEMORY,
             Kind::Registered(_) => live::REGISTERED_MEMORY,
         };

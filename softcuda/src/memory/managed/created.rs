@@ -2,12 +2,16 @@
 
 use super::attach::Visibility;
 use super::pages::{self, Pages};
+use crate::context::Activation;
 use crate::context::current::current;
 use crate::error::Answer;
 use crate::memory::table::{self, Allocation, HostPages, Kind};
 use crate::pointer::Out;
 use crate::stream::capture;
-use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2};
+use crate::sys::{
+    CU_MEM_ATTACH_GLOBAL, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2, CUresult,
+};
+use std::sync::Arc;
 
 /// May be larger than the device's memory.
 pub(crate) fn cuMemAllocManaged(dptr: Out<CUdeviceptr_v2>, bytesize: usize, flags: u32) -> Answer {
@@ -18,10 +22,20 @@ pub(crate) fn cuMemAllocManaged(dptr: Out<CUdeviceptr_v2>, bytesize: usize, flag
     }
     let visibility = Visibility::of(flags)?;
     capture::check_unsafe()?;
-    let size = bytesize.checked_next_multiple_of(pages::SIZE).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+    dptr.set(add(owner, bytesize, visibility)?.address as u64)
+}
+
+/// New memory for a managed variable of loaded code. It stays as long as its context.
+pub(crate) fn variable(owner: &Arc<Activation>, size: usize) -> Result<Arc<Allocation>, CUresult> {
+    add(Arc::clone(owner), size, Visibility::of(CU_MEM_ATTACH_GLOBAL.0 as u32)?)
+}
+
+fn add(owner: Arc<Activation>, bytes: usize, visibility: Visibility) -> Result<Arc<Allocation>, CUresult> {
+    let size = bytes.checked_next_multiple_of(pages::SIZE).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let memory = HostPages::map(size).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
     let (address, pages) = (memory.address, Pages::new(visibility, None));
     let kind = Kind::Managed(memory);
-    table::insert(Allocation::managed(address, bytesize, address as *mut u8, kind, pages, owner));
-    dptr.set(address as u64)
+    let allocation = Allocation::managed(address, bytes, address as *mut u8, kind, pages, owner);
+    table::insert(Arc::clone(&allocation));
+    Ok(allocation)
 }

@@ -67,6 +67,12 @@ pub(crate) fn touched(offset: usize, size: usize) -> Range<usize> {
     offset / SIZE..(offset + size).div_ceil(SIZE)
 }
 
+/// The bytes of an allocation that are on the same page as this one.
+pub(crate) fn page_of(offset: usize, size: usize) -> Range<usize> {
+    let start = offset / SIZE * SIZE;
+    start..(start + SIZE).min(size)
+}
+
 /// What a place means for a page.
 fn residence(location: Location) -> Residence {
     location.device().map_or(Residence::Host, Residence::Device)

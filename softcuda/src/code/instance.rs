@@ -1,0 +1,113 @@
+//! A program in a context: its variables have addresses there.
+
+use super::function::Function;
+use super::program::{Program, Variable};
+use crate::context::Activation;
+use crate::error::Answer;
+use crate::executor;
+use crate::memory::managed::created;
+use crate::memory::plain;
+use crate::memory::table::Allocation;
+use crate::sys::{CUDA_ERROR_NOT_FOUND, CUresult};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
+
+/// A program in a context, until it is unloaded or the context ends.
+pub(super) struct Instance {
+    pub(super) program: Arc<Program>,
+    pub(super) context: Arc<Activation>,
+    /// The memory of the variables, in the program's order.
+    variables: Vec<Arc<Allocation>>,
+    /// Where that is.
+    pub(super) addresses: Vec<u64>,
+    /// The functions that callers have asked for.
+    functions: Vec<OnceLock<Arc<Function>>>,
+}
+
+impl Instance {
+    /// Gives the variables addresses, and their first values. Managed ones are those of `managed`, if it has any: they
+    /// are shared by all contexts.
+    pub(super) fn new(
+        program: &Arc<Program>,
+        context: &Arc<Activation>,
+        shared: &Mutex<Vec<Option<Arc<Allocation>>>>,
+    ) -> Result<Arc<Self>, CUresult> {
+        let code = program.code()?;
+        let mut variables = Vec::new();
+        let mut shared = shared.lock();
+        shared.resize(code.variables.len(), None);
+        for (variable, known) in code.variables.iter().zip(shared.iter_mut()) {
+            let size = variable.size.max(1);
+            let allocation = match known {
+                Some(allocation) => Arc::clone(allocation),
+                None if variable.managed => Arc::clone(known.insert(created::variable(context, size)?)),
+                None => plain::variable(context, size)?,
+            };
+            variables.push(allocation);
+        }
+        let addresses: Vec<u64> = variables.iter().map(|variable| variable.address as u64).collect();
+        code.initialise(&addresses, &variables)?;
+        let functions = code.kernels.iter().map(|_| OnceLock::new()).collect();
+        let (program, context) = (Arc::clone(program), Arc::clone(context));
+        Ok(Arc::new(Self { program, context, variables, addresses, functions }))
+    }
+
+    /// The function of a kernel, the same each time.
+    pub(super) fn function(self: &Arc<Self>, kernel: usize) -> Arc<Function> {
+        Arc::clone(self.functions[kernel].get_or_init(|| Function::add(self, kernel)))
+    }
+
+    /// Which kernel has the name.
+    pub(super) fn kernel(&self, name: &str) -> Result<usize, CUresult> {
+        find_kernel(&self.program, name)
+    }
+
+    /// Address and size of a variable.
+    pub(super) fn variable(&self, name: &str, wanted: Wanted) -> Result<(usize, usize), CUresult> {
+        let variables = &self.program.code()?.variables;
+        let is_it = |variable: &Variable| {
+            variable.visible && variable.name == name && (wanted == Wanted::Any || variable.managed)
+        };
+        let index = variables.iter().position(is_it).ok_or(CUDA_ERROR_NOT_FOUND)?;
+        Ok((self.variables[index].address, variables[index].size))
+    }
+
+    /// Waits for the kernels that run, and forgets handles and variables. Managed ones stay for other contexts.
+    pub(super) fn unload(&self) -> Answer {
+        executor::wait_for(&executor::unfinished(self.context.id()))?;
+        self.forget();
+        Ok(())
+    }
+
+    pub(super) fn forget(&self) {
+        self.functions.iter().filter_map(OnceLock::get).for_each(|function| function.remove());
+        let Ok(code) = self.program.code() else { return };
+        for (variable, memory) in code.variables.iter().zip(&self.variables) {
+            if !variable.managed {
+                plain::forget_variable(memory.address);
+            }
+        }
+    }
+}
+
+/// Which variables are meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Any,
+    Managed,
+}
+
+pub(super) fn find_kernel(program: &Program, name: &str) -> Result<usize, CUresult> {
+    program
+        .code()?
+        .kernels
+        .iter()
+        .position(|kernel| kernel.name.to_bytes() == name.as_bytes())
+        .ok_or(CUDA_ERROR_NOT_FOUND)
+}
+
+/// Forgets what belongs to a context that has ended.
+pub(crate) fn forget(context: &Arc<Activation>) {
+    super::module::forget(context);
+    super::library::forget(context);
+}

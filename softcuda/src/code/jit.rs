@@ -1,0 +1,81 @@
+//! The compiler's options and logs.
+
+use crate::pointer::Out;
+use crate::sys::{
+    CU_JIT_CACHE_MODE, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_NUM_OPTIONS, CU_JIT_WALL_TIME, CUDA_ERROR_INVALID_VALUE,
+    CUjit_option, CUresult,
+};
+use std::ffi::{c_char, c_void};
+
+/// What a caller asks of the compiler. Only the logs make a difference here.
+pub(super) struct Options {
+    values: Out<*mut c_void>,
+    info: Log,
+    error: Log,
+    wall_time: Option<usize>,
+}
+
+/// A caller's buffer for a log.
+#[derive(Default)]
+struct Log {
+    buffer: Option<*mut c_void>,
+    size: usize,
+    /// Which option says the size, and is told the length.
+    size_at: Option<usize>,
+}
+
+impl Options {
+    /// Reads the options; refuses a number that no driver of this version knows.
+    pub(super) fn read(
+        count: u32,
+        keys: Out<CUjit_option>,
+        values: Out<*mut c_void>,
+    ) -> Result<Self, CUresult> {
+        let mut options = Self { values, info: Log::default(), error: Log::default(), wall_time: None };
+        for index in 0..count as usize {
+            let (key, value) = (keys.item(index)?, values.item(index)?);
+            match key {
+                CU_JIT_INFO_LOG_BUFFER => options.info.buffer = Some(value),
+                CU_JIT_ERROR_LOG_BUFFER => options.error.buffer = Some(value),
+                // A size is a number of 32 bits where a pointer has its place.
+                CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => options.info.sized(index, value),
+                CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => options.error.sized(index, value),
+                CU_JIT_WALL_TIME => options.wall_time = Some(index),
+                key if (0..CU_JIT_NUM_OPTIONS.0.max(CU_JIT_CACHE_MODE.0)).contains(&key.0) => {}
+                _ => return Err(CUDA_ERROR_INVALID_VALUE),
+            }
+        }
+        Ok(options)
+    }
+
+    /// Tells the caller what the compiler said.
+    pub(super) fn report(&self, error: &str) {
+        self.info.write("", self.values);
+        self.error.write(error, self.values);
+        if let Some(index) = self.wall_time {
+            // Milliseconds, as a float in the low half: compiling takes none here.
+            let _ = self.values.set_item(index, std::ptr::null_mut());
+        }
+    }
+}
+
+impl Log {
+    fn sized(&mut self, index: usize, value: *mut c_void) {
+        self.size = value as usize as u32 as usize;
+        self.size_at = Some(index);
+    }
+
+    /// Writes what fits, with a terminating zero; the length goes where the size stood.
+    fn write(&self, text: &str, values: Out<*mut c_void>) {
+        let mut length = text.len();
+        if let Some(buffer) = self.buffer.filter(|buffer| !buffer.is_null() && self.size > 0) {
+            length = length.min(self.size - 1);
+            let size = i32::try_from(self.size).unwrap_or(i32::MAX);
+            let _ = Out::<c_char>::untyped(buffer).set_text(text, size);
+        }
+        if let Some(index) = self.size_at {
+            let _ = values.set_item(index, length as *mut c_void);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Libraries: code for every context. They are compiled when they are used, as driver 580 does it: any text is loaded
+//! with success, and its kernels answer with the error.
+
+use super::image::Image;
+use super::instance::{Instance, Wanted, find_kernel};
+use super::jit::Options;
+use super::kernel::Kernel;
+use super::module::Module;
+use super::program::Program;
+use crate::context::Activation;
+use crate::context::current::current;
+use crate::error::Answer;
+use crate::handle::Table;
+use crate::init;
+use crate::live;
+use crate::memory::table::Allocation;
+use crate::pointer::{In, Out};
+use crate::stream::capture;
+use crate::sys::{
+    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_NOT_FOUND, CUdeviceptr_v2, CUjit_option, CUkernel, CUlibrary,
+    CUlibraryOption, CUmodule, CUresult,
+};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, OnceLock};
+
+static LIBRARIES: Table<Library> = Table::new();
+
+/// Code that was loaded for every context.
+pub(super) struct Library {
+    handle: usize,
+    pub(super) program: Arc<Program>,
+    /// By the context's number.
+    instances: Mutex<HashMap<u64, (Arc<Instance>, Arc<Module>)>>,
+    /// Memory of managed variables.
+    managed: Mutex<Vec<Option<Arc<Allocation>>>>,
+    kernels: Vec<OnceLock<Arc<Kernel>>>,
+}
+
+impl Library {
+    fn of(handle: CUlibrary) -> Result<Arc<Self>, CUresult> {
+        LIBRARIES.get(handle as usize).ok_or(CUDA_ERROR_INVALID_HANDLE)
+    }
+
+    pub(super) fn handle(&self) -> CUlibrary {
+        self.handle as CUlibrary
+    }
+
+    fn add(image: &Image, options: &Options) -> Arc<Self> {
+        let program = Arc::new(Program::compile(image));
+        options.report(&program.log);
+        let kernels = program.code().map_or(0, |code| code.kernels.len());
+        let kernels = (0..kernels).map(|_| OnceLock::new()).collect();
+        LIBRARIES.add(|handle| Self {
+            handle,
+            program,
+            instances: Mutex::default(),
+            managed: Mutex::default(),
+            kernels,
+        })
+    }
+
+    /// The code in a context, from the first time on that somebody asks.
+    pub(super) fn instance(&self, context: &Arc<Activation>) -> Result<Arc<Instance>, CUresult> {
+        Ok(self.loaded(context)?.0)
+    }
+
+    fn loaded(&self, context: &Arc<Activation>) -> Result<(Arc<Instance>, Arc<Module>), CUresult> {
+        let mut instances = self.instances.lock();
+        if let Some((instance, module)) = instances.get(&context.id()) {
+            return Ok((Arc::clone(instance), Arc::clone(module)));
+        }
+        let instance = Instance::new(&self.program, context, &self.managed)?;
+        let module = Module::of_library(&instance);
+        instances.insert(context.id(), (Arc::clone(&instance), Arc::clone(&module)));
+        Ok((instance, module))
+    }
+
+    fn kernel(self: &Arc<Self>, index: usize) -> Arc<Kernel> {
+        Arc::clone(self.kernels[index].get_or_init(|| Kernel::add(self, index)))
+    }
+}
+
+pub(super) fn forget(context: &Arc<Activation>) {
+    let mut ended = Vec::new();
+    LIBRARIES.each(|library| ended.extend(library.instances.lock().remove(&context.id())));
+    for (instance, module) in ended {
+        instance.forget();
+        module.remove();
+    }
+}
+
+/// Shows every library.
+pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
+    LIBRARIES.each(|library| show(live::Object::of_process(live::LIBRARY, library.handle)));
+}
+
+#[allow(clippy::too_many_arguments)] // the driver's
+pub(crate) fn cuLibraryLoadData(
+    library: Out<CUlibrary>,
+    code: *const c_void,
+    jitOptions: Out<CUjit_option>,
+    jitOptionsValues: Out<*mut c_void>,
+    numJitOptions: u32,
+    _libraryOptions: Out<CUlibraryOption>,
+    _libraryOptionValues: Out<*mut c_void>,
+    _numLibraryOptions: u32,
+) -> Answer {
+    init::check()?;
+    library.check()?;
+    let options = Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
+    library.set(Library::add(&Image::at(code)?, &options).handle())
+}
+
+#[allow(clippy::too_many_arguments)] // the driver's
+pub(crate) fn cuLibraryLoadFromFile(
+    library: Out<CUlibrary>,
+    fileName: In<c_char>,
+    jitOptions: Out<CUjit_option>,
+    jitOptionsValues: Out<*mut c_void>,
+    numJitOptions: u32,
+    _libraryOptions: Out<CUlibraryOption>,
+    _libraryOptionValues: Out<*mut c_void>,
+    _numLibraryOptions: u32,
+) -> Answer {
+    init::check()?;
+    library.check()?;
+    let options = Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
+    library.set(Library::add(&Image::in_file(fileName.text()?)?, &options).handle())
+}
+
+/// Waits for the kernels of it that run, in every context.
+pub(crate) fn cuLibraryUnload(library: CUlibrary) -> Answer {
+    let found = Library::of(library)?;
+    capture::check_unsafe()?;
+    let instances: Vec<_> = found.instances.lock().drain().map(|(_, loaded)| loaded).collect();
+    for (instance, module) in instances {
+        instance.unload()?;
+        module.remove();
+    }
+    found.kernels.iter().filter_map(OnceLock::get).for_each(|kernel| kernel.remove());
+    LIBRARIES.remove(library as usize);
+    Ok(())
+}
+
+pub(crate) fn cuLibraryGetKernel(pKernel: Out<CUkernel>, library: CUlibrary, name: In<c_char>) -> Answer {
+    pKernel.check()?;
+    let (library, name) = (Library::of(library)?, name.text()?);
+    let index = find_kernel(&library.program, name)?;
+    pKernel.set(library.kernel(index).handle())
+}
+
+/// Code that does not compile has no kernels.
+pub(crate) fn cuLibraryGetKernelCount(count: Out<u32>, lib: CUlibrary) -> Answer {
+    count.check()?;
+    count.set(Library::of(lib)?.program.code().map_or(0, |code| code.kernels.len() as u32))
+}
+
+pub(crate) fn cuLibraryEnumerateKernels(kernels: Out<CUkernel>, numKernels: u32, lib: CUlibrary) -> Answer {
+    let library = Library::of(lib)?;
+    let count = library.kernels.len().min(numKernels as usize);
+    (0..count).try_for_each(|index| kernels.set_item(index, library.kernel(index).handle()))
+}
+
+pub(crate) fn cuLibraryGetModule(pMod: Out<CUmodule>, library: CUlibrary) -> Answer {
+    pMod.check()?;
+    let library = Library::of(library)?;
+    let (_, module) = library.loaded(&current()?)?;
+    pMod.set(module.handle())
+}
+
+pub(crate) fn cuLibraryGetGlobal(
+    dptr: Out<CUdeviceptr_v2>,
+    bytes: Out<usize>,
+    library: CUlibrary,
+    name: In<c_char>,
+) -> Answer {
+    variable(dptr, bytes, library, name, Wanted::Any)
+}
+
+pub(crate) fn cuLibraryGetManaged(
+    dptr: Out<CUdeviceptr_v2>,
+    bytes: Out<usize>,
+    library: CUlibrary,
+    name: In<c_char>,
+) -> Answer {
+    variable(dptr, bytes, library, name, Wanted::Managed)
+}
+
+fn variable(
+    dptr: Out<CUdeviceptr_v2>,
+    bytes: Out<usize>,
+    library: CUlibrary,
+    name: In<c_char>,
+    wanted: Wanted,
+) -> Answer {
+    let (library, name) = (Library::of(library)?, name.text()?);
+    let (address, size) = library.instance(&current()?)?.variable(name, wanted)?;
+    dptr.set_if_wanted(address as u64);
+    bytes.set_if_wanted(size);
+    Ok(())
+}
+
+/// No code here has functions that host and device share.
+pub(crate) fn cuLibraryGetUnifiedFunction(
+    _fptr: Out<*mut c_void>,
+    library: CUlibrary,
+    _symbol: In<c_char>,
+) -> Answer {
+    Library::of(library)?;
+    Err(CUDA_ERROR_NOT_FOUND)
+}

@@ -1,0 +1,229 @@
+//! An image, compiled: what kernels and variables it has, in no context yet.
+
+use super::attributes::Adjusted;
+use super::image::Image;
+use super::native::{self, Native};
+use crate::device_attributes::value;
+use crate::error::Answer;
+use crate::memory::table::Allocation;
+use crate::ptx::{self, JitError, Refusal};
+use crate::settings::version;
+use crate::sys::{
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,     CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CUresult,
+};
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// What became of an image. One that does not compile is a program all the same: a library of it can be had, and answers
+/// with the error when it is used.
+pub(super) struct Program {
+    code: Result<Code, CUresult>,
+    /// What the compiler says of an error; "" if it has nothing to say.
+    pub(super) log: String,
+    /// What was set of each kernel.
+    adjusted: Vec<Adjusted>,
+}
+
+/// Code that can run.
+pub(super) struct Code {
+    pub(super) kernels: Vec<Entry>,
+    pub(super) variables: Vec<Variable>,
+    /// What runs the kernels; `None` where all are native.
+    pub(super) engine: Option<ptx::Module>,
+}
+
+/// A kernel, as callers see it.
+pub(super) struct Entry {
+    pub(super) name: CString,
+    pub(super) parameters: Vec<Parameter>,
+    /// Bytes of all parameters.
+    pub(super) parameter_bytes: usize,
+    pub(super) static_shared: u32,
+    pub(super) local_bytes: u32,
+    pub(super) constant_bytes: u32,
+    pub(super) registers: u32,
+    /// The `.target` of the text: 70 for sm_70.
+    pub(super) target: u32,
+    /// `.maxntid` or `.reqntid`, or what the device takes.
+    pub(super) most_threads: u32,
+    /// `.reqntid`
+    pub(super) block: Option<[u32; 3]>,
+    /// `.reqnctapercluster`
+    pub(super) cluster: Option<[u32; 3]>,
+    /// What runs in its place.
+    pub(super) native: Option<Arc<Native>>,
+}
+
+/// Where a parameter stands in the packed block.
+#[derive(Clone, Copy)]
+pub(super) struct Parameter {
+    pub(super) offset: usize,
+    pub(super) size: usize,
+}
+
+/// A variable, as callers see it.
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) size: usize,
+    pub(super) managed: bool,
+    /// Whether callers can ask for it.
+    pub(super) visible: bool,
+}
+
+impl Program {
+    pub(super) fn compile(image: &Image) -> Self {
+        let (code, log) = match image {
+            Image::Ptx(text) => match ptx::Module::compile(text, isa(version()), TARGET) {
+                Ok(module) => (Ok(Code::of_module(module)), String::new()),
+                Err(error) => (Err(answer(&error)), log(&error)),
+            },
+            Image::NoPtx => match Code::of_natives() {
+                Some(code) => (Ok(code), String::new()),
+                None => (Err(CUDA_ERROR_NO_BINARY_FOR_GPU), NO_PTX.to_owned()),
+            },
+            Image::Unknown => (Err(CUDA_ERROR_INVALID_IMAGE), UNKNOWN.to_owned()),
+        };
+        let kernels = code.as_ref().map_or(0, |code| code.kernels.len());
+        Self { code, log, adjusted: (0..kernels).map(|_| Adjusted::default()).collect() }
+    }
+
+    /// The code, or why there is none.
+    pub(super) fn code(&self) -> Result<&Code, CUresult> {
+        self.code.as_ref().map_err(|answer| *answer)
+    }
+
+    pub(super) fn adjusted(&self, kernel: usize) -> &Adjusted {
+        &self.adjusted[kernel]
+    }
+}
+
+impl Code {
+    fn of_module(module: ptx::Module) -> Self {
+        let kernels = module.functions().iter().map(|function| Entry::of_function(function, module.target()));
+        let variables = module.globals().iter().map(|global| Variable {
+            name: global.name.clone(),
+            size: global.size,
+            managed: global.managed,
+            visible: global.visible,
+        });
+        Self { kernels: kernels.collect(), variables: variables.collect(), engine: Some(module) }
+    }
+
+    /// Gives the variables their first values, where their memory is.
+    pub(super) fn initialise(&self, addresses: &[u64], memory: &[Arc<Allocation>]) -> Answer {
+        let Some(module) = &self.engine else { return Ok(()) };
+        for (global, allocation) in module.globals().iter().zip(memory) {
+            allocation.write(&global.initial(addresses))?;
+        }
+        Ok(())
+    }
+
+    /// The kernels that were registered: machine code cannot be looked into.
+    fn of_natives() -> Option<Self> {
+        let natives = native::all();
+        if natives.is_empty() {
+            return None;
+        }
+        let kernels = natives.into_iter().map(Entry::of_native).collect();
+        Some(Self { kernels, variables: Vec::new(), engine: None })
+    }
+}
+
+impl Entry {
+    fn of_function(function: &ptx::Function, target: u32) -> Self {
+        let parameters = function.params.iter();
+        Self {
+            name: CString::new(function.name.as_str()).unwrap_or_default(),
+            parameters: parameters.map(|p| Parameter { offset: p.offset, size: p.size }).collect(),
+            parameter_bytes: function.param_bytes,
+            static_shared: function.shared_bytes as u32,
+            local_bytes: function.local_bytes as u32,
+            constant_bytes: function.const_bytes as u32,
+            registers: function.registers,
+            target,
+            most_threads: function.max_threads,
+            block: function.required_block,
+            cluster: function.required_cluster,
+            native: native::named(function.name.as_bytes()),
+        }
+    }
+
+    fn of_native(native: Arc<Native>) -> Self {
+        let (parameters, parameter_bytes) = native.layout();
+        Self {
+            name: native.name.clone(),
+            parameters,
+            parameter_bytes,
+            static_shared: 0,
+            local_bytes: 0,
+            constant_bytes: 0,
+            registers: 32,
+            target: TARGET,
+            most_threads: value(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) as u32,
+            block: None,
+            cluster: None,
+            native: Some(native),
+        }
+    }
+}
+
+/// The devices are of compute capability 9.0.
+const TARGET: u32 = 90;
+
+/// The newest PTX that a driver of a version reads: 7.4 with 11.4 up to 9.0 with 13.0, by the release notes of PTX.
+fn isa(version: u32) -> u32 {
+    match version {
+        ..11050 => 74,
+        ..11060 => 75,
+        ..11070 => 76,
+        ..11080 => 77,
+        ..12000 => 78,
+        ..12010 => 80,
+        ..12020 => 81,
+        ..12030 => 82,
+        ..12040 => 83,
+        ..12050 => 84,
+        ..12070 => 85,
+        ..12080 => 86,
+        ..12090 => 87,
+        ..13000 => 88,
+        ..13010 => 90,
+        ..13020 => 91,
+        ..13030 => 92,
+        _ => 93,
+    }
+}
+
+const UNKNOWN: &str = "error   : Binary format for key='0', ident='' is not recognized";
+const NO_PTX: &str = "error   : softcuda runs PTX, and the image has machine code only; compile it with PTX too \
+                      (nvcc -gencode arch=compute_90,code=compute_90), or register native kernels";
+
+fn answer(error: &JitError) -> CUresult {
+    match error.refusal {
+        Refusal::NotPtx => CUDA_ERROR_INVALID_IMAGE,
+        Refusal::Version => CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+        Refusal::Invalid | Refusal::Target | Refusal::Uncovered => CUDA_ERROR_INVALID_PTX,
+    }
+}
+
+/// The log in the form that ptxas gives it, which programs take apart.
+fn log(error: &JitError) -> String {
+    let kind = match error.refusal {
+        Refusal::NotPtx => return UNKNOWN.to_owned(),
+        Refusal::Target => return format!("ptxas fatal   : {}", error.log),
+        Refusal::Version => "fatal",
+        Refusal::Invalid | Refusal::Uncovered => "error",
+    };
+    let line = |line: &str| match line.split_once(": ") {
+        Some((place, what)) if place.starts_with("line ") => {
+            format!("ptxas application ptx input, {place}; {kind:<8}: {what}")
+        }
+        _ => format!("ptxas {kind:<8}: {line}"),
+    };
+    let mut lines: Vec<String> = error.log.lines().map(line).collect();
+    if kind == "error" {
+        lines.push("ptxas fatal   : Ptx assembly aborted due to errors".to_owned());
+    }
+    lines.join("\n")
+}

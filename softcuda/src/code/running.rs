@@ -1,0 +1,118 @@
+//! A kernel, when its turn in the stream has come.
+
+use super::function::Found;
+use super::shape::Shape;
+use crate::context::Activation;
+use crate::device_attributes::value;
+use crate::executor::{Duty, Work};
+use crate::memory::managed::pages;
+use crate::memory::table::{self, Allocation};
+use crate::peer;
+use crate::ptx::{self, Fault, FaultKind, Host, Region};
+use crate::settings::{complain, kernel_budget};
+use crate::sys::{
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUDA_ERROR_ASSERT, CUDA_ERROR_HARDWARE_STACK_ERROR,
+    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC,
+    CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
+};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::sync::Arc;
+
+/// A launch. It may run again and again.
+pub(super) struct Run {
+    found: Found,
+    shape: Shape,
+    parameters: Box<[u8]>,
+}
+
+impl Run {
+    pub(super) fn new(found: Found, shape: Shape, parameters: Box<[u8]>) -> Self {
+        Self { found, shape, parameters }
+    }
+}
+
+impl Work for Run {
+    fn name(&self) -> &'static str {
+        "a kernel"
+    }
+
+    fn duty(&self) -> Duty {
+        Duty::Device
+    }
+
+    fn run(&self) {
+        let (kernel, shape) = (self.found.kernel(), self.shape);
+        if let Some(native) = &kernel.native {
+            return native.run(shape.grid, shape.block, shape.shared, &self.parameters);
+        }
+        let Some(engine) = &self.found.code().engine else { return };
+        let context = &self.found.instance.context;
+        let memory = Memory { context, held: Mutex::default() };
+        let launch = ptx::Launch {
+            grid: shape.grid,
+            block: shape.block,
+            cluster: shape.cluster.unwrap_or([1; 3]),
+            shared: shape.shared,
+            args: &self.parameters,
+            globals: &self.found.instance.addresses,
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            stack: context.stack_bytes(),
+            budget: kernel_budget(),
+            cooperative: shape.cooperative,
+            processors: value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u32,
+            ..ptx::Launch::new(&memory)
+        };
+        if let Err(fault) = engine.functions()[self.found.index].launch(&launch) {
+            complain(&fault.to_string());
+            context.poison(answer(&fault));
+        }
+    }
+}
+
+fn answer(fault: &Fault) -> CUresult {
+    match fault.kind {
+        FaultKind::IllegalAddress => CUDA_ERROR_ILLEGAL_ADDRESS,
+        FaultKind::MisalignedAddress => CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::Assert => CUDA_ERROR_ASSERT,
+        FaultKind::StackOverflow => CUDA_ERROR_HARDWARE_STACK_ERROR,
+        FaultKind::InvalidPc => CUDA_ERROR_INVALID_PC,
+        FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        FaultKind::Deadlock | FaultKind::Timeout => CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::Trap | FaultKind::Cancelled => CUDA_ERROR_LAUNCH_FAILED,
+    }
+}
+
+/// The memory that the kernel reaches. What it has reached stays until it is done.
+struct Memory<'a> {
+    context: &'a Arc<Activation>,
+    held: Mutex<BTreeMap<usize, Arc<Allocation>>>,
+}
+
+impl Memory<'_> {
+    fn is_in_reach(&self, allocation: &Allocation) -> bool {
+        allocation.is_usable() && peer::access(self.context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    }
+}
+
+impl Host for Memory<'_> {
+    fn region(&self, address: u64) -> Option<Region> {
+        let allocation = table::find(address as usize).filter(|found| self.is_in_reach(found))?;
+        let (mut start, mut size) = (allocation.address, allocation.size);
+        if let Some(pages) = &allocation.pages {
+            // A page at a time, which moves to where it is used; whether for reading is not known here.
+            let page = pages::page_of(address as usize - allocation.address, allocation.size);
+            pages.arrive(pages::touched(page.start, page.len()), self.context.device(), true);
+            (start, size) = (allocation.address + page.start, page.len());
+        }
+        let bytes = allocation.locate(start, size).ok()?;
+        self.held.lock().entry(allocation.address).or_insert(allocation);
+        Some(Region { start: start as u64, size: size as u64, bytes })
+    }
+
+    fn print(&self, text: &[u8]) {
+        // Where the runtime prints, and like it without a word if that fails.
+        let _ = std::io::stdout().lock().write_all(text);
+    }
+}

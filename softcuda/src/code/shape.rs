@@ -1,0 +1,82 @@
+//! Sizes of launches, held against what the device and the kernel take.
+
+use super::attributes::Attributes;
+use super::occupancy;
+use crate::device_attributes::value;
+use crate::error::Answer;
+use crate::sys::{
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+    CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_VALUE,
+};
+
+/// How large a launch is.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) shared: u32,
+    pub(super) cluster: Option<[u32; 3]>,
+    pub(super) cooperative: bool,
+}
+
+fn product(sizes: [u32; 3]) -> u64 {
+    sizes.iter().map(|size| u64::from(*size)).product()
+}
+
+impl Shape {
+    pub(super) fn threads(&self) -> u64 {
+        product(self.block)
+    }
+
+    /// Refuses what does not fit.
+    pub(super) fn check(&self, attributes: Attributes<'_>) -> Answer {
+        const BLOCK: [crate::sys::CUdevice_attribute; 3] = [
+            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+        ];
+        const GRID: [crate::sys::CUdevice_attribute; 3] = [
+            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+        ];
+        let within = |sizes: [u32; 3], limits: [crate::sys::CUdevice_attribute; 3]| {
+            (0..3).all(|i| (1..=value(limits[i]) as u32).contains(&sizes[i]))
+        };
+        let exact = attributes.kernel.block.is_none_or(|exact| exact == self.block);
+        if !within(self.block, BLOCK)
+            || !within(self.grid, GRID)
+            || self.threads() > u64::from(attributes.most_threads())
+            || self.shared > attributes.dynamic_shared()
+            || !exact
+        {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.check_cluster(attributes)?;
+        self.check_cooperative(attributes)
+    }
+
+    fn check_cluster(&self, attributes: Attributes<'_>) -> Answer {
+        let Some(cluster) = self.cluster else { return Ok(()) };
+        let divides = (0..3).all(|i| cluster[i] != 0 && self.grid[i].is_multiple_of(cluster[i]));
+        if !divides || product(cluster) > u64::from(attributes.most_cluster()) {
+            return Err(CUDA_ERROR_INVALID_CLUSTER_SIZE);
+        }
+        Ok(())
+    }
+
+    fn check_cooperative(&self, attributes: Attributes<'_>) -> Answer {
+        if !self.cooperative {
+            return Ok(());
+        }
+        let each = occupancy::active_blocks(attributes, self.threads(), self.shared as usize);
+        let processors = value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u64;
+        if product(self.grid) > each * processors {
+            return Err(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+        Ok(())
+    }
+}
