@@ -19,6 +19,8 @@ struct objects {
   cushim_error error;
   cushim_resource resource; /* of the program's own */
   cushim_buffer buffer;
+  cushim_library library; /* NULL where a program has loaded none */
+  cushim_kernel kernel;
 };
 
 static inline cushim_device first_device(cushim_driver driver) {

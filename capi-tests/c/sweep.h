@@ -6,6 +6,8 @@
 
 #include "objects.h"
 
+#include <sys/mman.h>
+
 enum swept_role { VALUE, HANDLE, ENDED, POINTER, ROOM };
 
 struct swept_parameter {
@@ -43,10 +45,24 @@ static cushim_range good_ranges[2];
 static const cushim_location good_location = {CUSHIM_LOCATION_HOST, 0};
 static cushim_region good_region;
 
+/* Code of the bytes that GOOD_size says, with a kernel of the name that GOOD_name says, which takes as many. */
+enum { CODE = 256 };
+static char code[CODE + 1] =
+    ".version 7.0\n"
+    ".target sm_70\n"
+    ".address_size 64\n"
+    ".visible .entry cuInit(.param .align 4 .b8 block[256]) {\n"
+    "  ret;\n"
+    "}\n"
+    "//";
+static cushim_arg good_arg;
+
 /* Good arguments, by the name of the parameter or by its type. */
 #define GOOD_abi 2000
 #define GOOD_accessor_count 0
 #define GOOD_address 0
+#define GOOD_arg_count 1
+#define GOOD_blocks 1
 #define GOOD_address_pointer page
 #define GOOD_advice CU_MEM_ADVISE_SET_READ_MOSTLY
 #define GOOD_attribute CU_DEVICE_ATTRIBUTE_WARP_SIZE
@@ -71,12 +87,15 @@ static cushim_region good_region;
 #define GOOD_nanoseconds 0
 #define GOOD_ordinal 0
 #define GOOD_ownership CUSHIM_BORROWED
+#define GOOD_path code_path()
 #define GOOD_pitch 32
 #define GOOD_pointer memory
 #define GOOD_pool_attribute CUSHIM_POOL_RELEASE_THRESHOLD
 #define GOOD_range_count 2
+#define GOOD_shared_bytes 0
 #define GOOD_size 256
 #define GOOD_stride sizeof(cushim_item)
+#define GOOD_threads 32
 #define GOOD_timeout_ms 0
 #define GOOD_to memory
 #define GOOD_value 2048
@@ -84,9 +103,13 @@ static cushim_region good_region;
 #define GOOD_width 8
 #define GOOD_CUcontext native_context()
 #define GOOD_CUevent native_event()
+#define GOOD_CUfunction native_function()
 #define GOOD_CUgreenCtx NULL
 #define GOOD_CUmemoryPool native_pool()
+#define GOOD_CUkernel native_kernel()
 #define GOOD_CUstream native_stream()
+#define GOOD_cushim_arg &good_arg
+#define GOOD_cushim_block_shared_memory none_needed
 #define GOOD_cushim_copy good_copies
 #define GOOD_cushim_device &fixture.device
 #define GOOD_cushim_extent &good_extent
@@ -96,11 +119,40 @@ static cushim_region good_region;
 #define GOOD_cushim_region &good_region
 #define GOOD_cushim_host_function nothing_to_do
 #define GOOD_cushim_log_callback nothing_to_say
+#define GOOD_void code
 
 static inline void nothing_to_do(void *data) { (void)data; }
 
 static inline void nothing_to_say(void *user, int32_t level, const char *target, const char *message) {
   (void)user, (void)level, (void)target, (void)message;
+}
+
+static size_t none_needed(void *data, uint32_t threads) {
+  (void)data, (void)threads;
+  return 0;
+}
+
+/* The code as a file, which goes with the process. */
+static const char *code_path(void) {
+  static char path[32];
+  if (path[0] == 0) {
+    int file = memfd_create("code", 0);
+    if (!CHECK(file >= 0 && write(file, code, CODE) == CODE)) exit(1);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  }
+  return path;
+}
+
+static CUkernel native_kernel(void) {
+  CUkernel native = NULL;
+  cushim_kernel_native(fixture.kernel, &native);
+  return native;
+}
+
+static CUfunction native_function(void) {
+  CUfunction native = NULL;
+  cushim_kernel_native_function(fixture.kernel, &native);
+  return native;
 }
 
 static CUcontext native_context(void) {
@@ -150,6 +202,8 @@ ONE_MORE(event)
 ONE_MORE(error)
 ONE_MORE(resource)
 ONE_MORE(buffer)
+ONE_MORE(library)
+ONE_MORE(kernel)
 
 static int is_zero(const void *place, size_t size) {
   const unsigned char *bytes = (const unsigned char *)place;
@@ -184,6 +238,17 @@ static void set_up_arrays(void) {
   }
 }
 
+/* Code that is as long as it says, and what is in it. With "none" there is none. */
+static void set_up_code(void) {
+  if (code[CODE - 1] == 0) memset(code + strlen(code), ' ', CODE - strlen(code));
+  good_arg.kind = CUSHIM_ARG_BYTES;
+  good_arg.size = CODE;
+  good_arg.value = page;
+  if (is_none(fixture.driver)) return;
+  CHECK_OK(cushim_library_load(fixture.context, code, CODE, NULL, &fixture.library));
+  CHECK_OK(cushim_kernel_create(fixture.library, "cuInit", &fixture.kernel));
+}
+
 /* All objects, the context current and the stream, too. */
 static void set_up(void) {
   fixture = open_objects();
@@ -196,6 +261,7 @@ static void set_up(void) {
   good_region.place = good_place;
   CHECK_OK(cushim_device_set_resource(fixture.device, fixture.resource));
   set_up_arrays();
+  set_up_code();
 }
 
 static void tear_down(void) {
@@ -208,6 +274,8 @@ static void tear_down(void) {
   cushim_stream_pop_current(NULL);
   while (cushim_context_pop(fixture.driver, &context, NULL) == CUSHIM_SUCCESS) {
   }
+  CHECK_OK(cushim_kernel_destroy(fixture.kernel));
+  CHECK_OK(cushim_library_destroy(fixture.library));
   close_objects(&fixture);
 }
 

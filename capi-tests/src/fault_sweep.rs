@@ -70,7 +70,7 @@ const REPETITIVE: (&str, usize) = ("objects_sweep", 4);
 
 /// Examples that run by themselves.
 const EXAMPLES: &[&str] =
-    &["examples/managed.c", "examples/ordered.c", "examples/porting/after.c", "examples/raw.c"];
+    &["examples/managed.c", "examples/ordered.c", "examples/porting/after.c", "examples/raw.c", "examples/saxpy.c"];
 
 /// The programs, and what is made in sweeping them.
 pub struct Sweep {

@@ -29,6 +29,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_fuzz",
     "objects_managed",
     "objects_managed_batches",
+    "objects_kernels",
     "objects_memory",
     "objects_misuse",
     "objects_reset",
