@@ -9,8 +9,8 @@ use crate::memory::table::Allocation;
 use crate::ptx::{self, JitError, Refusal};
 use crate::settings::version;
 use crate::sys::{
-    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,     CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NO_BINARY_FOR_GPU,
-    CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CUresult,
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_PTX,
+    CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CUresult,
 };
 use std::ffi::CString;
 use std::sync::Arc;
