@@ -69,8 +69,13 @@ const LEFT_OUT: &[&str] = &["objects_exit", "objects_fuzz", "objects_threads"];
 const REPETITIVE: (&str, usize) = ("objects_sweep", 4);
 
 /// Examples that run by themselves.
-const EXAMPLES: &[&str] =
-    &["examples/managed.c", "examples/ordered.c", "examples/porting/after.c", "examples/raw.c", "examples/saxpy.c"];
+const EXAMPLES: &[&str] = &[
+    "examples/managed.c",
+    "examples/ordered.c",
+    "examples/porting/after.c",
+    "examples/raw.c",
+    "examples/saxpy.c",
+];
 
 /// The programs, and what is made in sweeping them.
 pub struct Sweep {

@@ -45,7 +45,7 @@ pub(crate) const OBJECTS: &[&str] = &[
     "resource/pool.rs",
     "buffer.rs",
     "kernel/library.rs",
-    "kernel/kernel.rs",
+    "kernel/object.rs",
     "kernel/arguments.rs",
     "kernel/launch.rs",
     "kernel/occupancy.rs",

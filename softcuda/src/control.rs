@@ -284,8 +284,9 @@ pub unsafe extern "C" fn softcuda_kernel_register(
         if sizes.is_null() && count > 0 {
             return Err(why("sizes"));
         }
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: the caller's promise.
         let name = unsafe { CStr::from_ptr(name) }.to_owned();
+        // SAFETY: as above.
         let sizes = (0..count).map(|index| unsafe { sizes.add(index).read() }).collect();
         native::register(name, sizes, function, data);
         Ok(())

@@ -104,7 +104,7 @@ fn cluster(launch: &Launch<'_>, kernel: &Kernel, stream: &Stream) -> Option<Stri
     if cluster.contains(&0) {
         return Some("A cluster has at least 1 block in each direction".to_owned());
     }
-    let uneven = (0..3).find(|&direction| launch.grid[direction] % cluster[direction] != 0);
+    let uneven = (0..3).find(|&direction| !launch.grid[direction].is_multiple_of(cluster[direction]));
     if let Some(direction) = uneven {
         return Some(format!(
             "The grid, {} in {}, is not divisible by the cluster, {}",

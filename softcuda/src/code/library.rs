@@ -27,12 +27,15 @@ use std::sync::{Arc, OnceLock};
 
 static LIBRARIES: Table<Library> = Table::new();
 
+/// A library in one context, and the module that it is there.
+type Loaded = (Arc<Instance>, Arc<Module>);
+
 /// Code that was loaded for every context.
 pub(super) struct Library {
     handle: usize,
     pub(super) program: Arc<Program>,
     /// By the context's number.
-    instances: Mutex<HashMap<u64, (Arc<Instance>, Arc<Module>)>>,
+    instances: Mutex<HashMap<u64, Loaded>>,
     /// Memory of managed variables.
     managed: Mutex<Vec<Option<Arc<Allocation>>>>,
     kernels: Vec<OnceLock<Arc<Kernel>>>,
@@ -66,7 +69,7 @@ impl Library {
         Ok(self.loaded(context)?.0)
     }
 
-    fn loaded(&self, context: &Arc<Activation>) -> Result<(Arc<Instance>, Arc<Module>), CUresult> {
+    fn loaded(&self, context: &Arc<Activation>) -> Result<Loaded, CUresult> {
         let mut instances = self.instances.lock();
         if let Some((instance, module)) = instances.get(&context.id()) {
             return Ok((Arc::clone(instance), Arc::clone(module)));

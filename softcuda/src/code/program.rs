@@ -173,27 +173,31 @@ const TARGET: u32 = 90;
 
 /// The newest PTX that a driver of a version reads: 7.4 with 11.4 up to 9.0 with 13.0, by the release notes of PTX.
 fn isa(version: u32) -> u32 {
-    match version {
-        ..11050 => 74,
-        ..11060 => 75,
-        ..11070 => 76,
-        ..11080 => 77,
-        ..12000 => 78,
-        ..12010 => 80,
-        ..12020 => 81,
-        ..12030 => 82,
-        ..12040 => 83,
-        ..12050 => 84,
-        ..12070 => 85,
-        ..12080 => 86,
-        ..12090 => 87,
-        ..13000 => 88,
-        ..13010 => 90,
-        ..13020 => 91,
-        ..13030 => 92,
-        _ => 93,
-    }
+    let newest = ISA.iter().rev().find(|(since, _)| *since <= version);
+    newest.map_or(ISA[0].1, |(_, isa)| *isa)
 }
+
+/// From which driver version on it is so.
+const ISA: [(u32, u32); 18] = [
+    (11040, 74),
+    (11050, 75),
+    (11060, 76),
+    (11070, 77),
+    (11080, 78),
+    (12000, 80),
+    (12010, 81),
+    (12020, 82),
+    (12030, 83),
+    (12040, 84),
+    (12050, 85),
+    (12070, 86),
+    (12080, 87),
+    (12090, 88),
+    (13000, 90),
+    (13010, 91),
+    (13020, 92),
+    (13030, 93),
+];
 
 const UNKNOWN: &str = "error   : Binary format for key='0', ident='' is not recognized";
 const NO_PTX: &str = "error   : softcuda runs PTX, and the image has machine code only; compile it with PTX too \

@@ -1,7 +1,7 @@
 //! Launches.
 
 use super::arguments::{cushim_arg, list};
-use super::kernel::cushim_kernel;
+use super::object::cushim_kernel;
 use crate::callback::Owner;
 use crate::capi::driver_types::CUlaunchAttributeID;
 use crate::capi::error::{call, cushim_status};
@@ -147,23 +147,23 @@ impl Config {
 
     pub(super) fn launch(&self) -> Result<Launch<'_>, Error> {
         let given = &self.given;
-        let mut launch = Launch::default();
-        launch.grid = size(given.grid);
-        launch.block = size(given.block);
-        launch.cluster =
-            (given.cluster.x | given.cluster.y | given.cluster.z != 0).then(|| size(given.cluster));
-        launch.shared = given.shared_bytes;
-        launch.cooperative = given.flags & COOPERATIVE != 0;
-        launch.priority = (given.flags & PRIORITY != 0).then_some(given.priority);
-        launch.programmatic_serialization = given.flags & SERIALIZATION != 0;
-        launch.memory_sync_domain = domain(given.memory_sync_domain)?;
-        launch.others = &self.named.others;
-        launch.programmatic_event = self.named.event.as_ref().map(|event| ProgrammaticEvent {
-            event,
-            flags: given.programmatic_event_flags,
-            at_block_start: given.flags & AT_BLOCK_START != 0,
-        });
-        Ok(launch)
+        let has_cluster = given.cluster.x | given.cluster.y | given.cluster.z != 0;
+        Ok(Launch {
+            grid: size(given.grid),
+            block: size(given.block),
+            cluster: has_cluster.then(|| size(given.cluster)),
+            shared: given.shared_bytes,
+            cooperative: given.flags & COOPERATIVE != 0,
+            priority: (given.flags & PRIORITY != 0).then_some(given.priority),
+            programmatic_serialization: given.flags & SERIALIZATION != 0,
+            memory_sync_domain: domain(given.memory_sync_domain)?,
+            others: &self.named.others,
+            programmatic_event: self.named.event.as_ref().map(|event| ProgrammaticEvent {
+                event,
+                flags: given.programmatic_event_flags,
+                at_block_start: given.flags & AT_BLOCK_START != 0,
+            }),
+        })
     }
 }
 
@@ -275,9 +275,11 @@ pub unsafe extern "C" fn cushim_kernel_launch_packed(
         if block.is_null() && size > 0 {
             return Err(refused("block is NULL, and has a size"));
         }
-        // SAFETY: the caller vouches for the block; without one nothing is read.
-        let block: &[u8] =
-            if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(block.cast(), size) } };
+        let block: &[u8] = match size {
+            0 => &[],
+            // SAFETY: the caller vouches for the block.
+            size => unsafe { std::slice::from_raw_parts(block.cast(), size) },
+        };
         // SAFETY: the caller vouches for `config`.
         let config = unsafe { Config::read(&guard, config) }?;
         // SAFETY: the caller vouches for what the kernel does with the block.

@@ -1,13 +1,13 @@
 //! Kernels: libraries, kernels, launches, occupancy.
 
 mod arguments;
-mod kernel;
 mod launch;
 mod library;
+mod object;
 mod occupancy;
 
 pub use arguments::*;
-pub use kernel::*;
 pub use launch::*;
 pub use library::*;
+pub use object::*;
 pub use occupancy::*;

@@ -1,7 +1,7 @@
 //! How much of a device a kernel fills.
 
-use super::kernel::cushim_kernel;
 use super::launch::{Config, cushim_launch_config};
+use super::object::cushim_kernel;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{enter, get, hold};
 use crate::capi::out;
