@@ -15,6 +15,7 @@ static const char ptx[] =
     ".target sm_70\n"
     ".address_size 64\n"
     ".visible .global .align 4 .u32 counter[4] = {1, 2, 3, 4};\n"
+    ".visible .global .attribute(.managed) .align 4 .u32 everywhere[2] = {5, 6};\n"
     ".visible .entry store(.param .u64 to, .param .u32 number) {\n"
     "  .reg .u64 %to, %offset;\n"
     "  .reg .u32 %number, %i, %block, %threads;\n"
@@ -121,6 +122,21 @@ static void broken(void) {
   CHECK_CONTAINS(last_detail()->driver_log, "99.0");
 }
 
+/* Code for other devices only. */
+static const unsigned char turing[] = {
+#include "turing.inc"
+};
+
+static void machine_code(void) {
+  cushim_library loaded = (cushim_library)NOT_NULL;
+  int32_t major = 0, minor = 0;
+  CHECK_OK(cushim_device_get_attribute(all.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major));
+  CHECK_OK(cushim_device_get_attribute(all.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor));
+  if (major == 7 && minor >= 5) return; /* for this one, too */
+  CHECK_STATUS(CUDA_ERROR_NO_BINARY_FOR_GPU, cushim_library_load(all.context, turing, sizeof turing, NULL, &loaded));
+  CHECK(loaded == NULL);
+}
+
 static void options(void) {
   cushim_library_options given;
   cushim_jit_option jit[2];
@@ -208,6 +224,8 @@ static void variables(void) {
   CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cushim_library_get_global(library, "none", &pointer, &size));
   CHECK_CONTAINS(last_message(), "has no variable \"none\"");
   CHECK(pointer == 0 && size == 0);
+  CHECK_OK(cushim_library_get_managed(library, "everywhere", &pointer, &size));
+  CHECK(size == 8 && number_at(pointer + 4) == 6);
   CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cushim_library_get_managed(library, "none", &pointer, &size));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_library_get_global(library, NULL, &pointer, &size));
 }
@@ -310,6 +328,7 @@ static void packed(void) {
     uint32_t d[5];
   } block;
   cushim_kernel mixed = kernel_of("mixed"), nothing = kernel_of("nothing");
+  cushim_launch_config config = shape(1, 1);
   cushim_arg args[4];
   memset(&block, 0, sizeof block);
   block.a = 1;
@@ -330,6 +349,12 @@ static void packed(void) {
   synchronize();
   CHECK(number_at(memory) == 4331);
   CHECK_OK(cushim_kernel_launch_packed(nothing, all.stream, NULL, NULL, 0));
+  config.block.x = 100000;
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_launch_packed(nothing, all.stream, &config, NULL, 0));
+  config.block.x = 1;
+  config.flags = CUSHIM_LAUNCH_PRIORITY;
+  CHECK_STATUS(version < 11080 ? CUSHIM_ERROR_UNSUPPORTED : CUSHIM_SUCCESS,
+               cushim_kernel_launch_packed(nothing, all.stream, &config, NULL, 0));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch_packed(mixed, all.stream, NULL, NULL, 52));
   if (version >= 12040) {
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch_packed(mixed, all.stream, NULL, &block, 51));
@@ -628,6 +653,7 @@ int main(void) {
     CHECK_OK(cushim_context_allocate(all.context, NUMBERS * 4, &memory));
     CHECK_OK(cushim_library_load(all.context, ptx, sizeof ptx, NULL, &library));
     broken();
+    machine_code();
     options();
     file();
     libraries();
