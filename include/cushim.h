@@ -465,6 +465,91 @@ typedef int32_t cushim_peer_change;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What `cushim_library_options.flags` may contain. All of it concerns PTX only.
+enum cushim_library_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Put line numbers into the code, for profilers.
+  CUSHIM_LIBRARY_LINE_INFO = 1,
+  // Put everything into the code that a debugger needs.
+  CUSHIM_LIBRARY_DEBUG_INFO = 2,
+  // Have the compiler say more in its log.
+  CUSHIM_LIBRARY_VERBOSE = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_library_flags cushim_library_flags;
+#else
+typedef int32_t cushim_library_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a `cushim_arg` is.
+enum cushim_arg_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // The bytes of a value: `value` points to it, and `size` says how many. Device pointers are values, too.
+  CUSHIM_ARG_BYTES = 1,
+  // A device pointer with an owner: `value` points to a `cushim_owned_pointer`. `size` is 0.
+  CUSHIM_ARG_OWNED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_arg_kind cushim_arg_kind;
+#else
+typedef int32_t cushim_arg_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What `cushim_launch_config.flags` may contain.
+enum cushim_launch_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // All blocks run at once, so that they can wait for each other; a device with the feature "cooperative-launch".
+  CUSHIM_LAUNCH_COOPERATIVE = 1,
+  // `priority` is set, and counts in place of the stream's. Driver 11.8.
+  CUSHIM_LAUNCH_PRIORITY = 2,
+  // The kernel may start before the one ahead of it in the stream is done, and waits where it says so itself
+  // (`griddepcontrol.wait`). Driver 11.8; without effect before compute capability 9.0.
+  CUSHIM_LAUNCH_PROGRAMMATIC_SERIALIZATION = 4,
+  // The blocks trigger `programmatic_event` when they start, not where they say so themselves.
+  CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_START = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_launch_flags cushim_launch_flags;
+#else
+typedef int32_t cushim_launch_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// In which domain the fences of a kernel hold. Driver 12.0.
+enum cushim_memory_sync_domain
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Whatever the driver, or the stream, has set.
+  CUSHIM_MEMORY_SYNC_DOMAIN_UNSET = 0,
+  // The default domain.
+  CUSHIM_MEMORY_SYNC_DOMAIN_DEFAULT = 1,
+  // The one for kernels that talk to other devices.
+  CUSHIM_MEMORY_SYNC_DOMAIN_REMOTE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_memory_sync_domain cushim_memory_sync_domain;
+#else
+typedef int32_t cushim_memory_sync_domain;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // How much is logged, or how important a line is.
 enum cushim_log_level
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -506,6 +591,12 @@ typedef struct cushim_error_s cushim_error_s;
 
 // Never given a body.
 typedef struct cushim_event_s cushim_event_s;
+
+// Never given a body.
+typedef struct cushim_kernel_s cushim_kernel_s;
+
+// Never given a body.
+typedef struct cushim_library_s cushim_library_s;
 
 // Never given a body.
 typedef struct cushim_resource_s cushim_resource_s;
@@ -864,12 +955,120 @@ typedef struct cushim_resource_functions {
 // default stream.
 typedef struct cushim_buffer_s *cushim_buffer;
 
+// An option of the driver's compiler that has no member of its own here.
+typedef struct cushim_jit_option {
+  // Its number, a `CUjit_option`. Those of the log buffers (3 to 6) are refused: the library keeps the log.
+  int32_t option;
+  // Zero.
+  uint32_t reserved;
+  // Its value, as the driver takes it where it asks for a `void *`.
+  uint64_t value;
+} cushim_jit_option;
+
+// Options of `cushim_library_load`. Zero means the default.
+typedef struct cushim_library_options {
+  // Bytes of this struct, `sizeof(cushim_library_options)`.
+  size_t struct_size;
+  // A combination of `cushim_library_flags`.
+  uint32_t flags;
+  // Registers that a thread may use at most; 0 leaves it to the compiler.
+  uint32_t max_registers;
+  // Other options of the driver's; NULL if there are none.
+  const struct cushim_jit_option *jit_options;
+  // How many.
+  size_t jit_option_count;
+  // Bytes from one to the next; 0 means `sizeof(cushim_jit_option)`.
+  size_t jit_option_stride;
+} cushim_library_options;
+
+// Code that was loaded, with its kernels and variables. It is unloaded when its last handle and the last of its kernels
+// are destroyed; the driver then waits for what runs of it. A library keeps its context alive.
+typedef struct cushim_library_s *cushim_library;
+
+// A kernel: a function of loaded code that a device runs. A kernel keeps its library loaded.
+typedef struct cushim_kernel_s *cushim_kernel;
+
+// A number in each of three directions.
+typedef struct cushim_dim3 {
+  // In the first.
+  uint32_t x;
+  // In the second.
+  uint32_t y;
+  // In the third.
+  uint32_t z;
+} cushim_dim3;
+
+// An attribute of a launch that has no member of its own here.
+typedef struct cushim_launch_attribute {
+  // Its number, a `CUlaunchAttributeID`.
+  int32_t id;
+  // Zero.
+  uint32_t reserved;
+  // Its value: the bytes of a `CUlaunchAttributeValue`.
+  uint8_t value[64];
+} cushim_launch_attribute;
+
+// How a kernel is launched. Zero means the default.
+typedef struct cushim_launch_config {
+  // Bytes of this struct, `sizeof(cushim_launch_config)`.
+  size_t struct_size;
+  // Blocks in each direction; 0 means 1.
+  struct cushim_dim3 grid;
+  // Threads of a block in each direction; 0 means 1.
+  struct cushim_dim3 block;
+  // Blocks of a cluster in each direction, by which the grid is divisible; 0 means 1, and three zeros mean no clusters.
+  // Driver 11.8, and a device with the feature "thread-block-clusters".
+  struct cushim_dim3 cluster;
+  // Bytes of dynamic shared memory for each block. More than 48 KiB must be allowed before, by
+  // `cushim_kernel_set_attribute`.
+  uint32_t shared_bytes;
+  // A combination of `cushim_launch_flags`.
+  uint32_t flags;
+  // The priority, with `CUSHIM_LAUNCH_PRIORITY`; the driver takes the nearest that there is. Otherwise 0.
+  int32_t priority;
+  // A `cushim_memory_sync_domain`.
+  int32_t memory_sync_domain;
+  // Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`.
+  uint32_t programmatic_event_flags;
+  // An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8.
+  cushim_event programmatic_event;
+  // Other attributes of the driver's, at most 24; NULL if there are none.
+  const struct cushim_launch_attribute *attributes;
+  // How many.
+  size_t attribute_count;
+  // Bytes from one to the next; 0 means `sizeof(cushim_launch_attribute)`.
+  size_t attribute_stride;
+} cushim_launch_config;
+
+// One argument of a kernel. Its kind says what it is: nothing is guessed from bits.
+//
+// In C, `{CUSHIM_ARG_BYTES, sizeof n, &n}` passes the variable `n`, whatever its type, by its value at the call.
+typedef struct cushim_arg {
+  // A `cushim_arg_kind`.
+  int32_t kind;
+  // Bytes of the value; 0 where the kind says how many there are.
+  uint32_t size;
+  // Where the value is. Read during the call only.
+  const void *value;
+} cushim_arg;
+
+// Answers how many bytes of dynamic shared memory a block of so many threads needs. It must not unwind.
+typedef size_t (*cushim_block_shared_memory)(void *data, uint32_t threads);
+
 // A function that gets the lines of the log, one at a time and in order, on the library's worker thread. No lock of the
 // library is held meanwhile, and every function of it may be called. It must not unwind.
 //
 // `level` is a `cushim_log_level`, `target` the part of the library that speaks ("cushim", "cushim::driver" for lines of
 // the driver's own). Both texts are valid during the call only, and never NULL.
 typedef void (*cushim_log_callback)(void *user, int32_t level, const char *target, const char *message);
+
+// A device pointer, and what keeps the memory alive until the kernel is done.
+typedef struct cushim_owned_pointer {
+  // The device pointer.
+  uint64_t pointer;
+  // Released when the kernel is done. If the launch fails, nothing is released.
+  struct cushim_owner owner;
+} cushim_owned_pointer;
 
 #ifdef __cplusplus
 extern "C" {
@@ -3338,6 +3537,554 @@ cushim_status cushim_device_allocate(cushim_device device,
                                      size_t bytes,
                                      cushim_stream stream,
                                      cushim_buffer *buffer);
+
+// Loads code: PTX, a cubin or a fatbin; which it is shows from its bytes. PTX is compiled now, and what the compiler says
+// of an error stands in the error's `driver_log`.
+//
+// From driver 12.0 on the kernels can be launched in every context of the driver; before, in this one.
+//
+// @param context The context, for whose device PTX is compiled.
+// @param image The code. Read during the call only. Must not be NULL.
+// @param size Its bytes; a NUL at the end of PTX may be among them. An image that is cut off is refused.
+// @param options NULL for the defaults. Read during the call only.
+// @param library Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_library_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an image that is none or is cut off;
+// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
+// `CUDA_ERROR_INVALID_PTX` (218) for PTX that does not compile, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) for PTX that
+// is younger than the driver, `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if nothing in the image is for the device, and others
+// of the driver's. Threads: any.
+//
+cushim_status cushim_library_load(cushim_context context,
+                                  const void *image,
+                                  size_t size,
+                                  const struct cushim_library_options *options,
+                                  cushim_library *library);
+
+// Loads code from a file, as `cushim_library_load` does.
+//
+// @param context The context, for whose device PTX is compiled.
+// @param path The file: PTX, a cubin or a fatbin, whatever its name ends in. UTF-8. Must not be NULL.
+// @param options NULL for the defaults. Read during the call only.
+// @param library Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_library_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: as of `cushim_library_load`: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a file that
+// cannot be read, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_library_load_file(cushim_context context,
+                                       const char *path,
+                                       const struct cushim_library_options *options,
+                                       cushim_library *library);
+
+// Gives the library one more handle.
+//
+// @param library The library.
+// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_library_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_library_ref(cushim_library library, cushim_library *reference);
+
+// Ends a claim on the library. With the last hold, the kernels' included, the code is unloaded, which waits for what runs
+// of it.
+//
+// @param library The claim, or NULL, which does nothing.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+cushim_status cushim_library_destroy(cushim_library library);
+
+// Names the library in messages.
+//
+// @param library The library.
+// @param label The name; may be NULL, which takes it away.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_library_set_label(cushim_library library, const char *label);
+
+// The name that messages use for the library; empty if it has none.
+//
+// @param library The library.
+// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+//   `size` is 0.
+// @param size Bytes of the buffer.
+// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_library_get_label(cushim_library library,
+                                       char *buffer,
+                                       size_t size,
+                                       size_t *needed);
+
+// The context that the library was loaded in.
+//
+// @param library The library.
+// @param context Receives the borrowed handle, good as long as the library; NULL on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_library_get_context(cushim_library library, cushim_context *context);
+
+// What the compiler noted when the library was loaded; empty if it had nothing to say, or the driver had the code compiled
+// from before.
+//
+// @param library The library.
+// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+//   `size` is 0.
+// @param size Bytes of the buffer.
+// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_library_get_log(cushim_library library,
+                                     char *buffer,
+                                     size_t size,
+                                     size_t *needed);
+
+// The driver's own handle of the library.
+//
+// @param library The library.
+// @param native Receives the handle, which stays the object's; NULL on failure, and before driver 12.0, where there is a
+//   module only. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_library_native(cushim_library library,
+                                    CUlibrary *native);
+
+// The driver's own handle of the module that the library is in its context.
+//
+// @param library The library.
+// @param native Receives the handle, which stays the object's; NULL on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_library_native_module(cushim_library library, CUmodule *native);
+
+// How many kernels the library has.
+//
+// @param library The library.
+// @param count Receives the number; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` before driver 12.4;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any. Driver: 12.4.
+//
+cushim_status cushim_library_get_kernel_count(cushim_library library,
+                                              size_t *count);
+
+// The name of one of the library's kernels, by which `cushim_kernel_create` takes it.
+//
+// @param library The library.
+// @param index Which one, from 0, in the driver's order.
+// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+//   `size` is 0.
+// @param size Bytes of the buffer.
+// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an index beyond the last;
+// `CUSHIM_ERROR_UNSUPPORTED` before driver 12.4; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's.
+// Threads: any. Driver: 12.4.
+//
+cushim_status cushim_library_get_kernel_name(cushim_library library,
+                                             size_t index,
+                                             char *buffer,
+                                             size_t size,
+                                             size_t *needed);
+
+// Address and size of a variable of the code, in the context of the library; managed variables too.
+//
+// @param library The library.
+// @param name The variable's name. Must not be NULL.
+// @param pointer Receives the address, good as long as the library; 0 on failure. Must not be NULL.
+// @param bytes Receives its bytes; 0 on failure. May be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_NOT_FOUND` (500) if there is none of this name, and others of the driver's.
+// Threads: any.
+//
+cushim_status cushim_library_get_global(cushim_library library, const char *name, uint64_t *pointer, size_t *bytes);
+
+// Address and size of a managed variable of the code, the same in every context.
+//
+// @param library The library.
+// @param name The variable's name. Must not be NULL.
+// @param pointer Receives the address, good as long as the library; 0 on failure. Must not be NULL.
+// @param bytes Receives its bytes; 0 on failure. May be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_NOT_FOUND` (500) if there is no managed one of this name, and others of the driver's.
+// Threads: any.
+//
+cushim_status cushim_library_get_managed(cushim_library library,
+                                         const char *name,
+                                         uint64_t *pointer,
+                                         size_t *bytes);
+
+// Takes a kernel of a library by its name.
+//
+// @param library The library.
+// @param name The kernel's name, as the code has it: a C++ compiler changes names unless they are declared
+//   `extern "C"`. Must not be NULL.
+// @param kernel Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_kernel_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_NOT_FOUND` (500) if there is none of this name, with those that there are in the
+// sentence; others of the driver's. Threads: any.
+//
+cushim_status cushim_kernel_create(cushim_library library, const char *name, cushim_kernel *kernel);
+
+// Takes in a `CUkernel`. One of a library that was loaded here gives its object again.
+//
+// @param context A context of the kernel's driver, in which attributes and parameters are asked for.
+// @param native The kernel; the runtime's `cudaKernel_t` has the same value. Must not be NULL.
+// @param library A library that keeps the kernel's code loaded; may be NULL. Where it is not the kernel's own, the log
+//   says so; and if the kernel's own was loaded here, that is kept instead.
+// @param owner What keeps the kernel's code loaded instead of a library; NULL: whoever lent it sees to that. Read during
+//   the call only; released when the kernel is let go.
+// @param kernel Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_kernel_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a library together with an owner;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any. Driver: 12.0.
+//
+cushim_status cushim_kernel_wrap(cushim_context context,
+                                 CUkernel native,
+                                 cushim_library library,
+                                 const struct cushim_owner *owner,
+                                 cushim_kernel *kernel);
+
+// Takes in a `CUfunction`. One that `cushim_kernel_native_function` gave, or of a library that was loaded here before
+// driver 12.0, gives its object again.
+//
+// @param context The context of the function.
+// @param native The function; the runtime's `cudaFunction_t` has the same value. Must not be NULL.
+// @param library A library that keeps the function's code loaded; may be NULL.
+// @param owner What keeps the function's code loaded instead of a library; NULL: whoever lent it sees to that. Read during
+//   the call only; released when the kernel is let go.
+// @param kernel Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_kernel_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a library together with an owner;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_kernel_wrap_function(cushim_context context,
+                                          CUfunction native,
+                                          cushim_library library,
+                                          const struct cushim_owner *owner,
+                                          cushim_kernel *kernel);
+
+// Gives the kernel one more handle.
+//
+// @param kernel The kernel.
+// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_kernel_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_kernel_ref(cushim_kernel kernel, cushim_kernel *reference);
+
+// Ends a claim on the kernel. With the last hold its library is let go.
+//
+// @param kernel The claim, or NULL, which does nothing.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+cushim_status cushim_kernel_destroy(cushim_kernel kernel);
+
+// Names the kernel in messages, in place of its own name.
+//
+// @param kernel The kernel.
+// @param label The name; may be NULL, which takes it away.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_kernel_set_label(cushim_kernel kernel, const char *label);
+
+// The label of the kernel; empty if it has none.
+//
+// @param kernel The kernel.
+// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+//   `size` is 0.
+// @param size Bytes of the buffer.
+// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_kernel_get_label(cushim_kernel kernel,
+                                      char *buffer,
+                                      size_t size,
+                                      size_t *needed);
+
+// The kernel's name; empty for one that was wrapped on a driver before 12.3.
+//
+// @param kernel The kernel.
+// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
+//   `size` is 0.
+// @param size Bytes of the buffer.
+// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_kernel_get_name(cushim_kernel kernel,
+                                     char *buffer,
+                                     size_t size,
+                                     size_t *needed);
+
+// The context that the kernel's library was loaded in, or that it was wrapped with.
+//
+// @param kernel The kernel.
+// @param context Receives the borrowed handle, good as long as the kernel; NULL on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_kernel_get_context(cushim_kernel kernel, cushim_context *context);
+
+// The library that the kernel is in.
+//
+// @param kernel The kernel.
+// @param library Receives the borrowed handle, good as long as the kernel; NULL on failure, and for a kernel that was
+//   wrapped without one. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_kernel_get_library(cushim_kernel kernel, cushim_library *library);
+
+// The driver's own handle of a kernel of a `CUlibrary`.
+//
+// @param kernel The kernel.
+// @param native Receives the handle, which stays the object's; NULL on failure, and for a kernel that is a `CUfunction`
+//   only: before driver 12.0, or wrapped as one. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+//
+cushim_status cushim_kernel_native(cushim_kernel kernel,
+                                   CUkernel *native);
+
+// The driver's own handle of the function that the kernel is in its context.
+//
+// @param kernel The kernel.
+// @param native Receives the handle, which stays the object's; NULL on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_kernel_native_function(cushim_kernel kernel, CUfunction *native);
+
+// An attribute of the kernel, on the device of its context.
+//
+// @param kernel The kernel.
+// @param attribute A `CUfunction_attribute`.
+// @param value Receives the value, in the unit of the attribute; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for an attribute that the driver does not know, and others of the
+// driver's. Threads: any.
+//
+cushim_status cushim_kernel_get_attribute(cushim_kernel kernel,
+                                          int32_t attribute,
+                                          int32_t *value);
+
+// Sets an attribute of the kernel on the device of its context, for every launch from now on, whoever makes it:
+// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES` (8) allows more than 48 KiB of dynamic shared memory.
+//
+// @param kernel The kernel.
+// @param attribute A `CUfunction_attribute`.
+// @param value The value, in the unit of the attribute.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1)
+// for a value that is out of range and for an attribute that is only read, and others of the driver's. Threads: any.
+cushim_status cushim_kernel_set_attribute(cushim_kernel kernel,
+                                          int32_t attribute,
+                                          int32_t value);
+
+// How many parameters the kernel has.
+//
+// @param kernel The kernel.
+// @param count Receives the number; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` before driver 12.4;
+// `CUSHIM_ERROR_FORKED`. Threads: any. Driver: 12.4.
+//
+cushim_status cushim_kernel_get_parameter_count(cushim_kernel kernel,
+                                                size_t *count);
+
+// Where one parameter of the kernel stands in a packed block, and how large it is.
+//
+// @param kernel The kernel.
+// @param index Which one, from 0.
+// @param offset Receives its bytes from the start of the block; 0 on failure. May be NULL.
+// @param size Receives its bytes; 0 on failure. May be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT` for an index beyond the last;
+// `CUSHIM_ERROR_UNSUPPORTED` before driver 12.4; `CUSHIM_ERROR_FORKED`. Threads: any. Driver: 12.4.
+//
+cushim_status cushim_kernel_get_parameter(cushim_kernel kernel, size_t index, size_t *offset, size_t *size);
+
+// Enqueues a kernel in a stream.
+//
+// The number and the sizes of the arguments are held against the kernel's parameters where the driver knows them, from
+// 12.4 on; before, they are the caller's to get right. What the kernel reads and writes must be alive until it is done.
+//
+// @param kernel The kernel.
+// @param stream The stream, of any context of the kernel's driver; of the kernel's own context before driver 12.0.
+// @param config How it is launched; NULL: one block of one thread. Read during the call only.
+// @param args An argument for each parameter; NULL if there are none. Read during the call only; up to 256 are passed on
+//   without allocating.
+// @param arg_count How many.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
+// arguments that are not the kernel's, with the argument's number as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED` for
+// what the driver is too old for; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for a
+// size that the device or the kernel does not take, with the limit in the sentence, and others of the driver's. If it fails
+// nothing is enqueued, and no owner is released. Threads: any.
+//
+cushim_status cushim_kernel_launch(cushim_kernel kernel,
+                                   cushim_stream stream,
+                                   const struct cushim_launch_config *config,
+                                   const struct cushim_arg *args,
+                                   size_t arg_count);
+
+// Enqueues a kernel in a stream, with all arguments in one block, laid out as `cushim_kernel_get_parameter` says: like a
+// C struct of the parameters.
+//
+// @param kernel The kernel.
+// @param stream The stream; as for `cushim_kernel_launch`.
+// @param config How it is launched; NULL: one block of one thread. Read during the call only.
+// @param block The block; NULL if the kernel takes no arguments. Read during the call only.
+// @param size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a struct.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size
+// that is not the kernel's; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for a size that the device or the kernel does not take, with the
+// limit in the sentence, and others of the driver's. If it fails nothing is enqueued. Threads: any.
+//
+cushim_status cushim_kernel_launch_packed(cushim_kernel kernel,
+                                          cushim_stream stream,
+                                          const struct cushim_launch_config *config,
+                                          const void *block,
+                                          size_t size);
+
+// How many blocks of a kernel one multiprocessor of its context's device holds at a time.
+//
+// @param kernel The kernel.
+// @param threads Threads of a block.
+// @param shared_bytes Bytes of dynamic shared memory of a block.
+// @param blocks Receives the number, 0 if there is no room for one; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for a block of no threads, and others of the driver's.
+// Threads: any.
+//
+cushim_status cushim_kernel_get_active_blocks(cushim_kernel kernel,
+                                              uint32_t threads,
+                                              size_t shared_bytes,
+                                              uint32_t *blocks);
+
+// The block with which a kernel fills its context's device best.
+//
+// @param kernel The kernel.
+// @param shared_bytes Bytes of dynamic shared memory of a block; of no concern where `shared_memory` is given.
+// @param shared_memory Answers how many bytes a block needs, where that depends on its threads; called several times
+//   during the call, on this thread. NULL: `shared_bytes`.
+// @param data Given to `shared_memory`. May be NULL.
+// @param limit The most threads that a block may have; 0: as many as the kernel takes.
+// @param threads Receives the threads of a block; 0 on failure. Must not be NULL.
+// @param blocks Receives the least number of such blocks that fills the device; 0 on failure. May be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_kernel_suggest_block_size(cushim_kernel kernel,
+                                               size_t shared_bytes,
+                                               cushim_block_shared_memory shared_memory,
+                                               void *data,
+                                               uint32_t limit,
+                                               uint32_t *threads,
+                                               uint32_t *blocks);
+
+// How much dynamic shared memory each of several blocks on one multiprocessor can have.
+//
+// @param kernel The kernel.
+// @param blocks How many blocks.
+// @param threads Threads of a block.
+// @param bytes Receives the bytes; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_kernel_get_available_shared_memory(cushim_kernel kernel,
+                                                        uint32_t blocks,
+                                                        uint32_t threads,
+                                                        size_t *bytes);
+
+// Blocks of the largest cluster in which a kernel can be launched on a stream's device.
+//
+// @param kernel The kernel.
+// @param stream The stream.
+// @param config How it is to be launched; NULL: one block of one thread. Read during the call only.
+// @param blocks Receives the number; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` before driver 11.8; the driver's.
+// Threads: any. Driver: 11.8.
+//
+cushim_status cushim_kernel_get_largest_cluster(cushim_kernel kernel,
+                                                cushim_stream stream,
+                                                const struct cushim_launch_config *config,
+                                                uint32_t *blocks);
+
+// How many clusters of a launch a stream's device holds at a time.
+//
+// @param kernel The kernel.
+// @param stream The stream.
+// @param config How it is to be launched, with the cluster. Read during the call only; NULL: one block of one thread.
+// @param clusters Receives the number; 0 on failure. Must not be NULL.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` before driver 11.8; the driver's.
+// Threads: any. Driver: 11.8.
+//
+cushim_status cushim_kernel_get_active_clusters(cushim_kernel kernel,
+                                                cushim_stream stream,
+                                                const struct cushim_launch_config *config,
+                                                uint32_t *clusters);
 
 // Has every line of the log given to a callback, from now on.
 //

@@ -201,6 +201,43 @@ static const char *const recorded_names[] = {
   "cushim_device_get_resource",
   "cushim_device_set_resource",
   "cushim_device_allocate",
+  "cushim_library_load",
+  "cushim_library_load_file",
+  "cushim_library_ref",
+  "cushim_library_destroy",
+  "cushim_library_set_label",
+  "cushim_library_get_label",
+  "cushim_library_get_context",
+  "cushim_library_get_log",
+  "cushim_library_native",
+  "cushim_library_native_module",
+  "cushim_library_get_kernel_count",
+  "cushim_library_get_kernel_name",
+  "cushim_library_get_global",
+  "cushim_library_get_managed",
+  "cushim_kernel_create",
+  "cushim_kernel_wrap",
+  "cushim_kernel_wrap_function",
+  "cushim_kernel_ref",
+  "cushim_kernel_destroy",
+  "cushim_kernel_set_label",
+  "cushim_kernel_get_label",
+  "cushim_kernel_get_name",
+  "cushim_kernel_get_context",
+  "cushim_kernel_get_library",
+  "cushim_kernel_native",
+  "cushim_kernel_native_function",
+  "cushim_kernel_get_attribute",
+  "cushim_kernel_set_attribute",
+  "cushim_kernel_get_parameter_count",
+  "cushim_kernel_get_parameter",
+  "cushim_kernel_launch",
+  "cushim_kernel_launch_packed",
+  "cushim_kernel_get_active_blocks",
+  "cushim_kernel_suggest_block_size",
+  "cushim_kernel_get_available_shared_memory",
+  "cushim_kernel_get_largest_cluster",
+  "cushim_kernel_get_active_clusters",
   "cushim_log_set_callback",
   "cushim_log_set_pull",
 };
@@ -407,7 +444,44 @@ static inline cushim_status record_status(unsigned function, cushim_status statu
 #define cushim_device_get_resource(...) record_status(183, (cushim_device_get_resource)(__VA_ARGS__))
 #define cushim_device_set_resource(...) record_status(184, (cushim_device_set_resource)(__VA_ARGS__))
 #define cushim_device_allocate(...) record_status(185, (cushim_device_allocate)(__VA_ARGS__))
-#define cushim_log_set_callback(...) record_status(186, (cushim_log_set_callback)(__VA_ARGS__))
-#define cushim_log_set_pull(...) record_status(187, (cushim_log_set_pull)(__VA_ARGS__))
+#define cushim_library_load(...) record_status(186, (cushim_library_load)(__VA_ARGS__))
+#define cushim_library_load_file(...) record_status(187, (cushim_library_load_file)(__VA_ARGS__))
+#define cushim_library_ref(...) record_status(188, (cushim_library_ref)(__VA_ARGS__))
+#define cushim_library_destroy(...) record_status(189, (cushim_library_destroy)(__VA_ARGS__))
+#define cushim_library_set_label(...) record_status(190, (cushim_library_set_label)(__VA_ARGS__))
+#define cushim_library_get_label(...) record_status(191, (cushim_library_get_label)(__VA_ARGS__))
+#define cushim_library_get_context(...) record_status(192, (cushim_library_get_context)(__VA_ARGS__))
+#define cushim_library_get_log(...) record_status(193, (cushim_library_get_log)(__VA_ARGS__))
+#define cushim_library_native(...) record_status(194, (cushim_library_native)(__VA_ARGS__))
+#define cushim_library_native_module(...) record_status(195, (cushim_library_native_module)(__VA_ARGS__))
+#define cushim_library_get_kernel_count(...) record_status(196, (cushim_library_get_kernel_count)(__VA_ARGS__))
+#define cushim_library_get_kernel_name(...) record_status(197, (cushim_library_get_kernel_name)(__VA_ARGS__))
+#define cushim_library_get_global(...) record_status(198, (cushim_library_get_global)(__VA_ARGS__))
+#define cushim_library_get_managed(...) record_status(199, (cushim_library_get_managed)(__VA_ARGS__))
+#define cushim_kernel_create(...) record_status(200, (cushim_kernel_create)(__VA_ARGS__))
+#define cushim_kernel_wrap(...) record_status(201, (cushim_kernel_wrap)(__VA_ARGS__))
+#define cushim_kernel_wrap_function(...) record_status(202, (cushim_kernel_wrap_function)(__VA_ARGS__))
+#define cushim_kernel_ref(...) record_status(203, (cushim_kernel_ref)(__VA_ARGS__))
+#define cushim_kernel_destroy(...) record_status(204, (cushim_kernel_destroy)(__VA_ARGS__))
+#define cushim_kernel_set_label(...) record_status(205, (cushim_kernel_set_label)(__VA_ARGS__))
+#define cushim_kernel_get_label(...) record_status(206, (cushim_kernel_get_label)(__VA_ARGS__))
+#define cushim_kernel_get_name(...) record_status(207, (cushim_kernel_get_name)(__VA_ARGS__))
+#define cushim_kernel_get_context(...) record_status(208, (cushim_kernel_get_context)(__VA_ARGS__))
+#define cushim_kernel_get_library(...) record_status(209, (cushim_kernel_get_library)(__VA_ARGS__))
+#define cushim_kernel_native(...) record_status(210, (cushim_kernel_native)(__VA_ARGS__))
+#define cushim_kernel_native_function(...) record_status(211, (cushim_kernel_native_function)(__VA_ARGS__))
+#define cushim_kernel_get_attribute(...) record_status(212, (cushim_kernel_get_attribute)(__VA_ARGS__))
+#define cushim_kernel_set_attribute(...) record_status(213, (cushim_kernel_set_attribute)(__VA_ARGS__))
+#define cushim_kernel_get_parameter_count(...) record_status(214, (cushim_kernel_get_parameter_count)(__VA_ARGS__))
+#define cushim_kernel_get_parameter(...) record_status(215, (cushim_kernel_get_parameter)(__VA_ARGS__))
+#define cushim_kernel_launch(...) record_status(216, (cushim_kernel_launch)(__VA_ARGS__))
+#define cushim_kernel_launch_packed(...) record_status(217, (cushim_kernel_launch_packed)(__VA_ARGS__))
+#define cushim_kernel_get_active_blocks(...) record_status(218, (cushim_kernel_get_active_blocks)(__VA_ARGS__))
+#define cushim_kernel_suggest_block_size(...) record_status(219, (cushim_kernel_suggest_block_size)(__VA_ARGS__))
+#define cushim_kernel_get_available_shared_memory(...) record_status(220, (cushim_kernel_get_available_shared_memory)(__VA_ARGS__))
+#define cushim_kernel_get_largest_cluster(...) record_status(221, (cushim_kernel_get_largest_cluster)(__VA_ARGS__))
+#define cushim_kernel_get_active_clusters(...) record_status(222, (cushim_kernel_get_active_clusters)(__VA_ARGS__))
+#define cushim_log_set_callback(...) record_status(223, (cushim_log_set_callback)(__VA_ARGS__))
+#define cushim_log_set_pull(...) record_status(224, (cushim_log_set_pull)(__VA_ARGS__))
 
 #endif

@@ -37,7 +37,9 @@ fn returns_status(function: &Value) -> bool {
 
 /// Whether the model knows all that the function works on: of resources, buffers and code it does not yet.
 fn is_modelled(function: &Value) -> bool {
-    let is_known = |parameter: &&Value| !matches!(parameter["kind"].as_str(), Some("resource" | "buffer" | "library" | "kernel"));
+    let is_known = |parameter: &&Value| {
+        !matches!(parameter["kind"].as_str(), Some("resource" | "buffer" | "library" | "kernel"))
+    };
     list(function, "parameters").iter().all(|parameter| is_known(&parameter))
 }
 
