@@ -56,6 +56,7 @@ static char code[CODE + 1] =
     "}\n"
     "//";
 static cushim_arg good_arg;
+static CUfunction good_function;
 
 /* Good arguments, by the name of the parameter or by its type. */
 #define GOOD_abi 2000
@@ -103,7 +104,7 @@ static cushim_arg good_arg;
 #define GOOD_width 8
 #define GOOD_CUcontext native_context()
 #define GOOD_CUevent native_event()
-#define GOOD_CUfunction native_function()
+#define GOOD_CUfunction good_function
 #define GOOD_CUgreenCtx NULL
 #define GOOD_CUmemoryPool native_pool()
 #define GOOD_CUkernel native_kernel()
@@ -146,12 +147,6 @@ static const char *code_path(void) {
 static CUkernel native_kernel(void) {
   CUkernel native = NULL;
   cushim_kernel_native(fixture.kernel, &native);
-  return native;
-}
-
-static CUfunction native_function(void) {
-  CUfunction native = NULL;
-  cushim_kernel_native_function(fixture.kernel, &native);
   return native;
 }
 
@@ -247,6 +242,7 @@ static void set_up_code(void) {
   if (is_none(fixture.driver)) return;
   CHECK_OK(cushim_library_load(fixture.context, code, CODE, NULL, &fixture.library));
   CHECK_OK(cushim_kernel_create(fixture.library, "cuInit", &fixture.kernel));
+  CHECK_OK(cushim_kernel_native_function(fixture.kernel, &good_function));
 }
 
 /* All objects, the context current and the stream, too. */
