@@ -171,10 +171,10 @@ static CUstream native_stream(void) {
 /* Every destroy is refused, so the claims at hand serve. */
 static int none_is_destroyed;
 
-/* The device's pool; with none, a value that is never looked at. */
+/* The device's pool; with none, a value that is never looked at. Asked for before the calls that count, and before a fork. */
 static CUmemoryPool native_pool(void) {
   static CUmemoryPool native;
-  static int is_known; /* before there is a child of a fork, which cannot ask */
+  static int is_known;
   if (!is_known && !is_none(fixture.driver)) {
     table_of(fixture.driver, CUSHIM_TABLE_LEGACY_STREAM)->cuDeviceGetMemPool_11020(&native, 0);
   }
@@ -256,6 +256,7 @@ static void set_up(void) {
   good_place.address = (uint64_t)(uintptr_t)page;
   good_region.place = good_place;
   CHECK_OK(cushim_device_set_resource(fixture.device, fixture.resource));
+  native_pool();
   set_up_arrays();
   set_up_code();
 }
