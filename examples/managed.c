@@ -15,16 +15,6 @@ static void check(cushim_status status) {
   exit(1);
 }
 
-/* Memory from any allocator will do; this is the driver's own, by its table. A context must be current. */
-static uint64_t allocate(cushim_driver driver) {
-  const cushim_driver_table *cu;
-  CUdeviceptr memory = 0;
-  check(cushim_driver_get_table(driver, CUSHIM_TABLE_LEGACY_STREAM, &cu));
-  if (cu->cuMemAllocManaged_6000(&memory, BLOCKS * BYTES, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) return memory;
-  fprintf(stderr, "there is no managed memory\n");
-  exit(1);
-}
-
 /* How many bytes of the block have this value, as the host sees it. */
 static int count(uint64_t block, unsigned char value) {
   const unsigned char *bytes = (const unsigned char *)(uintptr_t)block;
@@ -51,6 +41,9 @@ int main(void) {
   cushim_device device;
   cushim_context context;
   cushim_stream stream;
+  cushim_resource resource;
+  cushim_buffer buffer;
+  uint64_t memory;
   int32_t can;
 
   check(cushim_driver_open(NULL, &driver));
@@ -61,12 +54,16 @@ int main(void) {
     return 0;
   }
   check(cushim_context_retain_primary(device, &context));
-  check(cushim_context_push(context));
   check(cushim_stream_create(context, NULL, &stream)); /* no stream is ever chosen by default */
 
-  uint64_t memory = allocate(driver);
+  check(cushim_resource_create_managed(context, NULL, &resource));
+  check(cushim_buffer_create(resource, BLOCKS * BYTES, NULL, &buffer));
+  check(cushim_buffer_get_pointer(buffer, &memory));
   for (int i = 0; i < BLOCKS; i++) {
-    blocks[i] = (cushim_range){.kind = CUSHIM_RANGE_POINTER, .address = memory, .offset = (uint64_t)i * BYTES, .bytes = BYTES};
+    /* A part of a buffer; memory of any other allocator is CUSHIM_RANGE_POINTER. */
+    blocks[i] = (cushim_range){.kind = CUSHIM_RANGE_BUFFER, .address = (uint64_t)(uintptr_t)buffer};
+    blocks[i].offset = (uint64_t)i * BYTES;
+    blocks[i].bytes = BYTES;
   }
 
   /* The last block is a table that everybody reads; the others stay on the device, where the host reaches them. */
@@ -89,12 +86,13 @@ int main(void) {
   }
 
   /* A mistake is a status with a sentence, not a crash. */
-  blocks[1].bytes = 0;
+  blocks[1].offset = BLOCKS * BYTES;
   if (cushim_stream_prefetch_batch(stream, blocks, BLOCKS, &host, 1, NULL) == CUSHIM_ERROR_INVALID_ARGUMENT) {
-    printf("block 1 of no bytes: refused, the others stay where they were moved: %s\n", whereabouts(context, &blocks[2]));
+    printf("block 1 past the end: refused, the others stay where they were moved: %s\n", whereabouts(context, &blocks[2]));
   }
 
-  check(cushim_context_free(context, memory));
+  check(cushim_buffer_destroy(buffer));
+  check(cushim_resource_destroy(resource));
   check(cushim_stream_destroy(stream));
   check(cushim_context_destroy(context));
   check(cushim_driver_destroy(driver));

@@ -7,25 +7,11 @@
 use cushim::batch::BatchOptions;
 use cushim::driver::{Driver, sys};
 use cushim::managed::{Advice, Range};
-use cushim::memory::{DeviceMemory, DevicePointer, Fill};
+use cushim::memory::{Buffer, Fill, ManagedResourceOptions, Resource};
 use cushim::{Context, Device, Error, Location, Stream, StreamOptions};
-use std::sync::Arc;
 
 const BLOCKS: usize = 4;
 const BYTES: usize = 1 << 20;
-
-/// Memory from any allocator will do; this is the driver's own, by its table. A context must be current.
-fn allocate(context: &Arc<Context>) -> Option<DeviceMemory> {
-    let allocate = context.driver().table().cuMemAllocManaged_6000?;
-    let mut pointer = 0;
-    let flags = sys::CU_MEM_ATTACH_GLOBAL.0 as u32;
-    // SAFETY: writes a pointer to so many bytes.
-    if unsafe { allocate(&raw mut pointer, BLOCKS * BYTES, flags) } != sys::CUDA_SUCCESS {
-        return None;
-    }
-    // SAFETY: nobody else frees it.
-    Some(unsafe { DeviceMemory::from_pointer(context, DevicePointer(pointer), BLOCKS * BYTES) })
-}
 
 /// How many bytes of the block have this value, as the host sees it.
 fn count(block: Range, value: u8) -> usize {
@@ -52,16 +38,14 @@ fn run() -> Result<(), Error> {
         return Ok(());
     }
     let context = device.primary_context()?;
-    context.push()?;
     let stream = Stream::create(&context, &StreamOptions::default())?; // no stream is ever chosen by default
 
-    let Some(memory) = allocate(&context) else {
-        println!("there is no managed memory");
-        return Ok(());
-    };
+    let resource = Resource::managed(&context, &ManagedResourceOptions::default());
+    let buffer = Buffer::create(&resource, BLOCKS * BYTES, None)?;
     let first = Location::device(0);
-    let mut blocks: [Range; BLOCKS] =
-        std::array::from_fn(|i| Range::new(DevicePointer(memory.pointer().0 + (i * BYTES) as u64), BYTES));
+    // Parts of a buffer; `Range::new` is for memory of any other allocator.
+    let block = |i: usize| Range::of_part(&buffer, i * BYTES, BYTES);
+    let blocks = [block(0)?, block(1)?, block(2)?, block(3)?];
 
     // The last block is a table that everybody reads; the others stay on the device, where the host reaches them.
     context.advise(blocks[BLOCKS - 1], Advice::SetReadMostly)?;
@@ -84,12 +68,11 @@ fn run() -> Result<(), Error> {
     }
 
     // A mistake is an error with a sentence.
-    blocks[1] = Range::new(blocks[1].pointer(), 0);
-    if stream.prefetch_batch(&blocks, &[Location::HOST], BatchOptions::default()).is_err() {
+    if Range::of_part(&buffer, BLOCKS * BYTES, BYTES).is_err() {
         let others = whereabouts(&context, blocks[2])?;
-        println!("block 1 of no bytes: refused, the others stay where they were moved: {others}");
+        println!("block 1 past the end: refused, the others stay where they were moved: {others}");
     }
-    memory.free()
+    Buffer::destroy(buffer)
 }
 
 fn main() {

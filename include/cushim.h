@@ -295,6 +295,8 @@ enum cushim_range_kind
  {
   // An address, from whatever allocator.
   CUSHIM_RANGE_POINTER = 1,
+  // A `cushim_buffer`. The range is never past its end, and does not hold it.
+  CUSHIM_RANGE_BUFFER = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -790,11 +792,12 @@ typedef struct cushim_range {
   int32_t kind;
   // Zero.
   uint32_t reserved;
-  // The address.
+  // The address; of a buffer its handle, as a number (`(uint64_t)(uintptr_t)buffer`).
   uint64_t address;
-  // Bytes from there to where the range starts.
+  // Bytes from there, or from the buffer's start, to where the range starts.
   uint64_t offset;
-  // Its bytes, at least 1. The driver works in pages; what is a page is its own business.
+  // Its bytes; 0 for all that a buffer has from the offset on, and refused for an address. The driver works in pages; what
+  // is a page is its own business.
   size_t bytes;
 } cushim_range;
 

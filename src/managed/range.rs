@@ -4,25 +4,68 @@ use crate::device::Device;
 use crate::driver::calls::memory::pointer as calls;
 use crate::driver::{Driver, sys};
 use crate::error::{Error, Status};
-use crate::memory::DevicePointer;
+use crate::memory::{Buffer, DevicePointer};
 use std::fmt;
 
 /// A range of managed memory: all of an allocation or a part of one, from whatever allocator (`cuMemAllocManaged`,
 /// `cudaMallocManaged`, a `__managed__` variable, a managed pool). Where the device has the feature
-/// `pageable-memory-access`, ordinary memory of the process, too, for all but discards.
+/// `pageable-memory-access`, ordinary memory of the process, too, for all but discards. A whole [`Buffer`] is a range by
+/// `Range::from(&buffer)`.
 ///
 /// The driver works in pages; what is a page is its own business. Nothing here reads or writes through the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     pointer: DevicePointer,
     bytes: usize,
+    /// What is known of it besides the address.
+    buffer: Option<OfBuffer>,
+}
+
+/// What a buffer says of its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OfBuffer {
+    /// The address of its driver's functions, by which drivers are told apart.
+    driver: usize,
+    /// Whether its resource says that it is managed: drivers need not say so of memory of a pool.
+    managed: bool,
+}
+
+fn identity(driver: &Driver) -> usize {
+    std::ptr::from_ref(driver.object_table()).addr()
 }
 
 impl Range {
     /// So many bytes from the pointer on.
     #[must_use]
     pub const fn new(pointer: DevicePointer, bytes: usize) -> Self {
-        Self { pointer, bytes }
+        Self { pointer, bytes, buffer: None }
+    }
+
+    /// So many bytes of a buffer, from an offset on. The range does not hold the buffer.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if the buffer has not so many.
+    pub fn of_part(buffer: &Buffer, offset: usize, bytes: usize) -> Result<Self, Error> {
+        let fits = offset.checked_add(bytes).is_some_and(|end| end <= buffer.bytes());
+        let start = buffer.pointer().offset(offset as u64);
+        let (Some(pointer), true) = (start, fits) else {
+            let refusal = format!("{bytes} bytes from byte {offset} on are not all within {buffer}");
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer));
+        };
+        Ok(Self::within(buffer, pointer, bytes))
+    }
+
+    /// The bytes of a buffer from an offset on, to its end.
+    ///
+    /// # Errors
+    /// As for [`of_part`](Self::of_part).
+    pub fn of_rest(buffer: &Buffer, offset: usize) -> Result<Self, Error> {
+        Self::of_part(buffer, offset, buffer.bytes().saturating_sub(offset))
+    }
+
+    fn within(buffer: &Buffer, pointer: DevicePointer, bytes: usize) -> Self {
+        let managed = buffer.resource().is_some_and(|resource| resource.properties().managed);
+        Self { pointer, bytes, buffer: Some(OfBuffer { driver: identity(buffer.driver()), managed }) }
     }
 
     /// Where it starts.
@@ -44,7 +87,7 @@ impl Range {
 
     /// Refuses what no memory can be.
     pub(super) fn check_form(&self) -> Result<(), Error> {
-        let Self { pointer, bytes } = *self;
+        let Self { pointer, bytes, .. } = *self;
         let refusal = match pointer.offset(bytes as u64) {
             _ if pointer.is_null() => "the range starts at NULL".to_owned(),
             _ if bytes == 0 => format!("the range at {pointer} has no bytes"),
@@ -56,6 +99,15 @@ impl Range {
 
     /// Refuses a range whose first or last byte is not managed memory, nor what the device treats as such.
     pub(super) fn check_managed(&self, operation: &Operation, device: &Device) -> Result<(), Error> {
+        if let Some(buffer) = self.buffer {
+            if buffer.driver != identity(device.driver()) {
+                let refusal = format!("{self} is of a buffer of another driver than {device}'s");
+                return Err(Error::new(Status::INVALID_HANDLE, refusal));
+            }
+            if buffer.managed {
+                return Ok(());
+            }
+        }
         let (driver, last) = (device.driver(), self.pointer.0 + (self.bytes as u64 - 1));
         let first = Known::of(driver, self.pointer.0)?;
         if first.is_managed && last < first.end {
@@ -79,6 +131,12 @@ impl Range {
             if operation.pageable { ", or use a device with the feature pageable-memory-access" } else { "" }
         );
         Error::new(Status::INVALID_ARGUMENT, refusal)
+    }
+}
+
+impl From<&Buffer> for Range {
+    fn from(buffer: &Buffer) -> Self {
+        Self::within(buffer, buffer.pointer(), buffer.bytes())
     }
 }
 

@@ -7,6 +7,7 @@ mod accessed_by;
 mod advice;
 mod attributes;
 mod batches;
+mod buffers;
 mod copies;
 mod discards;
 mod prefetches;

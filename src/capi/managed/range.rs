@@ -1,5 +1,7 @@
 //! Ranges of managed memory.
 
+use crate::capi::buffer::cushim_buffer;
+use crate::capi::handles::{enter, get};
 use crate::capi::input::{array, given};
 use crate::error::{Error, Status};
 use crate::managed::Range;
@@ -11,6 +13,8 @@ use crate::memory::DevicePointer;
 pub enum cushim_range_kind {
     /// An address, from whatever allocator.
     CUSHIM_RANGE_POINTER = 1,
+    /// A `cushim_buffer`. The range is never past its end, and does not hold it.
+    CUSHIM_RANGE_BUFFER = 2,
 }
 
 /// A range of managed memory: all of an allocation or a part of one, from whatever allocator (`cuMemAllocManaged`,
@@ -23,21 +27,25 @@ pub struct cushim_range {
     pub kind: i32,
     /// Zero.
     pub reserved: u32,
-    /// The address.
+    /// The address; of a buffer its handle, as a number (`(uint64_t)(uintptr_t)buffer`).
     pub address: u64,
-    /// Bytes from there to where the range starts.
+    /// Bytes from there, or from the buffer's start, to where the range starts.
     pub offset: u64,
-    /// Its bytes, at least 1. The driver works in pages; what is a page is its own business.
+    /// Its bytes; 0 for all that a buffer has from the offset on, and refused for an address. The driver works in pages; what
+    /// is a page is its own business.
     pub bytes: usize,
 }
 
 fn meaning(range: &cushim_range) -> Result<Range, Error> {
     let cushim_range { kind, reserved, address, offset, bytes } = *range;
     let start = DevicePointer(address).offset(offset);
+    if kind == cushim_range_kind::CUSHIM_RANGE_BUFFER as i32 && reserved == 0 {
+        return of_buffer(address, offset, bytes);
+    }
     let refusal = match (kind, start) {
         _ if reserved != 0 => format!("reserved is {reserved}; it must be 0"),
         (k, _) if k != cushim_range_kind::CUSHIM_RANGE_POINTER as i32 => {
-            format!("kind is {kind}; use CUSHIM_RANGE_POINTER")
+            format!("kind is {kind}; use CUSHIM_RANGE_POINTER or CUSHIM_RANGE_BUFFER")
         }
         // An offset does not make memory of NULL.
         _ if address == 0 => return Ok(Range::new(DevicePointer::NULL, bytes)),
@@ -45,6 +53,17 @@ fn meaning(range: &cushim_range) -> Result<Range, Error> {
         (_, None) => format!("{address:#x} and {offset} bytes reach past the end of all addresses"),
     };
     Err(Error::new(Status::INVALID_ARGUMENT, format!("the range: {refusal}")))
+}
+
+/// A buffer, or a part of it.
+fn of_buffer(handle: u64, offset: u64, bytes: usize) -> Result<Range, Error> {
+    let handle: cushim_buffer = std::ptr::without_provenance_mut(handle as usize);
+    let (guard, offset) = (enter()?, offset as usize);
+    let buffer = get(&guard, handle)?;
+    match bytes {
+        0 => Range::of_rest(&buffer, offset),
+        _ => Range::of_part(&buffer, offset, bytes),
+    }
 }
 
 /// # Safety
