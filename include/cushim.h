@@ -150,8 +150,10 @@ enum cushim_place_kind
   CUSHIM_PLACE_DEVICE = 2,
   // A `CUarray`.
   CUSHIM_PLACE_ARRAY = 3,
-  // An address of either kind; the driver finds out which.
+  // An address of either kind; the driver finds out which. What it does not know is ordinary host memory.
   CUSHIM_PLACE_AUTO = 4,
+  // A `cushim_buffer`, whose handle is in `address`; nothing reaches past its end.
+  CUSHIM_PLACE_BUFFER = 5,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -659,7 +661,7 @@ typedef struct cushim_place {
   int32_t kind;
   // Zero.
   uint32_t reserved;
-  // The address, or the array.
+  // The address, the array, or the buffer's handle.
   uint64_t address;
   // Bytes from there on; of an array 0.
   uint64_t offset;
@@ -915,6 +917,9 @@ typedef struct cushim_managed_options {
   uint32_t flags;
   // Zero.
   uint32_t reserved;
+  // Where the memory of a pool of its own is at first. Unset for no pool, which is the default: driver 580 refuses advice
+  // on memory of pools.
+  struct cushim_location pool;
 } cushim_managed_options;
 
 // A function that allocates. It writes the address to `pointer` and returns 0, or any other status. It must not unwind.
@@ -3150,15 +3155,17 @@ cushim_status cushim_resource_create_pinned(cushim_context context,
                                             const struct cushim_pinned_options *options,
                                             cushim_resource *resource);
 
-// Makes a resource of managed memory, allocated at once with `cuMemAllocManaged`, on every driver.
+// Makes a resource of managed memory, allocated at once with `cuMemAllocManaged`, on every driver; or, if a location is
+// given, a pool, which is stream-ordered and needs driver 13.0 ("managed-memory-pools").
 //
 // @param context The context.
 // @param options NULL for the defaults. Read during the call only.
 // @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
 // @return A `cushim_status`.
 //
-// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-// `CUSHIM_ERROR_FORKED`. Threads: any.
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a location that there is not;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` for a pool before driver 13.0; the driver's.
+// Threads: any.
 //
 cushim_status cushim_resource_create_managed(cushim_context context,
                                              const struct cushim_managed_options *options,
@@ -3499,6 +3506,59 @@ cushim_status cushim_buffer_get_stream(cushim_buffer buffer, cushim_stream *stre
 // `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
 cushim_status cushim_buffer_set_stream(cushim_buffer buffer,
                                        cushim_stream stream);
+
+// Copies all of a buffer to another of the same size, after the work that is in the stream by now. The buffers may be of any
+// kinds. A part is copied by `cushim_stream_copy`, from and to places of the kind `CUSHIM_PLACE_BUFFER`.
+//
+// @param stream The stream.
+// @param to The destination.
+// @param from The source.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a buffer of another driver;
+// `CUSHIM_ERROR_INVALID_ARGUMENT` for buffers of different sizes; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the
+// driver's. Threads: any.
+//
+cushim_status cushim_stream_copy_buffer(cushim_stream stream,
+                                        cushim_buffer to,
+                                        cushim_buffer from);
+
+// Fills a buffer with one value, repeated, after the work that is in the stream by now. Of no values, nothing is looked at.
+//
+// @param stream The stream.
+// @param buffer The buffer.
+// @param offset Bytes before the first value; a multiple of the value's size.
+// @param value The value; what does not fit into its bytes is not looked at.
+// @param value_bytes Bytes of the value: 1, 2 or 4.
+// @param count Number of values.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a buffer of another driver;
+// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for values that reach past the end of the buffer; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_stream_fill_buffer(cushim_stream stream,
+                                        cushim_buffer buffer,
+                                        uint64_t offset,
+                                        uint32_t value,
+                                        int32_t value_bytes,
+                                        size_t count);
+
+// Makes a new buffer from the same resource with the same bytes, which are copied after the work that is in the stream by
+// now. The stream is its deallocation stream, if the resource is stream-ordered.
+//
+// @param buffer The source.
+// @param stream The stream.
+// @param copy Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver;
+// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a buffer without a resource; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; the driver's; that of an allocate function. Threads: any.
+//
+cushim_status cushim_buffer_create_copy(cushim_buffer buffer,
+                                        cushim_stream stream,
+                                        cushim_buffer *copy);
 
 // The device's resource: the one that was set, or the pool that is current when it is first asked for.
 //

@@ -262,6 +262,73 @@ static void while_capturing(void) {
   CHECK_OK(cushim_stream_destroy(other));
 }
 
+static cushim_place at(cushim_buffer buffer, uint64_t offset) {
+  cushim_place place;
+  memset(&place, 0, sizeof place);
+  place.kind = CUSHIM_PLACE_BUFFER;
+  place.address = (uint64_t)(uintptr_t)buffer;
+  place.offset = offset;
+  return place;
+}
+
+/* Whole buffers and parts of them, of all kinds, and never past an end. */
+static void copies_and_fills(void) {
+  static unsigned char bytes[BYTES], ordinary[BYTES];
+  cushim_buffer source = create(pool, all.stream), other = NULL, host = NULL, small = NULL, more = NULL;
+  cushim_place to = at(source, 16), from;
+  cushim_resource pinned;
+  struct busy busy;
+  size_t i;
+  for (i = 0; i < BYTES; i++) ordinary[i] = (unsigned char)(i * 3);
+  memset(&from, 0, sizeof from);
+  from.kind = CUSHIM_PLACE_AUTO; /* which ordinary memory is */
+  from.address = (uint64_t)(uintptr_t)ordinary;
+  CHECK_OK(cushim_stream_fill_buffer(all.stream, source, 0, 0x07, 1, BYTES));
+  CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 100));
+  CHECK_OK(cushim_buffer_create_copy(source, all.stream, &other));
+  CHECK_OK(cushim_resource_create_pinned(all.context, NULL, &pinned));
+  host = create(pinned, all.stream);
+  CHECK_OK(cushim_stream_copy_buffer(all.stream, host, other));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  memcpy(bytes, (void *)(uintptr_t)pointer_of(host), BYTES);
+  CHECK(bytes[15] == 7 && memcmp(bytes + 16, ordinary, 100) == 0 && bytes[116] == 7);
+  /* A part at the very end, and one byte more. */
+  to = at(source, BYTES - 100);
+  CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 100));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &to, &from, 101));
+  CHECK_CONTAINS(last_message(), "100 bytes left");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_copy(all.context, &from, &to, 101));
+  to.offset = BYTES + 1;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &to, &from, 0));
+  CHECK_CONTAINS(last_message(), "past the end");
+  CHECK_OK(cushim_stream_fill_buffer(all.stream, source, BYTES - 8, 0x01020304, 4, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill_buffer(all.stream, source, BYTES - 8, 1, 4, 3));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill_buffer(all.stream, source, 0, 1, 3, 3));
+  CHECK(last_byte(all.stream, pointer_of(source), BYTES) == 1);
+  CHECK_OK(cushim_buffer_create(pool, BYTES - 1, all.stream, &small));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy_buffer(all.stream, small, source));
+  CHECK_CONTAINS(last_message(), "4095");
+  CHECK_OK(cushim_buffer_destroy(small));
+  /* Ordinary memory is read before the call returns, however late the copy is. */
+  to = at(source, 0);
+  ordinary[0] = 0x55;
+  busy_begin(&busy, all.driver, all.stream);
+  CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 1));
+  ordinary[0] = 0x66;
+  busy_end(&busy);
+  CHECK(last_byte(all.stream, pointer_of(source), 1) == 0x55);
+  /* Without a resource there is none for a copy. */
+  CHECK_OK(cushim_buffer_wrap(all.driver, pointer_of(source), BYTES, NULL, NULL, NULL, &small));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_create_copy(small, all.stream, &more));
+  CHECK(more == NULL);
+  CHECK_OK(cushim_buffer_destroy(small));
+  CHECK_OK(cushim_buffer_destroy(host));
+  CHECK_OK(cushim_buffer_destroy(other));
+  CHECK_OK(cushim_buffer_destroy(source));
+  CHECK_OK(cushim_resource_destroy(pinned));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+}
+
 /* With no driver there is memory of the program's own, and that is all. */
 static void on_none(void) {
   cushim_resource resource;
@@ -304,6 +371,7 @@ int main(void) {
     wrapped();
     per_thread();
     while_capturing();
+    copies_and_fills();
     CHECK_OK(cushim_resource_destroy(plain));
     CHECK_OK(cushim_resource_destroy(pool));
   }

@@ -207,6 +207,7 @@ static void pinned(void) {
 static void managed_memory(void) {
   cushim_managed_options options = MANAGED_OPTIONS;
   cushim_resource resource;
+  int32_t has_pools = -1;
   CHECK_OK(cushim_resource_create_managed(all.context, NULL, &resource));
   CHECK(kind_of(resource) == CUSHIM_RESOURCE_MANAGED && properties_of(resource).managed == 1);
   CHECK(properties_of(resource).host_accessible == 1 && properties_of(resource).device_accessible == 1);
@@ -216,6 +217,22 @@ static void managed_memory(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_managed(all.context, &options, &resource));
   options.flags = CUSHIM_MANAGED_ATTACH_HOST;
   CHECK_OK(cushim_resource_create_managed(all.context, &options, &resource));
+  CHECK_OK(cushim_resource_destroy(resource));
+  options.pool.kind = CUSHIM_LOCATION_DEVICE;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_managed(all.context, &options, &resource));
+  options.flags = 0;
+  options.pool.id = 99;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_managed(all.context, &options, &resource));
+  options.pool.id = 0;
+  CHECK_OK(cushim_device_supports(all.device, "managed-memory-pools", &has_pools));
+  if (!has_pools) {
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_create_managed(all.context, &options, &resource));
+    CHECK_CONTAINS(last_message(), "13.0");
+    return;
+  }
+  CHECK_OK(cushim_resource_create_managed(all.context, &options, &resource));
+  CHECK(kind_of(resource) == CUSHIM_RESOURCE_MANAGED_POOL && properties_of(resource).stream_ordered == 1);
+  memory_comes_and_goes(resource);
   CHECK_OK(cushim_resource_destroy(resource));
 }
 

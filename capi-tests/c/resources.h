@@ -9,7 +9,7 @@ enum { BYTES = 4096 };
 /* Options that ask for nothing. */
 static const cushim_device_pool_options DEVICE_POOL_OPTIONS = {sizeof(cushim_device_pool_options), 0, 0, 0};
 static const cushim_pinned_options PINNED_OPTIONS = {sizeof(cushim_pinned_options), 0, 0, 0, 0, 0, 0, 0};
-static const cushim_managed_options MANAGED_OPTIONS = {sizeof(cushim_managed_options), 0, 0};
+static const cushim_managed_options MANAGED_OPTIONS = {sizeof(cushim_managed_options), 0, 0, {0, 0}};
 
 /* The last of so many bytes at an address of any kind, when the stream has passed its work. */
 static inline unsigned last_byte(cushim_stream stream, uint64_t pointer, size_t bytes) {

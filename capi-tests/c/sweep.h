@@ -86,6 +86,7 @@ static CUfunction good_function;
 #define GOOD_location_count 1
 #define GOOD_name "cuInit"
 #define GOOD_nanoseconds 0
+#define GOOD_offset 0
 #define GOOD_ordinal 0
 #define GOOD_ownership CUSHIM_BORROWED
 #define GOOD_path code_path()

@@ -6,6 +6,7 @@ use super::device::cushim_device;
 use super::driver::cushim_driver;
 use super::error::{call, cushim_status};
 use super::handles::{self, Incomplete, borrowed, claim, end_claim, enter, get, hold, hold_if_given};
+use super::memory::fill_of;
 use super::resource::{cushim_memory_properties, cushim_resource};
 use super::stream::cushim_stream;
 use super::{options, out};
@@ -422,6 +423,96 @@ pub unsafe extern "C" fn cushim_buffer_get_stream(
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_buffer_set_stream(buffer: cushim_buffer, stream: cushim_stream) -> cushim_status {
     call(|| hold(buffer)?.set_stream(&hold(stream)?))
+}
+
+/// Copies all of a buffer to another of the same size, after the work that is in the stream by now. The buffers may be of any
+/// kinds. A part is copied by `cushim_stream_copy`, from and to places of the kind `CUSHIM_PLACE_BUFFER`.
+///
+/// @param stream The stream.
+/// @param to The destination.
+/// @param from The source.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a buffer of another driver;
+/// `CUSHIM_ERROR_INVALID_ARGUMENT` for buffers of different sizes; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the
+/// driver's. Threads: any.
+///
+/// # Safety
+/// Both stay until the stream has passed the copy; until then nobody writes the source, and nobody else uses the destination.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_stream_copy_buffer(
+    stream: cushim_stream,
+    to: cushim_buffer,
+    from: cushim_buffer,
+) -> cushim_status {
+    call(|| {
+        let (stream, to, from) = (hold(stream)?, hold(to)?, hold(from)?);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { stream.copy_buffer(&to, &from) }
+    })
+}
+
+/// Fills a buffer with one value, repeated, after the work that is in the stream by now. Of no values, nothing is looked at.
+///
+/// @param stream The stream.
+/// @param buffer The buffer.
+/// @param offset Bytes before the first value; a multiple of the value's size.
+/// @param value The value; what does not fit into its bytes is not looked at.
+/// @param value_bytes Bytes of the value: 1, 2 or 4.
+/// @param count Number of values.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a buffer of another driver;
+/// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for values that reach past the end of the buffer; `CUSHIM_ERROR_IN_CALLBACK`,
+/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+///
+/// # Safety
+/// The buffer stays until the stream has passed the fill; until then nobody else uses those bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_stream_fill_buffer(
+    stream: cushim_stream,
+    buffer: cushim_buffer,
+    offset: u64,
+    value: u32,
+    value_bytes: i32,
+    count: usize,
+) -> cushim_status {
+    call(|| {
+        let value = fill_of(value, value_bytes)?;
+        let (stream, buffer) = (hold(stream)?, hold(buffer)?);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { stream.fill_buffer(&buffer, offset, value, count) }
+    })
+}
+
+/// Makes a new buffer from the same resource with the same bytes, which are copied after the work that is in the stream by
+/// now. The stream is its deallocation stream, if the resource is stream-ordered.
+///
+/// @param buffer The source.
+/// @param stream The stream.
+/// @param copy Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver;
+/// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a buffer without a resource; `CUSHIM_ERROR_IN_CALLBACK`,
+/// `CUSHIM_ERROR_FORKED`; the driver's; that of an allocate function. Threads: any.
+///
+/// # Safety
+/// As for `cushim_stream_copy_buffer`; `copy` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_buffer_create_copy(
+    buffer: cushim_buffer,
+    stream: cushim_stream,
+    copy: *mut cushim_buffer,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `copy`.
+        let copy = unsafe { out::cleared(copy, null_mut(), "copy") }?;
+        let (buffer, stream) = (hold(buffer)?, hold(stream)?);
+        // SAFETY: the caller vouches for the memory.
+        *copy = claim(unsafe { buffer.create_copy(&stream) }?)?;
+        Ok(())
+    })
 }
 
 /// The device's resource: the one that was set, or the pool that is current when it is first asked for.

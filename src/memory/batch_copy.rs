@@ -1,6 +1,6 @@
 //! Copies with attributes: one, or many that the driver may do in any order.
 
-use super::{Place, check_range, invalid};
+use super::{Place, invalid};
 use crate::batch::{self, BatchOptions, PerItem, Refusal};
 use crate::driver::calls::memory::{batch_copy as calls, copy};
 use crate::driver::sys;
@@ -107,7 +107,7 @@ impl BatchCopy {
             let address = place.address().ok_or_else(|| {
                 invalid(format!("the {what} is an array, which is not copied in a batch; copy it as a box"))
             })?;
-            check_range(what, address, self.bytes as u64)?;
+            place.check_range(what, self.bytes as u64)?;
             Ok(address)
         };
         if self.bytes == 0 {

@@ -1,7 +1,7 @@
 //! Copies of ranges and boxes between any two places.
 
 use super::place::Checked;
-use super::{Extent, Place, Region, check_range};
+use super::{Extent, Place, Region};
 use crate::context::Context;
 use crate::driver::calls::memory::copy::{self as calls, Direction};
 use crate::driver::sys::CUDA_MEMCPY3D;
@@ -23,6 +23,12 @@ impl Stream {
     #[inline]
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn copy(&self, to: Place, from: Place, bytes: usize) -> Result<(), Error> {
+        self.copy_vouched(to, from, bytes)
+    }
+
+    /// The same for those whose callers vouch for the places.
+    #[inline]
+    pub(super) fn copy_vouched(&self, to: Place, from: Place, bytes: usize) -> Result<(), Error> {
         match Line::new(to, from, bytes)? {
             Line::Range(direction, ends) => {
                 let _current = self.enter_if_default()?;
@@ -113,8 +119,8 @@ impl Line {
             return between(&Region::new(to, 0), &Region::new(from, 0), extent).map(Self::Box);
         };
         if bytes != 0 {
-            check_range("destination", destination, bytes as u64)?;
-            check_range("source", source, bytes as u64)?;
+            to.check_range("destination", bytes as u64)?;
+            from.check_range("source", bytes as u64)?;
         }
         let direction = match (to, from) {
             (Place::Device(_), Place::Host(_)) => Direction::HostToDevice,

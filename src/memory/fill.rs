@@ -43,6 +43,12 @@ impl Stream {
     #[inline]
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn fill(&self, at: DevicePointer, value: Fill, count: usize) -> Result<(), Error> {
+        self.fill_vouched(at, value, count)
+    }
+
+    /// The same for those whose callers vouch for the memory.
+    #[inline]
+    pub(super) fn fill_vouched(&self, at: DevicePointer, value: Fill, count: usize) -> Result<(), Error> {
         let rows = check(at, 0, value, count, 1)?;
         let _current = self.enter_if_default()?;
         self.fill_rows(value, &rows)

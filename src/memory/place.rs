@@ -17,8 +17,15 @@ pub enum Place {
     Device(DevicePointer),
     /// A CUDA array.
     Array(sys::CUarray),
-    /// An address of either kind; the driver finds out which.
+    /// An address of either kind; the driver finds out which. What it does not know is ordinary host memory.
     Auto(u64),
+    /// An address of either kind in memory that ends there, as that of a [`Buffer`](super::Buffer): nothing reaches past it.
+    Part {
+        /// The address.
+        start: u64,
+        /// Where the memory ends.
+        end: u64,
+    },
 }
 
 impl Place {
@@ -40,8 +47,22 @@ impl Place {
         match self {
             Self::Host(address) => Some(address.expose_provenance() as u64),
             Self::Device(pointer) => Some(pointer.0),
-            Self::Auto(address) => Some(address),
+            Self::Auto(address) | Self::Part { start: address, .. } => Some(address),
             Self::Array(_) => None,
+        }
+    }
+
+    /// Refuses a place that is NULL, or that so many bytes reach past the end of.
+    #[inline]
+    pub(super) fn check_range(self, what: &str, bytes: u64) -> Result<(), Error> {
+        let Some(address) = self.address() else { return Ok(()) };
+        check_range(what, address, bytes)?;
+        match self {
+            Self::Part { start, end } if bytes > end.saturating_sub(start) => {
+                let left = end.saturating_sub(start);
+                Err(invalid(format!("the {what} has {left} bytes left in its buffer, too few for {bytes}")))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -50,7 +71,7 @@ impl Place {
             Self::Host(_) => sys::CU_MEMORYTYPE_HOST,
             Self::Device(_) => sys::CU_MEMORYTYPE_DEVICE,
             Self::Array(_) => sys::CU_MEMORYTYPE_ARRAY,
-            Self::Auto(_) => sys::CU_MEMORYTYPE_UNIFIED,
+            Self::Auto(_) | Self::Part { .. } => sys::CU_MEMORYTYPE_UNIFIED,
         }
     }
 }
@@ -127,11 +148,11 @@ impl Region {
             Place::Array(_) => Checked::new(self, 0, 0),
             _ => Checked::new(self, self.row_bytes(end, extent)?, self.slice_rows(end, extent)?),
         };
-        if let Some(address) = self.place.address() {
+        if self.place.address().is_some() {
             let bytes = checked.bytes(extent).ok_or_else(|| {
                 invalid(format!("the {end} is larger than any memory: its numbers overflow"))
             })?;
-            check_range(end, address, bytes as u64)?;
+            self.place.check_range(end, bytes as u64)?;
         }
         Ok(checked)
     }
@@ -183,7 +204,9 @@ impl Checked {
         let (mut host, mut device, mut array) = (std::ptr::null_mut(), 0, std::ptr::null_mut());
         match place {
             Place::Host(address) => host = address,
-            Place::Device(DevicePointer(address)) | Place::Auto(address) => device = address,
+            Place::Device(DevicePointer(address))
+            | Place::Auto(address)
+            | Place::Part { start: address, .. } => device = address,
             Place::Array(handle) => array = handle,
         }
         Self { memory_type: place.memory_type(), host, device, array, x, y, z, pitch, rows }

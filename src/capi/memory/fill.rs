@@ -152,7 +152,7 @@ pub unsafe extern "C" fn cushim_context_fill_2d(
     })
 }
 
-fn fill_of(value: u32, bytes: i32) -> Result<Fill, Error> {
+pub(in crate::capi) fn fill_of(value: u32, bytes: i32) -> Result<Fill, Error> {
     match bytes {
         1 => Ok(Fill::U8(value as u8)),
         2 => Ok(Fill::U16(value as u16)),

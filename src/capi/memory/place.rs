@@ -1,6 +1,8 @@
 //! The ends of a copy, and the boxes at them.
 
+use crate::capi::buffer::cushim_buffer;
 use crate::capi::driver_types::CUarray;
+use crate::capi::handles::hold;
 use crate::capi::input::given;
 use crate::error::{Error, Status};
 use crate::memory::{DevicePointer, Extent, Place, Region};
@@ -16,8 +18,10 @@ pub enum cushim_place_kind {
     CUSHIM_PLACE_DEVICE = 2,
     /// A `CUarray`.
     CUSHIM_PLACE_ARRAY = 3,
-    /// An address of either kind; the driver finds out which.
+    /// An address of either kind; the driver finds out which. What it does not know is ordinary host memory.
     CUSHIM_PLACE_AUTO = 4,
+    /// A `cushim_buffer`, whose handle is in `address`; nothing reaches past its end.
+    CUSHIM_PLACE_BUFFER = 5,
 }
 
 /// One end of a copy. Nothing is guessed from the bits of an address unless that is asked for.
@@ -28,7 +32,7 @@ pub struct cushim_place {
     pub kind: i32,
     /// Zero.
     pub reserved: u32,
-    /// The address, or the array.
+    /// The address, the array, or the buffer's handle.
     pub address: u64,
     /// Bytes from there on; of an array 0.
     pub offset: u64,
@@ -76,6 +80,10 @@ pub(super) unsafe fn place(place: *const cushim_place, what: &str) -> Result<Pla
 pub(super) fn place_of(place: &cushim_place, what: &str) -> Result<Place, Error> {
     use cushim_place_kind::*;
     let cushim_place { kind, reserved, address, offset } = *place;
+    if kind == CUSHIM_PLACE_BUFFER as i32 && reserved == 0 {
+        let handle: cushim_buffer = std::ptr::with_exposed_provenance_mut(address as usize);
+        return hold(handle)?.place_at(offset);
+    }
     let (end, overflows) = address.overflowing_add(offset);
     if overflows || reserved != 0 {
         return Err(refusal(place, what));
@@ -105,7 +113,7 @@ fn refusal(place: &cushim_place, what: &str) -> Error {
     } else if kind == cushim_place_kind::CUSHIM_PLACE_ARRAY as i32 {
         format!("offset is {offset}; an array has none, use a region's x, y and z")
     } else {
-        format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY and _AUTO")
+        format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY, _AUTO and _BUFFER")
     };
     Error::new(Status::INVALID_ARGUMENT, format!("{what}: {why}"))
 }

@@ -6,6 +6,7 @@ use crate::capi::device::cushim_device;
 use crate::capi::driver_types::CUmemoryPool;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{claim, hold, ownership};
+use crate::capi::location::{cushim_location, location_of};
 use crate::capi::memory::pinned_options;
 use crate::capi::{options, out};
 use crate::error::{Error, Status};
@@ -221,17 +222,22 @@ pub struct cushim_managed_options {
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
+    /// Where the memory of a pool of its own is at first. Unset for no pool, which is the default: driver 580 refuses advice
+    /// on memory of pools.
+    pub pool: cushim_location,
 }
 
-/// Makes a resource of managed memory, allocated at once with `cuMemAllocManaged`, on every driver.
+/// Makes a resource of managed memory, allocated at once with `cuMemAllocManaged`, on every driver; or, if a location is
+/// given, a pool, which is stream-ordered and needs driver 13.0 ("managed-memory-pools").
 ///
 /// @param context The context.
 /// @param options NULL for the defaults. Read during the call only.
 /// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
 /// @return A `cushim_status`.
 ///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a location that there is not;
+/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` for a pool before driver 13.0; the driver's.
+/// Threads: any.
 ///
 /// # Safety
 /// `options` is NULL or valid for the bytes that its `struct_size` names; `resource` is NULL or valid for writes.
@@ -246,7 +252,7 @@ pub unsafe extern "C" fn cushim_resource_create_managed(
         let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
         // SAFETY: the caller vouches for `options`; all its members may be zero.
         let options = managed_options(unsafe { options::read(options, "options") }?)?;
-        *resource = claim(Resource::managed(&hold(context)?, &options))?;
+        *resource = claim(Resource::managed(&hold(context)?, &options)?)?;
         Ok(())
     })
 }
@@ -255,7 +261,8 @@ fn managed_options(given: cushim_managed_options) -> Result<ManagedResourceOptio
     let attach_host = cushim_managed_flags::CUSHIM_MANAGED_ATTACH_HOST as u32;
     options::check_reserved(given.reserved)?;
     options::check_flags(given.flags, attach_host)?;
-    Ok(ManagedResourceOptions { attach_host: given.flags & attach_host != 0 })
+    let pool = Some(location_of(&given.pool)).filter(|location| !location.is_unset());
+    Ok(ManagedResourceOptions { attach_host: given.flags & attach_host != 0, pool })
 }
 
 /// Makes a resource of device memory that is allocated and freed at once: the driver may wait for all work of the device

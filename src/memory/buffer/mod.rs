@@ -2,17 +2,19 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | `copy` | copies and fills of buffers |
 //! | `order` | the stream in whose order a buffer's memory is freed |
 //! | `wrap` | memory of others' |
 //! | `release` | what happens when the last hold on a buffer goes |
 
+mod copy;
 mod order;
 mod release;
 mod wrap;
 
 pub use wrap::Home;
 
-use super::{Block, DevicePointer, PointerAttributes, Properties, Resource};
+use super::{Block, DevicePointer, Place, PointerAttributes, Properties, Resource};
 use crate::callback;
 use crate::context::Context;
 use crate::driver::{Driver, sys};
@@ -112,10 +114,23 @@ impl Buffer {
         self.bytes
     }
 
-    /// The memory's start, as an end of a copy. The driver knows what sort of memory it is.
+    /// The memory, as an end of a copy that does not reach past it. The driver knows what sort of memory it is.
     #[must_use]
-    pub fn place(&self) -> super::Place {
-        super::Place::Auto(self.pointer.0)
+    pub fn place(&self) -> Place {
+        Place::Part { start: self.pointer.0, end: self.pointer.0 + self.bytes as u64 }
+    }
+
+    /// The same from so many bytes on.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for more bytes than there are.
+    pub fn place_at(&self, offset: u64) -> Result<Place, Error> {
+        if offset > self.bytes as u64 {
+            let refusal =
+                format!("the offset {offset} is past the end of {self}, which has {} bytes", self.bytes);
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self));
+        }
+        Ok(Place::Part { start: self.pointer.0 + offset, end: self.pointer.0 + self.bytes as u64 })
     }
 
     /// The driver that the buffer belongs to.

@@ -1,10 +1,13 @@
 //! Memory that host and devices share.
 
-use super::{Properties, Resource, Source};
+use super::pool::Pool;
+use super::{Properties, Resource, ResourceKind, Source};
 use crate::context::Context;
 use crate::driver::calls::memory::allocation::RawMemory;
+use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::sys;
-use crate::error::{Error, Subject};
+use crate::error::{Error, Status, Subject};
+use crate::location::Location;
 use crate::memory::DevicePointer;
 use std::sync::Arc;
 
@@ -15,6 +18,9 @@ pub struct ManagedResourceOptions {
     /// Only the host may use the memory until a stream is told otherwise (`CU_MEM_ATTACH_HOST`). By default every stream of
     /// every device may.
     pub attach_host: bool,
+    /// A pool of its own of managed memory, whose memory is at this location at first; stream-ordered, and refused before
+    /// driver 13.0. Driver 580 refuses advice on such memory. `None`, the default, for no pool.
+    pub pool: Option<Location>,
 }
 
 /// From `cuMemAllocManaged`.
@@ -24,12 +30,50 @@ pub(super) struct Managed {
 }
 
 impl Resource {
-    /// Managed memory, allocated and freed at once with `cuMemAllocManaged`, which every driver has.
-    #[must_use]
-    pub fn managed(context: &Arc<Context>, options: &ManagedResourceOptions) -> Arc<Self> {
+    /// Managed memory, allocated and freed at once with `cuMemAllocManaged`, which every driver has; or, if that is asked for,
+    /// from a pool.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a location that there is not, or one and `attach_host`; [`Status::UNSUPPORTED`] for a
+    /// pool before driver 13.0; the driver's.
+    pub fn managed(context: &Arc<Context>, options: &ManagedResourceOptions) -> Result<Arc<Self>, Error> {
+        context.check_there(context.as_ref())?;
+        if let Some(location) = options.pool {
+            return Self::managed_pool(context, location, options);
+        }
         let attach = if options.attach_host { sys::CU_MEM_ATTACH_HOST } else { sys::CU_MEM_ATTACH_GLOBAL };
         let source = Managed { context: Arc::clone(context), attach };
-        Self::new(context.driver(), Source::Managed(source), Properties::managed())
+        Ok(Self::new(context.driver(), Source::Managed(source), Properties::managed()))
+    }
+
+    fn managed_pool(
+        context: &Arc<Context>,
+        location: Location,
+        options: &ManagedResourceOptions,
+    ) -> Result<Arc<Self>, Error> {
+        if options.attach_host {
+            let refusal = "memory of a pool is attached to all streams; leave attach_host out, or the pool";
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
+        }
+        let (driver, device) = (context.driver(), context.device());
+        location.check(device)?;
+        if !device.supports("managed-memory-pools")? {
+            let refusal = format!(
+                "{device} has no pools of managed memory: they need driver 13.0; without a pool, managed memory comes from \
+                 cuMemAllocManaged"
+            );
+            return Err(Error::new(Status::UNSUPPORTED, refusal).with_function("cuMemGetMemPool", 13000));
+        }
+        let properties = PoolProperties {
+            kind: sys::CU_MEM_ALLOCATION_TYPE_MANAGED,
+            location: (location.kind(), location.id()),
+            handle_types: 0,
+            max_size: 0,
+        };
+        let raw = RawPool::create(driver.object_table(), &properties)
+            .map_err(|error| context.failed(error, context.as_ref()))?;
+        let pool = Pool::new(driver, raw, ResourceKind::ManagedPool, None, true);
+        Ok(Self::new(driver, Source::Pool(pool), Properties::managed().in_stream_order()))
     }
 }
 
