@@ -516,6 +516,114 @@ fn half_precision() {
     });
 }
 
+/// Whether `result` is the exact value rounded in a direction, where `error(x)` has the sign of the exact value less `x`.
+fn is_rounded(result: f64, up: f64, down: f64, way: i32, error: impl Fn(f64) -> f64) -> bool {
+    match (way, error(result)) {
+        (_, 0.0) => true,
+        // Upwards: the result is above, and the number below it is not.
+        (1, e) => e < 0.0 && error(down) > 0.0,
+        (-1, e) => e > 0.0 && error(up) < 0.0,
+        (_, e) if result > 0.0 => e > 0.0 && error(up) < 0.0,
+        (_, e) => e < 0.0 && error(down) > 0.0,
+    }
+}
+
+#[test]
+fn single_precision_rounds_as_told() {
+    with_each("numeric", |device, loaded| {
+        let n = 500usize;
+        let mut random = Random(10);
+        let (a, b) = (random.floats(n), random.floats(n));
+        let (da, db, output) = (device.upload(&a), device.upload(&b), device.zeroed(64 * n));
+        let args = [Arg::U64(da), Arg::U64(db), Arg::U64(output), Arg::I32(n as i32)];
+        loaded.run(device, "floats", 4, 128, &args).unwrap();
+        let result = device.read::<f32>(output, 16 * n);
+        for i in 0..n {
+            let (x, y, r) = (a[i], b[i], &result[16 * i..16 * i + 16]);
+            let (wx, wy) = (f64::from(x), f64::from(y));
+            let near = [
+                (0, x + y),
+                (6, x / y),
+                (8, x.abs().sqrt()),
+                (10, x.mul_add(y, x)),
+                (12, x.min(y)),
+                (13, x.max(y)),
+                (15, x.round_ties_even() + y.floor()),
+            ];
+            for (k, expected) in near {
+                assert_eq!(r[k].to_bits(), expected.to_bits(), "{x} {y}, {k}");
+            }
+            let check = |k: usize, way: i32, error: &dyn Fn(f64) -> f64| {
+                let (up, down) = (r[k].next_up().into(), r[k].next_down().into());
+                assert!(is_rounded(r[k].into(), up, down, way, error), "{x} {y}, {k}: {}", r[k]);
+            };
+            // Double precision holds these sums and products of single precision, and the residuals' signs.
+            check(1, 0, &|r| wx + wy - r);
+            check(2, 1, &|r| wx + wy - r);
+            check(3, -1, &|r| wx + wy - r);
+            check(4, 0, &|r| wx * wy - r);
+            check(5, 1, &|r| wx * wy - r);
+            check(7, 0, &|r| (-r).mul_add(wy, wx) * wy.signum());
+            check(9, 1, &|r| (-r).mul_add(r, wx.abs()));
+            check(11, -1, &|r| (wx * wy - r) + wx);
+            check(14, 0, &|r| (-r).mul_add(wx, 1.0) * wx.signum());
+        }
+    });
+}
+
+#[test]
+fn double_precision_rounds_as_told() {
+    with_each("numeric", |device, loaded| {
+        let n = 500usize;
+        let mut random = Random(11);
+        let mut numbers = || -> Vec<f64> {
+            (0..n).map(|_| f64::from(random.next() as i32) / 7e6 + f64::from(random.next()) / 3e18).collect()
+        };
+        let (a, b) = (numbers(), numbers());
+        let (da, db, output) = (device.upload(&a), device.upload(&b), device.zeroed(128 * n));
+        let args = [Arg::U64(da), Arg::U64(db), Arg::U64(output), Arg::I32(n as i32)];
+        loaded.run(device, "doubles", 4, 128, &args).unwrap();
+        let result = device.read::<f64>(output, 16 * n);
+        for i in 0..n {
+            let (x, y, r) = (a[i], b[i], &result[16 * i..16 * i + 16]);
+            let near = [
+                (4, x / y),
+                (6, x.abs().sqrt()),
+                (8, x.mul_add(y, x)),
+                (12, f64::from(x.round_ties_even() as i32) + y.floor()),
+                (13, (x as i64 * 3) as f64),
+                (15, x.trunc() + y.ceil()),
+            ];
+            for (k, expected) in near {
+                assert_eq!(r[k].to_bits(), expected.to_bits(), "{x} {y}, {k}");
+            }
+            let check = |k: usize, way: i32, error: &dyn Fn(f64) -> f64| {
+                let (up, down) = (r[k].next_up(), r[k].next_down());
+                assert!(is_rounded(r[k], up, down, way, error), "{x} {y}, {k}: {}", r[k]);
+            };
+            // The sum and its error, of which one is nothing to the other: what is left of both decides.
+            let sum = x + y;
+            let other = sum - x;
+            let lost = (x - (sum - other)) + (y - other);
+            check(0, 0, &|r| (sum - r) + lost);
+            check(1, 1, &|r| (sum - r) + lost);
+            check(2, -1, &|r| x.mul_add(y, -r));
+            check(3, 1, &|r| x.mul_add(y, -r));
+            check(5, 0, &|r| (-r).mul_add(y, x) * y.signum());
+            check(7, -1, &|r| (-r).mul_add(r, x.abs()));
+            assert!(r[9] == r[8] || r[9] == r[8].next_up() || r[9] == r[8].next_down());
+            assert!(r[9].abs() <= r[8].abs(), "towards zero");
+            let single = |k: usize, way: i32, exact: f64| {
+                let (up, down) = ((r[k] as f32).next_up().into(), (r[k] as f32).next_down().into());
+                assert!(is_rounded(r[k], up, down, way, |r| exact - r), "{x} {y}, {k}: {}", r[k]);
+            };
+            single(10, 0, x);
+            single(11, 1, x);
+            single(14, 1, (y as i64 * 7) as f64);
+        }
+    });
+}
+
 /// Rounds to so many significant bits, to even or towards zero.
 fn narrowed(x: f64, digits: i32, towards_zero: bool) -> f64 {
     if x == 0.0 {

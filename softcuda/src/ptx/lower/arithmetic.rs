@@ -93,7 +93,6 @@ pub(super) fn lower<'a>(
     m: &mut Modifiers<'a>,
 ) -> Result<(), JitError> {
     match i.opcode {
-        "addc" | "subc" | "madc" => return Err(m.uncovered("carries are not supported")),
         "mul24" | "mad24" => return times24(l, i, m),
         "mul" | "mad" if !is_float(i) => return times(l, i, m),
         "sad" => {
@@ -106,9 +105,6 @@ pub(super) fn lower<'a>(
     let ty = m.ty()?;
     if matches!(ty, F16 | F16x2 | Bf16 | Bf16x2) {
         return halves::lower(l, i, m, ty);
-    }
-    if m.take("cc") {
-        return Err(m.uncovered("carries are not supported"));
     }
     match ty {
         F32 | F64 => floats(l, i, m, ty),
@@ -211,9 +207,6 @@ fn times<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a
     let part = m.one_of(&["lo", "hi", "wide"]);
     let sat = m.take("sat");
     let ty = m.ty()?;
-    if m.take("cc") {
-        return Err(m.uncovered("carries are not supported"));
-    }
     let mad = i.opcode == "mad";
     let bad = m.bad_type(ty);
     let part = part.ok_or_else(|| m.invalid("one of .lo, .hi and .wide is wanted"))?;
@@ -239,7 +232,7 @@ fn times<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a
     if mad { three(l, i, ty, run) } else { two(l, i, ty, run) }
 }
 
-fn high(ty: Type) -> Option<Handler> {
+pub(super) fn high(ty: Type) -> Option<Handler> {
     Some(match ty {
         U16 => binary(|a: u16, b: u16| ((u32::from(a) * u32::from(b)) >> 16) as u16),
         S16 => binary(|a: i16, b: i16| ((i32::from(a) * i32::from(b)) >> 16) as i16),

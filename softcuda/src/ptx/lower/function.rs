@@ -56,6 +56,8 @@ pub(super) struct Lowering<'a, 's> {
     pub(super) result_registers: Vec<(Register, Slot)>,
     /// Whether the instruction at hand has become something that cannot stand under a guard.
     complex: bool,
+    /// Where carries are, once an instruction leaves one.
+    pub(super) carry: Option<Reg>,
     line: u32,
 }
 
@@ -110,6 +112,7 @@ impl<'a, 's> Lowering<'a, 's> {
             tables: Vec::new(),
             result_registers: Vec::new(),
             complex: false,
+            carry: None,
             line: 0,
         }
     }
@@ -174,6 +177,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.local = 0;
         self.labels.clear();
         self.result_registers.clear();
+        self.carry = None;
         self.line = source.line;
         self.program.routines[routine as usize].entry = self.program.ops.len() as u32;
         self.module_names();
@@ -314,8 +318,17 @@ impl<'a, 's> Lowering<'a, 's> {
                     return Err(JitError::invalid(self.line, format!("the label {name} stands twice")));
                 }
             }
-            if let Statement::BranchTargets(name, targets) = statement {
-                self.names.add(name, Symbol::Targets(targets.clone()));
+            match statement {
+                Statement::BranchTargets(name, targets) => {
+                    self.names.add(name, Symbol::Targets(targets.clone()));
+                }
+                Statement::CallTargets(name) => {
+                    self.names.add(name, Symbol::CallTargets);
+                }
+                Statement::Prototype(name, prototype) => {
+                    self.names.add(name, Symbol::Prototype(prototype.clone()));
+                }
+                _ => {}
             }
         }
         for statement in statements {
@@ -340,15 +353,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 self.names.close();
                 Ok(())
             }
-            Statement::BranchTargets(..) => Ok(()),
-            Statement::CallTargets(name) => {
-                self.names.add(name, Symbol::CallTargets);
-                Ok(())
-            }
-            Statement::Prototype(name, prototype) => {
-                self.names.add(name, Symbol::Prototype(prototype.clone()));
-                Ok(())
-            }
+            Statement::BranchTargets(..) | Statement::CallTargets(_) | Statement::Prototype(..) => Ok(()),
         }
     }
 

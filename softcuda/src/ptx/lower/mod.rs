@@ -7,6 +7,7 @@ mod arithmetic;
 mod atomic;
 mod bits;
 mod call;
+mod carry;
 mod collective;
 mod compare;
 mod control;

@@ -3,7 +3,8 @@
 use super::function::Lowering;
 use super::modifiers::Modifiers;
 use super::{
-    arithmetic, atomic, bits, call, collective, compare, control, convert, memory, transcendental, transfer,
+    arithmetic, atomic, bits, call, carry, collective, compare, control, convert, memory, transcendental,
+    transfer,
 };
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
@@ -14,13 +15,14 @@ pub(super) fn lower<'a>(
     i: &Instruction<'a>,
     m: &mut Modifiers<'a>,
 ) -> Result<(), JitError> {
+    if carry::is_one(i) {
+        return carry::lower(l, i, m);
+    }
     match i.opcode {
         "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad"
-        | "mul24" | "mad24" | "addc" | "subc" | "madc" => arithmetic::lower(l, i, m),
+        | "mul24" | "mad24" => arithmetic::lower(l, i, m),
         "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shl" | "shr" | "shf" | "bfe" | "bfi" | "bfind"
-        | "brev" | "clz" | "popc" | "prmt" | "dp4a" | "dp2a" | "fns" | "szext" | "bmsk" | "copysign" => {
-            bits::lower(l, i, m)
-        }
+        | "brev" | "clz" | "popc" | "prmt" | "dp4a" | "dp2a" | "bmsk" | "copysign" => bits::lower(l, i, m),
         "setp" | "set" | "selp" | "slct" | "testp" => compare::lower(l, i, m),
         "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => transcendental::lower(l, i, m),
         "cvt" => convert::lower(l, i, m),
