@@ -174,7 +174,7 @@ static cushim_place draw_place(const struct plan *plan) {
   cushim_place place;
   memset(&place, 0, sizeof place);
   place.kind = (int32_t)ONE_OF(CUSHIM_PLACE_HOST, CUSHIM_PLACE_DEVICE, CUSHIM_PLACE_AUTO);
-  if (once_in(32)) place.kind = (int32_t)ONE_OF(0, 5, UINT64_MAX);
+  if (once_in(32)) place.kind = (int32_t)ONE_OF(0, 99, UINT64_MAX);
   else if (once_in(64)) place.kind = CUSHIM_PLACE_ARRAY;
   if (place.kind == CUSHIM_PLACE_HOST || (place.kind == CUSHIM_PLACE_AUTO && once_in(2))) place.address = host_memory(plan);
   else if (place.kind != CUSHIM_PLACE_ARRAY) place.address = device_memory(plan);
