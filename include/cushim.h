@@ -469,6 +469,23 @@ typedef int32_t cushim_peer_change;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What `cushim_dlpack_options.flags` may contain.
+enum cushim_dlpack_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Nobody may write to the tensor.
+  CUSHIM_DLPACK_READ_ONLY = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cushim_dlpack_flags cushim_dlpack_flags;
+#else
+typedef int32_t cushim_dlpack_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // What `cushim_library_options.flags` may contain. All of it concerns PTX only.
 enum cushim_library_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -962,6 +979,27 @@ typedef struct cushim_resource_functions {
 // allocation, then the one that was set last, or named in a destroy. The buffer keeps that stream alive. No path ever picks a
 // default stream.
 typedef struct cushim_buffer_s *cushim_buffer;
+
+// Options of `cushim_buffer_export_dlpack`. Zero means the default.
+typedef struct cushim_dlpack_options {
+  // Bytes of this struct, `sizeof(cushim_dlpack_options)`.
+  size_t struct_size;
+  // What an element is, a `DLDataTypeCode` (0 signed, 1 unsigned, 2 floating); only with `bits`.
+  int32_t code;
+  // Bits of an element: a multiple of 8, at most 128. 0 for unsigned bytes.
+  int32_t bits;
+  // Elements in a vector; 0 and 1 mean that there are none.
+  int32_t lanes;
+  // A combination of `cushim_dlpack_flags`.
+  uint32_t flags;
+  // Elements in each dimension; they are contiguous, the last dimension innermost. NULL for one dimension with as many
+  // elements as fit.
+  const int64_t *shape;
+  // Number of dimensions, at most 64.
+  size_t dimensions;
+  // Bytes before the first element.
+  uint64_t offset;
+} cushim_dlpack_options;
 
 // An option of the driver's compiler that has no member of its own here.
 typedef struct cushim_jit_option {
@@ -3600,6 +3638,43 @@ cushim_status cushim_device_allocate(cushim_device device,
                                      size_t bytes,
                                      cushim_stream stream,
                                      cushim_buffer *buffer);
+
+// Gives a buffer out as a DLPack tensor, which holds it until its deleter is called.
+//
+// The tensor is a `DLManagedTensorVersioned` of DLPack 1. Its device is CUDA, CUDA managed, CUDA host (page-locked) or CPU, by
+// the buffer's properties. DLPack does not order work: what uses the memory must come before the free in the deallocation
+// stream's order, and after what is written here; the two sides see to that by an event or a synchronisation.
+//
+// @param buffer The buffer.
+// @param options NULL for the defaults: one dimension of unsigned bytes. Read during the call only.
+// @param tensor Receives a pointer to the `DLManagedTensorVersioned`; NULL on failure. Must not be NULL. Whoever has the tensor
+//   in the end calls its deleter, once, on any thread.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for elements that reach past the end of the buffer;
+// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer,
+                                          const struct cushim_dlpack_options *options,
+                                          void **tensor);
+
+// Takes in a DLPack tensor as a buffer of its bytes. The tensor's deleter is called when the buffer is gone, as the `release` of
+// a `cushim_owner` is.
+//
+// @param driver The driver with whose memory it is used.
+// @param tensor A pointer to a `DLManagedTensorVersioned` of DLPack 1.x, whose elements are contiguous. The call takes it if it
+//   succeeds; if it fails, it is still the caller's. Must not be NULL.
+// @param read_only Receives 1 if nobody may write to it; 0 on failure; may be NULL.
+// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a tensor that is not contiguous, of another
+// version, or on a device that there is not here; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+//
+cushim_status cushim_buffer_import_dlpack(cushim_driver driver,
+                                          void *tensor,
+                                          int32_t *read_only,
+                                          cushim_buffer *buffer);
 
 // Loads code: PTX, a cubin or a fatbin; which it is shows from its bytes. PTX is compiled now, and what the compiler says
 // of an error stands in the error's `driver_log`.

@@ -6,6 +6,8 @@
 
 #include "objects.h"
 
+#include "dlpack.h"
+
 #include <sys/mman.h>
 
 enum swept_role { VALUE, HANDLE, ENDED, POINTER, ROOM };
@@ -96,6 +98,7 @@ static CUfunction good_function;
 #define GOOD_range_count 2
 #define GOOD_shared_bytes 0
 #define GOOD_size 256
+#define GOOD_tensor_pointer new_tensor()
 #define GOOD_stride sizeof(cushim_item)
 #define GOOD_threads 32
 #define GOOD_timeout_ms 0
@@ -171,6 +174,29 @@ static CUstream native_stream(void) {
 
 /* Every destroy is refused, so the claims at hand serve. */
 static int none_is_destroyed;
+
+static void keep_tensor(DLManagedTensorVersioned *tensor) { (void)tensor; }
+
+/* A tensor of the page; its deleter leaves it as it is. */
+static void *new_tensor(void) {
+  static DLManagedTensorVersioned tensor;
+  static int64_t shape[1] = {64};
+  tensor.version.major = 1;
+  tensor.deleter = keep_tensor;
+  tensor.dl_tensor.data = page;
+  tensor.dl_tensor.device.device_type = kDLCPU;
+  tensor.dl_tensor.ndim = 1;
+  tensor.dl_tensor.dtype.code = kDLUInt;
+  tensor.dl_tensor.dtype.bits = 8;
+  tensor.dl_tensor.dtype.lanes = 1;
+  tensor.dl_tensor.shape = shape;
+  return &tensor;
+}
+
+static void delete_tensor(void *tensor) {
+  DLManagedTensorVersioned *exported = (DLManagedTensorVersioned *)tensor;
+  exported->deleter(exported);
+}
 
 /* The device's pool; with none, a value that is never looked at. Asked for before the calls that count, and before a fork. */
 static CUmemoryPool native_pool(void) {

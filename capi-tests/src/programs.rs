@@ -23,6 +23,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_callbacks",
     "objects_contexts",
     "objects_devices",
+    "objects_dlpack",
     "objects_errors",
     "objects_events",
     "objects_exit",

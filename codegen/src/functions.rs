@@ -44,6 +44,7 @@ pub(crate) const OBJECTS: &[&str] = &[
     "resource/memory.rs",
     "resource/pool.rs",
     "buffer.rs",
+    "dlpack.rs",
     "kernel/library.rs",
     "kernel/object.rs",
     "kernel/arguments.rs",

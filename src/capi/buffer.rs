@@ -124,7 +124,7 @@ pub unsafe extern "C" fn cushim_buffer_wrap(
 }
 
 /// The failure of a call that took nothing.
-fn given_back(failure: Error, home: Home) -> Error {
+pub(super) fn given_back(failure: Error, home: Home) -> Error {
     if let Home::Owner(owner) = home {
         Owner::disarm(owner);
     }

@@ -7,6 +7,7 @@ pub mod buffer;
 pub mod callback;
 pub mod context;
 pub mod device;
+pub mod dlpack;
 pub mod driver;
 mod driver_object;
 pub mod driver_types;

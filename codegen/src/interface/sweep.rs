@@ -138,6 +138,9 @@ fn write_check(index: usize, parameter: &Parameter, several: bool, out: &mut Str
                 "  if (status != 0 && a{index} != NULL) CHECK(is_zero(a{index}, sizeof *a{index}));"
             )
             .unwrap();
+            if parameter.doc.contains("calls its deleter") {
+                writeln!(out, "  if (status == 0) delete_tensor(*a{index});").unwrap();
+            }
         }
         Shape::WrittenHandle { kind, claim } => {
             writeln!(out, "  if (status != 0 && a{index} != NULL) CHECK(place{index} == NULL);").unwrap();
