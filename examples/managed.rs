@@ -40,7 +40,7 @@ fn run() -> Result<(), Error> {
     let context = device.primary_context()?;
     let stream = Stream::create(&context, &StreamOptions::default())?; // no stream is ever chosen by default
 
-    let resource = Resource::managed(&context, &ManagedResourceOptions::default());
+    let resource = Resource::managed(&context, &ManagedResourceOptions::default())?;
     let buffer = Buffer::create(&resource, BLOCKS * BYTES, None)?;
     let first = Location::device(0);
     // Parts of a buffer; `Range::new` is for memory of any other allocator.
