@@ -401,7 +401,7 @@ fn initialise(
     library: &Library<'_>,
 ) -> Result<(), JitError> {
     let (Value::Bytes(_, size) | Value::Address { size, .. }) = *value;
-    let end = offset + size as usize;
+    let end = offset.saturating_add(size as usize);
     if end > global.size {
         return Err(JitError::invalid(variable.line, format!("{} has too many values", variable.name)));
     }

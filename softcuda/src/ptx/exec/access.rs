@@ -55,7 +55,7 @@ impl Core<'_> {
         let first = addresses[0].plus(offset);
         let mut apart = 0;
         for (lane, address) in addresses.iter().enumerate() {
-            apart |= address.plus(offset) ^ (first + (lane * size_of::<M>()) as u64);
+            apart |= address.plus(offset) ^ first.wrapping_add((lane * size_of::<M>()) as u64);
         }
         if apart != 0 || !first.is_multiple_of(size_of::<M>() as u64) {
             return None;

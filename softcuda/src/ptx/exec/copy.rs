@@ -41,7 +41,7 @@ pub(in crate::ptx) fn map_shared(core: &mut Core<'_>, op: &Op) -> Step {
     let mut mapped = [0u32; LANES];
     for lane in core.active() {
         let offset = address[lane] & ((1 << super::space::SHARED_BITS) - 1);
-        mapped[lane] = offset | (rank[lane] + 1) << super::space::SHARED_BITS;
+        mapped[lane] = offset | (rank[lane].min(254) + 1) << super::space::SHARED_BITS;
     }
     core.put(op.d, &mapped);
     Step::Next

@@ -29,6 +29,9 @@ impl Arguments<'_, '_> {
     }
 }
 
+/// The largest width and precision that are obeyed.
+const MOST: usize = 4096;
+
 /// One conversion: `%-08.3lld`.
 #[derive(Default)]
 struct Conversion {
@@ -65,11 +68,11 @@ impl Conversion {
         let (width, rest) = number(format, arguments)?;
         let width = width.unwrap_or(0);
         self.left |= width < 0;
-        self.width = width.unsigned_abs() as usize;
+        self.width = (width.unsigned_abs() as usize).min(MOST);
         format = rest;
         if let [b'.', rest @ ..] = format {
             let (precision, rest) = number(rest, arguments)?;
-            self.precision = Some(precision.unwrap_or(0).max(0) as usize);
+            self.precision = Some((precision.unwrap_or(0).max(0) as usize).min(MOST));
             format = rest;
         }
         while let [length @ (b'h' | b'l' | b'j' | b'z' | b't' | b'L'), rest @ ..] = format {

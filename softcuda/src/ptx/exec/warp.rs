@@ -109,6 +109,7 @@ impl Warp {
         let kept = lines.min(self.registers.len());
         self.registers[..kept].fill(Line([0; 64]));
         self.registers.resize(lines.max(self.registers.len()), Line([0; 64]));
+        self.local.clear();
         self.local.resize((stride as usize * LANES).div_ceil(64), Line([0; 64]));
         self.turn = None;
     }
@@ -328,9 +329,8 @@ impl Warp {
         }
         let registers = self.frames.last().map_or(0, |frame| frame.registers + frame.lines);
         let lines = callee.registers as usize / 64;
-        if self.registers.len() < registers + lines {
-            self.registers.resize(registers + lines, Line([0; 64]));
-        }
+        self.registers.resize(self.registers.len().max(registers + lines), Line([0; 64]));
+        self.registers[registers..registers + lines].fill(Line([0; 64]));
         let (lanes, depth) = (group.mask, parent.depth + 1);
         let frame = Frame { registers, lines, local, routine, parent: group.frame, call: op, depth, lanes };
         self.groups[at].frame = self.frames.len() as u32;

@@ -67,7 +67,7 @@ pub(super) fn lower<'a>(
             Some(targets) => l.destination(&targets[at], ty)?,
             None => l.temporary(ty),
         };
-        let imm = imm + at as i64 * i64::from(ty.size());
+        let imm = imm.wrapping_add(at as i64 * i64::from(ty.size()));
         l.emit(Op { c, imm, extra: update as u32, ..op(run, d, a, b) });
     }
     Ok(())

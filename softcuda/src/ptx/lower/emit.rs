@@ -45,6 +45,9 @@ impl Constants {
     }
 }
 
+/// The most bytes of registers that a function may have, for 32 lanes.
+const MOST: u32 = 1 << 24;
+
 /// The registers of a function.
 #[derive(Default)]
 pub(super) struct Registers {
@@ -60,14 +63,17 @@ impl Registers {
                 self.predicates += 4;
                 return Some(Reg(self.predicates - 4));
             }
+            if count > MOST / 4 {
+                return None;
+            }
             let start = self.used;
             self.used = start.checked_add((4 * count).next_multiple_of(64))?;
             (self.predicates, self.predicate_end) = (start + 4 * count, self.used);
-            return Some(Reg(start)).filter(|_| self.used < 1 << 28);
+            return Some(Reg(start)).filter(|_| self.used < MOST);
         }
         let start = self.used;
         self.used = start.checked_add(room(ty).checked_mul(count)?)?;
-        Some(Reg(start)).filter(|_| self.used < 1 << 28)
+        Some(Reg(start)).filter(|_| self.used < MOST)
     }
 
     /// Bytes, in whole lines.

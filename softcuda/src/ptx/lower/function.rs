@@ -16,6 +16,12 @@ use crate::ptx::exec::warp::CALL_COST;
 use crate::ptx::types::Type;
 use std::collections::HashMap;
 
+/// Bytes of local memory that a thread of a GPU can have.
+const MOST_LOCAL: u32 = 512 << 10;
+
+/// Bytes of parameters that a kernel can have.
+const MOST_PARAMS: u64 = 32764;
+
 /// A module's names.
 pub(in crate::ptx) struct Library<'a> {
     pub(in crate::ptx) syntax: Syntax<'a>,
@@ -119,22 +125,27 @@ impl<'a, 's> Lowering<'a, 's> {
 
     fn finish(mut self) -> Program {
         self.program.dynamic_shared = self.program.shared.next_multiple_of(self.shared_align);
-        self.program.deepest = if self.indirect { None } else { self.deepest(0, 0) };
+        let mut known = vec![None; self.program.routines.len()];
+        self.program.deepest = if self.indirect { None } else { self.deepest(0, 0, &mut known) };
         self.program.constants = self.constants.finish();
         self.program
     }
 
     /// Local memory that a routine and what it calls need; `None` if calls go round in circles.
-    fn deepest(&self, routine: u32, depth: usize) -> Option<u32> {
+    fn deepest(&self, routine: u32, depth: usize, known: &mut [Option<u32>]) -> Option<u32> {
         if depth > self.program.routines.len() {
             return None;
+        }
+        if let Some(bytes) = known[routine as usize] {
+            return Some(bytes);
         }
         let own = self.program.routines[routine as usize].local;
         let mut most = 0;
         for (_, callee) in self.calls.iter().filter(|(caller, _)| *caller == routine) {
-            most = most.max(CALL_COST + self.deepest(*callee, depth + 1)?);
+            most = most.max(CALL_COST + self.deepest(*callee, depth + 1, known)?);
         }
-        Some(own.next_multiple_of(16) + most)
+        known[routine as usize] = Some(own.next_multiple_of(16) + most);
+        known[routine as usize]
     }
 
     /// The routine of a function of the module, which is lowered if it has not been.
@@ -150,7 +161,9 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     pub(super) fn note_call(&mut self, callee: u32) {
-        self.calls.push((self.routine, callee));
+        if !self.calls.contains(&(self.routine, callee)) {
+            self.calls.push((self.routine, callee));
+        }
     }
 
     /// An indirect call may reach every function whose address is taken.
@@ -214,6 +227,10 @@ impl<'a, 's> Lowering<'a, 's> {
         if source.kernel {
             let mut offset: u32 = 0;
             for param in &source.params {
+                if param.size() > MOST_PARAMS || u64::from(offset) > MOST_PARAMS {
+                    let what = format!("{} has more than {MOST_PARAMS} bytes of parameters", source.name);
+                    return Err(JitError::invalid(param.line, what));
+                }
                 offset = offset.next_multiple_of(param.alignment());
                 let size = param.size() as u32;
                 self.names.add(param.name, Symbol::Param(Slot { offset, size }));
@@ -288,7 +305,9 @@ impl<'a, 's> Lowering<'a, 's> {
 
     fn slot(&mut self, variable: &Variable<'_>) -> Result<Slot, JitError> {
         match u32::try_from(variable.size()) {
-            Ok(size) if size < 1 << 24 => Ok(self.reserve(size, variable.alignment())),
+            Ok(size) if size <= MOST_LOCAL && self.local <= MOST_LOCAL => {
+                Ok(self.reserve(size, variable.alignment()))
+            }
             _ => Err(JitError::invalid(variable.line, format!("{} is too large", variable.name))),
         }
     }

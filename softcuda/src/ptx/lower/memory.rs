@@ -213,7 +213,7 @@ impl<'a> Lowering<'a, '_> {
         match *place {
             Place::Register(a, _, imm) => {
                 let run = self.loader(space, ty).ok_or_else(|| m.bad_type(ty))?;
-                self.emit(Op { imm: imm + offset, ..op(run, d, a, NIL) });
+                self.emit(Op { imm: imm.wrapping_add(offset), ..op(run, d, a, NIL) });
             }
             Place::Slot(at, end) => {
                 let at = inside(at, end, offset, ty).ok_or_else(|| m.invalid("the variable ends before"))?;
@@ -247,7 +247,7 @@ impl<'a> Lowering<'a, '_> {
         match *place {
             Place::Register(a, _, imm) => {
                 let run = self.storer(space, ty).ok_or_else(|| m.bad_type(ty))?;
-                self.emit(Op { imm: imm + offset, ..op(run, NIL, a, b) });
+                self.emit(Op { imm: imm.wrapping_add(offset), ..op(run, NIL, a, b) });
             }
             Place::Slot(at, end) => {
                 let at = inside(at, end, offset, ty).ok_or_else(|| m.invalid("the variable ends before"))?;
@@ -305,7 +305,7 @@ impl<'a> Lowering<'a, '_> {
 
 /// The offset of a part, if it lies before the end.
 fn inside(at: u32, end: u32, offset: i64, ty: Type) -> Option<u32> {
-    let at = u32::try_from(i64::from(at) + offset).ok()?;
+    let at = u32::try_from(i64::from(at).wrapping_add(offset)).ok()?;
     (at.checked_add(ty.size())? <= end).then_some(at)
 }
 

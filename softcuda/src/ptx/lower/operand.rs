@@ -218,7 +218,9 @@ impl<'a> Lowering<'a, '_> {
                     Ok(self.constant(u64::from(offset.wrapping_add(add as u32)), Type::B32))
                 }
                 Symbol::DynamicShared => Ok(self.dynamic_shared(add)),
-                Symbol::Param(slot) => Ok(self.constant(u64::from(slot.offset) + add as u64, Type::B32)),
+                Symbol::Param(slot) => {
+                    Ok(self.constant(u64::from(slot.offset.wrapping_add(add as u32)), Type::B32))
+                }
                 _ => {
                     let wide = self.address_of(name, add, Type::B64)?;
                     let d = self.temporary(Type::B32);
@@ -247,7 +249,7 @@ impl<'a> Lowering<'a, '_> {
             }
             Symbol::Slot(slot) => {
                 let d = self.temporary(Type::B64);
-                let imm = i64::from(slot.offset) + add;
+                let imm = i64::from(slot.offset).wrapping_add(add);
                 self.emit(Op { imm, ..op(access::slot_address, d, NIL, NIL) });
                 Ok(d)
             }
@@ -287,6 +289,9 @@ impl<'a> Lowering<'a, '_> {
                 _ => Err(self.invalid(format!("{name} is too narrow for an address"))),
             };
         }
+        if i32::try_from(*offset).is_err() {
+            return Err(self.invalid(format!("{name} ends before")));
+        }
         Ok(match self.find(name)? {
             Symbol::Slot(slot) => {
                 Place::Slot(slot.offset.wrapping_add(*offset as u32), slot.offset + slot.size)
@@ -294,7 +299,9 @@ impl<'a> Lowering<'a, '_> {
             Symbol::Param(slot) => {
                 Place::Param(slot.offset.wrapping_add(*offset as u32), self.program.params)
             }
-            Symbol::Shared(at) => Place::Shared(self.constant(0, Type::B32), i64::from(at) + offset),
+            Symbol::Shared(at) => {
+                Place::Shared(self.constant(0, Type::B32), i64::from(at).wrapping_add(*offset))
+            }
             Symbol::DynamicShared => Place::Shared(self.dynamic_shared(0), *offset),
             _ => Place::Register(self.address_of(name, 0, Type::B64)?, 8, *offset),
         })

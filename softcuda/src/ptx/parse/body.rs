@@ -17,7 +17,9 @@ impl<'a> Parser<'a> {
                 }
                 Token::Mark('{') => {
                     self.take();
+                    self.deeper()?;
                     let inner = self.statements()?;
+                    self.depth -= 1;
                     all.push(Statement::Scope(inner));
                 }
                 Token::Mark(';') => {
@@ -104,7 +106,9 @@ impl<'a> Parser<'a> {
     }
 
     fn operand(&mut self) -> Result<Operand<'a>, JitError> {
+        self.deeper()?;
         let first = self.single()?;
+        self.depth -= 1;
         if !self.mark('|') {
             return Ok(first);
         }

@@ -48,6 +48,13 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Result<u64, JitError> {
+        self.deeper()?;
+        let value = self.atom();
+        self.depth -= 1;
+        value
+    }
+
+    fn atom(&mut self) -> Result<u64, JitError> {
         match self.take() {
             Token::Integer(value) => Ok(value),
             Token::Name("WARP_SZ") => Ok(32),
@@ -66,7 +73,7 @@ impl Parser<'_> {
                 Ok(value)
             }
             _ => {
-                self.at -= 1;
+                self.at = self.at.saturating_sub(1);
                 Err(self.unexpected("an integer"))
             }
         }

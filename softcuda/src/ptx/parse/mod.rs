@@ -11,15 +11,25 @@ use super::lexer::{Spot, Token, tokens};
 
 /// Reads a whole text.
 pub(super) fn parse(text: &str) -> Result<Syntax<'_>, JitError> {
-    Parser { tokens: tokens(text)?, at: 0 }.text()
+    Parser { tokens: tokens(text)?, at: 0, depth: 0 }.text()
 }
+
+/// How deep braces and parentheses may be nested.
+const MOST_DEPTH: usize = 200;
 
 struct Parser<'a> {
     tokens: Vec<Spot<'a>>,
     at: usize,
+    depth: usize,
 }
 
 impl<'a> Parser<'a> {
+    /// Goes into braces or parentheses, of which not too many may be open.
+    fn deeper(&mut self) -> Result<(), JitError> {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH { Err(self.unexpected("less nesting")) } else { Ok(()) }
+    }
+
     fn peek(&self) -> Token<'a> {
         self.tokens[self.at].token
     }

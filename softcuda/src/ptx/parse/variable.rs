@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
             let mut at = 0;
             self.initialiser(&mut variable, 0, &mut at)?;
             if variable.dimensions.first() == Some(&0) {
-                let rest: u64 = variable.dimensions[1..].iter().product::<u64>() * variable.element();
+                let rest = product(&variable.dimensions[1..], variable.element());
                 variable.dimensions[0] = at.div_ceil(rest.max(1));
             }
         }
@@ -159,10 +159,12 @@ impl<'a> Parser<'a> {
         depth: usize,
         at: &mut u64,
     ) -> Result<(), JitError> {
+        self.deeper()?;
         if !self.mark('{') {
+            self.depth -= 1;
             let value = self.initial_value(variable.ty)?;
             variable.initial.push(Initial { offset: *at, value });
-            *at += u64::from(variable.ty.size());
+            *at = at.saturating_add(u64::from(variable.ty.size()));
             return Ok(());
         }
         let start = *at;
@@ -173,9 +175,13 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
-        let room: u64 =
-            variable.dimensions.get(depth..).unwrap_or(&[]).iter().product::<u64>() * variable.element();
-        *at = (*at).max(start + if depth == 0 && variable.dimensions.first() == Some(&0) { 0 } else { room });
+        self.depth -= 1;
+        let room = product(variable.dimensions.get(depth..).unwrap_or(&[]), variable.element());
+        *at = (*at).max(start.saturating_add(if depth == 0 && variable.dimensions.first() == Some(&0) {
+            0
+        } else {
+            room
+        }));
         Ok(())
     }
 
@@ -227,11 +233,16 @@ impl<'a> Parser<'a> {
         if generic {
             self.expect(')')?;
             if let Token::Mark('+' | '-') = self.peek() {
-                add += self.integer()? as i64;
+                add = add.wrapping_add(self.integer()? as i64);
             }
         }
         Ok(Value::Address { symbol, generic, add, byte: None, size })
     }
+}
+
+/// Bytes of an array; a number too large stays the largest.
+fn product(dimensions: &[u64], element: u64) -> u64 {
+    dimensions.iter().fold(element, |size, &n| size.saturating_mul(n))
 }
 
 fn float_bits(value: f64, ty: Type) -> u64 {
