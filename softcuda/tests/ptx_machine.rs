@@ -5,7 +5,7 @@
 mod ptx;
 
 use ptx::{Arg, Device, load};
-use softcuda::ptx::{FaultKind, Launch};
+use softcuda::ptx::{FaultKind, Host, Launch, Region};
 
 fn modern(body: &str) -> String {
     format!(".version 8.0\n.target sm_90\n.address_size 64\n{body}")
@@ -297,4 +297,57 @@ fn what_cannot_go_well_is_named() {
     let fault = run("mov.u64 %rd0, 12345; call %rd0, (), f; f: .callprototype _ ();");
     assert_eq!(fault.kind, FaultKind::InvalidPc, "{fault}");
     assert!(fault.to_string().contains("kernel k: jump to what is no function or label"), "{fault}");
+}
+
+/// A device that sees which threads of the host use its memory.
+struct Watched {
+    device: Device,
+    threads: parking_lot::Mutex<std::collections::HashSet<std::thread::ThreadId>>,
+}
+
+impl Host for Watched {
+    fn region(&self, address: u64) -> Option<Region> {
+        self.threads.lock().insert(std::thread::current().id());
+        self.device.region(address)
+    }
+
+    fn print(&self, _: &[u8]) {}
+}
+
+#[test]
+fn atomic_operations_are_atomic_across_cores() {
+    let watched = Watched { device: Device::default(), threads: parking_lot::Mutex::default() };
+    let loaded = load(
+        &watched.device,
+        &modern(
+            "
+.visible .entry k(.param .u64 sums) {
+    .reg .b32 %r<4>; .reg .b64 %rd<2>; .reg .pred %p; .reg .f64 %fd;
+    ld.param.u64 %rd0, [sums];
+    mov.u32 %r0, 0;
+again:
+    atom.global.add.u32 %r1, [%rd0], 1;
+    red.global.add.f64 [%rd0+8], 0d3FE0000000000000;
+    atom.add.u64 %rd1, [%rd0+16], 3;
+    red.global.xor.b32 [%rd0+4], 1;
+    add.u32 %r0, %r0, 1;
+    setp.lt.u32 %p, %r0, 20;
+    @%p bra again;
+    ret;
+}",
+        ),
+    );
+    let sums = watched.device.zeroed(24);
+    let args = sums.to_le_bytes();
+    let mut launch = Launch::new(&watched);
+    launch.grid = [200, 1, 1];
+    launch.block = [96, 1, 1];
+    launch.cores = 4;
+    launch.args = &args;
+    loaded.module.function("k").unwrap().launch(&launch).unwrap();
+    let count = 200 * 96 * 20u64;
+    assert_eq!(watched.device.read::<u32>(sums, 2), [count as u32, 0]);
+    assert_eq!(watched.device.read::<f64>(sums + 8, 1), [count as f64 / 2.0]);
+    assert_eq!(watched.device.read::<u64>(sums + 16, 1), [3 * count]);
+    assert!(watched.threads.lock().len() > 1, "several threads have run blocks");
 }
