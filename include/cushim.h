@@ -3626,7 +3626,7 @@ cushim_status cushim_device_set_resource(cushim_device device,
 // @param device The device.
 // @param bytes How many; 0 gives a buffer whose pointer is 0.
 // @param stream The stream in whose order the memory comes, and goes unless another is set; may be NULL if the resource is not
-//   stream-ordered, which a pool is.
+//   stream-ordered, as a pool is.
 // @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
 // @return A `cushim_status`.
 //

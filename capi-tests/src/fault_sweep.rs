@@ -70,6 +70,7 @@ const REPETITIVE: (&str, usize) = ("objects_sweep", 4);
 
 /// Examples that run by themselves.
 const EXAMPLES: &[&str] = &[
+    "examples/buffers.c",
     "examples/managed.c",
     "examples/ordered.c",
     "examples/porting/after.c",

@@ -152,6 +152,17 @@ fn the_example_of_managed_memory_prints_the_same_on_every_version() {
     assert_eq!(run.output().as_deref(), Ok("this device moves managed memory as it likes\n"));
 }
 
+#[test]
+fn the_example_of_buffers_prints_the_same_on_every_version() {
+    let workshop = workshop();
+    let program =
+        Build::of(&workshop, &repository("examples/buffers.c")).program("buffers").expect("it compiles");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        if printed == "the last byte is 42\n" { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+}
+
 /// Without a driver the example says so and fails; it does not crash.
 #[test]
 fn an_example_without_a_driver() {

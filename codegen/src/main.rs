@@ -75,6 +75,7 @@ fn outputs(root: &Path) -> Vec<Output> {
         Output { path: "include/cushim.h", text: header::objects(root) },
         Output { path: "include/cushim.json", text: interface::json(&interface) },
         Output { path: "capi-tests/c/recorder.h", text: interface::recorder(&interface) },
+        Output { path: "docs/streams.md", text: interface::streams(&interface) },
         Output { path: "capi-tests/c/sweep.inc", text: interface::sweep(&interface) },
         Output { path: "include/softcuda.h", text: softcuda::header(root) },
         rust("src/driver/rows.rs", rust_rows::write(&catalogue)),

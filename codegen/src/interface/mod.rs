@@ -6,6 +6,7 @@
 mod docs;
 mod json;
 mod recorder;
+mod streams;
 mod sweep;
 mod types;
 
@@ -17,6 +18,7 @@ use types::Layout;
 
 pub(crate) use json::write as json;
 pub(crate) use recorder::write as recorder;
+pub(crate) use streams::write as streams;
 pub(crate) use sweep::write as sweep;
 
 /// Everything that programs see.
