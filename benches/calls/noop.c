@@ -1,6 +1,7 @@
 /* A CUDA driver that does nothing: every call answers with success at once. What is measured on it is who calls. */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef int result;
@@ -62,3 +63,27 @@ result cuMemsetD8Async(uint64_t pointer, unsigned char value, size_t count, hand
 result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, handle stream) { return 0; }
 result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, handle stream) { return 0; }
 result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, handle stream) { return 0; }
+
+/* A kernel's handle says how many parameters it has, numbers of 8 bytes; so does the end of its name. */
+static char kernels[257];
+static handle kernel_of(const char *name) { return kernels + atoi(strrchr(name, '_') + 1); }
+
+result cuLibraryLoadData(handle *library, const void *code, int *options, void **values, unsigned count, int *others,
+                         void **other_values, unsigned other_count) {
+  return *library = (handle)fresh(), 0;
+}
+result cuLibraryGetModule(handle *module, handle library) { return *module = library, 0; }
+result cuLibraryGetKernel(handle *kernel, handle library, const char *name) { return *kernel = kernel_of(name), 0; }
+result cuLibraryUnload(handle library) { return 0; }
+result cuModuleLoadData(handle *module, const void *code) { return *module = (handle)fresh(), 0; }
+result cuModuleGetFunction(handle *function, handle module, const char *name) { return *function = kernel_of(name), 0; }
+result cuModuleUnload(handle module) { return 0; }
+result cuKernelGetParamInfo(handle kernel, size_t index, size_t *offset, size_t *size) {
+  if (index >= (size_t)((char *)kernel - kernels)) return 1;
+  return *offset = 8 * index, *size = 8, 0;
+}
+result cuLaunchKernelEx(const void *config, handle kernel, void **arguments, void **extra) { return 0; }
+result cuLaunchKernel(handle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                      unsigned block_z, unsigned shared, handle stream, void **arguments, void **extra) {
+  return 0;
+}

@@ -10,16 +10,32 @@ use crate::error::{Error, Status};
 /// # Safety
 /// `T` is a `repr(C)` struct of plain data that starts with its `struct_size` and for which zeros are valid. `options` is
 /// NULL or valid for reads of the bytes that its `struct_size` names.
+#[inline]
 pub(super) unsafe fn read<T: Copy>(options: *const T, what: &str) -> Result<T, Error> {
-    // SAFETY: zeros are valid for `T`, as the caller vouches.
-    let mut copy: T = unsafe { std::mem::zeroed() };
     if options.is_null() {
-        return Ok(copy);
+        // SAFETY: zeros are valid for `T`, as the caller vouches.
+        return Ok(unsafe { std::mem::zeroed() });
     }
     // SAFETY: `struct_size` is the first member.
     let size = unsafe { options.cast::<usize>().read_unaligned() };
+    if size == size_of::<T>() {
+        // SAFETY: the caller vouches for so many bytes.
+        return Ok(unsafe { options.read_unaligned() });
+    }
+    // SAFETY: as for this function.
+    unsafe { read_another(options, size, what) }
+}
+
+/// As [`read`], of a struct of another size than ours.
+///
+/// # Safety
+/// As for [`read`]; `size` is the struct's own.
+#[cold]
+unsafe fn read_another<T: Copy>(options: *const T, size: usize, what: &str) -> Result<T, Error> {
     check_size(size, what)?;
     let known = size_of::<T>();
+    // SAFETY: zeros are valid for `T`, as the caller vouches.
+    let mut copy: T = unsafe { std::mem::zeroed() };
     if size > known {
         // SAFETY: the caller vouches for `size` bytes.
         let tail = unsafe { std::slice::from_raw_parts(options.cast::<u8>().add(known), size - known) };

@@ -50,8 +50,28 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// In line, so that it is made where it is used: to move it costs more than a launch does.
+    #[inline(always)]
     pub(crate) fn new() -> Self {
         Self { addresses: SmallVec::new(), pointers: SmallVec::new() }
+    }
+
+    /// Adds all at once: the address and the size of each value. False, and nothing is added, if they are not what the
+    /// kernel takes; adding them one by one says which is not.
+    #[inline]
+    pub(crate) fn push_all(
+        &mut self,
+        kernel: &Kernel,
+        values: impl ExactSizeIterator<Item = (*const c_void, usize)> + Clone,
+    ) -> bool {
+        if let Some(layout) = kernel.layout() {
+            let mut sizes = layout.iter().zip(values.clone());
+            if layout.len() != values.len() || sizes.any(|(parameter, (_, size))| parameter.size != size) {
+                return false;
+            }
+        }
+        self.addresses.extend(values.map(|(address, _)| address.cast_mut()));
+        true
     }
 
     /// Adds one whose bytes stand at an address, until the launch.

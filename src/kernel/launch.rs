@@ -183,7 +183,8 @@ impl<'a> Launch<'a> {
         arguments: RawArguments<'_>,
     ) -> Result<(), Error> {
         check_place(kernel, stream)?;
-        let mut attributes = self.attributes()?;
+        let mut attributes = RawAttributes::new();
+        self.list(&mut attributes)?;
         let _current = stream.enter_if_default()?;
         calls::launch(kernel.raw(), stream.raw().handle(), &self.shape(), &mut attributes, arguments).map_err(
             |error| {
@@ -197,13 +198,10 @@ impl<'a> Launch<'a> {
         RawShape { grid: self.grid, block: self.block, shared: self.shared }
     }
 
+    /// Lists the attributes of the launch.
     #[inline]
-    pub(super) fn attributes(&self) -> Result<RawAttributes, Error> {
-        let mut list = RawAttributes::new();
-        if !self.is_plain() {
-            self.list(&mut list)?;
-        }
-        Ok(list)
+    pub(super) fn list(&self, list: &mut RawAttributes) -> Result<(), Error> {
+        if self.is_plain() { Ok(()) } else { self.list_each(list) }
     }
 
     #[inline]
@@ -217,7 +215,7 @@ impl<'a> Launch<'a> {
             && self.others.is_empty()
     }
 
-    fn list(&self, list: &mut RawAttributes) -> Result<(), Error> {
+    fn list_each(&self, list: &mut RawAttributes) -> Result<(), Error> {
         use sys::CUlaunchAttributeValue as Value;
         if let Some([x, y, z]) = self.cluster {
             let value = Value { clusterDim: sys::CUlaunchAttributeValue_clusterDim { x, y, z } };
@@ -289,10 +287,14 @@ pub(super) fn check_place(kernel: &Kernel, stream: &Stream) -> Result<(), Error>
 }
 
 /// Lets go of what the arguments need when the work enqueued by now is done.
+#[inline]
 pub(crate) fn release_when_done(stream: &Stream, owners: Vec<Owner>) {
-    if owners.is_empty() {
-        return;
+    if !owners.is_empty() {
+        release_some_when_done(stream, owners);
     }
+}
+
+fn release_some_when_done(stream: &Stream, owners: Vec<Owner>) {
     // A function that the stream reaches after the kernel; or, where it takes none, waiting here.
     let all = Owner::keeping(owners);
     if let Err((_, owner)) = callback::launch(stream, Box::new(|| ()), Some(all)) {

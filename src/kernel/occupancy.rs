@@ -112,7 +112,8 @@ fn ask(
     call: impl FnOnce(&RawContext, &RawShape, &mut RawAttributes) -> Result<i32, CallError>,
 ) -> Result<u32, Error> {
     check_place(kernel, stream)?;
-    let mut attributes = launch.attributes()?;
+    let mut attributes = RawAttributes::new();
+    launch.list(&mut attributes)?;
     let answer = call(stream.context().live(kernel)?, &launch.shape(), &mut attributes)
         .map_err(|error| stream.context().failed(error, kernel))?;
     Ok(answer.cast_unsigned())

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod instructions;
+mod kernels;
 mod measure;
 mod options;
 mod report;

@@ -91,6 +91,7 @@ pub(crate) fn all(world: &'static World) -> Vec<Row> {
     let mut rows = Vec::from(events(world));
     rows.extend(streams(world));
     rows.extend(memory(world));
+    rows.extend(launches::launches(world));
     rows.extend(contexts(world));
     rows.extend(handles(world));
     rows
@@ -114,6 +115,9 @@ macro_rules! raw {
         cu(unsafe { $function($($argument),*) })
     };
 }
+
+// Below the macros, which it uses.
+mod launches;
 
 fn events(w: &'static World) -> [Row; 4] {
     let (raw, shim, table) = (&w.raw, &w.shim, w.raw.table);

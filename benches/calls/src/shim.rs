@@ -3,8 +3,11 @@
 use cushim::capi::context::cushim_context;
 use cushim::capi::device::cushim_device;
 use cushim::capi::driver::{cushim_driver, cushim_driver_info, cushim_driver_options};
-use cushim::capi::driver_types::{CUcontext, CUstream};
+use cushim::capi::driver_types::{CUcontext, CUkernel, CUstream};
 use cushim::capi::event::{cushim_event, cushim_event_options};
+use cushim::capi::kernel::{
+    cushim_arg, cushim_kernel, cushim_launch_config, cushim_library, cushim_library_options,
+};
 use cushim::capi::memory::cushim_place;
 use cushim::capi::stream::{cushim_stream, cushim_stream_options};
 use cushim::driver::Table;
@@ -66,6 +69,17 @@ functions! {
     cushim_event_query(cushim_event, *mut i32) -> i32;
     cushim_event_synchronize(cushim_event) -> i32;
     cushim_event_elapsed(cushim_event, cushim_event, *mut f32) -> i32;
+    cushim_library_load(
+        cushim_context, *const c_void, usize, *const cushim_library_options, *mut cushim_library
+    ) -> i32;
+    cushim_kernel_create(cushim_library, *const c_char, *mut cushim_kernel) -> i32;
+    cushim_kernel_native(cushim_kernel, *mut CUkernel) -> i32;
+    cushim_kernel_launch(
+        cushim_kernel, cushim_stream, *const cushim_launch_config, *const cushim_arg, usize
+    ) -> i32;
+    cushim_kernel_launch_packed(
+        cushim_kernel, cushim_stream, *const cushim_launch_config, *const c_void, usize
+    ) -> i32;
     cushim_same(*const c_void, *const c_void, *mut i32) -> i32;
 }
 

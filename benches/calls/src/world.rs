@@ -1,5 +1,6 @@
 //! What is measured on: one driver, one context, and each subject's own stream, events and memory in it.
 
+use crate::kernels::{self, Kernel};
 use crate::options::Options;
 use crate::shim::{self, Functions};
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, sys as cudarc_sys};
@@ -35,6 +36,7 @@ pub(crate) struct World {
     pub(crate) cudarc: Cudarc,
     /// The same again, without cudarc's tracking of which stream uses which memory.
     pub(crate) untracked: Cudarc,
+    pub(crate) kernels: Vec<Kernel>,
     /// Page-locked memory, three times [`BYTES`]: a source of copies, and two destinations.
     pub(crate) pinned: *mut u8,
 }
@@ -109,16 +111,10 @@ impl World {
         raw.record();
         check_cudarc_finds(&raw)?;
         let pinned = raw.pinned();
+        let (cudarc, untracked) = (Cudarc::new(true), Cudarc::new(false));
+        let kernels = kernels::load(&shim.call, shim.context, &cudarc);
         let about = About { library: library.display().to_string(), ..shim.about() };
-        Ok(Box::leak(Box::new(Self {
-            is_noop,
-            about,
-            raw,
-            shim,
-            cudarc: Cudarc::new(true),
-            untracked: Cudarc::new(false),
-            pinned,
-        })))
+        Ok(Box::leak(Box::new(Self { is_noop, about, raw, shim, cudarc, untracked, kernels, pinned })))
     }
 
     /// Waits until the device has done everything.

@@ -106,24 +106,78 @@ const PRIORITY: u32 = cushim_launch_flags::CUSHIM_LAUNCH_PRIORITY as u32;
 const SERIALIZATION: u32 = cushim_launch_flags::CUSHIM_LAUNCH_PROGRAMMATIC_SERIALIZATION as u32;
 const AT_BLOCK_START: u32 = cushim_launch_flags::CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_START as u32;
 
-/// What a configuration names, held for the time of the launch.
-pub(super) struct Named {
+/// What a configuration has besides sizes; what it names is held for the time of the launch.
+#[derive(Default)]
+struct Special {
     event: Option<Arc<Event>>,
+    domain: MemorySyncDomain,
     others: Vec<(CUlaunchAttributeID, [u8; 64])>,
 }
 
-/// A configuration, as the caller gave it and as a launch has it.
+/// A configuration as the caller gave it, checked.
 pub(super) struct Config {
     given: cushim_launch_config,
-    named: Named,
+    special: Special,
 }
 
 impl Config {
+    /// In line, as is [`launch`](Self::launch): to move a configuration takes as long as to read it.
+    ///
     /// # Safety
     /// `config` is NULL or valid for the bytes that its `struct_size` names, and its array is as long as it says.
+    #[inline(always)]
     pub(super) unsafe fn read(guard: &Guard, config: *const cushim_launch_config) -> Result<Self, Error> {
         // SAFETY: the caller vouches for `config`; all its members may be zero.
         let given = unsafe { options::read(config, "config") }?;
+        if is_plain(&given) {
+            return Ok(Self { given, special: Special::default() });
+        }
+        // SAFETY: the caller vouches for the array.
+        let special = unsafe { Special::read(guard, &given) }?;
+        Ok(Self { given, special })
+    }
+
+    #[inline(always)]
+    pub(super) fn launch(&self) -> Launch<'_> {
+        let (given, special) = (&self.given, &self.special);
+        let has_cluster = given.cluster.x | given.cluster.y | given.cluster.z != 0;
+        Launch {
+            grid: size(given.grid),
+            block: size(given.block),
+            cluster: has_cluster.then(|| size(given.cluster)),
+            shared: given.shared_bytes,
+            cooperative: given.flags & COOPERATIVE != 0,
+            priority: (given.flags & PRIORITY != 0).then_some(given.priority),
+            programmatic_serialization: given.flags & SERIALIZATION != 0,
+            memory_sync_domain: special.domain,
+            others: &special.others,
+            programmatic_event: special.event.as_ref().map(|event| ProgrammaticEvent {
+                event,
+                flags: given.programmatic_event_flags,
+                at_block_start: given.flags & AT_BLOCK_START != 0,
+            }),
+        }
+    }
+}
+
+/// Whether there are sizes, and nothing that has to be checked.
+#[inline(always)]
+fn is_plain(given: &cushim_launch_config) -> bool {
+    given.flags == 0
+        && given.priority == 0
+        && given.memory_sync_domain == 0
+        && given.programmatic_event_flags == 0
+        && given.programmatic_event.is_null()
+        && given.attributes.is_null()
+        && given.attribute_count == 0
+        && given.attribute_stride == 0
+}
+
+impl Special {
+    /// # Safety
+    /// The array of `given` is as long as it says.
+    #[inline(never)]
+    unsafe fn read(guard: &Guard, given: &cushim_launch_config) -> Result<Self, Error> {
         options::check_flags(given.flags, COOPERATIVE | PRIORITY | SERIALIZATION | AT_BLOCK_START)?;
         if given.flags & PRIORITY == 0 && given.priority != 0 {
             return Err(refused("priority is set, and flags lack CUSHIM_LAUNCH_PRIORITY"));
@@ -142,28 +196,7 @@ impl Config {
             others.push((CUlaunchAttributeID(attribute.id), attribute.value));
         }
         let event = if has_event { Some(Arc::clone(&*get(guard, given.programmatic_event)?)) } else { None };
-        Ok(Self { given, named: Named { event, others } })
-    }
-
-    pub(super) fn launch(&self) -> Result<Launch<'_>, Error> {
-        let given = &self.given;
-        let has_cluster = given.cluster.x | given.cluster.y | given.cluster.z != 0;
-        Ok(Launch {
-            grid: size(given.grid),
-            block: size(given.block),
-            cluster: has_cluster.then(|| size(given.cluster)),
-            shared: given.shared_bytes,
-            cooperative: given.flags & COOPERATIVE != 0,
-            priority: (given.flags & PRIORITY != 0).then_some(given.priority),
-            programmatic_serialization: given.flags & SERIALIZATION != 0,
-            memory_sync_domain: domain(given.memory_sync_domain)?,
-            others: &self.named.others,
-            programmatic_event: self.named.event.as_ref().map(|event| ProgrammaticEvent {
-                event,
-                flags: given.programmatic_event_flags,
-                at_block_start: given.flags & AT_BLOCK_START != 0,
-            }),
-        })
+        Ok(Self { event, domain: domain(given.memory_sync_domain)?, others })
     }
 }
 
@@ -229,7 +262,7 @@ pub unsafe extern "C" fn cushim_kernel_launch(
         let stream = get(&guard, stream)?;
         // SAFETY: the caller vouches for `config`.
         let config = unsafe { Config::read(&guard, config) }?;
-        let launch = config.launch()?;
+        let launch = config.launch();
         let mut arguments = Arguments::new();
         // SAFETY: the caller vouches for `args`.
         let owners = unsafe { list(&mut arguments, &kernel, args, arg_count) }?;
@@ -283,6 +316,6 @@ pub unsafe extern "C" fn cushim_kernel_launch_packed(
         // SAFETY: the caller vouches for `config`.
         let config = unsafe { Config::read(&guard, config) }?;
         // SAFETY: the caller vouches for what the kernel does with the block.
-        unsafe { config.launch()?.enqueue_packed(&kernel, &stream, block) }
+        unsafe { config.launch().enqueue_packed(&kernel, &stream, block) }
     })
 }

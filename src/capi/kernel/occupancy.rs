@@ -186,7 +186,7 @@ unsafe fn ask(
         let stream = get(&guard, stream)?;
         // SAFETY: the caller vouches for `config`.
         let config = unsafe { Config::read(&guard, config) }?;
-        *answer = question(&kernel, &stream, &config.launch()?)?;
+        *answer = question(&kernel, &stream, &config.launch())?;
         Ok(())
     })
 }

@@ -24,6 +24,8 @@ impl RawAttributes {
     /// How many there may be: each of today's once, and as many of tomorrow's.
     pub(crate) const MOST: usize = 32;
 
+    /// In line, so that it is made where it is used: to move it costs more than the launch does.
+    #[inline(always)]
     pub(crate) fn new() -> Self {
         Self {
             list: [const { MaybeUninit::uninit() }; Self::MOST],
