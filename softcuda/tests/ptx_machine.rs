@@ -305,7 +305,8 @@ struct Watched {
     threads: parking_lot::Mutex<std::collections::HashSet<std::thread::ThreadId>>,
 }
 
-impl Host for Watched {
+// SAFETY: as the device.
+unsafe impl Host for Watched {
     fn region(&self, address: u64) -> Option<Region> {
         self.threads.lock().insert(std::thread::current().id());
         self.device.region(address)
@@ -350,4 +351,37 @@ again:
     assert_eq!(watched.device.read::<f64>(sums + 8, 1), [count as f64 / 2.0]);
     assert_eq!(watched.device.read::<u64>(sums + 16, 1), [3 * count]);
     assert!(watched.threads.lock().len() > 1, "several threads have run blocks");
+}
+
+#[test]
+fn kernels_allocate() {
+    let device = Device::default();
+    let loaded = load(
+        &device,
+        &modern(
+            "
+.extern .func (.param .b64 r) malloc(.param .b64 n);
+.extern .func free(.param .b64 p);
+.visible .entry k(.param .u64 out, .param .u32 late) {
+    .reg .b32 %r<4>; .reg .b64 %rd<6>; .reg .pred %p;
+    ld.param.u64 %rd0, [out];
+    ld.param.u32 %r2, [late];
+    mov.u32 %r0, %tid.x;
+    { .param .b64 n; .param .b64 r; st.param.b64 [n], 64; call.uni (r), malloc, (n); ld.param.b64 %rd1, [r]; }
+    st.u32 [%rd1+60], %r0;
+    ld.u32 %r1, [%rd1+60];
+    mad.wide.u32 %rd2, %r0, 4, %rd0;
+    st.global.u32 [%rd2], %r1;
+    { .param .b64 p; st.param.b64 [p], %rd1; call.uni free, (p); }
+    setp.eq.u32 %p, %r2, 1;
+    @%p ld.u32 %r1, [%rd1];
+    ret;
+}",
+        ),
+    );
+    let out = device.zeroed(4 * 40);
+    loaded.run(&device, "k", 1, 40, &[Arg::U64(out), Arg::U32(0)]).unwrap();
+    assert_eq!(device.read::<u32>(out, 40), (0..40).collect::<Vec<_>>());
+    let fault = loaded.run(&device, "k", 1, 1, &[Arg::U64(out), Arg::U32(1)]).unwrap_err();
+    assert_eq!((fault.kind, fault.instruction.as_str()), (FaultKind::IllegalAddress, "ld.u32"), "{fault}");
 }

@@ -97,7 +97,8 @@ impl Memory<'_> {
     }
 }
 
-impl Host for Memory<'_> {
+// SAFETY: an allocation's bytes can be read and written, and `held` keeps it.
+unsafe impl Host for Memory<'_> {
     fn region(&self, address: u64) -> Option<Region> {
         let allocation = table::find(address as usize).filter(|found| self.is_in_reach(found))?;
         let (mut start, mut size) = (allocation.address, allocation.size);

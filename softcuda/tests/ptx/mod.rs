@@ -16,6 +16,7 @@ struct Buffer {
 #[derive(Default)]
 pub(crate) struct Device {
     buffers: Mutex<Vec<Buffer>>,
+    freed: Mutex<Vec<Buffer>>,
     pub(crate) printed: Mutex<Vec<u8>>,
     pub(crate) conditions: Mutex<Vec<(u64, u32)>>,
 }
@@ -23,7 +24,8 @@ pub(crate) struct Device {
 // SAFETY: bytes that kernels and tests read and write in turn.
 unsafe impl Sync for Device {}
 
-impl Host for Device {
+// SAFETY: buffers stay as long as the device, freed ones too.
+unsafe impl Host for Device {
     fn region(&self, address: u64) -> Option<Region> {
         let buffers = self.buffers.lock();
         let buffer = buffers.iter().find(|b| (b.start..b.start + b.size).contains(&address))?;
@@ -49,9 +51,10 @@ impl Host for Device {
 
     fn release(&self, address: u64) -> bool {
         let mut buffers = self.buffers.lock();
-        let before = buffers.len();
-        buffers.retain(|buffer| buffer.start != address);
-        buffers.len() < before
+        let Some(at) = buffers.iter().position(|buffer| buffer.start == address) else { return false };
+        // Its bytes stay, for another thread may be at them.
+        self.freed.lock().push(buffers.remove(at));
+        true
     }
 }
 
@@ -70,7 +73,7 @@ impl Device {
     /// A buffer of zeros; gives its address.
     pub(crate) fn zeroed(&self, size: usize) -> u64 {
         let mut buffers = self.buffers.lock();
-        let end = buffers.last().map_or(0x7_0000_0000, |buffer| buffer.start + buffer.size);
+        let end = buffers.iter().map(|buffer| buffer.start + buffer.size).max().unwrap_or(0x7_0000_0000);
         let start = (end + 4096).next_multiple_of(4096);
         let words = (0..size.div_ceil(8)).map(|_| UnsafeCell::new(0)).collect();
         buffers.push(Buffer { start, words, size: size as u64 });

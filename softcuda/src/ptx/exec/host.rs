@@ -17,8 +17,11 @@ impl Region {
 }
 
 /// The driver, to a running kernel. Called from the threads that run its blocks.
-pub trait Host: Sync {
-    /// The memory that the device address lies in; `None` if there is none. It must stay until the launch returns.
+///
+/// # Safety
+/// The bytes of a region that `region` gives can be read and written, by any thread, until the launch returns.
+pub unsafe trait Host: Sync {
+    /// The memory that the device address lies in; `None` if there is none.
     fn region(&self, address: u64) -> Option<Region>;
 
     /// The text of a `printf`, formatted.

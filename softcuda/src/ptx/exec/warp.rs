@@ -404,6 +404,7 @@ impl Warp {
                 }
                 External::Allocate => core.job.host.allocate(values[0]),
                 External::Release => {
+                    core.regions = [super::host::Region::NONE; 4];
                     if values[0] != 0 && !core.job.host.release(values[0]) {
                         core.fail(FaultKind::IllegalAddress, lane, Some(values[0]));
                         return Err(core.trouble.take());
