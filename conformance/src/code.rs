@@ -2,8 +2,7 @@
 
 use crate::driver::{Answer, Cu, Outcome, call, need};
 use cushim::driver::sys::{
-    CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr, CUfunction, CUkernel, CUlaunchAttribute, CUlaunchConfig,
-    CUlibrary, CUmodule, CUstream,
+    CUdeviceptr, CUfunction, CUkernel, CUlaunchAttribute, CUlaunchConfig, CUlibrary, CUmodule, CUstream,
 };
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
@@ -71,15 +70,6 @@ impl<const N: usize> Arguments<N> {
 }
 
 impl Cu {
-    /// Whether the driver knows anything of kernels.
-    pub(crate) fn has_kernels(&self) -> bool {
-        let mut module = null_mut();
-        // Whoever is not initialised says only that.
-        call!(self, cuInit_2000(0));
-        call!(self, cuModuleLoadData_2000(&raw mut module, std::ptr::null()))
-            != Answer::Result(CUDA_ERROR_NOT_SUPPORTED)
-    }
-
     /// This code in the current context.
     pub(crate) fn module(&self, code: &CStr) -> Outcome<CUmodule> {
         let mut module = null_mut();

@@ -71,6 +71,11 @@ impl Event {
         Ok(event)
     }
 
+    /// Whether it tells times.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.flags & DISABLE_TIMING == 0
+    }
+
     fn last_record(&self) -> Option<Record> {
         self.record.lock().clone()
     }
@@ -101,7 +106,7 @@ impl Event {
 
     /// When the last record was reached.
     fn time(&self) -> Result<Instant, CUresult> {
-        if self.flags & DISABLE_TIMING != 0 {
+        if !self.is_timed() {
             return Err(CUDA_ERROR_INVALID_HANDLE);
         }
         let record = self.last_record().ok_or(CUDA_ERROR_INVALID_HANDLE)?;

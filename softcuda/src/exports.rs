@@ -5491,8 +5491,16 @@ extern "C" fn cuModuleGetSurfRef() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleGetTexRef() -> CUresult {
-    entry::refuse(553)
+extern "C" fn cuModuleGetTexRef(pTexRef: Out<CUtexref>, hmod: CUmodule, name: In<c_char>) -> CUresult {
+    entry::call(
+        553,
+        |a: &mut Arguments| {
+            a.made("pTexRef", pTexRef.address());
+            a.address("hmod", hmod as usize);
+            a.text("name", name);
+        },
+        || crate::code::module::cuModuleGetTexRef(pTexRef, hmod, name),
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -156,14 +156,14 @@ pub(crate) fn cuLaunchHostFunc_v2(
     cuLaunchHostFunc(hStream, fn_, userData)
 }
 
-/// Is accepted after a sticky error too, which the callback is told.
+/// Is refused after a sticky error; a callback that waits when it happens is told of it.
 pub(crate) fn cuStreamAddCallback(
     hStream: CUstream,
     callback: CUstreamCallback,
     userData: *mut c_void,
     flags: u32,
 ) -> Answer {
-    let stream = Stream::even_if_lost(hStream)?;
+    let stream = Stream::of(hStream)?;
     let function = callback.ok_or(CUDA_ERROR_INVALID_VALUE)?;
     if flags != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);

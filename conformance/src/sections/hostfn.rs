@@ -61,9 +61,7 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
         }
         1 => inside(t, cu, context, own, Code::NONE, waiting),
         2 => callbacks(t, cu, own),
-        _ => {
-            inside(t, cu, context, own, if cu.has_kernels() { Code::load(cu)? } else { Code::NONE }, kernels)
-        }
+        _ => inside(t, cu, context, own, Code::load(cu)?, kernels),
     }
 }
 

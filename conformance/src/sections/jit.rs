@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::code::{GARBAGE, KERNELS};
-use crate::driver::{Answer, Cu, Outcome, call};
+use crate::driver::{Answer, Cu, Outcome, call, yes};
 use crate::transcript::Lines;
 use cushim::driver::sys::{
     CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
@@ -11,21 +11,20 @@ use cushim::driver::sys::{
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "jit", parts: PARTS.len() + APART.len(), run };
+pub(super) const SECTION: Section =
+    Section { name: "jit", parts: PARTS.len() + OPTIONS.len() + APART.len(), run };
 
-const PARTS: &[fn(&mut Lines, &Cu)] = &[modules, libraries, buffers, options];
+const PARTS: &[fn(&mut Lines, &Cu)] = &[modules, libraries, buffers];
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
-    if !cu.has_kernels() {
-        return Ok(());
-    }
     cu.start()?;
-    match PARTS.get(part) {
-        Some(run) => run(t, cu),
-        None => {
-            let (situation, ask) = APART[part - PARTS.len()];
-            t.line(situation, || ask(cu));
-        }
+    if let Some(run) = PARTS.get(part) {
+        run(t, cu);
+    } else if part < PARTS.len() + OPTIONS.len() {
+        option(t, cu, part - PARTS.len());
+    } else {
+        let (situation, ask) = APART[part - PARTS.len() - OPTIONS.len()];
+        t.line(situation, || ask(cu));
     }
     Ok(())
 }
@@ -150,8 +149,8 @@ impl Logs {
                         .split_once("line ")
                         .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect())
                         .unwrap_or_default();
-                    let line = if line.is_empty() { "no line" } else { line.as_str() };
-                    format!("text, about {line}, size is its length {more:+}")
+                    let line = if line.is_empty() { "none" } else { line.as_str() };
+                    format!("text, first line {line}, size is its length {more:+}")
                 }
             });
         }
@@ -202,7 +201,7 @@ fn libraries(t: &mut Lines, cu: &Cu) {
 
 /// What fits in small buffers.
 fn buffers(t: &mut Lines, cu: &Cu) {
-    for size in [200, 16, 2, 1, 0] {
+    for size in [64, 16, 2, 1, 0] {
         let mut module = null_mut();
         let mut logs = Logs::new(size);
         t.line(&format!("logs of {size} bytes"), || logs.options.load_module(cu, &mut module, SYNTAX));
@@ -230,63 +229,54 @@ fn buffers(t: &mut Lines, cu: &Cu) {
     t.line("  error log", || if buffer[0] == UNWRITTEN { "untouched" } else { "written" });
 }
 
-fn options(t: &mut Lines, cu: &Cu) {
-    const OPTIONS: &[(&str, i32, usize)] = &[
-        ("registers: 32", 0, 32),
-        ("registers: 0", 0, 0),
-        ("registers: 100000", 0, 100_000),
-        ("threads of a block: 256", 1, 256),
-        ("threads of a block: 0", 1, 0),
-        ("threads of a block: 5000", 1, 5000),
-        ("wall time", 2, 0),
-        ("optimisation 0", 7, 0),
-        ("optimisation 4", 7, 4),
-        ("optimisation 5", 7, 5),
-        ("target from the context", 8, 0),
-        ("target of the device", 9, 90),
-        ("target 70", 9, 70),
-        ("target 999", 9, 999),
-        ("fall back on PTX", 10, 0),
-        ("fall back on 99", 10, 99),
-        ("debug information", 11, 1),
-        ("verbose log", 12, 1),
-        ("line information", 13, 1),
-        ("caching 0", 14, 0),
-        ("caching 1", 14, 1),
-        ("caching 99", 14, 99),
-        ("option 15", 15, 0),
-        ("fast compilation", 16, 1),
-        ("no symbols", 19, 0),
-        ("link-time optimisation", 20, 0),
-        ("flush to zero", 21, 1),
-        ("precise division", 22, 1),
-        ("precise square root", 23, 1),
-        ("fused multiply-add", 24, 1),
-        ("position-independent code", 30, 1),
-        ("blocks of a multiprocessor: 1", 31, 1),
-        ("most threads of a block: 256", 32, 256),
-        ("override directives", 33, 1),
-        ("split compilation", 34, 1),
-        ("loader threads", 35, 1),
-        ("option 36", 36, 0),
-        ("option 99", 99, 0),
-        ("option -1", -1, 0),
-    ];
-    for &(name, option, value) in OPTIONS {
-        let mut module = null_mut();
-        let mut options = Options::new(&[(CUjit_option(option), value)]);
-        t.line(&format!("option: {name}"), || options.load_module(cu, &mut module, KERNELS));
-    }
-    let mut library = null_mut();
-    let mut unknown = Options::new(&[(CUjit_option(99), 0)]);
-    t.line("library with option 99", || unknown.load_library(cu, &mut library, KERNELS));
-    let mut wall_time = Options::new(&[(CUjit_option(2), 0)]);
+/// Options that a driver may refuse, or not survive: each in a process of its own.
+const OPTIONS: &[(&str, i32, usize)] = &[
+    ("registers: 32", 0, 32),
+    ("registers: 0", 0, 0),
+    ("registers: 100000", 0, 100_000),
+    ("threads of a block: 256", 1, 256),
+    ("threads of a block: 0", 1, 0),
+    ("threads of a block: 5000", 1, 5000),
+    ("wall time", 2, 0),
+    ("optimisation 0", 7, 0),
+    ("optimisation 4", 7, 4),
+    ("optimisation 5", 7, 5),
+    ("target from the context", 8, 0),
+    ("target of the device", 9, 90),
+    ("target 70", 9, 70),
+    ("target 999", 9, 999),
+    ("fall back on PTX", 10, 0),
+    ("fall back on 99", 10, 99),
+    ("debug information", 11, 1),
+    ("verbose log", 12, 1),
+    ("line information", 13, 1),
+    ("caching 0", 14, 0),
+    ("caching 1", 14, 1),
+    ("caching 99", 14, 99),
+    ("option 15", 15, 0),
+    ("fast compilation", 16, 1),
+    ("no symbols", 19, 0),
+    ("link-time optimisation", 20, 0),
+    ("flush to zero", 21, 1),
+    ("precise division", 22, 1),
+    ("precise square root", 23, 1),
+    ("fused multiply-add", 24, 1),
+    ("position-independent code", 30, 1),
+    ("blocks of a multiprocessor: 1", 31, 1),
+    ("most threads of a block: 256", 32, 256),
+    ("override directives", 33, 1),
+    ("split compilation", 34, 1),
+    ("loader threads", 35, 1),
+    ("option 36", 36, 0),
+    ("option 99", 99, 0),
+    ("option -1", -1, 0),
+];
+
+fn option(t: &mut Lines, cu: &Cu, number: usize) {
+    let (name, option, value) = OPTIONS[number];
     let mut module = null_mut();
-    t.line("wall time is written", || {
-        wall_time
-            .load_module(cu, &mut module, GOOD)
-            .then(|| crate::driver::yes(!wall_time.values[0].is_null()))
-    });
+    let mut options = Options::new(&[(CUjit_option(option), value)]);
+    t.line(&format!("option: {name}"), || options.load_module(cu, &mut module, KERNELS));
 }
 
 type Question = (&'static str, fn(&Cu) -> Answer);
@@ -312,6 +302,13 @@ const APART: &[Question] = &[
         let mut module = null_mut();
         let options = [(CU_JIT_ERROR_LOG_BUFFER, 0), (CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, ROOM)];
         Options::new(&options).load_module(cu, &mut module, SYNTAX)
+    }),
+    ("library with option 99", |cu| {
+        Options::new(&[(CUjit_option(99), 0)]).load_library(cu, &mut null_mut(), KERNELS)
+    }),
+    ("wall time is written", |cu| {
+        let mut wall_time = Options::new(&[(CUjit_option(2), 0)]);
+        wall_time.load_module(cu, &mut null_mut(), GOOD).then(|| yes(!wall_time.values[0].is_null()))
     }),
     ("the same option twice", |cu| {
         let mut module = null_mut();

@@ -20,9 +20,6 @@ type Part = fn(&mut Lines, &Cu, CUfunction, CUkernel) -> Outcome;
 const PARTS: &[Part] = &[parameters, function_attributes, kernel_attributes, other_kernels];
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
-    if !cu.has_kernels() {
-        return Ok(());
-    }
     cu.start()?;
     let function = cu.function(cu.module(KERNELS)?, c"three")?;
     let kernel = cu.kernel(cu.library(KERNELS)?, c"three")?;
@@ -73,6 +70,12 @@ fn parameters(t: &mut Lines, cu: &Cu, function: CUfunction, kernel: CUkernel) ->
 /// Which attributes are asked for: all that there are, and some that there are not.
 const ATTRIBUTES: std::ops::RangeInclusive<i32> = -1..=18;
 
+/// What an attribute is called in the transcript.
+fn name(of: &str, attribute: CUfunction_attribute) -> String {
+    let registers = if attribute == CU_FUNC_ATTRIBUTE_NUM_REGS { ", registers" } else { "" };
+    format!("{of} attribute {}{registers}", attribute.0)
+}
+
 /// The value of an attribute. The device's own version is not said, and not how many registers its compiler needs.
 fn value(cu: &Cu, attribute: CUfunction_attribute, value: i32) -> String {
     let of_device = |attribute| {
@@ -94,7 +97,7 @@ fn value(cu: &Cu, attribute: CUfunction_attribute, value: i32) -> String {
 fn function_attributes(t: &mut Lines, cu: &Cu, function: CUfunction, _: CUkernel) -> Outcome {
     for attribute in ATTRIBUTES.map(CUfunction_attribute) {
         let mut found = 0;
-        t.line(&format!("function attribute {}", attribute.0), || {
+        t.line(&name("function", attribute), || {
             call!(cu, cuFuncGetAttribute_2020(&raw mut found, attribute, function))
                 .then(|| value(cu, attribute, found))
         });
@@ -128,7 +131,7 @@ fn function_attributes(t: &mut Lines, cu: &Cu, function: CUfunction, _: CUkernel
 fn kernel_attributes(t: &mut Lines, cu: &Cu, _: CUfunction, kernel: CUkernel) -> Outcome {
     for attribute in ATTRIBUTES.map(CUfunction_attribute) {
         let mut found = 0;
-        t.line(&format!("kernel attribute {}", attribute.0), || {
+        t.line(&name("kernel", attribute), || {
             call!(cu, cuKernelGetAttribute_12000(&raw mut found, attribute, kernel, 0))
                 .then(|| value(cu, attribute, found))
         });

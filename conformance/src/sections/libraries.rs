@@ -8,18 +8,17 @@ use cushim::driver::sys::{CUkernel, CUlibrary, CUlibraryOption, CUstream};
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 
-pub(super) const SECTION: Section = Section { name: "libraries", parts: PARTS.len() + APART.len(), run };
+pub(super) const SECTION: Section =
+    Section { name: "libraries", parts: PARTS.len() + OPTIONS.len() + APART.len(), run };
 
 const PARTS: &[fn(&mut Lines, &Cu) -> Outcome] =
-    &[loading, options, contents, no_context, two_contexts, running, reset];
+    &[loading, contents, no_context, two_contexts, running, reset];
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
-    if !cu.has_kernels() {
-        return Ok(());
-    }
-    match PARTS.get(part) {
-        Some(run) => run(t, cu),
-        None => apart(t, cu, part - PARTS.len()),
+    match (PARTS.get(part), part.wrapping_sub(PARTS.len())) {
+        (Some(run), _) => run(t, cu),
+        (_, number) if number < OPTIONS.len() => option(t, cu, number),
+        (_, number) => apart(t, cu, number - OPTIONS.len()),
     }
 }
 
@@ -44,24 +43,28 @@ fn loading(t: &mut Lines, cu: &Cu) -> Outcome {
     Ok(())
 }
 
-/// The library's own options; those of the compiler are in `jit`.
-fn options(t: &mut Lines, cu: &Cu) -> Outcome {
+/// The library's own options, each in a process of its own. Those of the compiler are in `jit`.
+const OPTIONS: &[(&str, i32, usize, &CStr)] = &[
+    ("option: the image is kept", 1, 1, KERNELS),
+    ("option: the image is not kept", 1, 0, KERNELS),
+    ("option: the image is kept, and is garbage", 1, 1, GARBAGE),
+    ("option: no table of host functions", 0, 0, KERNELS),
+    ("option 2", 2, 0, KERNELS),
+    ("option 99", 99, 0, KERNELS),
+    ("option -1", -1, 0, KERNELS),
+];
+
+fn option(t: &mut Lines, cu: &Cu, number: usize) -> Outcome {
     cu.start()?;
-    let with = |option: i32, value: usize, code: &CStr| {
-        let mut library = null_mut();
-        let mut options = [CUlibraryOption(option)];
-        let mut values: [*mut c_void; 1] = [std::ptr::without_provenance_mut(value)];
-        let (none, nothing) = (null_mut(), null_mut());
-        let (options, values, code) = (options.as_mut_ptr(), values.as_mut_ptr(), code.as_ptr().cast());
+    let (situation, option, value, code) = OPTIONS[number];
+    let mut library = null_mut();
+    let mut options = [CUlibraryOption(option)];
+    let mut values: [*mut c_void; 1] = [std::ptr::without_provenance_mut(value)];
+    let (none, nothing) = (null_mut(), null_mut());
+    let (options, values, code) = (options.as_mut_ptr(), values.as_mut_ptr(), code.as_ptr().cast());
+    t.line(situation, || {
         call!(cu, cuLibraryLoadData_12000(&raw mut library, code, none, nothing, 0, options, values, 1))
-    };
-    t.line("option: the image is kept", || with(1, 1, KERNELS));
-    t.line("option: the image is not kept", || with(1, 0, KERNELS));
-    t.line("option: the image is kept, and is garbage", || with(1, 1, GARBAGE));
-    t.line("option: no table of host functions", || with(0, 0, KERNELS));
-    t.line("option 2", || with(2, 0, KERNELS));
-    t.line("option 99", || with(99, 0, KERNELS));
-    t.line("option -1", || with(-1, 0, KERNELS));
+    });
     Ok(())
 }
 

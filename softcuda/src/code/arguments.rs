@@ -16,13 +16,14 @@ pub(super) fn pack(
     each: Out<*mut c_void>,
     extra: Out<*mut c_void>,
 ) -> Result<Box<[u8]>, CUresult> {
+    let block = Block::read(extra)?;
     let count = kernel.parameters.len();
-    match (each.address() != 0, extra.address() != 0) {
-        (true, true) => Err(CUDA_ERROR_INVALID_VALUE),
-        (true, false) => from_each(kernel, each),
-        (false, true) => from_block(kernel, extra),
-        (false, false) if count == 0 => Ok(Box::default()),
-        (false, false) => {
+    match (each.address() != 0, block) {
+        (true, Some(block)) if block.size != 0 => Err(CUDA_ERROR_INVALID_VALUE),
+        (true, _) => from_each(kernel, each),
+        (false, Some(block)) if block.size != 0 => block.fill(kernel),
+        (false, _) if count == 0 => Ok(Box::default()),
+        (false, _) => {
             let name = kernel.name.to_string_lossy();
             logs::detail(format!("CUDA kernel {name} has {count} parameters but none provided at launch"));
             Err(CUDA_ERROR_INVALID_VALUE)
@@ -44,27 +45,46 @@ fn from_each(kernel: &Entry, each: Out<*mut c_void>) -> Result<Box<[u8]>, CUresu
     Ok(block)
 }
 
-/// Driver 580 takes no byte more than the kernel does (measured).
-fn from_block(kernel: &Entry, extra: Out<*mut c_void>) -> Result<Box<[u8]>, CUresult> {
-    let (mut block, mut size) = (None, None);
-    for index in (0..).step_by(2) {
-        match extra.item(index)? as usize {
-            END => break,
-            POINTER => block = Some(extra.item(index + 1)?),
-            SIZE => size = Some(Out::<usize>::untyped(extra.item(index + 1)?).item(0)?),
-            _ => return Err(CUDA_ERROR_INVALID_VALUE),
+/// A block of the caller's.
+struct Block {
+    start: *mut c_void,
+    size: usize,
+}
+
+impl Block {
+    /// `None` if the caller names none.
+    fn read(extra: Out<*mut c_void>) -> Result<Option<Self>, CUresult> {
+        if extra.address() == 0 {
+            return Ok(None);
+        }
+        let (mut start, mut size) = (None, None);
+        for index in (0..).step_by(2) {
+            match extra.item(index)? as usize {
+                END => break,
+                POINTER => start = Some(extra.item(index + 1)?),
+                SIZE => size = Some(Out::<usize>::untyped(extra.item(index + 1)?).item(0)?),
+                _ => return Err(CUDA_ERROR_INVALID_VALUE),
+            }
+        }
+        match (start, size) {
+            (Some(start), Some(size)) => Ok(Some(Self { start, size })),
+            (None, None) => Ok(None),
+            _ => Err(CUDA_ERROR_INVALID_VALUE),
         }
     }
-    let (Some(block), Some(size)) = (block, size) else { return Err(CUDA_ERROR_INVALID_VALUE) };
-    if size != kernel.parameter_bytes {
-        return Err(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+
+    /// Driver 580 takes fewer bytes than the kernel has, but no byte more (measured). What is not given is 0.
+    fn fill(&self, kernel: &Entry) -> Result<Box<[u8]>, CUresult> {
+        if self.size > kernel.parameter_bytes {
+            return Err(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+        }
+        if self.start.is_null() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: the caller gave a block of that many bytes.
+        let given = unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.size) };
+        let mut bytes = vec![0; kernel.parameter_bytes].into_boxed_slice();
+        bytes[..self.size].copy_from_slice(given);
+        Ok(bytes)
     }
-    if size == 0 {
-        return Ok(Box::default());
-    }
-    if block.is_null() {
-        return Err(CUDA_ERROR_INVALID_VALUE);
-    }
-    // SAFETY: the caller gave a block of that many bytes.
-    Ok(unsafe { std::slice::from_raw_parts(block.cast::<u8>(), size) }.into())
 }

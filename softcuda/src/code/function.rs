@@ -6,13 +6,13 @@ use super::kernel::{Kernel, check_cache, tell_parameter};
 use super::module;
 use super::program::{Code, Entry};
 use crate::context::Activation;
-use crate::context::current::current;
 use crate::error::Answer;
 use crate::handle::Table;
 use crate::pointer::Out;
 use crate::sys::{
-    CU_FUNCTION_LOADING_STATE_LOADED, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUfunc_cache,
-    CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUmodule, CUresult, CUsharedconfig,
+    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, CU_FUNCTION_LOADING_STATE_LOADED,
+    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUfunc_cache, CUfunction, CUfunction_attribute,
+    CUfunctionLoadingState, CUmodule, CUresult, CUsharedconfig,
 };
 use std::ffi::c_char;
 use std::sync::{Arc, Weak};
@@ -51,6 +51,7 @@ impl Found {
     fn function(handle: CUfunction) -> Result<Self, CUresult> {
         let function = FUNCTIONS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
         let instance = function.instance.upgrade().ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        instance.context.fault()?;
         Ok(Self { instance, index: function.index })
     }
 
@@ -76,9 +77,17 @@ impl Found {
     }
 }
 
+/// Some functions take NULL for a wrong value, not for a wrong handle (measured).
+fn check_given(function: CUfunction) -> Answer {
+    if function.is_null() { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+}
+
 pub(crate) fn cuFuncGetAttribute(pi: Out<i32>, attrib: CUfunction_attribute, hfunc: CUfunction) -> Answer {
     pi.check()?;
-    pi.set(Found::function(hfunc)?.attributes().get(attrib)?)
+    let value = Found::function(hfunc)?.attributes().get(attrib)?;
+    // A function says whether it may have larger clusters; a kernel, what was set (measured).
+    let yes_or_no = attrib == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+    pi.set(if yes_or_no { i32::from(value != 0) } else { value })
 }
 
 pub(crate) fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: i32) -> Answer {
@@ -99,11 +108,13 @@ pub(crate) fn cuFuncSetSharedMemConfig(hfunc: CUfunction, config: CUsharedconfig
 
 pub(crate) fn cuFuncGetModule(hmod: Out<CUmodule>, hfunc: CUfunction) -> Answer {
     hmod.check()?;
+    check_given(hfunc)?;
     hmod.set(module::of_instance(&Found::function(hfunc)?.instance)?)
 }
 
 pub(crate) fn cuFuncGetName(name: Out<*const c_char>, hfunc: CUfunction) -> Answer {
     name.check()?;
+    check_given(hfunc)?;
     name.set(Found::function(hfunc)?.kernel().name.as_ptr())
 }
 
@@ -113,12 +124,12 @@ pub(crate) fn cuFuncGetParamInfo(
     paramOffset: Out<usize>,
     paramSize: Out<usize>,
 ) -> Answer {
-    current()?;
+    check_given(func)?;
     tell_parameter(Found::function(func)?.kernel(), paramIndex, paramOffset, paramSize)
 }
 
 pub(crate) fn cuFuncGetParamCount(func: CUfunction, paramCount: Out<usize>) -> Answer {
-    current()?;
+    check_given(func)?;
     paramCount.set(Found::function(func)?.kernel().parameters.len())
 }
 

@@ -1,7 +1,7 @@
 //! What an image is: PTX, a cubin, a fatbin. The caller gives no length: an image says of itself how long it is.
 
 use crate::error::Answer;
-use crate::sys::{CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::sys::{CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUresult};
 use std::ffi::{CStr, c_void};
 
 /// What of an image can be run here.
@@ -47,7 +47,11 @@ impl Image {
 
     /// The image in a file.
     pub(super) fn in_file(path: &str) -> Result<Self, CUresult> {
-        let bytes = std::fs::read(path).map_err(|_| CUDA_ERROR_FILE_NOT_FOUND)?;
+        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+            // Driver 580 asks for as much memory as a folder says that it needs (measured).
+            std::io::ErrorKind::IsADirectory => CUDA_ERROR_OUT_OF_MEMORY,
+            _ => CUDA_ERROR_FILE_NOT_FOUND,
+        })?;
         Ok(match bytes.first_chunk() {
             Some(&ELF) => Self::NoPtx,
             Some(&FATBIN) => Self::of_fatbin(&bytes),

@@ -8,7 +8,8 @@ use crate::executor;
 use crate::memory::managed::created;
 use crate::memory::plain;
 use crate::memory::table::Allocation;
-use crate::sys::{CUDA_ERROR_NOT_FOUND, CUresult};
+use crate::pointer::Out;
+use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUdeviceptr_v2, CUresult};
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 
@@ -63,13 +64,30 @@ impl Instance {
     }
 
     /// Address and size of a variable.
-    pub(super) fn variable(&self, name: &str, wanted: Wanted) -> Result<(usize, usize), CUresult> {
+    fn variable(&self, name: &str, wanted: Wanted) -> Result<(usize, usize), CUresult> {
         let variables = &self.program.code()?.variables;
         let is_it = |variable: &Variable| {
             variable.visible && variable.name == name && (wanted == Wanted::Any || variable.managed)
         };
         let index = variables.iter().position(is_it).ok_or(CUDA_ERROR_NOT_FOUND)?;
         Ok((self.variables[index].address, variables[index].size))
+    }
+
+    /// Tells a caller, who must want one of the two. Nothing has a name of no letters, or a kernel's (measured).
+    pub(super) fn tell_variable(
+        &self,
+        name: &str,
+        wanted: Wanted,
+        address: Out<CUdeviceptr_v2>,
+        bytes: Out<usize>,
+    ) -> Answer {
+        if name.is_empty() || address.address() == 0 && bytes.address() == 0 || self.kernel(name).is_ok() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let (place, size) = self.variable(name, wanted)?;
+        address.set_if_wanted(place as u64);
+        bytes.set_if_wanted(size);
+        Ok(())
     }
 
     /// Waits for the kernels that run, and forgets handles and variables. Managed ones stay for other contexts.

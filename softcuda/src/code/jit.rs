@@ -1,10 +1,11 @@
 //! The compiler's options and logs.
 
+use crate::error::Answer;
 use crate::pointer::Out;
 use crate::sys::{
     CU_JIT_CACHE_MODE, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
-    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_NUM_OPTIONS, CU_JIT_WALL_TIME, CUDA_ERROR_INVALID_VALUE,
-    CUjit_option, CUresult,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_MAX_REGISTERS, CU_JIT_NUM_OPTIONS, CU_JIT_THREADS_PER_BLOCK,
+    CU_JIT_WALL_TIME, CUDA_ERROR_INVALID_VALUE, CUjit_option, CUresult,
 };
 use std::ffi::{c_char, c_void};
 
@@ -42,10 +43,15 @@ impl Options {
                 CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => options.info.sized(index, value),
                 CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => options.error.sized(index, value),
                 CU_JIT_WALL_TIME => options.wall_time = Some(index),
+                CU_JIT_MAX_REGISTERS | CU_JIT_THREADS_PER_BLOCK if value as u32 == 0 => {
+                    return Err(CUDA_ERROR_INVALID_VALUE);
+                }
                 key if (0..CU_JIT_NUM_OPTIONS.0.max(CU_JIT_CACHE_MODE.0)).contains(&key.0) => {}
                 _ => return Err(CUDA_ERROR_INVALID_VALUE),
             }
         }
+        options.info.check()?;
+        options.error.check()?;
         Ok(options)
     }
 
@@ -66,16 +72,25 @@ impl Log {
         self.size_at = Some(index);
     }
 
-    /// Writes what fits, with a terminating zero; the length goes where the size stood.
+    /// A log has a size, and a size a log (measured).
+    fn check(&self) -> Answer {
+        let has_place = self.buffer.is_some_and(|buffer| !buffer.is_null());
+        if has_place == self.size_at.is_some() { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
+    }
+
+    /// Writes what fits, with a terminating zero. The length goes where the size stood; of a text that did not fit,
+    /// with the zero, unless there is nothing else (measured).
     fn write(&self, text: &str, values: Out<*mut c_void>) {
-        let mut length = text.len();
-        if let Some(buffer) = self.buffer.filter(|buffer| !buffer.is_null() && self.size > 0) {
-            length = length.min(self.size - 1);
+        let (Some(buffer), Some(index)) = (self.buffer, self.size_at) else { return };
+        if self.size > 0 {
             let size = i32::try_from(self.size).unwrap_or(i32::MAX);
             let _ = Out::<c_char>::untyped(buffer).set_text(text, size);
         }
-        if let Some(index) = self.size_at {
-            let _ = values.set_item(index, length as *mut c_void);
-        }
+        let told = match self.size {
+            0 | 1 => 0,
+            size if text.len() < size => text.len(),
+            size => size,
+        };
+        let _ = values.set_item(index, told as *mut c_void);
     }
 }

@@ -64,8 +64,14 @@ pub(crate) fn cuKernelGetLibrary(pLib: Out<CUlibrary>, kernel: CUkernel) -> Answ
     pLib.set(Kernel::of(kernel)?.0.handle())
 }
 
+/// Some functions take NULL for a wrong value, not for a wrong handle (measured).
+fn check_given(kernel: CUkernel) -> Answer {
+    if kernel.is_null() { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+}
+
 pub(crate) fn cuKernelGetName(name: Out<*const c_char>, hfunc: CUkernel) -> Answer {
     name.check()?;
+    check_given(hfunc)?;
     let (library, index) = Kernel::of(hfunc)?;
     name.set(library.program.code()?.kernels[index].name.as_ptr())
 }
@@ -110,12 +116,14 @@ pub(crate) fn cuKernelGetParamInfo(
     paramOffset: Out<usize>,
     paramSize: Out<usize>,
 ) -> Answer {
+    check_given(kernel)?;
     current()?;
     let (library, index) = Kernel::of(kernel)?;
     tell_parameter(&library.program.code()?.kernels[index], paramIndex, paramOffset, paramSize)
 }
 
 pub(crate) fn cuKernelGetParamCount(kernel: CUkernel, paramCount: Out<usize>) -> Answer {
+    check_given(kernel)?;
     current()?;
     let (library, index) = Kernel::of(kernel)?;
     paramCount.set(library.program.code()?.kernels[index].parameters.len())

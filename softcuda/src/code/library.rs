@@ -17,8 +17,8 @@ use crate::memory::table::Allocation;
 use crate::pointer::{In, Out};
 use crate::stream::capture;
 use crate::sys::{
-    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_NOT_FOUND, CUdeviceptr_v2, CUjit_option, CUkernel, CUlibrary,
-    CUlibraryOption, CUmodule, CUresult,
+    CU_LIBRARY_BINARY_IS_PRESERVED, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUdeviceptr_v2,
+    CUjit_option, CUkernel, CUlibrary, CUlibraryOption, CUmodule, CUresult,
 };
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -99,6 +99,14 @@ pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
     LIBRARIES.each(|library| show(live::Object::of_process(live::LIBRARY, library.handle)));
 }
 
+/// An image is read when it is loaded, so it makes no difference whether it stays. Tables of host functions are not here.
+fn check_options(options: Out<CUlibraryOption>, count: u32) -> Answer {
+    (0..count as usize).try_for_each(|index| match options.item(index)? {
+        CU_LIBRARY_BINARY_IS_PRESERVED => Ok(()),
+        _ => Err(CUDA_ERROR_INVALID_VALUE),
+    })
+}
+
 #[allow(clippy::too_many_arguments)] // the driver's
 pub(crate) fn cuLibraryLoadData(
     library: Out<CUlibrary>,
@@ -106,12 +114,13 @@ pub(crate) fn cuLibraryLoadData(
     jitOptions: Out<CUjit_option>,
     jitOptionsValues: Out<*mut c_void>,
     numJitOptions: u32,
-    _libraryOptions: Out<CUlibraryOption>,
+    libraryOptions: Out<CUlibraryOption>,
     _libraryOptionValues: Out<*mut c_void>,
-    _numLibraryOptions: u32,
+    numLibraryOptions: u32,
 ) -> Answer {
     init::check()?;
     library.check()?;
+    check_options(libraryOptions, numLibraryOptions)?;
     let options = Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
     library.set(Library::add(&Image::at(code)?, &options).handle())
 }
@@ -123,12 +132,13 @@ pub(crate) fn cuLibraryLoadFromFile(
     jitOptions: Out<CUjit_option>,
     jitOptionsValues: Out<*mut c_void>,
     numJitOptions: u32,
-    _libraryOptions: Out<CUlibraryOption>,
+    libraryOptions: Out<CUlibraryOption>,
     _libraryOptionValues: Out<*mut c_void>,
-    _numLibraryOptions: u32,
+    numLibraryOptions: u32,
 ) -> Answer {
     init::check()?;
     library.check()?;
+    check_options(libraryOptions, numLibraryOptions)?;
     let options = Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
     library.set(Library::add(&Image::in_file(fileName.text()?)?, &options).handle())
 }
@@ -199,18 +209,15 @@ fn variable(
     wanted: Wanted,
 ) -> Answer {
     let (library, name) = (Library::of(library)?, name.text()?);
-    let (address, size) = library.instance(&current()?)?.variable(name, wanted)?;
-    dptr.set_if_wanted(address as u64);
-    bytes.set_if_wanted(size);
-    Ok(())
+    library.instance(&current()?)?.tell_variable(name, wanted, dptr, bytes)
 }
 
-/// No code here has functions that host and device share.
+/// No code here has functions that host and device share: a name of none is a wrong value (measured).
 pub(crate) fn cuLibraryGetUnifiedFunction(
     _fptr: Out<*mut c_void>,
     library: CUlibrary,
     _symbol: In<c_char>,
 ) -> Answer {
     Library::of(library)?;
-    Err(CUDA_ERROR_NOT_FOUND)
+    Err(CUDA_ERROR_INVALID_VALUE)
 }

@@ -12,8 +12,9 @@ use crate::live;
 use crate::pointer::{In, Out};
 use crate::stream::capture;
 use crate::sys::{
-    CU_MODULE_LAZY_LOADING, CUDA_ERROR_INVALID_HANDLE, CUdeviceptr_v2, CUfunction, CUjit_option, CUmodule,
-    CUmoduleLoadingMode, CUresult,
+    CU_MODULE_LAZY_LOADING, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND,
+    CUDA_ERROR_NOT_PERMITTED, CUdeviceptr_v2, CUfunction, CUjit_option, CUmodule, CUmoduleLoadingMode,
+    CUresult, CUtexref,
 };
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -128,7 +129,7 @@ pub(crate) fn cuModuleLoadFatBinary(module: Out<CUmodule>, fatCubin: *const c_vo
 pub(crate) fn cuModuleUnload(hmod: CUmodule) -> Answer {
     let module = Module::of(hmod)?;
     if module.of_library {
-        return Err(CUDA_ERROR_INVALID_HANDLE);
+        return Err(CUDA_ERROR_NOT_PERMITTED);
     }
     capture::check_unsafe()?;
     module.instance.unload()?;
@@ -143,6 +144,11 @@ pub(crate) fn cuModuleGetLoadingMode(mode: Out<CUmoduleLoadingMode>) -> Answer {
 pub(crate) fn cuModuleGetFunction(hfunc: Out<CUfunction>, hmod: CUmodule, name: In<c_char>) -> Answer {
     hfunc.check()?;
     let (module, name) = (Module::of(hmod)?, name.text()?);
+    module.instance.context.fault()?;
+    if name.is_empty() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    hfunc.set(std::ptr::null_mut())?;
     let kernel = module.instance.kernel(name)?;
     hfunc.set(module.instance.function(kernel).handle())
 }
@@ -169,8 +175,13 @@ pub(crate) fn cuModuleGetGlobal_v2(
     name: In<c_char>,
 ) -> Answer {
     let (module, name) = (Module::of(hmod)?, name.text()?);
-    let (address, size) = module.instance.variable(name, Wanted::Any)?;
-    dptr.set_if_wanted(address as u64);
-    bytes.set_if_wanted(size);
-    Ok(())
+    module.instance.tell_variable(name, Wanted::Any, dptr, bytes)
+}
+
+/// No code here has textures.
+pub(crate) fn cuModuleGetTexRef(pTexRef: Out<CUtexref>, hmod: CUmodule, name: In<c_char>) -> Answer {
+    pTexRef.check()?;
+    Module::of(hmod)?;
+    name.text()?;
+    Err(CUDA_ERROR_NOT_FOUND)
 }

@@ -4,13 +4,15 @@
 use super::attributes::Attributes;
 use super::function::Found;
 use super::launch::Configuration;
+use super::shape::Shape;
 use crate::context::current::current;
 use crate::device_attributes::value;
 use crate::error::Answer;
 use crate::pointer::{In, Out};
+use crate::stream::Stream;
 use crate::sys::{
     CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
-    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
     CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, CUDA_ERROR_INVALID_VALUE, CUfunction,
     CUlaunchConfig, CUoccupancyB2DSize, CUresult,
@@ -26,11 +28,13 @@ fn limit(attribute: crate::sys::CUdevice_attribute) -> u64 {
     value(attribute) as u64
 }
 
-/// How many blocks one multiprocessor holds.
+/// How many blocks one multiprocessor holds. What the kernel's own directives say of threads does not count (measured).
 pub(super) fn active_blocks(attributes: Attributes<'_>, threads: u64, dynamic: usize) -> u64 {
     let kernel = attributes.kernel;
-    if threads > u64::from(attributes.most_threads())
-        || dynamic as u64 > u64::from(attributes.dynamic_shared())
+    // The driver reads a signed number of 32 bits here (measured).
+    let dynamic = u64::try_from(dynamic as i32).unwrap_or(0);
+    if threads > limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+        || dynamic > u64::from(attributes.dynamic_shared())
     {
         return 0;
     }
@@ -39,7 +43,7 @@ pub(super) fn active_blocks(attributes: Attributes<'_>, threads: u64, dynamic: u
     let registers = (u64::from(kernel.registers) * WARP).next_multiple_of(REGISTER_UNIT).max(REGISTER_UNIT);
     let by_registers = limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / (registers * warps);
     let shared = (u64::from(kernel.static_shared)
-        + dynamic as u64
+        + dynamic
         + limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK))
     .next_multiple_of(SHARED_UNIT);
     let by_shared = limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared;
@@ -93,6 +97,9 @@ pub(crate) fn cuOccupancyMaxPotentialBlockSize(
 ) -> Answer {
     minGridSize.check()?;
     blockSize.check()?;
+    if blockSizeLimit < 0 {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
     let found = found(func)?;
     let attributes = found.attributes();
     let all = u64::from(attributes.most_threads());
@@ -151,34 +158,46 @@ pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
     }
     let each =
         limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / blocks / SHARED_UNIT * SHARED_UNIT;
-    let left = each
-        .saturating_sub(limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK))
-        .saturating_sub(u64::from(attributes.kernel.static_shared));
+    // Driver 580 takes nothing off for itself here (measured).
+    let left = each.saturating_sub(u64::from(attributes.kernel.static_shared));
     dynamicSmemSize.set(left.min(u64::from(attributes.dynamic_shared())) as usize)
 }
 
-/// The portable size, or the larger one where the kernel allows it.
+/// A function in the context of the configuration's stream, and how it is to be launched.
+fn configured(func: CUfunction, config: In<CUlaunchConfig>) -> Result<(Found, Shape), CUresult> {
+    if func.is_null() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let config = config.get()?;
+    let found = Found::of(func, &Stream::of(config.hStream)?.context)?;
+    Ok((found, Configuration::read(&config)?.shape))
+}
+
+/// The portable size, or the larger one where the kernel allows it; 0 if not even one block fits.
 pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     clusterSize: Out<i32>,
     func: CUfunction,
     config: In<CUlaunchConfig>,
 ) -> Answer {
     clusterSize.check()?;
-    let found = found(func)?;
-    Configuration::read(&config.get()?)?;
-    clusterSize.set(found.attributes().most_cluster() as i32)
+    let (found, shape) = configured(func, config)?;
+    let attributes = found.attributes();
+    let fits = active_blocks(attributes, shape.threads().max(1), shape.shared as usize) > 0;
+    clusterSize.set(if fits { attributes.most_cluster() as i32 } else { 0 })
 }
 
+/// 0 if the configuration has no cluster.
 pub(crate) fn cuOccupancyMaxActiveClusters(
     numClusters: Out<i32>,
     func: CUfunction,
     config: In<CUlaunchConfig>,
 ) -> Answer {
     numClusters.check()?;
-    let found = found(func)?;
-    let shape = Configuration::read(&config.get()?)?.shape;
-    let cluster = shape.cluster.unwrap_or([1; 3]).iter().map(|size| u64::from(*size)).product::<u64>().max(1);
-    let each = active_blocks(found.attributes(), shape.threads().max(1), shape.shared as usize);
+    let (found, shape) = configured(func, config)?;
+    shape.check(found.attributes())?;
+    let Some(cluster) = shape.cluster else { return numClusters.set(0) };
+    let each = active_blocks(found.attributes(), shape.threads(), shape.shared as usize);
     let blocks = each * limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    let cluster: u64 = cluster.iter().map(|size| u64::from(*size)).product();
     numClusters.set((blocks / cluster) as i32)
 }

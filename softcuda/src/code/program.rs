@@ -223,10 +223,10 @@ fn log(error: &JitError) -> String {
         Some((place, what)) if place.starts_with("line ") => {
             format!("ptxas application ptx input, {place}; {kind:<8}: {what}")
         }
-        _ => format!("ptxas {kind:<8}: {line}"),
+        _ => format!("ptxas fatal   : {line}"),
     };
     let mut lines: Vec<String> = error.log.lines().map(line).collect();
-    if kind == "error" {
+    if lines.iter().any(|line| line.contains("; error ")) {
         lines.push("ptxas fatal   : Ptx assembly aborted due to errors".to_owned());
     }
     lines.join("\n")

@@ -2,7 +2,7 @@
 
 use super::function::Found;
 use super::shape::Shape;
-use crate::context::Activation;
+use crate::context::{self, Activation};
 use crate::device_attributes::value;
 use crate::executor::{Duty, Work};
 use crate::memory::managed::pages;
@@ -12,9 +12,8 @@ use crate::ptx::{self, Fault, FaultKind, Host, Region};
 use crate::settings::{complain, kernel_budget};
 use crate::sys::{
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUDA_ERROR_ASSERT,
-    CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION,
-    CUDA_ERROR_INVALID_PC, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT,
-    CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
+    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC,
+    CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -67,17 +66,17 @@ impl Work for Run {
         };
         if let Err(fault) = engine.functions()[self.found.index].launch(&launch) {
             complain(&fault.to_string());
-            context.poison(answer(&fault));
+            context::lose_device(context, answer(&fault));
         }
     }
 }
 
 fn answer(fault: &Fault) -> CUresult {
     match fault.kind {
-        FaultKind::IllegalAddress => CUDA_ERROR_ILLEGAL_ADDRESS,
+        // A GPU's stack ends where memory does (measured).
+        FaultKind::IllegalAddress | FaultKind::StackOverflow => CUDA_ERROR_ILLEGAL_ADDRESS,
         FaultKind::MisalignedAddress => CUDA_ERROR_MISALIGNED_ADDRESS,
         FaultKind::Assert => CUDA_ERROR_ASSERT,
-        FaultKind::StackOverflow => CUDA_ERROR_HARDWARE_STACK_ERROR,
         FaultKind::InvalidPc => CUDA_ERROR_INVALID_PC,
         FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
         FaultKind::Deadlock | FaultKind::Timeout => CUDA_ERROR_LAUNCH_TIMEOUT,

@@ -19,6 +19,8 @@ pub(super) struct Shape {
     pub(super) block: [u32; 3],
     pub(super) shared: u32,
     pub(super) cluster: Option<[u32; 3]>,
+    /// The cluster that would be better, which only goes with another.
+    pub(super) preferred: Option<[u32; 3]>,
     pub(super) cooperative: bool,
 }
 
@@ -60,7 +62,9 @@ impl Shape {
     }
 
     fn check_cluster(&self, attributes: Attributes<'_>) -> Answer {
-        let Some(cluster) = self.cluster else { return Ok(()) };
+        let Some(cluster) = self.cluster else {
+            return if self.preferred.is_none() { Ok(()) } else { Err(CUDA_ERROR_INVALID_CLUSTER_SIZE) };
+        };
         let divides = (0..3).all(|i| cluster[i] != 0 && self.grid[i].is_multiple_of(cluster[i]));
         if !divides || product(cluster) > u64::from(attributes.most_cluster()) {
             return Err(CUDA_ERROR_INVALID_CLUSTER_SIZE);

@@ -172,6 +172,14 @@ pub(crate) fn poison(code: CUresult) -> bool {
     !lives.is_empty()
 }
 
+/// A kernel of this context has gone wrong: every context of its device that is alive is lost with it (measured).
+pub(crate) fn lose_device(context: &Arc<Activation>, code: CUresult) {
+    // Its own last: whoever waits for the kernel goes on when that is done.
+    let others = lives().into_iter().filter(|other| !Arc::ptr_eq(other, context));
+    others.filter(|other| other.device() == context.device()).for_each(|other| other.poison(code));
+    context.poison(code);
+}
+
 fn lives() -> Vec<Arc<Activation>> {
     let mut lives = Vec::new();
     CONTEXTS.each(|context| lives.extend(context.life()));

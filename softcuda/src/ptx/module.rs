@@ -274,8 +274,13 @@ fn check_target(syntax: &Syntax<'_>, device: u32) -> Result<u32, JitError> {
         }
         let digits = name.strip_prefix("sm_").map(|rest| rest.trim_end_matches(['a', 'f']));
         let number = digits.and_then(|digits| digits.parse::<u32>().ok());
-        let unknown = || JitError::new(Refusal::Target, *line, &format!("unknown target {name}"));
+        let unknown = || JitError::invalid(*line, format!("unknown target {name}"));
         let number = number.ok_or_else(unknown)?;
+        let since = first_version(number).ok_or_else(unknown)?;
+        if syntax.version.0 * 10 + syntax.version.1 < since {
+            let what = format!("the target {name} needs PTX {}.{} or newer", since / 10, since % 10);
+            return Err(JitError::invalid(*line, what));
+        }
         let exact = name.ends_with('a');
         let family = name.ends_with('f');
         let fits = match (exact, family) {
@@ -285,11 +290,38 @@ fn check_target(syntax: &Syntax<'_>, device: u32) -> Result<u32, JitError> {
         };
         if !fits {
             let what = format!("the target {name} is not for this device, which is sm_{device}");
-            return Err(JitError::new(Refusal::Target, *line, &what));
+            return Err(JitError::new(Refusal::Target, 0, &what));
         }
         found = Some(number);
     }
-    found.ok_or_else(|| JitError::new(Refusal::Invalid, 0, "the text has no .target"))
+    found.ok_or_else(|| JitError::invalid(0, "the text has no .target"))
+}
+
+/// The version of PTX that a target came with, such as 70 for 7.0; from the table of targets in the PTX ISA's manual.
+fn first_version(target: u32) -> Option<u32> {
+    Some(match target {
+        10 | 11 => 10,
+        12 | 13 => 12,
+        20 => 20,
+        30 => 30,
+        32 | 50 => 40,
+        35 => 31,
+        37 | 52 => 41,
+        53 => 42,
+        60..=62 => 50,
+        70 => 60,
+        72 => 61,
+        75 => 63,
+        80 => 70,
+        86 => 71,
+        87 => 74,
+        89 | 90 => 78,
+        100 | 101 => 86,
+        120 => 87,
+        103 | 121 => 88,
+        88 | 110 => 90,
+        _ => return None,
+    })
 }
 
 fn library(syntax: Syntax<'_>) -> Result<Library<'_>, JitError> {

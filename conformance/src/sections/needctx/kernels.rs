@@ -22,13 +22,14 @@ type Question = (&'static str, fn(&Scene) -> Answer);
 /// Asks one group, in a process of its own.
 pub(super) fn run(t: &mut Lines, cu: &Cu, group: usize) -> Outcome {
     cu.start()?;
-    let stream = cu.stream(NON_BLOCKING)?;
-    let mut scene = Scene { cu: *cu, module: null_mut(), function: null_mut(), kernel: null_mut(), stream };
-    if cu.has_kernels() {
-        scene.module = cu.module(KERNELS)?;
-        scene.function = cu.function(scene.module, c"nothing")?;
-        scene.kernel = cu.kernel(cu.library(KERNELS)?, c"nothing")?;
-    }
+    let module = cu.module(KERNELS)?;
+    let scene = Scene {
+        cu: *cu,
+        module,
+        function: cu.function(module, c"nothing")?,
+        kernel: cu.kernel(cu.library(KERNELS)?, c"nothing")?,
+        stream: cu.stream(NON_BLOCKING)?,
+    };
     need!(cu, cuCtxSetCurrent_4000(null_mut()))?;
     GROUPS[group].iter().for_each(|(situation, ask)| t.line(situation, || ask(&scene)));
     Ok(())

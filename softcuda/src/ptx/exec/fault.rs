@@ -13,7 +13,7 @@ pub enum FaultKind {
     Trap,
     /// An assertion of the kernel (`CUDA_ERROR_ASSERT`).
     Assert,
-    /// More calls than the stack holds (`CUDA_ERROR_HARDWARE_STACK_ERROR`).
+    /// More calls than the stack holds (`CUDA_ERROR_ILLEGAL_ADDRESS`).
     StackOverflow,
     /// A call or jump to what is no function or label (`CUDA_ERROR_INVALID_PC`).
     InvalidPc,

@@ -83,7 +83,8 @@ fn sizes(variables: &[Variable<'_>]) -> Vec<u32> {
 
 fn external(name: &str, formals: &[Vec<u32>; 2], m: &Modifiers<'_>) -> Result<External, JitError> {
     let Some((external, result, params)) = External::named(name) else {
-        return Err(m.invalid(&format!("the function {name} is defined nowhere")));
+        // As the real compiler says it: it links the text before it knows of lines.
+        return Err(JitError::invalid(0, format!("Unresolved extern function '{name}'")));
     };
     let declared_result = formals[0].first().copied().unwrap_or(0);
     // Some compilers declare a result where there is none, and that is never read.

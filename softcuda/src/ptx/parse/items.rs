@@ -17,6 +17,9 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Token::End => return Ok(syntax),
                 Token::Dot("target") => self.targets(&mut syntax)?,
+                _ if syntax.targets.is_empty() => {
+                    return Err(JitError::invalid(self.line(), "no .target before this"));
+                }
                 Token::Dot("address_size") => {
                     self.take();
                     if self.integer()? != 64 {
