@@ -174,7 +174,7 @@ impl Flag {
     pub(crate) fn raise_soon(&self) {
         let address = self.host.expose_provenance();
         std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::thread::sleep(std::time::Duration::from_millis(300));
             let flag = Self { host: std::ptr::with_exposed_provenance_mut(address), device: 0 };
             flag.write(1);
         });

@@ -90,8 +90,8 @@ fn asked(t: &mut Lines, cu: &Cu) -> Outcome {
     need!(cu, cuStreamSynchronize_2000(stream))?;
     let s = trapped(cu)?;
     let (mut number, mut flags, mut current, mut value, mut name) = (0, 0, null_mut(), 0, null_mut());
-    t.line("after a trap: synchronise another stream", || call!(cu, cuStreamSynchronize_2000(s.other)));
     t.line("synchronise its stream", || call!(cu, cuStreamSynchronize_2000(s.stream)));
+    t.line("synchronise another stream", || call!(cu, cuStreamSynchronize_2000(s.other)));
     t.line("synchronise the context", || call!(cu, cuCtxSynchronize_2000()));
     t.line("query of its stream", || call!(cu, cuStreamQuery_2000(s.stream)));
     t.line("query of another stream", || call!(cu, cuStreamQuery_2000(s.other)));

@@ -235,8 +235,9 @@ fn running(t: &mut Lines, cu: &Cu) -> Outcome {
     let stream = cu.stream(NON_BLOCKING)?;
     let (module, flag) = (cu.module(KERNELS)?, Flag::new(cu)?);
     let function = cu.function(module, c"wait")?;
-    t.line("launch", || cu.launch_at(function, stream, flag.address()));
+    // Before the launch: a driver may run the kernel in it.
     flag.raise_soon();
+    t.line("launch", || cu.launch_at(function, stream, flag.address()));
     t.line("unload while it runs", || call!(cu, cuModuleUnload_2000(module)));
     t.line("  it has waited", || yes(flag.is_raised()));
     t.line("synchronise", || call!(cu, cuStreamSynchronize_2000(stream)));
