@@ -141,7 +141,11 @@ fn refusals_name_line_instruction_and_modifier() {
     assert!(refuse("add.u64 %r1, %r2, %r3;").log.contains(".b32 stands where .u64 is wanted"));
     let version = ptx::compile(".version 9.1\n.target sm_90\n").err().unwrap();
     assert_eq!(version.refusal, Refusal::Version);
-    let target = ptx::compile(".version 8.0\n.target sm_100\n").err().unwrap();
+    let target = ptx::compile(".version 8.6\n.target sm_100\n").err().unwrap();
     assert_eq!(target.refusal, Refusal::Target);
+    let older = ptx::compile(".version 8.0\n.target sm_100\n").err().unwrap();
+    assert_eq!(older.log, "line 2: the target sm_100 needs PTX 8.6 or newer");
+    let none = ptx::compile(".version 8.0\n.address_size 64\n").err().unwrap();
+    assert_eq!(none.log, "line 2: no .target before this");
     assert_eq!(ptx::compile("garbage").err().unwrap().refusal, Refusal::NotPtx);
 }

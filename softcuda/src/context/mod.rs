@@ -172,7 +172,7 @@ pub(crate) fn poison(code: CUresult) -> bool {
     !lives.is_empty()
 }
 
-/// A kernel of this context has gone wrong: every context of its device that is alive is lost with it (measured).
+/// Work of this context has gone wrong: every context of its device that is alive is lost with it (measured, of a trap).
 pub(crate) fn lose_device(context: &Arc<Activation>, code: CUresult) {
     // Its own last: whoever waits for the kernel goes on when that is done.
     let others = lives().into_iter().filter(|other| !Arc::ptr_eq(other, context));

@@ -1,5 +1,6 @@
 //! What streams do: pieces of work, and their places in the order.
 
+use crate::context;
 use crate::memory::span::{Access, Span};
 use crate::settings::complain;
 use crate::stream::Stream;
@@ -122,7 +123,7 @@ impl Operation {
             (None, None) => return Ok(()),
         };
         complain(&message);
-        self.stream.context.poison(CUDA_ERROR_ILLEGAL_ADDRESS);
+        context::lose_device(&self.stream.context, CUDA_ERROR_ILLEGAL_ADDRESS);
         Err(CUDA_ERROR_ILLEGAL_ADDRESS)
     }
 
