@@ -13,6 +13,7 @@
 
 pub mod abi;
 pub mod build;
+pub mod corpus;
 pub mod fault_sweep;
 pub mod fuzz;
 pub mod header;

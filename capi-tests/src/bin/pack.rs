@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 use capi_tests::build::{Build, Link};
+use capi_tests::corpus;
 use capi_tests::matrix::Compiler;
 use capi_tests::parallel::for_each;
 use capi_tests::programs::{ON_ANY_DRIVER, SHARED_ONLY, workshop};
@@ -25,4 +26,6 @@ fn main() {
         let program = build.program(name)?;
         std::fs::copy(program, folder.join(format!("c-{name}"))).map(drop).map_err(|error| error.to_string())
     });
+    let kernels = corpus::program(&workshop, Link::Static, "kernels").unwrap_or_else(|failure| panic!("{failure}"));
+    std::fs::copy(kernels, folder.join("kernels")).expect("the program can be copied");
 }

@@ -1,0 +1,56 @@
+//! The program that runs every kernel of `kernels/`, with their PTX in it.
+
+use crate::build::{Build, Link};
+use crate::libraries::Workshop;
+use crate::repository;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const SOURCES: &[&str] = &["run", "child", "arrays", "numbers", "mathematics", "threads", "language"];
+
+/// Makes the program, under this name.
+///
+/// # Errors
+/// The command and what the compiler said.
+pub fn program(workshop: &Workshop, link: Link, name: &str) -> Result<PathBuf, String> {
+    workshop.write("corpus.inc", &images());
+    let main = Build::new(workshop, "corpus/main.c").link(link);
+    let all = SOURCES.iter().fold(main, |build, source| build.and(&format!("corpus/{source}.c")));
+    // A product and a sum are two operations unless the reference says otherwise, and what rounds is chosen as it runs.
+    all.option("-O1").option("-ffp-contract=off").option("-frounding-math").option("-lm").program(name)
+}
+
+/// The PTX of every compiler, by name, as C that the assembler fills in.
+fn images() -> String {
+    let mut files: Vec<_> = sorted(&repository("kernels/ptx")).iter().flat_map(|folder| sorted(folder)).collect();
+    files.sort_by_key(|file| (stem(file), file.clone()));
+    let mut text = String::new();
+    for (number, file) in files.iter().enumerate() {
+        let path = file.display();
+        let _ = writeln!(text, "extern const char ptx_{number}[], ptx_{number}_end[];");
+        let _ = writeln!(text, "__asm__(\".section .rodata\\nptx_{number}: .incbin \\\"{path}\\\"\\n\"");
+        let _ = writeln!(text, "        \".byte 0\\nptx_{number}_end:\\n.previous\\n\");");
+    }
+    text.push_str("static const struct image images[] = {\n");
+    for (number, file) in files.iter().enumerate() {
+        let compiler = file.parent().map(stem).unwrap_or_default();
+        let _ = writeln!(text, "    {{\"{}\", \"{compiler}\", ptx_{number}, ptx_{number}_end}},", stem(file));
+    }
+    text.push_str("};\n");
+    text
+}
+
+/// What a folder holds.
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The name without what says which kind of file it is; a compiler's has dots of its own.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(".ptx").unwrap_or(&name).to_owned()
+}
