@@ -60,8 +60,15 @@ extern "C" __global__ void integers_arithmetic(const unsigned *x, const unsigned
   answer((unsigned)abs((int)a)), answer((unsigned)min((int)a, (int)b)), answer((unsigned)max((int)a, (int)b));
   answer(umin(a, b)), answer(umax(a, b)), answer((unsigned long long)llabs((long long)wide));
   answer((unsigned long long)min((long long)wide, (long long)other)), answer((unsigned long long)ullmax(wide, other));
-  answer((unsigned)__dp4a((int)a, (int)b, 100)), answer(__dp4a(a, b, 100u));
-  answer((unsigned)__dp2a_lo((int)a, (int)b, 3)), answer(__dp2a_hi(a, b, 3u));
+  unsigned dot;
+  asm("dp4a.s32.s32 %0, %1, %2, 100;" : "=r"(dot) : "r"(a), "r"(b));
+  answer(dot);
+  asm("dp4a.u32.u32 %0, %1, %2, 100;" : "=r"(dot) : "r"(a), "r"(b));
+  answer(dot);
+  asm("dp2a.lo.s32.s32 %0, %1, %2, 3;" : "=r"(dot) : "r"(a), "r"(b));
+  answer(dot);
+  asm("dp2a.hi.u32.u32 %0, %1, %2, 3;" : "=r"(dot) : "r"(a), "r"(b));
+  answer(dot);
   // A sum and a product of 128 bits, with carries.
   unsigned s0, s1, s2, s3;
   asm("add.cc.u32 %0, %4, %5;\n\taddc.cc.u32 %1, %5, %4;\n\taddc.cc.u32 %2, %4, %4;\n\taddc.u32 %3, %5, 0;"

@@ -24,6 +24,7 @@ extern "C" __global__ void matmul_double(int n, const double *a, const double *b
 // Of bytes, into numbers of 32 bits; n divisible by 4, b transposed.
 extern "C" __global__ void matmul_bytes(int n, const int *a, const int *b, int *c) {
   int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y, sum = 0;
-  for (int k = 0; k < n / 4; k++) sum = __dp4a(a[row * (n / 4) + k], b[column * (n / 4) + k], sum);
+  for (int k = 0; k < n / 4; k++)
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a[row * (n / 4) + k]), "r"(b[column * (n / 4) + k]));
   c[row * n + column] = sum;
 }

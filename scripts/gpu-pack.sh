@@ -67,7 +67,7 @@ one() { # name, command...
   local name=$1 start end verdict
   shift
   start=$(date +%s.%N)
-  if timeout 120 "$@" > "$results/$name.txt" 2>&1; then verdict=ok; else verdict="FAIL $?"; failures=$((failures + 1)); fi
+  if timeout "${limit:-120}" "$@" > "$results/$name.txt" 2>&1; then verdict=ok; else verdict="FAIL $?"; failures=$((failures + 1)); fi
   end=$(date +%s.%N)
   printf '%-28s%-10s%10.2f\n' "$name" "$verdict" "$(echo "$end - $start" | bc 2>/dev/null || python3 -c "print($end - $start)")"
 }

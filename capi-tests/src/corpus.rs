@@ -18,12 +18,13 @@ pub fn program(workshop: &Workshop, link: Link, name: &str) -> Result<PathBuf, S
     let main = Build::new(workshop, "corpus/main.c").link(link);
     let all = SOURCES.iter().fold(main, |build, source| build.and(&format!("corpus/{source}.c")));
     // A product and a sum are two operations unless the reference says otherwise, and what rounds is chosen as it runs.
-    all.option("-O1").option("-ffp-contract=off").option("-frounding-math").option("-lm").program(name)
+    all.option("-O1").option("-ffp-contract=off").option("-frounding-math").program(name)
 }
 
 /// The PTX of every compiler, by name, as C that the assembler fills in.
 fn images() -> String {
-    let mut files: Vec<_> = sorted(&repository("kernels/ptx")).iter().flat_map(|folder| sorted(folder)).collect();
+    let mut files: Vec<_> =
+        sorted(&repository("kernels/ptx")).iter().flat_map(|folder| sorted(folder)).collect();
     files.sort_by_key(|file| (stem(file), file.clone()));
     let mut text = String::new();
     for (number, file) in files.iter().enumerate() {

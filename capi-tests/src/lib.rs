@@ -5,6 +5,7 @@
 //! - [`header`]: what the headers declare, as data; [`interface`]: what `cushim.json` says of it;
 //! - [`libraries`]: the libraries under test; [`build`]: programs against them; [`run`]: the programs on a driver;
 //! - [`programs`]: which of them run where; [`fuzz`]: what one of them knows of the interface;
+//! - [`corpus`]: the kernels of `kernels/`, in one program;
 //! - [`abi`]: the binary interface, and what has changed in it;
 //! - `go/`: a binding in Go, and its tests;
 //! - [`fault_sweep`]: all of them with the driver failing;

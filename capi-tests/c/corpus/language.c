@@ -20,6 +20,8 @@ static void recursion(struct run *run) {
     for (k = 0; k < i + 20; k++) z = x + y, x = y, y = z;
     ackermanns[i] = ackermann(2, i % 8), even[i] = i % 2 == 0, ways[i] = queens[i % 7], fibonaccis[i] = x;
   }
+  /* A kilobyte, which is what threads have at first, is not enough. */
+  cushim_context_set_limit(run->context, CU_LIMIT_STACK_SIZE, 8192);
   LAUNCH(run, "recursion", line(1, N), ARG(a), ARG(e), ARG(w), ARG(f));
   same(run, "ackermann", a, ackermanns, N, 4);
   same(run, "even", e, even, N, 4);

@@ -1,5 +1,5 @@
 /*
- * The kernels of kernels/*.cu, as several compilers made PTX of them, each with the same input on whatever driver is
+ * The kernels of the folder kernels, as several compilers made PTX of them, each with the same input on whatever driver is
  * there, held against references in C. One line for each kernel source and compiler.
  *
  * A worker process does the work, and another goes on where one was ended by an error that no context survives.
@@ -64,11 +64,13 @@ static void open_device(struct run *run) {
 /* What the compiler of the driver says, in one line. */
 static void refused(struct run *run, cushim_status status) {
   static cushim_error_detail detail;
-  char log[700], *at;
+  static char log[sizeof run->failure - 32];
+  char *at;
   memset(&detail, 0, sizeof detail);
   detail.struct_size = sizeof detail;
   cushim_last_error(&detail);
-  snprintf(log, sizeof log, "%s", detail.driver_log != NULL && detail.driver_log[0] != 0 ? detail.driver_log : detail.message);
+  snprintf(log, sizeof log, "%.*s", (int)sizeof log - 1,
+           detail.driver_log[0] != 0 ? detail.driver_log : detail.message);
   for (at = log; *at != 0; at++)
     if (*at == '\n') *at = ' ';
   fail(run, "refused, %d: %s", (int)status, log);

@@ -366,9 +366,11 @@ static void from_floating(struct run *run, const double *x) {
     of_double[12][i] = (int32_t)(of_double[14][i] >> 32), of_double[13][i] = (int32_t)of_double[14][i];
     for (d = 0; d < 4; d++) {
       volatile double given = x[i];
+      volatile float result;
       fesetround(directions[d]);
-      narrow[d][i] = (float)given;
+      result = (float)given;
       fesetround(FE_TONEAREST);
+      narrow[d][i] = result;
     }
   }
   from = put(run, f, sizeof f);
@@ -383,7 +385,7 @@ static void from_floating(struct run *run, const double *x) {
 
 static float to_float(long double exact, int direction) {
   volatile long double given = exact;
-  float result;
+  volatile float result;
   fesetround(directions[direction]);
   result = (float)given;
   fesetround(FE_TONEAREST);
@@ -392,7 +394,7 @@ static float to_float(long double exact, int direction) {
 
 static double to_double(long double exact, int direction) {
   volatile long double given = exact;
-  double result;
+  volatile double result;
   fesetround(directions[direction]);
   result = (double)given;
   fesetround(FE_TONEAREST);
@@ -459,7 +461,8 @@ static const struct format half = {11, -14, 15, 10}, bfloat = {8, -126, 127, 7};
 /* A number of the format as its bits, rounded in this direction. */
 static uint16_t narrow(double x, struct format format, int direction) {
   int exponent, most = (format.most * 2 + 1) << format.shift;
-  double unit, units;
+  double unit;
+  volatile double units;
   uint16_t sign = signbit(x) ? 0x8000 : 0;
   if (x == 0) return sign;
   frexp(x, &exponent);

@@ -26,6 +26,7 @@ fn main() {
         let program = build.program(name)?;
         std::fs::copy(program, folder.join(format!("c-{name}"))).map(drop).map_err(|error| error.to_string())
     });
-    let kernels = corpus::program(&workshop, Link::Static, "kernels").unwrap_or_else(|failure| panic!("{failure}"));
+    let kernels =
+        corpus::program(&workshop, Link::Static, "kernels").unwrap_or_else(|failure| panic!("{failure}"));
     std::fs::copy(kernels, folder.join("kernels")).expect("the program can be copied");
 }
