@@ -41,14 +41,14 @@ cargo bench -q -p cushim --no-run --message-format=json 2>/dev/null |
 cp "$target/release/examples/probe" "$target/release/conformance" "$target/release/bench-calls" "$out/bin/"
 cp "$target/release/libsoftcuda.so" "$target/release/libcushim.so" "$out/lib/"
 
-for source in examples/ordered.c examples/managed.c examples/raw.c examples/porting/after.c capi-tests/c/gpu_*.c; do
+for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/raw.c examples/porting/after.c capi-tests/c/gpu_*.c; do
   [ -f "$source" ] || continue
   name=$(basename "$source" .c)
   [ "$name" = after ] && name=ported
   cc -std=c11 -O1 -Iinclude -Icapi-tests/c "$source" "$target/release/libcushim.a" \
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$name"
 done
-cp examples/ordered.txt examples/managed.txt "$out/"
+cp examples/ordered.txt examples/managed.txt examples/saxpy.txt "$out/"
 strip "$out"/bin/* "$out"/lib/*
 git rev-parse --short HEAD > "$out/commit"
 [ -z "$(git status --porcelain -- src include capi-tests examples benches softcuda)" ] || echo '(with changes)' >> "$out/commit"
@@ -89,7 +89,7 @@ for program in "$here"/bin/*; do
       one bench-calls "$program" --driver auto
       ;;
     c-*) one "$name" env CUSHIM_DRIVER="$path" CHECK_VERSION="$number" "$program" ;;
-    ordered | managed) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$out" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
+    ordered | managed | saxpy) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$out" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
     *) one "$name" "$program" ;;
   esac
 done

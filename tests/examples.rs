@@ -48,6 +48,11 @@ fn managed_prints_what_the_program_in_c_prints() {
 }
 
 #[test]
+fn saxpy_prints_what_the_program_in_c_prints() {
+    prints("saxpy", usize::MAX);
+}
+
+#[test]
 fn without_a_driver_it_says_so() {
     let mut command = Command::new(program("ordered"));
     let output = command.env("CUSHIM_DRIVER", "/nonexistent/libcuda.so.1").output().expect("it runs");

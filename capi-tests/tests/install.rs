@@ -59,6 +59,13 @@ impl Reader {
         (output.status.code(), format!("{out}{err}"))
     }
 
+    /// What the lines that compile and run the kernel's example print.
+    fn kernel_lines(&self, readme: &str) -> String {
+        const COMPILE: &str = "cc examples/saxpy.c";
+        let rest = between(readme, &format!("```sh\n{COMPILE}"), "```");
+        format!("{COMPILE}{rest}").lines().map(|line| self.succeed(line)).collect()
+    }
+
     fn succeed(&self, line: &str) -> String {
         let (status, printed) = self.run(line);
         assert_eq!(status, Some(0), "{line}\n{printed}");
@@ -85,6 +92,13 @@ fn install(prefix: &Path) {
     assert!(output.status.success(), "{}\n{printed}", output.status);
 }
 
+/// What the README, and the file beside the example, say that it prints.
+fn printed_by_kernels(readme: &str) -> String {
+    let expected = std::fs::read_to_string(repository("examples/saxpy.txt")).expect("it is there");
+    assert!(readme.contains(&format!("```\n{expected}```")), "the README shows another output");
+    expected
+}
+
 fn assert_as_expected(printed: &str) {
     let expected = std::fs::read_to_string(repository("examples/ordered.txt")).expect("it is there");
     assert_eq!(printed, expected);
@@ -105,6 +119,7 @@ fn what_the_readme_says_works_as_printed() {
         reader.succeed(compile);
         assert_as_expected(&reader.succeed(software));
         assert_as_expected(&reader.succeed(&format!("SOFTCUDA_VERSION=12.4 {software}")));
+        assert_eq!(reader.kernel_lines(&readme), printed_by_kernels(&readme));
         // The driver of this machine, if there is one; if not, a sentence.
         let (status, printed) = reader.run(here);
         assert!(status == Some(0) || (status == Some(1) && !printed.is_empty()), "{status:?}: {printed}");

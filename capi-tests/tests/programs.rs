@@ -139,6 +139,18 @@ fn the_main_example_prints_the_same_everywhere() {
 }
 
 #[test]
+fn the_example_of_a_kernel_prints_the_same_on_every_version() {
+    let workshop = workshop();
+    let program =
+        Build::of(&workshop, &repository("examples/saxpy.c")).program("saxpy").expect("it compiles");
+    let expected = std::fs::read_to_string(repository("examples/saxpy.txt")).expect("it is there");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        if printed == expected { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+}
+
+#[test]
 fn the_example_of_managed_memory_prints_the_same_on_every_version() {
     let workshop = workshop();
     let program =
