@@ -201,18 +201,18 @@ fn libraries(t: &mut Lines, cu: &Cu) {
 
 /// What fits in small buffers.
 fn buffers(t: &mut Lines, cu: &Cu) {
-    for size in [64, 16, 2, 1, 0] {
+    for room in [64, 16, 2, 1, 0] {
         let mut module = null_mut();
-        let mut logs = Logs::new(size);
-        t.line(&format!("logs of {size} bytes"), || logs.options.load_module(cu, &mut module, SYNTAX));
+        let mut logs = Logs::new(room);
+        t.line(&format!("logs of {room} bytes"), || logs.options.load_module(cu, &mut module, SYNTAX));
         let end = logs.error.iter().position(|byte| *byte == 0);
         let size = logs.options.values[3].addr();
-        t.line("  error log ends at", || match end {
+        t.line(&format!("  error log of {room} bytes ends at"), || match end {
             Some(end) => end.to_string(),
             None if logs.error[0] == UNWRITTEN => "untouched".to_owned(),
             None => "no end".to_owned(),
         });
-        t.line("  size then", || size.to_string());
+        t.line(&format!("  size of {room} then"), || size.to_string());
     }
     let mut buffer = vec![UNWRITTEN; ROOM];
     let place = buffer.as_mut_ptr().expose_provenance();
