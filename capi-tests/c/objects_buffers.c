@@ -250,6 +250,8 @@ static void while_capturing(void) {
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_device_allocate(all.device, BYTES, all.stream, &more));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy(buffer));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_on(buffer, all.stream));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_destroy_scratch(buffer, NULL, all.stream));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_create_scratch(pool, NULL, BYTES, all.stream, &more));
     CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamIsCapturing_10000(native, &status));
     CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
     CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamEndCapture_10000(native, &graph));
@@ -329,6 +331,52 @@ static void copies_and_fills(void) {
   CHECK_OK(cushim_stream_synchronize(all.stream));
 }
 
+/* A host array for the time of some work, of memory of each sort; freed in its own stream, and in another one. */
+static void scratch(void) {
+  static unsigned char bytes[BYTES];
+  cushim_stream other = new_stream(all.context);
+  cushim_resource resources[2];
+  cushim_buffer buffer = NULL;
+  struct busy busy;
+  void *host = NULL;
+  int32_t done = -1;
+  int i;
+  resources[0] = pool;
+  resources[1] = plain;
+  for (i = 0; i < 2; i++) {
+    memset(bytes, 0x11, sizeof bytes);
+    CHECK_OK(cushim_buffer_create_scratch(resources[i], bytes, BYTES, all.stream, &buffer));
+    CHECK(is_same(stream_of(buffer), all.stream));
+    memset(bytes, 0, sizeof bytes);
+    CHECK(last_byte(all.stream, pointer_of(buffer), BYTES) == 0x11);
+    CHECK_OK(cushim_stream_fill_buffer(all.stream, buffer, 1, 0x22, 1, 1));
+    CHECK_OK(cushim_buffer_destroy_scratch(buffer, bytes, all.stream));
+    CHECK_OK(cushim_stream_synchronize(all.stream));
+    CHECK(bytes[0] == 0x11 && bytes[1] == 0x22 && bytes[BYTES - 1] == 0x11);
+    CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_buffer_destroy_scratch(buffer, bytes, all.stream));
+  }
+  /* The other stream waits for the first. */
+  CHECK_OK(cushim_context_allocate_host(all.context, BYTES, 0, &host));
+  if (!CHECK(host != NULL)) return;
+  memset(host, 0, BYTES);
+  CHECK_OK(cushim_buffer_create_scratch(pool, NULL, BYTES, all.stream, &buffer));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  busy_begin(&busy, all.driver, all.stream);
+  CHECK_OK(cushim_stream_fill_buffer(all.stream, buffer, 0, 0x33, 1, BYTES));
+  CHECK_OK(cushim_buffer_destroy_scratch(buffer, host, other));
+  CHECK_OK(cushim_stream_query(other, &done));
+  CHECK(done == 0);
+  busy_end(&busy);
+  CHECK_OK(cushim_stream_synchronize(other));
+  CHECK(((unsigned char *)host)[BYTES - 1] == 0x33);
+  CHECK_OK(cushim_context_free_host(all.context, host));
+  CHECK_OK(cushim_context_synchronize(all.context));
+  CHECK(used() == 0);
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create_scratch(pool, NULL, (size_t)1 << 50, all.stream, &buffer));
+  CHECK(buffer == NULL);
+  CHECK_OK(cushim_stream_destroy(other));
+}
+
 /* With no driver there is memory of the program's own, and that is all. */
 static void on_none(void) {
   cushim_resource resource;
@@ -344,6 +392,7 @@ static void on_none(void) {
   CHECK_OK(cushim_resource_create_device_pool(all.device, NULL, &resource));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_buffer_create(resource, BYTES, all.stream, &buffer));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_allocate(resource, BYTES, all.stream, &pointer));
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_buffer_create_scratch(resource, NULL, BYTES, all.stream, &buffer));
   CHECK(pointer == 0);
   CHECK_OK(cushim_resource_destroy(resource));
   {
@@ -372,6 +421,7 @@ int main(void) {
     per_thread();
     while_capturing();
     copies_and_fills();
+    scratch();
     CHECK_OK(cushim_resource_destroy(plain));
     CHECK_OK(cushim_resource_destroy(pool));
   }

@@ -515,6 +515,77 @@ pub unsafe extern "C" fn cushim_buffer_create_copy(
     })
 }
 
+/// Brings a host array to the device for the time of a launch: allocates memory in the stream, and copies so many bytes into it.
+/// `cushim_buffer_destroy_scratch` brings them back.
+///
+/// @param resource The resource; NULL: that of the stream's device.
+/// @param from The host memory, of any kind; ordinary memory is read before the call returns. NULL: nothing is copied.
+/// @param bytes How many.
+/// @param stream The stream, which is the buffer's deallocation stream, also if the resource is not stream-ordered.
+/// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy_scratch`, or
+///   `cushim_buffer_destroy`, which brings nothing back.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver;
+/// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a stream that is being captured, if the resource is stream-ordered;
+/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none";
+/// `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's; that of an allocate function. Threads: any.
+///
+/// # Safety
+/// `from` is NULL or holds so many bytes; if it is page-locked, until the stream has passed the copy. `buffer` is NULL or valid
+/// for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_buffer_create_scratch(
+    resource: cushim_resource,
+    from: *const std::ffi::c_void,
+    bytes: usize,
+    stream: cushim_stream,
+    buffer: *mut cushim_buffer,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `buffer`.
+        let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
+        let (resource, stream) = (hold_if_given(resource)?, hold(stream)?);
+        // SAFETY: the caller vouches for the memory.
+        *buffer = claim(unsafe { Buffer::create_scratch(resource.as_ref(), from, bytes, &stream) }?)?;
+        Ok(())
+    })
+}
+
+/// Brings a buffer's bytes back to the host, and ends the claim: copy and free are in the stream's order. If that is another one
+/// than the deallocation stream, it waits for what is in that by now. The bytes have arrived when the stream has passed the copy.
+///
+/// If the copy is refused, the claim ends all the same, and the memory is freed as `cushim_buffer_destroy` would.
+///
+/// @param buffer The claim.
+/// @param to The host memory, of any kind; a copy to ordinary memory may block until it is done. NULL: nothing is copied.
+/// @param stream The stream.
+/// @return A `cushim_status`.
+///
+/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle or a stream of
+/// another driver; `CUSHIM_ERROR_ALREADY_DESTROYED`; `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured, and nothing
+/// is destroyed; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work; that of a deallocate
+/// function. Threads: any.
+///
+/// # Safety
+/// `to` is NULL or has room for the buffer's bytes until the stream has passed the copy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_buffer_destroy_scratch(
+    buffer: cushim_buffer,
+    to: *mut std::ffi::c_void,
+    stream: cushim_stream,
+) -> cushim_status {
+    call(|| {
+        check_allowed()?;
+        let Ok(held) = hold(buffer) else { return end_claim(buffer).map(drop) };
+        let stream = hold(stream)?;
+        held.check_destroy(Some(&stream))?;
+        let released = end_claim(buffer)?;
+        drop(released); // `held` is left
+        held.end_scratch(to, &stream)
+    })
+}
+
 /// The device's resource: the one that was set, or the pool that is current when it is first asked for.
 ///
 /// @param device The device.

@@ -250,8 +250,9 @@ impl Interface {
 
     fn shape(&self, docs: &Docs, name: &str, doc: &str, ty: &Type, next: Option<&str>) -> Shape {
         if let Some(kind) = self.handle(ty) {
-            let ends =
-                ["destroy", "destroy_on"].iter().any(|end| docs.name == format!("cushim_{kind}_{end}"));
+            let ends = ["destroy", "destroy_on", "destroy_scratch"]
+                .iter()
+                .any(|end| docs.name == format!("cushim_{kind}_{end}"));
             return if ends { Shape::Ended(kind) } else { Shape::Handle(kind) };
         }
         let Type::Ptr(pointer) = ty else {

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `copy` | copies and fills of buffers |
 //! | `order` | the stream in whose order a buffer's memory is freed |
+//! | `scratch` | host arrays on the device for the time of a launch |
 //! | `wrap` | memory of others' |
 //! | `release` | what happens when the last hold on a buffer goes |
 
 mod copy;
 mod order;
 mod release;
+mod scratch;
 mod wrap;
 
 pub use wrap::Home;

@@ -43,6 +43,15 @@ impl Order {
         Ok(self)
     }
 
+    /// Makes another stream wait for what is in this one by now, or, where only another thread can name it, for the mark.
+    pub(super) fn wait_in(&self, other: &Stream) -> Result<(), Error> {
+        match &self.mark {
+            _ if self.is_here() => other.wait_stream(&self.stream),
+            Some(mark) => other.wait_event(mark),
+            None => self.stream.context().synchronize(),
+        }
+    }
+
     /// A stream in which the memory can be freed, here and now.
     ///
     /// Another thread's stream cannot be named. A new stream then takes its place, which waits for the mark, and goes on by
