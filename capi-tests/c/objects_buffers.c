@@ -292,6 +292,7 @@ static void copies_and_fills(void) {
   host = create(pinned, all.stream);
   CHECK_OK(cushim_stream_copy_buffer(all.stream, host, other));
   CHECK_OK(cushim_stream_synchronize(all.stream));
+  if (!CHECK(pointer_of(host) != 0)) return;
   memcpy(bytes, (void *)(uintptr_t)pointer_of(host), BYTES);
   CHECK(bytes[15] == 7 && memcmp(bytes + 16, ordinary, 100) == 0 && bytes[116] == 7);
   /* A part at the very end, and one byte more. */
