@@ -73,3 +73,24 @@ fn a_driver_that_fails() {
         Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_FAULT", faults).checks()
     });
 }
+
+/// A set of peers that changes costs one call of the driver, and one that is as wanted already none.
+#[test]
+fn peers_of_a_pool() {
+    let workshop = Workshop::new();
+    let program =
+        Build::new(&workshop, "objects_resources.c").program("objects_resources").expect("it compiles");
+    for_each(["11.4", ONE_VERSION], |version| {
+        let trace = workshop.path().join(format!("trace-{version}"));
+        let run = Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_DEVICES", "4");
+        run.env("SOFTCUDA_TRACE", &trace).checks()?;
+        let traced = std::fs::read_to_string(&trace).map_err(|error| error.to_string())?;
+        let calls =
+            traced.lines().filter(|line| line.contains("\"cuMemPoolSetAccess\",\"arguments\":{\"pool\""));
+        // The program adds, removes and replaces; before that it names the pool's own device alone.
+        match calls.count() {
+            3 => Ok(()),
+            count => Err(format!("{version}: {count} calls of cuMemPoolSetAccess, not 3")),
+        }
+    });
+}
