@@ -6,7 +6,7 @@ use super::modifiers::Modifiers;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::{Handler, Op, Reg};
-use crate::ptx::exec::map::{compare, logic, select};
+use crate::ptx::exec::map::{binary, compare, logic, select, unary};
 use crate::ptx::float::flush;
 use crate::ptx::half::{Bf16, F16, Half};
 use crate::ptx::types::Type;
@@ -204,7 +204,6 @@ fn set_predicates<'a>(
     let (p, q) = (l.destination(p, Pred)?, l.destination(q, Pred)?);
     let part = if ty == Type::F16x2 { TF16 } else { TBf16 };
     let run = comparison(operator, part, ftz).ok_or_else(|| m.bad_type(ty))?;
-    use crate::ptx::exec::map::unary;
     let halves: [(Handler, Reg); 2] = [(unary(|a: u32| a as u16), p), (unary(|a: u32| (a >> 16) as u16), q)];
     for (half, d) in halves {
         let (x, y) = (l.temporary(Type::B16), l.temporary(Type::B16));
@@ -219,6 +218,9 @@ fn set_predicates<'a>(
 fn set<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>) -> Result<(), JitError> {
     let to = m.ty()?;
     let from = m.ty()?;
+    if to == from && matches!(to, Type::F16x2 | Type::Bf16x2) {
+        return set_halves(l, i, m, to);
+    }
     let bits = match to {
         U32 | S32 => 0xffff_ffff,
         F32 => u64::from(1f32.to_bits()),
@@ -232,6 +234,36 @@ fn set<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>)
     let d = l.destination(&i.operands[0], to)?;
     let run = if to.size() == 4 { select::<u32>() } else { select::<u16>() };
     l.emit(Op { c: result.yes, ..op(run, d, a, b) });
+    Ok(())
+}
+
+/// `set.f16x2.f16x2`: 1.0 in each half where the comparison holds.
+fn set_halves<'a>(
+    l: &mut Lowering<'a, '_>,
+    i: &Instruction<'a>,
+    m: &mut Modifiers<'a>,
+    ty: Type,
+) -> Result<(), JitError> {
+    let operator = m.one_of(&OPERATORS).ok_or_else(|| m.invalid("a comparison is wanted"))?;
+    let ftz = m.take("ftz");
+    let [d, a, b] = l.operands(i)?;
+    let (part, one) = if ty == Type::F16x2 { (TF16, 0x3c00) } else { (TBf16, 0x3f80) };
+    let run = comparison(operator, part, ftz).ok_or_else(|| m.bad_type(ty))?;
+    let (a, b) = (l.source(a, ty)?, l.source(b, ty)?);
+    let d = l.destination(d, ty)?;
+    let (x, y, holds) = (l.temporary(Type::B16), l.temporary(Type::B16), l.temporary(Pred));
+    let (low, high) = (l.temporary(Type::B32), l.temporary(Type::B32));
+    let zero = l.constant(0, Type::B32);
+    for (half, bits, to) in
+        [(unary(|a: u32| a as u16), one, low), (unary(|a: u32| (a >> 16) as u16), one << 16, high)]
+    {
+        l.emit(op(half, x, a, NIL));
+        l.emit(op(half, y, b, NIL));
+        l.emit(op(run, holds, x, y));
+        let bits = l.constant(bits, Type::B32);
+        l.emit(Op { c: holds, ..op(select::<u32>(), to, bits, zero) });
+    }
+    l.emit(op(binary(|a: u32, b: u32| a | b), d, low, high));
     Ok(())
 }
 

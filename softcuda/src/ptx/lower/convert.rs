@@ -157,7 +157,8 @@ fn integer_to_float(
             match round {
                 Round::Near => unary(|a: $from| a as $to),
                 Round::Zero => each1(|a: $from| in_direction!(Round::Zero, |a| a as $to)),
-                Round::Down => each1(|a: $from| in_direction!(Round::Down, |a| a as $to)),
+                // The processor makes -0 of an unsigned 0 in this direction.
+                Round::Down => each1(|a: $from| in_direction!(Round::Down, |a| a as $to) + 0.0),
                 Round::Up => each1(|a: $from| in_direction!(Round::Up, |a| a as $to)),
             }
         };
