@@ -166,10 +166,13 @@ fn what_the_stream_refuses() {
             refuses(&|| synchronize(&cu, s));
             refuses(&|| cu.call("cuCtxSynchronize", &[]));
             refuses(&|| cu.call("cuStreamAddCallback", &[s, callback as *const () as u64, 0, 0]));
-            refuses(&|| cu.call("cuMemcpyBatchAsync_v2", &copy));
             refuses(&|| cu.call("cuMemPrefetchBatchAsync", &prefetch));
             refuses(&|| cu.call("cuMemPrefetchAsync_v2", &[m, SIZE, DEVICE, 0, s])); // chosen
         }
+        // A batch of copies is refused, and the capture goes on.
+        assert_eq!(begin(&cu, s, RELAXED), 0);
+        assert_eq!(cu.call("cuMemcpyBatchAsync_v2", &copy), UNSUPPORTED);
+        end_well(&cu, s);
         assert_eq!(begin(&cu, s, RELAXED), 0);
         assert_eq!(cu.call("cuMemPrefetchBatchAsync", &prefetch), UNSUPPORTED);
         assert_eq!(cu.call("cuMemcpyBatchAsync_v2", &copy), INVALIDATED, "it is invalid already");

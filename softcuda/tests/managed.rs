@@ -175,8 +175,8 @@ fn advice_with_ordinals() {
         // Documented: these look at no device.
         assert_eq!(advise(SET_READ_MOSTLY, 99), 0);
         assert_eq!(advise(UNSET_PREFERRED, 99), 0);
-        assert_eq!(advise(SET_PREFERRED, 99), INVALID_VALUE);
-        assert_eq!(advise(SET_ACCESSED_BY, 0xffff_fffe), INVALID_VALUE);
+        assert_eq!(advise(SET_PREFERRED, 99), INVALID_DEVICE);
+        assert_eq!(advise(SET_ACCESSED_BY, 0xffff_fffe), INVALID_DEVICE);
         let mut value = 0i32;
         let new = cu.call("cuMemRangeGetAttribute", &[at(&mut value), 4, PREFERRED_TYPE, p, SIZE]);
         assert_eq!(new, INVALID_VALUE, "chosen: 12.2 has brought it");
@@ -374,7 +374,6 @@ fn attachment() {
         let mut plain = 0;
         assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut plain), SIZE]), 0);
         for (stream, pointer, length, flags) in [
-            (0, p, 0, SINGLE),
             (s, p, SIZE / 2, SINGLE),
             (s, plain, 0, SINGLE),
             (s, p, 0, 3),
@@ -383,6 +382,7 @@ fn attachment() {
         ] {
             assert_eq!(attach(stream, pointer, length, flags), INVALID_VALUE, "{flags}");
         }
+        assert_eq!(attach(0, p, 0, SINGLE), 0);
         assert_eq!(attach(s, p, SIZE, SINGLE), 0);
         assert_eq!(attach(s, p, 0, GLOBAL), 0, "documented");
         assert_eq!(attach(s, p, 0, HOST_ATTACHED), 0, "documented");

@@ -110,9 +110,8 @@ pub(crate) fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> Answer {
 fn host_flags(p: *mut c_void) -> Result<u32, CUresult> {
     let allocation = table::find(p as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let shown = match allocation.kind {
-        Kind::Device(_) | Kind::Variable(_) | Kind::Pooled(_) | Kind::Managed(_) => {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        Kind::Device(_) | Kind::Variable(_) | Kind::Pooled(_) => return Err(CUDA_ERROR_INVALID_VALUE),
+        Kind::Managed(_) => CU_MEMHOSTALLOC_DEVICEMAP,
         Kind::Pinned(_, flags) if flags & CU_MEMHOSTALLOC_WRITECOMBINED != 0 => flags,
         Kind::Pinned(..) => 0,
         Kind::Registered(flags) => flags & CU_MEMHOSTREGISTER_PORTABLE,

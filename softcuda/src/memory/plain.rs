@@ -21,10 +21,10 @@ const PITCH: usize = 512;
 /// New device memory of the current context.
 fn allocate(size: usize) -> Result<usize, CUresult> {
     let owner = current()?;
+    capture::check_unsafe()?;
     if size == 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    capture::check_unsafe()?;
     Ok(add(owner, size, Kind::Device)?.address)
 }
 
@@ -97,6 +97,7 @@ pub(crate) fn cuMemAllocPitch_v2(
 
 pub(crate) fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> Answer {
     check_current_is_not_dead()?;
+    capture::check_unsafe()?;
     if dptr == 0 {
         return Ok(());
     }

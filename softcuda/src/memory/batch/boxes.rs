@@ -1,6 +1,6 @@
 //! Batches of copies of boxes, and one such copy.
 
-use super::copies::{NONE, check, read_as_asked, tell};
+use super::copies::{NONE, check, check_current, read_as_asked, tell};
 use super::{stream, submit};
 use crate::error::Answer;
 use crate::memory::copy_box::{BoxCopy, Layout};
@@ -48,7 +48,7 @@ fn copies(
         copies.push(copy(&op).map_err(|code| (code, i))?);
         orders.push(op.srcAccessOrder);
     }
-    stream.refuse_capture().map_err(nobody)?;
+    check_current().and_then(|()| stream.spare_capture()).map_err(nobody)?;
     copies.iter_mut().zip(orders).for_each(|(copy, order)| read_as_asked(copy, order));
     submit(&stream, copies).map_err(nobody)
 }

@@ -38,7 +38,8 @@ impl Ranges {
 
 impl Places {
     fn check(&self, count: usize) -> Result<Vec<Location>, CUresult> {
-        spread(self.locations, self.starts, self.number, count)?.into_iter().map(Location::of).collect()
+        let places = spread(self.locations, self.starts, self.number, count, false)?;
+        places.into_iter().map(|place| Location::of(place).map_err(|_| CUDA_ERROR_INVALID_VALUE)).collect()
     }
 }
 

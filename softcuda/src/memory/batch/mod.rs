@@ -53,17 +53,23 @@ fn spread<T: Copy>(
     starts: Out<usize>,
     number: usize,
     count: usize,
+    rising: bool,
 ) -> Result<Vec<T>, CUresult> {
     if count == 0 || number == 0 || number > count || starts.item(0)? != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let mut spread = Vec::new();
-    for i in 0..number {
-        let end = if i + 1 < number { starts.item(i + 1)? } else { count };
-        if end <= spread.len() || end > count {
-            return Err(CUDA_ERROR_INVALID_VALUE);
+    let starts = (0..number).map(|i| starts.item(i)).collect::<Result<Vec<_>, _>>()?;
+    let rises = starts.windows(2).all(|pair| pair[0] < pair[1]);
+    if starts.iter().any(|start| *start >= count) || (rising && !rises) {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    // A start that does not come after the one before it never begins (measured).
+    let (mut current, mut spread) = (0, Vec::new());
+    for part in 0..count {
+        if part > 0 && starts.get(current + 1) == Some(&part) {
+            current += 1;
         }
-        spread.resize(end, values.item(i)?);
+        spread.push(values.item(current)?);
     }
     Ok(spread)
 }

@@ -5,11 +5,12 @@ use super::{Part, check_concurrent};
 use crate::context::current::current;
 use crate::error::Answer;
 use crate::memory::location::Location;
+use crate::stream::capture;
 use crate::sys::{
     CU_MEM_ADVISE_SET_ACCESSED_BY, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_SET_READ_MOSTLY,
     CU_MEM_ADVISE_UNSET_ACCESSED_BY, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, CU_MEM_ADVISE_UNSET_READ_MOSTLY,
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdevice, CUdeviceptr_v2, CUmem_advise,
-    CUmemLocation, CUresult,
+    CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdevice, CUdeviceptr_v2,
+    CUmem_advise, CUmemLocation, CUresult,
 };
 
 /// Takes effect at once, for all pages of which the range has a byte.
@@ -20,8 +21,9 @@ fn advise(
     location: Result<Location, CUresult>,
 ) -> Answer {
     current()?;
+    capture::check_unsafe()?;
     let part = Part::of(address, size)?;
-    let change = change(advice, location.map_err(|_| CUDA_ERROR_INVALID_VALUE)?)?;
+    let change = change(advice, location?)?;
     if part.is_pooled() {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
@@ -87,5 +89,16 @@ pub(crate) fn cuMemAdvise_v2(
     advice: CUmem_advise,
     location: CUmemLocation,
 ) -> Answer {
-    advise(devPtr, count, advice, Location::of(location))
+    let needs_none = matches!(
+        advice,
+        CU_MEM_ADVISE_SET_READ_MOSTLY
+            | CU_MEM_ADVISE_UNSET_READ_MOSTLY
+            | CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION
+    );
+    let location = match Location::of(location) {
+        // A device that there is not will do there.
+        Err(CUDA_ERROR_INVALID_DEVICE) if needs_none => Ok(Location::Host),
+        location => location.map_err(|_| CUDA_ERROR_INVALID_VALUE),
+    };
+    advise(devPtr, count, advice, location)
 }

@@ -4,10 +4,10 @@ use super::{Part, is_concurrent};
 use crate::error::Answer;
 use crate::executor::{Duty, Work};
 use crate::memory::table::{self, Allocation};
-use crate::stream::{Kind, Stream};
+use crate::stream::Stream;
 use crate::sys::{
-    CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST, CU_MEM_ATTACH_SINGLE, CUDA_ERROR_INVALID_VALUE,
-    CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2, CUresult, CUstream,
+    CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST, CU_MEM_ATTACH_SINGLE, CUDA_ERROR_INVALID_VALUE, CUdeviceptr_v2,
+    CUresult, CUstream,
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Visibility {
     fn with_stream(flags: u32, stream: &Stream) -> Result<Self, CUresult> {
         const SINGLE: u32 = CU_MEM_ATTACH_SINGLE.0 as u32;
         match flags {
-            SINGLE if stream.kind != Kind::Legacy => Ok(Self::OneStream(stream.id)),
+            SINGLE => Ok(Self::OneStream(stream.id)),
             _ => Self::of(flags),
         }
     }
@@ -116,7 +116,7 @@ pub(crate) fn cuStreamAttachMemAsync(
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     if part.is_pooled() {
-        return Err(CUDA_ERROR_NOT_SUPPORTED);
+        return Err(CUDA_ERROR_INVALID_VALUE);
     }
     stream.submit(Attach(Arc::clone(allocation), visibility)).map(drop)
 }

@@ -18,7 +18,12 @@ pub(super) type Peers = HashMap<usize, CUmemAccess_flags>;
 impl Pool {
     /// What a device may do with the pool's memory.
     pub(crate) fn access_from(&self, device: Device) -> CUmemAccess_flags {
-        if self.home.is_managed() || self.home.device() == Some(device) {
+        if self.home.is_managed() { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { self.granted(device) }
+    }
+
+    /// What a device was told it may do. Of managed memory that is nothing at first (measured), and it may all the same.
+    fn granted(&self, device: Device) -> CUmemAccess_flags {
+        if self.home.device() == Some(device) {
             return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         }
         let content = self.content.lock();
@@ -55,5 +60,5 @@ pub(crate) fn cuMemPoolGetAccess(
     flags.check()?;
     let pool = Pool::of(memPool)?;
     let device = device_at(location.item(0)?)?;
-    flags.set(pool.access_from(device))
+    flags.set(pool.granted(device))
 }

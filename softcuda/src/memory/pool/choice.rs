@@ -4,7 +4,10 @@ use super::{Home, Pool};
 use crate::device::Device;
 use crate::error::Answer;
 use crate::pointer::Out;
-use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUdevice, CUmemAllocationType, CUmemLocation, CUmemoryPool};
+use crate::sys::{
+    CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdevice,
+    CUmemAllocationType, CUmemLocation, CUmemoryPool,
+};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -75,13 +78,23 @@ pub(crate) fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> Answer {
     set(Home::Device(Device::of(dev)?), pool)
 }
 
+/// The node where the calling thread runs has no pool of its own (measured).
+fn check_default(location: CUmemLocation) -> Answer {
+    match location.type_ {
+        CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Err(CUDA_ERROR_NOT_SUPPORTED),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn cuMemGetDefaultMemPool(
     pool_out: Out<CUmemoryPool>,
     location: Out<CUmemLocation>,
     type_: CUmemAllocationType,
 ) -> Answer {
     pool_out.check()?;
-    pool_out.set(own(Home::of(type_, location.item(0)?)?))
+    let location = location.item(0)?;
+    check_default(location)?;
+    pool_out.set(own(Home::of(type_, location)?))
 }
 
 pub(crate) fn cuMemGetMemPool(
@@ -90,7 +103,9 @@ pub(crate) fn cuMemGetMemPool(
     type_: CUmemAllocationType,
 ) -> Answer {
     pool_out.check()?;
-    pool_out.set(current_of(Home::of(type_, location.item(0)?)?).handle())
+    let location = location.item(0)?;
+    check_default(location)?;
+    pool_out.set(current_of(Home::of(type_, location)?).handle())
 }
 
 pub(crate) fn cuMemSetMemPool(

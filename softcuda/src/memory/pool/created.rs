@@ -20,6 +20,7 @@ fn check_handles(home: Home, handles: i32) -> Answer {
         0 => Ok(()),
         _ if handles & !ALL != 0 || !shareable => Err(CUDA_ERROR_INVALID_VALUE),
         FILES => Ok(()),
+        _ if handles & CU_MEM_HANDLE_TYPE_FABRIC.0 == 0 => Err(CUDA_ERROR_INVALID_VALUE),
         _ => Err(CUDA_ERROR_NOT_SUPPORTED),
     }
 }

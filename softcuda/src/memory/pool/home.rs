@@ -58,11 +58,8 @@ impl Home {
     fn managed(location: CUmemLocation) -> Result<Self, CUresult> {
         let preferred = match location.type_ {
             CU_MEM_LOCATION_TYPE_NONE => None,
-            _ => Some(place(location)?).filter(|place| *place != Location::CurrentNode),
+            _ => Some(place(location)?),
         };
-        if preferred.is_none() && location.type_ != CU_MEM_LOCATION_TYPE_NONE {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
         if managed::is_concurrent() { Ok(Self::Managed(preferred)) } else { Err(CUDA_ERROR_NOT_SUPPORTED) }
     }
 

@@ -9,7 +9,8 @@ use crate::memory::table::{self, Allocation, Kind};
 use crate::pointer::Out;
 use crate::stream::Stream;
 use crate::sys::{
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2, CUmemoryPool, CUresult, CUstream,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_OUT_OF_MEMORY, CUdeviceptr_v2,
+    CUmemoryPool, CUresult, CUstream,
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -124,7 +125,11 @@ pub(crate) fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> Answer 
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     stream.admit_work()?;
-    let freed = |kind: &Kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_) | Kind::Managed(_));
+    // Managed memory is freed at once or not at all (measured).
+    if table::find(dptr as usize).is_some_and(|found| matches!(found.kind, Kind::Managed(_))) {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    let freed = |kind: &Kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_));
     let allocation = table::remove(dptr as usize, freed).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let freed = stream.submit(Free(Mutex::new(Some(Arc::clone(&allocation)))))?;
     if let Kind::Pooled(pooled) = &allocation.kind {

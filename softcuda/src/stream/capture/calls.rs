@@ -49,7 +49,6 @@ pub(crate) fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMo
 /// An end from a thread that may not do it is the end all the same, without a graph.
 pub(crate) fn cuStreamEndCapture(hStream: CUstream, phGraph: Out<CUgraph>) -> Answer {
     let stream = Stream::of(hStream)?;
-    phGraph.check()?;
     let capture = remove(stream.id).ok_or(CUDA_ERROR_ILLEGAL_STATE)?;
     let elsewhere = capture.thread != std::thread::current().id();
     let refused = if elsewhere && capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED {
@@ -61,11 +60,12 @@ pub(crate) fn cuStreamEndCapture(hStream: CUstream, phGraph: Out<CUgraph>) -> An
     };
     if let Some(why) = refused {
         capture.graph.forget();
-        phGraph.set(null_mut())?;
+        phGraph.set_if_wanted(null_mut());
         return Err(why);
     }
     capture.graph.finish();
-    phGraph.set(capture.graph.handle())
+    phGraph.set_if_wanted(capture.graph.handle());
+    Ok(())
 }
 
 /// The capture of a stream. The legacy stream has none, but says that another's would have to be its own.

@@ -160,6 +160,15 @@ impl Stream {
         self.refuse_if_capturing(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
     }
 
+    /// Refuses a call that no capture can record, and lets the capture go on: so driver 580 does with batches of copies.
+    pub(crate) fn spare_capture(&self) -> Answer {
+        match self.capture() {
+            None => Ok(()),
+            Some(capture) if capture.is_valid() => Err(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
+            Some(_) => Err(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+        }
+    }
+
     /// Refuses to let what is captured depend on what is not.
     pub(super) fn refuse_uncaptured(&self) -> Answer {
         self.refuse_if_capturing(CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
