@@ -22,6 +22,7 @@ pub use crate::driver::calls::kernel::function::Parameter;
 pub use arguments::Argument;
 pub(crate) use arguments::Arguments;
 pub use image::Image;
+#[cfg(feature = "capi")]
 pub(crate) use launch::release_when_done;
 pub use launch::{Launch, MemorySyncDomain, ProgrammaticEvent};
 pub use library::{Library, LoadOptions};

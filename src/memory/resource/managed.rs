@@ -73,6 +73,8 @@ impl Resource {
         let raw = RawPool::create(driver.object_table(), &properties)
             .map_err(|error| context.failed(error, context.as_ref()))?;
         let pool = Pool::new(driver, raw, ResourceKind::ManagedPool, None, true);
+        let admitted = pool.raw().admit(device.native());
+        admitted.map_err(|error| context.failed(error, context.as_ref()))?;
         Ok(Self::new(driver, Source::Pool(pool), Properties::managed().in_stream_order()))
     }
 }

@@ -46,7 +46,8 @@ pub(super) struct PageLocked {
 }
 
 impl Resource {
-    /// Page-locked host memory, which devices reach by its address.
+    /// Page-locked host memory, which devices reach by its address. Of a pool's memory that is the context's device; others
+    /// are admitted as its peers.
     ///
     /// # Errors
     /// [`Status::UNSUPPORTED`] if only a pool can do what is asked and the driver has none; [`Status::INVALID_ARGUMENT`] for
@@ -94,6 +95,7 @@ impl Resource {
             }
         };
         let pool = Pool::new(driver, raw, super::ResourceKind::PinnedPool, None, is_own);
+        pool.raw().admit(context.device().native()).map_err(failed)?;
         Ok(Self::new(driver, Source::Pool(pool), Properties::host(true).in_stream_order()))
     }
 }

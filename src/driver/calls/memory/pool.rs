@@ -5,9 +5,9 @@ use super::super::stream::RawStream;
 use super::there;
 use crate::driver::call;
 use crate::driver::sys::{
-    CU_MEM_LOCATION_TYPE_DEVICE, CUdevice, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc,
-    CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocation_v1_u4, CUmemLocationType,
-    CUmemPool_attribute, CUmemPoolProps, CUmemoryPool,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEM_LOCATION_TYPE_DEVICE, CUdevice, CUdeviceptr,
+    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
+    CUmemLocation_v1_u4, CUmemLocationType, CUmemPool_attribute, CUmemPoolProps, CUmemoryPool,
 };
 use crate::driver::{CallError, Table};
 use std::ffi::c_void;
@@ -151,6 +151,15 @@ impl RawPool {
         // SAFETY: writes one number, and reads one location.
         unsafe { call!(self.table, cuMemPoolGetAccess_11020(&raw mut flags, self.handle, &raw mut place)) }?;
         Ok(flags)
+    }
+
+    /// Lets a device read and write the pool's memory: of the host's pools and of managed ones no device may at first
+    /// (driver 580, measured).
+    pub(crate) fn admit(&self, device: i32) -> Result<(), CallError> {
+        if self.access(device)? == CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+            return Ok(());
+        }
+        self.set_access(&[(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)])
     }
 
     /// Says what devices may do with the pool's memory, in one call.
