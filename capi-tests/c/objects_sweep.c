@@ -13,24 +13,62 @@
 
 static cushim_context other; /* than that of the fixture */
 
+/*
+ * Code for the functions that do not work on it, and the primary context, which it keeps alive: to make both anew for
+ * every function takes a GPU a minute.
+ */
+static struct objects kept;
+
 /* That of the driver; 0 of "none". */
 static int version(void) {
   const char *text = getenv("CHECK_VERSION");
   return text != NULL ? atoi(text) : 0;
 }
 
+static int takes(const struct swept *function, const char *wanted) {
+  int i;
+  for (i = 0; i < function->parameter_count; i++) {
+    const char *kind = function->parameters[i].kind;
+    if (kind != NULL && strcmp(kind, wanted) == 0) return 1;
+  }
+  return 0;
+}
+
+static int takes_code(const struct swept *function) { return takes(function, "library") || takes(function, "kernel"); }
+
 /* Whether good arguments can be had on this driver. */
 static int is_swept(const struct swept *function) {
-  int i;
   if (is(function, "cushim_kernel_wrap") && version() < 12000) return 0;
   if (version() != 0) return 1;
   /* Nothing was tried to find no driver, and it has no code. */
   if (is(function, "cushim_driver_candidate_at")) return 0;
-  for (i = 0; i < function->parameter_count; i++) {
-    const char *kind = function->parameters[i].kind;
-    if (kind != NULL && (strcmp(kind, "library") == 0 || strcmp(kind, "kernel") == 0)) return 0;
+  return !takes_code(function);
+}
+
+static void keep_code(void) {
+  fixture = open_context();
+  set_up_code();
+  kept = fixture;
+}
+
+static void drop_code(void) {
+  CHECK_OK(cushim_kernel_destroy(kept.kernel));
+  CHECK_OK(cushim_library_destroy(kept.library));
+  CHECK_OK(cushim_context_destroy(kept.context));
+  CHECK_OK(cushim_driver_destroy(kept.driver));
+  memset(&kept, 0, sizeof kept);
+}
+
+/* As set_up; a function that does not work on code shares what is kept. */
+static void set_up_for(const struct swept *function) {
+  const int works_on_code = strstr(function->name, "_library_") != NULL || strstr(function->name, "_kernel_") != NULL;
+  set_up_objects();
+  if (takes_code(function) || works_on_code || kept.library == NULL) {
+    set_up_code();
+    return;
   }
-  return 1;
+  CHECK_OK(cushim_library_ref(kept.library, &fixture.library));
+  CHECK_OK(cushim_kernel_ref(kept.kernel, &fixture.kernel));
 }
 
 /* Says which call it was where a check failed. */
@@ -58,10 +96,13 @@ static CUcontext current_context(void) {
  * whatever comes of the call, the context that is current stays current; it is another one than that of the objects.
  */
 static void with_good_arguments(const struct swept *function) {
+  /* It ends what is kept. */
+  const int resets = is(function, "cushim_device_reset_primary_context");
   cushim_status status;
   CUcontext current;
   if (is(function, "cushim_context_wrap_green")) return; /* none to be had */
-  set_up();
+  if (resets) drop_code();
+  set_up_for(function);
   CHECK_OK(cushim_context_push(other));
   current = current_context();
   CHECK(current != NULL && current != native_context());
@@ -72,6 +113,7 @@ static void with_good_arguments(const struct swept *function) {
     expect(function, -1, "good arguments", CUSHIM_SUCCESS, status);
   }
   tear_down();
+  if (resets) keep_code();
 }
 
 /* Handles of all kinds but one. */
@@ -192,7 +234,7 @@ static int bad_handles(struct bad_handle *bad, const char *plug_in) {
 static void with_bad_arguments(const struct swept *function, const char *plug_in) {
   struct bad_handle bad[32];
   int slot, count;
-  set_up();
+  set_up_for(function);
   count = bad_handles(bad, plug_in);
   for (slot = 0; slot < function->parameter_count; slot++) {
     switch (function->parameters[slot].role) {
@@ -275,15 +317,18 @@ static void in_child_of_fork(void) {
 int main(int argc, char **argv) {
   int i;
   check_begin();
+  alarm(180); /* thousands of calls, and hundreds of set-ups */
   fixture = open_context();
   CHECK_OK(cushim_context_create(fixture.device, NULL, &other));
   CHECK_OK(cushim_context_destroy(fixture.context));
   CHECK_OK(cushim_driver_destroy(fixture.driver));
+  keep_code();
   for (i = 0; i < SWEPT; i++) {
     if (!is_swept(&swept[i])) continue;
     with_good_arguments(&swept[i]);
     with_bad_arguments(&swept[i], argc > 1 ? argv[1] : NULL);
   }
+  drop_code();
   with_borrowed_handles();
   inside_a_host_function();
   in_child_of_fork();

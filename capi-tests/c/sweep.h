@@ -272,8 +272,8 @@ static void set_up_code(void) {
   CHECK_OK(cushim_kernel_native_function(fixture.kernel, &good_function));
 }
 
-/* All objects, the context current and the stream, too. */
-static void set_up(void) {
+/* All objects without code, the context current and the stream, too. */
+static void set_up_objects(void) {
   fixture = open_objects();
   CHECK_OK(cushim_context_push(fixture.context));
   CHECK_OK(cushim_stream_push_current(fixture.stream));
@@ -285,6 +285,10 @@ static void set_up(void) {
   CHECK_OK(cushim_device_set_resource(fixture.device, fixture.resource));
   native_pool();
   set_up_arrays();
+}
+
+static void set_up(void) {
+  set_up_objects();
   set_up_code();
 }
 
