@@ -517,6 +517,9 @@ enum cushim_arg_kind
   CUSHIM_ARG_BYTES = 1,
   // A device pointer with an owner: `value` points to a `cushim_owned_pointer`. `size` is 0.
   CUSHIM_ARG_OWNED = 2,
+  // A buffer: `value` is its handle, and the kernel gets the address. `size` is 0. Whoever destroys the buffer orders that
+  // after the kernel, as with any other work that uses it.
+  CUSHIM_ARG_BUFFER = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -1094,7 +1097,7 @@ typedef struct cushim_arg {
   int32_t kind;
   // Bytes of the value; 0 where the kind says how many there are.
   uint32_t size;
-  // Where the value is. Read during the call only.
+  // Where the value is, or the handle. Read during the call only.
   const void *value;
 } cushim_arg;
 

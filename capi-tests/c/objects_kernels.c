@@ -429,6 +429,36 @@ static void owned_arguments(void) {
   CHECK_OK(cushim_kernel_destroy(store));
 }
 
+/* A buffer gives its address. */
+static void buffers(void) {
+  cushim_kernel store = kernel_of("store");
+  cushim_resource resource;
+  cushim_buffer buffer;
+  cushim_arg args[2];
+  uint64_t pointer = 0;
+  uint32_t number = 66;
+  CHECK_OK(cushim_device_get_resource(all.device, &resource));
+  CHECK_OK(cushim_buffer_create(resource, 256, all.stream, &buffer));
+  CHECK_OK(cushim_buffer_get_pointer(buffer, &pointer));
+  args[0].kind = CUSHIM_ARG_BUFFER;
+  args[0].size = 0;
+  args[0].value = buffer;
+  args[1] = bytes(&number, sizeof number);
+  CHECK_OK(cushim_kernel_launch(store, all.stream, NULL, args, 2));
+  synchronize();
+  CHECK(number_at(pointer) == 66);
+  args[0].size = 8;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(store, all.stream, NULL, args, 2));
+  CHECK_CONTAINS(last_message(), "argument 0 says by its kind how large it is");
+  args[0].size = 0;
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_kernel_launch(store, all.stream, NULL, args, 2));
+  CHECK(last_detail()->item == 0);
+  args[0].value = NULL;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_kernel_launch(store, all.stream, NULL, args, 2));
+  CHECK_OK(cushim_kernel_destroy(store));
+}
+
 /* The driver's answer is one number; the sentence has the limit. */
 static void refusals(void) {
   cushim_kernel nothing = kernel_of("nothing"), narrow = kernel_of("narrow");
@@ -664,6 +694,7 @@ int main(void) {
     packed();
     wrong_arguments();
     owned_arguments();
+    buffers();
     refusals();
     attributes();
     occupancy();

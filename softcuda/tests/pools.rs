@@ -498,6 +498,11 @@ fn pools_of_other_memory() {
                 assert_eq!(cu.live(kind), 1);
                 assert_eq!((pointer_attribute(&cu, p, 8), pointer_attribute(&cu, p, 2)), (managed, place));
                 assert_eq!((pointer_attribute(&cu, p, 4), pointer_attribute(&cu, p, 17)), (p, mine));
+                // Of the host's memory a device is to be admitted first (measured).
+                let admitted = if managed == 1 { 0 } else { INVALID_VALUE };
+                assert_eq!(cu.call("cuMemsetD8Async", &[p, 7, 5000, s]), admitted);
+                let mut map = [1, 0, 3];
+                assert_eq!(cu.call("cuMemPoolSetAccess", &[mine, at(&mut map), 1]), 0);
                 assert_eq!(cu.call("cuMemsetD8Async", &[p, 7, 5000, s]), 0);
                 assert_eq!(synchronize(&cu, s), 0);
                 // SAFETY: memory of that size, which the host may use, after all work.

@@ -6,7 +6,8 @@ use super::table::{Allocation, Kind, find};
 use super::window;
 use crate::device::Device;
 use crate::logs;
-use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::peer;
+use crate::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, CUresult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -65,6 +66,7 @@ impl Span {
     /// `size` bytes at a device pointer: device memory, or host memory that the device reaches.
     pub(crate) fn on_device(address: usize, size: usize) -> Result<Self, CUresult> {
         let allocation = find(address).ok_or_else(|| refuse(address))?;
+        check_admitted(&allocation)?;
         Self::inside(allocation, address, size)
     }
 
@@ -149,6 +151,16 @@ impl Span {
             Hold::Staged(_) | Hold::Caller => false,
         }
     }
+}
+
+/// The memory of the host's pools is only for devices that were admitted (measured).
+fn check_admitted(allocation: &Allocation) -> Result<(), CUresult> {
+    let of_host = match &allocation.kind {
+        Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Host | Home::Node),
+        _ => false,
+    };
+    let refused = of_host && peer::current_access(allocation) == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
 }
 
 /// What there is to say about an address without memory.

@@ -1,8 +1,11 @@
 //! Arguments of a launch.
 
 use crate::callback::Owner;
+use crate::capi::buffer::cushim_buffer;
 use crate::capi::callback::{cushim_owner, lent};
+use crate::capi::handles::get;
 use crate::error::{Error, Status};
+use crate::handle::Guard;
 use crate::kernel::{Arguments, Kernel};
 use crate::memory::DevicePointer;
 use std::ffi::c_void;
@@ -15,6 +18,9 @@ pub enum cushim_arg_kind {
     CUSHIM_ARG_BYTES = 1,
     /// A device pointer with an owner: `value` points to a `cushim_owned_pointer`. `size` is 0.
     CUSHIM_ARG_OWNED = 2,
+    /// A buffer: `value` is its handle, and the kernel gets the address. `size` is 0. Whoever destroys the buffer orders that
+    /// after the kernel, as with any other work that uses it.
+    CUSHIM_ARG_BUFFER = 3,
 }
 
 /// One argument of a kernel. Its kind says what it is: nothing is guessed from bits.
@@ -27,7 +33,7 @@ pub struct cushim_arg {
     pub kind: i32,
     /// Bytes of the value; 0 where the kind says how many there are.
     pub size: u32,
-    /// Where the value is. Read during the call only.
+    /// Where the value is, or the handle. Read during the call only.
     pub value: *const c_void,
 }
 
@@ -47,6 +53,7 @@ pub struct cushim_owned_pointer {
 /// `args` is valid for reads of `count` arguments, and each value as its kind says.
 #[inline]
 pub(super) unsafe fn list(
+    guard: &Guard,
     arguments: &mut Arguments,
     kernel: &Kernel,
     args: *const cushim_arg,
@@ -67,7 +74,7 @@ pub(super) unsafe fn list(
     let mut owned = false;
     for (index, arg) in args.iter().enumerate() {
         // SAFETY: the caller vouches for the value.
-        owned |= unsafe { list_one(arguments, kernel, index, arg) }?;
+        owned |= unsafe { list_one(guard, arguments, kernel, index, arg) }?;
     }
     if !owned {
         return Ok(Vec::new());
@@ -82,18 +89,20 @@ pub(super) unsafe fn list(
 
 const BYTES: i32 = cushim_arg_kind::CUSHIM_ARG_BYTES as i32;
 const OWNED: i32 = cushim_arg_kind::CUSHIM_ARG_OWNED as i32;
+const BUFFER: i32 = cushim_arg_kind::CUSHIM_ARG_BUFFER as i32;
 
 /// Answers whether it has an owner.
 ///
 /// # Safety
 /// The argument's value is as its kind says.
 unsafe fn list_one(
+    guard: &Guard,
     arguments: &mut Arguments,
     kernel: &Kernel,
     index: usize,
     arg: &cushim_arg,
 ) -> Result<bool, Error> {
-    if arg.value.is_null() {
+    if arg.value.is_null() && arg.kind != BUFFER {
         return Err(refused(format!(
             "argument {index} points to NULL; its value stands where `value` points"
         )));
@@ -105,15 +114,23 @@ unsafe fn list_one(
             let pointer = unsafe { (*arg.value.cast::<cushim_owned_pointer>()).pointer };
             arguments.push_pointer(kernel, DevicePointer(pointer))?;
         }
-        OWNED => {
+        BUFFER if arg.size == 0 => {
+            let buffer: cushim_buffer = arg.value.cast_mut().cast();
+            let found = get(guard, buffer).map_err(|mut error| {
+                error.item = Some(index);
+                error
+            })?;
+            arguments.push_pointer(kernel, found.pointer())?;
+        }
+        OWNED | BUFFER => {
             return Err(refused(format!(
-                "argument {index} has an owner, and size {}; it must be 0",
+                "argument {index} says by its kind how large it is, and has size {}; it must be 0",
                 arg.size
             )));
         }
         kind => {
             return Err(refused(format!(
-                "argument {index} is of kind {kind}; use CUSHIM_ARG_BYTES (1) or CUSHIM_ARG_OWNED (2)"
+                "argument {index} is of kind {kind}; use a cushim_arg_kind, 1 to 3"
             )));
         }
     }

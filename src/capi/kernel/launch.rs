@@ -265,7 +265,7 @@ pub unsafe extern "C" fn cushim_kernel_launch(
         let launch = config.launch();
         let mut arguments = Arguments::new();
         // SAFETY: the caller vouches for `args`.
-        let owners = unsafe { list(&mut arguments, &kernel, args, arg_count) }?;
+        let owners = unsafe { list(&guard, &mut arguments, &kernel, args, arg_count) }?;
         if let Err(error) = launch.enqueue_list(&kernel, &stream, &mut arguments) {
             owners.into_iter().for_each(Owner::disarm);
             return Err(error);
