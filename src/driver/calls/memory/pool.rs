@@ -156,9 +156,6 @@ impl RawPool {
     /// Lets a device read and write the pool's memory: of the host's pools and of managed ones no device may at first
     /// (driver 580, measured).
     pub(crate) fn admit(&self, device: i32) -> Result<(), CallError> {
-        if self.access(device)? == CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
-            return Ok(());
-        }
         self.set_access(&[(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)])
     }
 
