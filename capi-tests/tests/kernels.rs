@@ -9,10 +9,6 @@ use capi_tests::repository;
 use capi_tests::run::{Driver, Run};
 use std::collections::BTreeMap;
 
-/// What softcuda does not do yet, by a part of what it says.
-const NOT_COVERED: &[(&str, &str)] =
-    &[("grid_sync", "CUDA_ERROR_LAUNCH_FAILED"), ("integers", "vabsdiff4"), ("variables", "no variable")];
-
 /// What was said of a kernel and a compiler: whether it was exact, and the rest of the line.
 type Answers = BTreeMap<(String, String), (String, String)>;
 
@@ -43,14 +39,7 @@ fn on_softcuda() -> Answers {
 fn kernels_do_what_their_references_do() {
     let answers = on_softcuda();
     assert!(answers.len() > 150, "{} lines", answers.len());
-    let known = |source: &str| NOT_COVERED.iter().find(|(name, _)| *name == source);
-    let wrong: Vec<_> = answers
-        .iter()
-        .filter(|((source, _), (verdict, rest))| match known(source) {
-            Some((_, said)) => verdict != "differs" || !rest.contains(said),
-            None => verdict == "differs",
-        })
-        .collect();
+    let wrong: Vec<_> = answers.iter().filter(|(_, (verdict, _))| verdict == "differs").collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     compare_with_the_gpu(&answers);
 }

@@ -63,12 +63,11 @@ impl Instance {
         find_kernel(&self.program, name)
     }
 
-    /// Address and size of a variable.
+    /// Address and size of a variable, whatever its linkage (measured).
     fn variable(&self, name: &str, wanted: Wanted) -> Result<(usize, usize), CUresult> {
         let variables = &self.program.code()?.variables;
-        let is_it = |variable: &Variable| {
-            variable.visible && variable.name == name && (wanted == Wanted::Any || variable.managed)
-        };
+        let is_it =
+            |variable: &Variable| variable.name == name && (wanted == Wanted::Any || variable.managed);
         let index = variables.iter().position(is_it).ok_or(CUDA_ERROR_NOT_FOUND)?;
         Ok((self.variables[index].address, variables[index].size))
     }

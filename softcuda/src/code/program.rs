@@ -67,8 +67,6 @@ pub(super) struct Variable {
     pub(super) name: String,
     pub(super) size: usize,
     pub(super) managed: bool,
-    /// Whether callers can ask for it.
-    pub(super) visible: bool,
 }
 
 impl Program {
@@ -105,7 +103,6 @@ impl Code {
             name: global.name.clone(),
             size: global.size,
             managed: global.managed,
-            visible: global.visible,
         });
         Self { kernels: kernels.collect(), variables: variables.collect(), engine: Some(module) }
     }

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// A launch. It may run again and again.
 pub(super) struct Run {
@@ -49,7 +50,8 @@ impl Work for Run {
         }
         let Some(engine) = &self.found.code().engine else { return };
         let context = &self.found.instance.context;
-        let memory = Memory { context, held: Mutex::default() };
+        let memory =
+            Memory { context, held: Mutex::default(), barrier: shape.cooperative.then(Default::default) };
         let launch = ptx::Launch {
             grid: shape.grid,
             block: shape.block,
@@ -61,6 +63,7 @@ impl Work for Run {
             stack: context.stack_bytes(),
             budget: kernel_budget(),
             cooperative: shape.cooperative,
+            environment: memory.environment(),
             processors: value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u32,
             ..ptx::Launch::new(&memory)
         };
@@ -88,18 +91,37 @@ fn answer(fault: &Fault) -> CUresult {
 struct Memory<'a> {
     context: &'a Arc<Activation>,
     held: Mutex<BTreeMap<usize, Arc<Allocation>>>,
+    /// Where the blocks of a cooperative launch count themselves: compiled code does so at its second word. Zero at first.
+    barrier: Option<[AtomicU32; 4]>,
 }
 
 impl Memory<'_> {
+    /// `%envreg1` and `%envreg2` are the halves of the barrier's address. Compiled code traps if that is 0.
+    fn environment(&self) -> [u32; 32] {
+        let address = self.barrier.as_ref().map_or(0, |words| words.as_ptr() as u64);
+        let mut environment = [0; 32];
+        environment[1] = (address >> 32) as u32;
+        environment[2] = address as u32;
+        environment
+    }
+
+    fn barrier(&self, address: u64) -> Option<Region> {
+        let words = self.barrier.as_ref()?;
+        let (start, size) = (words.as_ptr() as u64, size_of_val(words) as u64);
+        let bytes = words.as_ptr().cast_mut().cast();
+        (start..start + size).contains(&address).then_some(Region { start, size, bytes })
+    }
+
     fn is_in_reach(&self, allocation: &Allocation) -> bool {
         allocation.is_usable() && peer::access(self.context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     }
 }
 
-// SAFETY: an allocation's bytes can be read and written, and `held` keeps it.
+// SAFETY: an allocation's bytes can be read and written, and `held` keeps it; those of the barrier, too, as long as this.
 unsafe impl Host for Memory<'_> {
     fn region(&self, address: u64) -> Option<Region> {
-        let allocation = table::find(address as usize).filter(|found| self.is_in_reach(found))?;
+        let found = table::find(address as usize).filter(|found| self.is_in_reach(found));
+        let Some(allocation) = found else { return self.barrier(address) };
         let (mut start, mut size) = (allocation.address, allocation.size);
         if let Some(pages) = &allocation.pages {
             // A page at a time, which moves to where it is used; whether for reading is not known here.

@@ -69,8 +69,6 @@ pub struct Global {
     pub constant: bool,
     /// Whether it is `__managed__`.
     pub managed: bool,
-    /// Whether others may ask for it by name.
-    pub visible: bool,
     bytes: Vec<u8>,
     addresses: Vec<Relocation>,
 }
@@ -413,7 +411,6 @@ fn globals(library: &Library<'_>) -> Result<Vec<Global>, JitError> {
             align: variable.alignment() as usize,
             constant: variable.space == Space::Const,
             managed: variable.managed,
-            visible: variable.linkage == Linkage::Visible,
             bytes: Vec::new(),
             addresses: Vec::new(),
         };

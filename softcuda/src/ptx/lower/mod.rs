@@ -19,6 +19,7 @@ mod memory;
 mod modifiers;
 mod names;
 mod operand;
+mod packed;
 mod table;
 mod transcendental;
 mod transfer;

@@ -3,8 +3,8 @@
 use super::function::Lowering;
 use super::modifiers::Modifiers;
 use super::{
-    arithmetic, atomic, bits, call, carry, collective, compare, control, convert, memory, transcendental,
-    transfer,
+    arithmetic, atomic, bits, call, carry, collective, compare, control, convert, memory, packed,
+    transcendental, transfer,
 };
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
@@ -17,6 +17,9 @@ pub(super) fn lower<'a>(
 ) -> Result<(), JitError> {
     if carry::is_one(i) {
         return carry::lower(l, i, m);
+    }
+    if packed::is_pair(i) {
+        return packed::pairs(l, i, m);
     }
     match i.opcode {
         "add" | "sub" | "mul" | "mad" | "fma" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad"
@@ -34,6 +37,7 @@ pub(super) fn lower<'a>(
         "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
             collective::lower(l, i, m)
         }
+        "vabsdiff4" => packed::bytes(l, i, m),
         "call" => call::lower(l, i, m),
         "ret" | "exit" | "trap" | "brkpt" | "brx" | "membar" | "fence" | "nanosleep" | "griddepcontrol"
         | "setmaxnreg" | "pmevent" => control::lower(l, i, m),
