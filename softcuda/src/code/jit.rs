@@ -46,6 +46,8 @@ impl Options {
                 CU_JIT_MAX_REGISTERS | CU_JIT_THREADS_PER_BLOCK if value as u32 == 0 => {
                     return Err(CUDA_ERROR_INVALID_VALUE);
                 }
+                // A cache has three modes; "none" is the first (measured).
+                CU_JIT_CACHE_MODE if value as u32 > 2 => return Err(CUDA_ERROR_INVALID_VALUE),
                 key if (0..CU_JIT_NUM_OPTIONS.0.max(CU_JIT_CACHE_MODE.0)).contains(&key.0) => {}
                 _ => return Err(CUDA_ERROR_INVALID_VALUE),
             }

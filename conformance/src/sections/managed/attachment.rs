@@ -20,7 +20,6 @@ pub(super) fn run(t: &mut Lines, cu: &Cu) -> Outcome {
         ("attach global on legacy", LEGACY, memory, 0, GLOBAL),
         ("attach to the host", stream, memory, 0, HOST),
         ("attach flags 3", stream, memory, 0, 3),
-        ("attach flags 0", stream, memory, 0, 0),
         ("attach device memory", stream, plain, 0, SINGLE),
     ] {
         t.line(name, || call!(cu, cuStreamAttachMemAsync_6000(stream, address, length, flags)));
@@ -28,4 +27,11 @@ pub(super) fn run(t: &mut Lines, cu: &Cu) -> Outcome {
     need!(cu, cuStreamSynchronize_2000(stream))?;
     t.line("memset where it is the host's", || call!(cu, cuMemsetD8_3020(memory, 1, SIZE)));
     need!(cu, cuMemFree_3020(plain))
+}
+
+/// The driver may not survive this.
+pub(super) fn for_nothing(t: &mut Lines, cu: &Cu) -> Outcome {
+    let (memory, stream) = (managed(cu)?, stream(cu)?);
+    t.line("attach flags 0", || call!(cu, cuStreamAttachMemAsync_6000(stream, memory, 0, 0)));
+    Ok(())
 }

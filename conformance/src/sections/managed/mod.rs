@@ -18,7 +18,7 @@ use cushim::driver::sys::{
     CUdeviceptr, CUmem_range_attribute, CUmemLocation, CUmemLocation_v1_u4, CUmemLocationType, CUstream,
 };
 
-pub(super) const SECTION: Section = Section { name: "managed", parts: 6, run };
+pub(super) const SECTION: Section = Section { name: "managed", parts: 7, run };
 
 /// Bytes of each allocation.
 pub(super) const SIZE: usize = 4 << 20;
@@ -31,7 +31,8 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
         2 => advice::with_ordinals(t, cu),
         3 => batches::run(t, cu),
         4 => copies::run(t, cu),
-        _ => attachment::run(t, cu),
+        5 => attachment::run(t, cu),
+        _ => attachment::for_nothing(t, cu),
     }
 }
 
