@@ -905,7 +905,7 @@ typedef struct cushim_device_pool_options {
   int32_t choice;
   // How other processes may take part in a pool of its own: `CU_MEM_HANDLE_TYPE_*`, combined.
   int32_t handle_types;
-  // Bytes that a pool of its own hands out at most, which the driver may round up; 0 for no limit.
+  // Bytes that a pool of its own hands out at most, which the driver may round up; 0 for no limit. Since driver 12.2.
   size_t max_size;
 } cushim_device_pool_options;
 
@@ -2292,7 +2292,8 @@ cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_
 // @return A `cushim_status`.
 //
 // Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`,
-// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none" and if the device has no pools; the driver's.
+// Threads: any.
 //
 cushim_status cushim_stream_free(cushim_stream stream,
                                  uint64_t pointer);
@@ -3155,7 +3156,7 @@ cushim_status cushim_resource_native(cushim_resource resource,
 //
 // Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size or handle types of a shared pool;
 // `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` for a size or handle types on a device
-// without pools; the driver's. Threads: any.
+// without pools, and for a size before driver 12.2; the driver's. Threads: any.
 //
 cushim_status cushim_resource_create_device_pool(cushim_device device,
                                                  const struct cushim_device_pool_options *options,

@@ -29,7 +29,7 @@ pub(crate) fn report(driver: &Driver, result: Result<(), Error>) {
     });
     if let Some(error) = rest.unwrap_or(Some(error)) {
         count(driver);
-        log::warn!("releasing {} failed: {error}", error.object);
+        log::warn!(target: "cushim", "releasing {} failed: {error}", error.object);
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn collect(release: impl FnOnce()) -> Result<(), Error> {
     drop(collector);
     let first = errors.next();
     for error in errors {
-        log::warn!("releasing {} failed as well: {error}", error.object);
+        log::warn!(target: "cushim", "releasing {} failed as well: {error}", error.object);
     }
     first.map_or(Ok(()), Err)
 }
@@ -76,7 +76,7 @@ impl Drop for Collector {
         // What a panic left: nobody answers for it.
         let left = COLLECTING.try_with(|collecting| collecting.replace(outer)).ok().flatten();
         for error in left.into_iter().flatten() {
-            log::warn!("releasing {} failed: {error}", error.object);
+            log::warn!(target: "cushim", "releasing {} failed: {error}", error.object);
         }
     }
 }

@@ -103,6 +103,82 @@ static void holds(void) {
   CHECK(freed == 1);
 }
 
+static cushim_status fail_to_free(void *user, uint64_t pointer, size_t bytes, cushim_stream stream) {
+  (void)user, (void)pointer, (void)bytes;
+  CHECK(stream != NULL);
+  freed++;
+  return CUSHIM_ERROR_INTERNAL;
+}
+
+static cushim_status in_stream_order(void *user, cushim_memory_properties *properties) {
+  (void)user;
+  properties->stream_ordered = 1;
+  return CUSHIM_SUCCESS;
+}
+
+/* What the log said of a leak. */
+static struct {
+  char line[1024];
+  int lines;
+} leak;
+
+static void hear_of_a_leak(void *user, int32_t level, const char *target, const char *message) {
+  (void)user, (void)level;
+  if (strcmp(target, "cushim") != 0 || strstr(message, "are leaked") == NULL) return;
+  snprintf(leak.line, sizeof leak.line, "%s", message);
+  leak.lines++;
+}
+
+/* A free that fails when nobody waits for its answer goes to the log, with all that is known, and is counted. */
+static void leaks(void) {
+  char expected[160];
+  cushim_resource_functions functions;
+  DLManagedTensorVersioned *tensor;
+  cushim_resource resource;
+  cushim_stream stream = new_stream(all.context);
+  cushim_buffer buffer;
+  CUstream native = NULL;
+  uint64_t pointer = 0, before = 0, after = 0;
+  memset(&functions, 0, sizeof functions);
+  functions.struct_size = sizeof functions;
+  functions.allocate = own_allocate;
+  functions.deallocate = fail_to_free;
+  functions.properties = in_stream_order;
+  CHECK_OK(cushim_resource_create_custom(all.driver, &functions, &resource));
+  CHECK_OK(cushim_buffer_create(resource, 64, stream, &buffer));
+  CHECK_OK(cushim_buffer_get_pointer(buffer, &pointer));
+  CHECK_OK(cushim_stream_set_label(stream, "late"));
+  CHECK_OK(cushim_stream_native(stream, &native));
+  CHECK_OK(cushim_resource_destroy(resource));
+  CHECK_OK(cushim_driver_get_unreported_errors(all.driver, &before));
+  CHECK_OK(cushim_log_set_callback(hear_of_a_leak, NULL, NULL, CUSHIM_LOG_WARN));
+  tensor = export_as(buffer, NULL);
+  freed = 0;
+  CHECK_OK(cushim_buffer_destroy(buffer)); /* the tensor holds it still */
+  CHECK(freed == 0);
+  tensor->deleter(tensor);
+  flush_callbacks();
+  CHECK(freed == 1 && leak.lines == 1);
+  snprintf(expected, sizeof expected, "64 bytes at 0x%llx are leaked", (unsigned long long)pointer);
+  CHECK_CONTAINS(leak.line, expected);
+  snprintf(expected, sizeof expected, "stream \"late\" (%p)", (void *)native);
+  CHECK_CONTAINS(leak.line, expected);
+  CHECK_OK(cushim_driver_get_unreported_errors(all.driver, &after));
+  CHECK(after == before + 1);
+  /* Where a destroy can answer, it does, and nothing is logged or counted. */
+  CHECK_OK(cushim_resource_create_custom(all.driver, &functions, &resource));
+  CHECK_OK(cushim_buffer_create(resource, 64, stream, &buffer));
+  CHECK_STATUS(CUSHIM_ERROR_INTERNAL, cushim_buffer_destroy(buffer));
+  CHECK_CONTAINS(last_message(), "stream \"late\"");
+  flush_callbacks();
+  CHECK(freed == 2 && leak.lines == 1);
+  CHECK_OK(cushim_driver_get_unreported_errors(all.driver, &after));
+  CHECK(after == before + 1);
+  CHECK_OK(cushim_log_set_callback(NULL, NULL, NULL, 0));
+  CHECK_OK(cushim_resource_destroy(resource));
+  CHECK_OK(cushim_stream_destroy(stream));
+}
+
 static int deleted;
 
 static void count_delete(DLManagedTensorVersioned *tensor) {
@@ -181,6 +257,7 @@ int main(void) {
   check_begin();
   all = open_objects();
   holds();
+  leaks();
   imports();
   if (!is_none(all.driver)) devices();
   close_objects(&all);

@@ -288,13 +288,28 @@ static void of_a_pool(void) {
   CHECK_STATUS(CUDA_SUCCESS, cu->cuMemPoolDestroy_11020(pool));
 }
 
-/* Host and device may not use it at the same time: there is nothing to advise or to move, and the sentence says so. */
+static int lines_of_the_log;
+
+static void hear(void *user, int32_t level, const char *target, const char *message) {
+  (void)user;
+  if (level == CUSHIM_LOG_WARN && strcmp(target, "cushim") == 0 && strstr(message, "concurrent managed access") != NULL) {
+    lines_of_the_log++;
+  }
+}
+
+/* Host and device may not use it at the same time: there is nothing to advise or to move, and the sentence says so. The log
+   says it once. */
 static void without_concurrent_access(void) {
   const cushim_range whole = range(managed(cu, WHOLE), WHOLE);
+  int32_t done = 0;
+  CHECK_OK(cushim_log_set_callback(hear, NULL, NULL, CUSHIM_LOG_WARN));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_stream_prefetch(all.stream, &whole, &host));
   CHECK_CONTAINS(last_message(), "concurrent-managed-access");
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_context_advise(all.context, &whole, CU_MEM_ADVISE_SET_READ_MOSTLY, NULL));
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_context_add_accessed_by(all.context, &whole, &host, 1));
+  CHECK_OK(cushim_flush_callbacks(10000, &done));
+  CHECK(done == 1 && lines_of_the_log == 1);
+  CHECK_OK(cushim_log_set_callback(NULL, NULL, NULL, 0));
   CHECK_OK(cushim_context_free(all.context, whole.address));
 }
 

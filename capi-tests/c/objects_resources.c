@@ -1,5 +1,8 @@
 /* Resources: what each is, memory straight from it, pools and their peers, and functions of the program's own. */
+#define _POSIX_C_SOURCE 199309L /* for nanosleep */
 #include "resources.h"
+
+#include <time.h>
 
 static struct objects all;
 static const cushim_driver_table *cu;
@@ -79,6 +82,27 @@ static void device_pools(void) {
   CHECK_CONTAINS(last_message(), "shared");
 }
 
+/* A pool of one's own has a greatest size since driver 12.2; an older driver would ignore it, or take it for something else. */
+static void a_limited_pool(void) {
+  cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
+  cushim_resource resource = NULL;
+  cushim_buffer buffer = NULL;
+  options.choice = CUSHIM_POOL_OWN;
+  options.max_size = 64 << 20;
+  if (version < 12020) {
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_create_device_pool(all.device, &options, &resource));
+    CHECK_CONTAINS(last_message(), "12.2");
+    CHECK(resource == NULL);
+    return;
+  }
+  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &resource));
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create(resource, 65 << 20, all.stream, &buffer));
+  CHECK_CONTAINS(last_message(), "68157440 bytes");
+  CHECK_OK(cushim_buffer_create(resource, 1 << 20, all.stream, &buffer));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(resource));
+}
+
 /* What somebody else created, borrowed and then given away. */
 static void wrapped_pools(void) {
   cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
@@ -137,6 +161,26 @@ static void attributes(void) {
   CHECK_OK(cushim_resource_destroy(synchronous));
 }
 
+/* All are checked before anything changes: the good one is not taken out either. */
+static void one_bad_peer(cushim_resource pool, cushim_device good) {
+  cushim_driver_options options;
+  cushim_driver none;
+  cushim_device two[2], found[8];
+  size_t before = 0, after = 0;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.driver = "none";
+  CHECK_OK(cushim_driver_open(&options, &none));
+  two[0] = good;
+  two[1] = first_device(none);
+  CHECK_OK(cushim_resource_get_peers(pool, found, 8, &before));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_change_peers(pool, CUSHIM_PEERS_REMOVE, two, 2));
+  CHECK_CONTAINS(last_message(), "different drivers");
+  CHECK_OK(cushim_resource_get_peers(pool, found, 8, &after));
+  CHECK(before == after && is_same(found[0], good));
+  CHECK_OK(cushim_driver_destroy(none));
+}
+
 /* The device itself is never a peer, and a set that is as wanted already costs no call. */
 static void peers(void) {
   cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
@@ -160,6 +204,7 @@ static void peers(void) {
   CHECK_OK(cushim_resource_get_peers(pool, devices, 8, &found));
   CHECK(found == named);
   for (i = 0; i < (int)found; i++) CHECK(is_same(devices[i], others[i]));
+  if (named > 0) one_bad_peer(pool, others[0]);
   CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_REMOVE, others, named > 0 ? 1 : 0));
   CHECK_OK(cushim_resource_get_peers(pool, devices, 8, &found));
   CHECK(found == (named > 0 ? named - 1 : 0));
@@ -196,7 +241,16 @@ static void pinned(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_pinned(all.context, &options, &resource));
   options.form = 3;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_pinned(all.context, &options, &resource));
-  if (has_pools) return;
+  if (has_pools) {
+    options = PINNED_OPTIONS;
+    options.own_pool = 1; /* on node 0 */
+    options.max_size = 64 << 20;
+    CHECK_OK(cushim_resource_create_pinned(all.context, &options, &resource));
+    CHECK(kind_of(resource) == CUSHIM_RESOURCE_PINNED_POOL && properties_of(resource).stream_ordered == 1);
+    memory_comes_and_goes(resource);
+    CHECK_OK(cushim_resource_destroy(resource));
+    return;
+  }
   options.form = CUSHIM_PINNED_POOL;
   options.max_size = 0;
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_create_pinned(all.context, &options, &resource));
@@ -236,6 +290,39 @@ static void managed_memory(void) {
   CHECK_OK(cushim_resource_destroy(resource));
 }
 
+static void set_later(void *flag) {
+  const struct timespec while_the_program_waits = {0, 30000000};
+  nanosleep(&while_the_program_waits, NULL);
+  __atomic_store_n((int *)flag, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Whether the work that the stream has is done; it takes a while. */
+static int late_work(int *flag) {
+  *flag = 0;
+  CHECK_OK(cushim_stream_host_function(all.stream, set_later, flag, NULL));
+  return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
+
+/* A free that is not stream-ordered waits for the stream that is named, and for none that is not good. */
+static void waits_for_the_stream(cushim_resource resource) {
+  static int flag;
+  cushim_stream gone = new_stream(all.context);
+  cushim_buffer buffer = NULL;
+  uint64_t pointer = 0;
+  CHECK_OK(cushim_stream_destroy(gone));
+  CHECK_OK(cushim_resource_allocate(resource, BYTES, NULL, &pointer));
+  CHECK(late_work(&flag) == 0);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_resource_deallocate(resource, pointer, BYTES, gone));
+  CHECK_OK(cushim_stream_fill(all.stream, pointer, 1, 1, BYTES)); /* it is still there */
+  CHECK_OK(cushim_resource_deallocate(resource, pointer, BYTES, all.stream));
+  CHECK(__atomic_load_n(&flag, __ATOMIC_SEQ_CST) == 1);
+  CHECK_OK(cushim_buffer_create(resource, BYTES, NULL, &buffer));
+  CHECK(late_work(&flag) == 0);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_buffer_destroy_on(buffer, gone));
+  CHECK_OK(cushim_buffer_destroy_on(buffer, all.stream));
+  CHECK(__atomic_load_n(&flag, __ATOMIC_SEQ_CST) == 1);
+}
+
 static void synchronous(void) {
   cushim_resource resource, more;
   cushim_driver driver;
@@ -246,6 +333,7 @@ static void synchronous(void) {
   CHECK_OK(cushim_resource_get_driver(resource, &driver));
   CHECK(is_same(driver, all.driver));
   memory_comes_and_goes(resource);
+  waits_for_the_stream(resource);
   CHECK_OK(cushim_resource_ref(resource, &more));
   CHECK_OK(cushim_resource_destroy(resource));
   CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_resource_destroy(resource));
@@ -288,6 +376,7 @@ struct calls {
   uint64_t pointer;
   size_t bytes;
   int had_stream;
+  cushim_buffer other; /* of the same resource, which a free asks about */
 };
 
 static cushim_status count_allocate(void *user, size_t bytes, cushim_stream stream, uint64_t *pointer) {
@@ -299,6 +388,22 @@ static cushim_status count_allocate(void *user, size_t bytes, cushim_stream stre
   return CUSHIM_SUCCESS;
 }
 
+/* What a lock would not let through: the objects that the free is about, and the thread's own. */
+static void no_lock_is_held(cushim_buffer other) {
+  cushim_resource resource = NULL;
+  cushim_buffer more = NULL;
+  uint64_t count = 0;
+  int32_t kind = 0;
+  CHECK_OK(cushim_buffer_get_resource(other, &resource));
+  CHECK_OK(cushim_resource_get_kind(resource, &kind));
+  CHECK(kind == CUSHIM_RESOURCE_CUSTOM);
+  CHECK_OK(cushim_buffer_ref(other, &more));
+  CHECK_OK(cushim_buffer_set_stream(more, all.stream));
+  CHECK_OK(cushim_buffer_destroy(more));
+  CHECK_OK(cushim_driver_get_unreported_errors(all.driver, &count));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+}
+
 static cushim_status count_deallocate(void *user, uint64_t pointer, size_t bytes, cushim_stream stream) {
   struct calls *calls = (struct calls *)user;
   calls->freed++;
@@ -306,6 +411,7 @@ static cushim_status count_deallocate(void *user, uint64_t pointer, size_t bytes
   calls->bytes = bytes;
   CHECK(pointer == calls->pointer);
   free((void *)(uintptr_t)pointer);
+  if (calls->other != NULL) no_lock_is_held(calls->other);
   return calls->fails;
 }
 
@@ -369,6 +475,28 @@ static void custom(void) {
   CHECK(resource == NULL && calls.destroyed == 1);
 }
 
+/* A free may call the library, also about objects of its own resource. */
+static void custom_without_locks(void) {
+  struct calls calls;
+  cushim_resource resource;
+  cushim_buffer buffer;
+  uint64_t of_other;
+  memset(&calls, 0, sizeof calls);
+  CHECK_OK(custom_resource(&calls, &resource));
+  CHECK_OK(cushim_buffer_create(resource, 64, NULL, &calls.other));
+  of_other = calls.pointer;
+  CHECK_OK(cushim_buffer_create(resource, 64, NULL, &buffer));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK(calls.freed == 1);
+  buffer = calls.other;
+  calls.other = NULL;
+  calls.pointer = of_other;
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK(calls.freed == 2);
+  CHECK_OK(cushim_resource_destroy(resource));
+  flush_callbacks();
+}
+
 /* A stream-ordered one is given the stream, and needs it. */
 static void custom_in_stream_order(void) {
   struct calls calls;
@@ -412,10 +540,12 @@ int main(void) {
   cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
   version = info_of(all.driver).version;
   custom();
+  custom_without_locks();
   custom_in_stream_order();
   custom_without_functions();
   if (version != 0) {
     device_pools();
+    a_limited_pool();
     wrapped_pools();
     attributes();
     peers();

@@ -39,6 +39,16 @@ fn a_machine_without_a_device() {
     });
 }
 
+#[test]
+fn devices_without_memory_pools() {
+    let workshop = Workshop::new();
+    let program =
+        Build::new(&workshop, "objects_no_pools.c").program("objects_no_pools").expect("it compiles");
+    for_each(["11.4", ONE_VERSION], |version| {
+        Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_MEMORY_POOLS", "0").checks()
+    });
+}
+
 /// Every function with each of the driver's calls that it makes failing in turn.
 #[test]
 fn every_call_of_the_driver_fails() {
@@ -88,8 +98,8 @@ fn peers_of_a_pool() {
         let calls =
             traced.lines().filter(|line| line.contains("\"cuMemPoolSetAccess\",\"arguments\":{\"pool\""));
         // The program adds, removes and replaces; before that it names the pool's own device alone.
-        // Where there are such pools, one of the host and one of managed memory admit their device.
-        let expected = if version == ONE_VERSION { 3 + 2 } else { 3 };
+        // Where there are such pools, two of the host and one of managed memory admit their device.
+        let expected = if version == ONE_VERSION { 3 + 3 } else { 3 };
         match calls.count() {
             count if count == expected => Ok(()),
             count => Err(format!("{version}: {count} calls of cuMemPoolSetAccess, not {expected}")),

@@ -52,8 +52,11 @@ fn run_all() -> Seen {
     );
     for_each(runs, |(name, driver)| run(name, driver));
     let no_device = Build::new(&workshop, "objects_no_device.c").program("no_device").expect("it compiles");
-    let run = Run::new(no_device, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_DEVICES", "0");
-    run.env("CHECK_RECORD", &record).checks().unwrap_or_else(|failure| panic!("{failure}"));
+    let no_pools = Build::new(&workshop, "objects_no_pools.c").program("no_pools").expect("it compiles");
+    for (program, variable) in [(no_device, "SOFTCUDA_DEVICES"), (no_pools, "SOFTCUDA_MEMORY_POOLS")] {
+        let run = Run::new(program, Driver::Shell(ONE_VERSION)).env(variable, "0");
+        run.env("CHECK_RECORD", &record).checks().unwrap_or_else(|failure| panic!("{failure}"));
+    }
     read(&record)
 }
 

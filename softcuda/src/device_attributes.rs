@@ -5,7 +5,7 @@
 
 use crate::device::Device;
 use crate::error::Answer;
-use crate::memory::managed;
+use crate::memory::{managed, pool};
 use crate::pointer::Out;
 use crate::settings::version;
 #[allow(clippy::wildcard_imports)] // every enumerator of the attributes
@@ -18,8 +18,21 @@ pub(crate) fn cuDeviceGetAttribute(pi: Out<i32>, attrib: CUdevice_attribute, dev
     match attrib {
         CU_DEVICE_ATTRIBUTE_PCI_BUS_ID => pi.set(device.pci_bus()),
         CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => pi.set(i32::from(managed::is_concurrent())),
+        _ if is_of_pools(attrib) && !pool::are_there() => {
+            pi.set(known.map(|_| 0).ok_or(CUDA_ERROR_INVALID_VALUE)?)
+        }
         _ => pi.set(known.ok_or(CUDA_ERROR_INVALID_VALUE)?.2),
     }
+}
+
+fn is_of_pools(attribute: CUdevice_attribute) -> bool {
+    matches!(
+        attribute,
+        CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+            | CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES
+            | CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED
+            | CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED
+    )
 }
 
 /// The value of an attribute that all devices share.

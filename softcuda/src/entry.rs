@@ -1,6 +1,7 @@
 //! What every call of a driver function passes through: the one place for rules that hold for all of them.
 
 use crate::error::Answer;
+use crate::memory::pool;
 use crate::names::EXPORTS;
 use crate::settings::{settings, version};
 use crate::sys::{
@@ -24,6 +25,8 @@ enum Gate {
     /// Also before `cuInit`, and in the child of a fork.
     Always,
     AfterInit,
+    /// After `cuInit`, and then no device can do it.
+    NoDevice,
     /// Never: the impersonated version does not have it.
     Never,
 }
@@ -49,6 +52,7 @@ static GATES: LazyLock<Vec<Gate>> = LazyLock::new(|| {
     let gate = |export: &crate::names::Export| match export.base {
         base if BEFORE_INIT.contains(&base) => Gate::Always,
         _ if export.number > version() => Gate::Never,
+        base if pool::needs_pools(base) && !pool::are_there() => Gate::NoDevice,
         _ => Gate::AfterInit,
     };
     EXPORTS.iter().map(gate).collect()
@@ -115,6 +119,7 @@ fn admit(index: usize) -> Answer {
         Gate::Always => Ok(()),
         Gate::Never => Err(CUDA_ERROR_NOT_SUPPORTED),
         Gate::AfterInit => init::check(),
+        Gate::NoDevice => init::check().and(Err(CUDA_ERROR_NOT_SUPPORTED)),
     }
 }
 

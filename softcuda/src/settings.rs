@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) schedule: Schedule,
     /// Whether host and devices may use managed memory at the same time.
     pub(crate) concurrent_managed: bool,
+    /// Whether there are memory pools.
+    pub(crate) memory_pools: bool,
     /// Instructions that a thread of a kernel may execute; `None`: as many as it likes.
     pub(crate) kernel_budget: Option<u64>,
 }
@@ -29,6 +31,7 @@ const DEFAULT: Settings = Settings {
     memory: 1 << 30,
     schedule: Schedule::Eager,
     concurrent_managed: true,
+    memory_pools: true,
     kernel_budget: None,
 };
 const MOST_DEVICES: usize = 64;
@@ -101,6 +104,7 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
         Schedule::named(text, seed).ok_or_else(|| "eager, lazy or seeded".to_owned())
     })?;
     let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", DEFAULT.concurrent_managed, switch)?;
+    let memory_pools = variable("SOFTCUDA_MEMORY_POOLS", DEFAULT.memory_pools, switch)?;
     let kernel_budget = variable("SOFTCUDA_KERNEL_BUDGET", DEFAULT.kernel_budget, |text| {
         text.parse()
             .ok()
@@ -109,7 +113,7 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
             .ok_or_else(|| "a number of instructions".to_owned())
     })?;
     let version = claimed.unwrap_or(asked);
-    Ok(Settings { version, devices, memory, schedule, concurrent_managed, kernel_budget })
+    Ok(Settings { version, devices, memory, schedule, concurrent_managed, memory_pools, kernel_budget })
 }
 
 /// What a test has arranged by the environment.

@@ -630,11 +630,36 @@ fn what_versions_have_pools_of() {
             let create = |mut props: Props| cu.call("cuMemPoolCreate", &[at(&mut 0u64), at(&mut props)]);
             assert_eq!((create(DEVICE_POOL), create(NODE_POOL)), (0, node));
             assert_eq!((create(HOST_POOL), create(MANAGED_POOL)), (others, others));
+            let limited = create(Props { most: 1 << 20, ..DEVICE_POOL });
+            assert_eq!(limited, if version == "12.0" { INVALID_VALUE } else { 0 }, "chosen before 12.2");
         });
     }
     alone("what_versions_have_pools_of", &[("SOFTCUDA_CONCURRENT_MANAGED", "0")], || {
         let cu = with_context();
         let (mut out, mut props) = (0u64, MANAGED_POOL);
         assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut out), at(&mut props)]), NOT_SUPPORTED);
+    });
+}
+
+/// Documented for creating and allocating, chosen for the rest.
+#[test]
+fn devices_without_pools() {
+    alone("devices_without_pools", &[("SOFTCUDA_MEMORY_POOLS", "0")], || {
+        let cu = with_context();
+        let (s, mut out, mut value) = (free_stream(&cu), 7u64, 7i32);
+        // Pools, the handles that they can be shared by, and pools of nodes and of the host.
+        for attribute in [115, 119, 142, 144] {
+            assert_eq!(cu.call("cuDeviceGetAttribute", &[at(&mut value), attribute, 0]), 0, "{attribute}");
+            assert_eq!(value, 0, "{attribute}");
+        }
+        assert_eq!(cu.call("cuMemPoolCreate", &[at(&mut out), at(&mut DEVICE_POOL.clone())]), NOT_SUPPORTED);
+        assert_eq!(cu.call("cuDeviceGetMemPool", &[at(&mut out), 0]), NOT_SUPPORTED);
+        assert_eq!(cu.call("cuDeviceGetDefaultMemPool", &[at(&mut out), 0]), NOT_SUPPORTED);
+        assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut out), 64, s]), NOT_SUPPORTED);
+        assert_eq!(out, 7);
+        let mut p = 0u64;
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut p), 64]), 0);
+        assert_eq!(cu.call("cuMemFreeAsync", &[p, s]), NOT_SUPPORTED);
+        assert_eq!(cu.call("cuMemFree_v2", &[p]), 0);
     });
 }

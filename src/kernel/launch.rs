@@ -299,7 +299,7 @@ fn release_some_when_done(stream: &Stream, owners: Vec<Owner>) {
     let all = Owner::keeping(owners);
     if let Err((_, owner)) = callback::launch(stream, Box::new(|| ()), Some(all)) {
         if let Err(error) = stream.synchronize() {
-            log::warn!("waiting for a kernel, to release what its arguments need, failed: {error}");
+            log::warn!(target: "cushim", "waiting for a kernel, to release what its arguments need, failed: {error}");
         }
         drop(owner);
     }

@@ -165,7 +165,7 @@ impl Kernel {
     fn warn_of_another(&self, given: &Keeper) {
         let (Keeper::Library(given), Some(own)) = (given, self.library()) else { return };
         if !Arc::ptr_eq(given, own) {
-            log::warn!("{self} is of {own}, not of {given} which it was wrapped with; its own is kept");
+            log::warn!(target: "cushim", "{self} is of {own}, not of {given} which it was wrapped with; its own is kept");
         }
     }
 
@@ -173,7 +173,7 @@ impl Kernel {
         let Keeper::Library(library) = &self.keeper else { return };
         let is_other = |own: sys::CUlibrary| !library.native().is_null() && own != library.native();
         if !self.raw.is_of_one_context() && of_kernel(&self.raw).is_ok_and(is_other) {
-            log::warn!("{self} is not of {library}, which was given to keep it loaded");
+            log::warn!(target: "cushim", "{self} is not of {library}, which was given to keep it loaded");
         }
     }
 

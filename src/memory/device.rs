@@ -230,7 +230,11 @@ impl Stream {
             return Ok(());
         }
         let raw = RawMemory::adopt(self.context().table(), pointer.0);
-        self.free_raw(raw, &block(0, pointer)).map_err(|failure| explain_free(failure, pointer))
+        self.free_raw(raw, &block(0, pointer)).map_err(|failure| {
+            let mut failure = explain_free(failure, pointer);
+            explain_pools(&mut failure, self.context());
+            failure
+        })
     }
 
     #[inline]
@@ -315,14 +319,14 @@ fn explain_free(mut failure: Error, pointer: DevicePointer) -> Error {
     failure
 }
 
-/// A device without pools answers that stream-ordered allocation is not supported; this says why.
+/// A device without pools answers that allocating and freeing in stream order is not supported; this says why.
 fn explain_pools(failure: &mut Error, context: &Context) {
     let device = context.device();
     let no_pools = || matches!(device.attribute(sys::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), Ok(0));
     if failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0 && no_pools() {
         failure.status = Status::UNSUPPORTED;
         failure.message = format!(
-            "{device} has no memory pools, which allocation in stream order needs; allocate the memory without a stream"
+            "{device} has no memory pools, without which nothing is allocated or freed in stream order; do it without a stream"
         );
     }
 }

@@ -101,7 +101,7 @@ fn a_device_without_pools_says_so() {
     assert_eq!((error.status, error.function.as_str()), (Status::UNSUPPORTED, "cuMemAllocAsync"));
     assert_eq!(
         error.message,
-        "device 0 has no memory pools, which allocation in stream order needs; allocate the memory without a stream"
+        "device 0 has no memory pools, without which nothing is allocated or freed in stream order; do it without a stream"
     );
     DeviceMemory::allocate(&context, 64).expect("without a stream").free_on(&stream).expect("freed");
 }

@@ -94,7 +94,8 @@ pub unsafe extern "C" fn cushim_stream_allocate(
 /// @return A `cushim_status`.
 ///
 /// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none" and if the device has no pools; the driver's.
+/// Threads: any.
 ///
 /// # Safety
 /// `pointer` is 0 or the start of an allocation, which nobody frees any more, and whose uses come before in the

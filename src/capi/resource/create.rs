@@ -36,7 +36,7 @@ pub struct cushim_device_pool_options {
     pub choice: i32,
     /// How other processes may take part in a pool of its own: `CU_MEM_HANDLE_TYPE_*`, combined.
     pub handle_types: i32,
-    /// Bytes that a pool of its own hands out at most, which the driver may round up; 0 for no limit.
+    /// Bytes that a pool of its own hands out at most, which the driver may round up; 0 for no limit. Since driver 12.2.
     pub max_size: usize,
 }
 
@@ -52,7 +52,7 @@ pub struct cushim_device_pool_options {
 ///
 /// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size or handle types of a shared pool;
 /// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` for a size or handle types on a device
-/// without pools; the driver's. Threads: any.
+/// without pools, and for a size before driver 12.2; the driver's. Threads: any.
 ///
 /// # Safety
 /// `options` is NULL or valid for the bytes that its `struct_size` names; `resource` is NULL or valid for writes.

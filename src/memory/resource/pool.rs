@@ -4,7 +4,7 @@ use super::{Properties, Resource, ResourceKind, Source};
 use crate::device::Device;
 use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
-use crate::driver::{CallError, Driver, sys};
+use crate::driver::{CallError, Driver, Version, sys};
 use crate::error::{Error, Status, Subject};
 use crate::memory::DevicePointer;
 use crate::memory::device::explain_out_of_memory;
@@ -26,13 +26,16 @@ pub enum PoolChoice {
     Own,
 }
 
+/// The first version whose pools have a greatest size; before, the place of the number was reserved.
+const LIMITED_SINCE: Version = Version::from_number(12020);
+
 /// What a device pool is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DevicePoolOptions {
     /// Which pool.
     pub choice: PoolChoice,
-    /// Bytes that a pool of its own hands out at most; 0 for no limit.
+    /// Bytes that a pool of its own hands out at most, since driver 12.2; 0 for no limit.
     pub max_size: usize,
     /// `CU_MEM_HANDLE_TYPE_*`, combined: how other processes may take part in a pool of its own.
     pub handle_types: i32,
@@ -51,6 +54,18 @@ impl DevicePoolOptions {
         let refusal =
             "a pool that is shared has its size and its handle types already; ask for one of your own";
         Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+    }
+
+    fn check_version(&self, device: &Device) -> Result<(), Error> {
+        match device.driver().version() {
+            Some(version) if self.max_size != 0 && version < LIMITED_SINCE => {
+                let refusal = format!(
+                    "pools have a greatest size since driver {LIMITED_SINCE}, and this driver is {version}; ask for no limit"
+                );
+                Err(Error::new(Status::UNSUPPORTED, refusal).about(device))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -73,12 +88,13 @@ impl Resource {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for a size or handle types of a shared pool; [`Status::UNSUPPORTED`] for them on a device
-    /// without pools; the driver's.
+    /// without pools, and for a size before driver 12.2; the driver's.
     pub fn device_pool(device: &Arc<Device>, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
         options.check()?;
         if !device.supports("memory-pools")? {
             return Self::without_pools(device, options);
         }
+        options.check_version(device)?;
         let (table, native) = (device.driver().object_table(), device.native());
         let raw = match options.choice {
             PoolChoice::Current => RawPool::current(table, native),

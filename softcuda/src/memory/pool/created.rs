@@ -3,11 +3,15 @@
 use super::{Home, POOLS, Pool, choice};
 use crate::error::Answer;
 use crate::pointer::{In, Out};
+use crate::settings::version;
 use crate::sys::{
     CU_MEM_HANDLE_TYPE_FABRIC, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CU_MEM_HANDLE_TYPE_WIN32,
     CU_MEM_HANDLE_TYPE_WIN32_KMT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUmemPoolProps_v1,
     CUmemoryPool,
 };
+
+/// The version that gave pools a greatest size; before, its place was reserved and to be 0.
+const LIMITED_SINCE: u32 = 12020;
 
 const FILES: i32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
 const ALL: i32 =
@@ -30,6 +34,9 @@ pub(crate) fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolPr
     let props = poolProps.get()?;
     let home = Home::of(props.allocType, props.location)?;
     check_handles(home, props.handleTypes.0)?;
+    if props.maxSize != 0 && version() < LIMITED_SINCE {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
     if home.is_managed() && props.maxSize != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }

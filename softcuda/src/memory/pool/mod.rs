@@ -16,6 +16,7 @@ use crate::device;
 use crate::executor::{self, Operation};
 use crate::handle::Table;
 use crate::live;
+use crate::settings::settings;
 use crate::stream::Stream;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUmemoryPool, CUresult};
 use access::Peers;
@@ -34,6 +35,17 @@ const WASTE: usize = 2;
 
 /// Blocks at rest in any pool: where there are none, a synchronisation need not look.
 static RESTING: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether devices have pools at all.
+pub(crate) fn are_there() -> bool {
+    settings().is_some_and(|settings| settings.memory_pools)
+}
+
+/// Whether a function, by its base name, is of no use without them.
+pub(crate) fn needs_pools(base: &str) -> bool {
+    base.contains("MemPool")
+        || ["cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemFreeAsync"].contains(&base)
+}
 
 /// A pool.
 pub(crate) struct Pool {
