@@ -16,6 +16,7 @@ pub mod abi;
 pub mod build;
 pub mod corpus;
 pub mod fault_sweep;
+pub mod forms;
 pub mod fuzz;
 pub mod header;
 pub mod interface;

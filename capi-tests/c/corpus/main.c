@@ -43,24 +43,6 @@ static int wanted(const struct image *image, const char *filter) {
   return filter == NULL || strstr(name, filter) != NULL;
 }
 
-static int must(cushim_status status, const char *what) {
-  static cushim_error_detail detail;
-  if (status == CUSHIM_SUCCESS) return 1;
-  detail.struct_size = sizeof detail;
-  cushim_last_error(&detail);
-  fprintf(stderr, "%s: %d: %s\n", what, (int)status, detail.message);
-  exit(2);
-}
-
-static void open_device(struct run *run) {
-  cushim_driver driver;
-  memset(run, 0, sizeof *run);
-  must(cushim_driver_open(NULL, &driver), "driver");
-  must(cushim_driver_get_device(driver, 0, &run->device), "device");
-  must(cushim_context_retain_primary(run->device, &run->context), "context");
-  must(cushim_stream_create(run->context, NULL, &run->stream), "stream");
-}
-
 /* What the compiler of the driver says, in one line. */
 static void refused(struct run *run, cushim_status status) {
   static cushim_error_detail detail;

@@ -17,6 +17,24 @@ static const char *message(void) {
   return cushim_last_error(&detail) == CUSHIM_SUCCESS ? detail.message : "no message";
 }
 
+static void must(cushim_status status, const char *what) {
+  static cushim_error_detail detail;
+  if (status == CUSHIM_SUCCESS) return;
+  detail.struct_size = sizeof detail;
+  cushim_last_error(&detail);
+  fprintf(stderr, "%s: %d: %s\n", what, (int)status, detail.message);
+  exit(2);
+}
+
+void open_device(struct run *run) {
+  cushim_driver driver;
+  memset(run, 0, sizeof *run);
+  must(cushim_driver_open(NULL, &driver), "driver");
+  must(cushim_driver_get_device(driver, 0, &run->device), "device");
+  must(cushim_context_retain_primary(run->device, &run->context), "context");
+  must(cushim_stream_create(run->context, NULL, &run->stream), "stream");
+}
+
 void fail(struct run *run, const char *format, ...) {
   va_list arguments;
   if (run->failure[0] != 0) return;

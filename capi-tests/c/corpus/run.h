@@ -39,6 +39,8 @@ struct kernel_case {
 /* Each list ends with NULL. */
 extern const struct kernel_case arrays_cases[], numbers_cases[], mathematics_cases[], threads_cases[], language_cases[];
 
+/* The first device, with a stream. Ends the program if there is none. */
+void open_device(struct run *run);
 /* Notes a failure, unless there was one before. */
 void fail(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

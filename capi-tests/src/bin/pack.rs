@@ -6,10 +6,10 @@
 #![cfg(target_os = "linux")]
 
 use capi_tests::build::{Build, Link};
-use capi_tests::corpus;
 use capi_tests::matrix::Compiler;
 use capi_tests::parallel::for_each;
 use capi_tests::programs::{ON_ANY_DRIVER, SHARED_ONLY, workshop};
+use capi_tests::{corpus, forms};
 use std::path::PathBuf;
 
 fn main() {
@@ -29,4 +29,7 @@ fn main() {
     let kernels =
         corpus::program(&workshop, Link::Static, "kernels").unwrap_or_else(|failure| panic!("{failure}"));
     std::fs::copy(kernels, folder.join("kernels")).expect("the program can be copied");
+    let forms =
+        forms::program(&workshop, Link::Static, "forms").unwrap_or_else(|failure| panic!("{failure}"));
+    std::fs::copy(forms, folder.join("forms")).expect("the program can be copied");
 }
