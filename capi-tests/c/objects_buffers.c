@@ -228,6 +228,55 @@ static void per_thread(void) {
   CHECK_OK(cushim_stream_destroy(mine));
 }
 
+static int is_softcuda(void) {
+  char name[64] = "";
+  CHECK_OK(cushim_device_get_name(all.device, name, sizeof name, NULL));
+  return strstr(name, "softcuda") != NULL;
+}
+
+/*
+ * What frees for another thread's stream comes after the point in it that the destroy has marked: who gets the memory next,
+ * in whatever stream, waits for the work before that point, be it held up or just not begun. (A driver may give other memory. softcuda gives this.)
+ */
+static void in_the_order_of_another_thread(int held_up) {
+  cushim_resource own = new_pool();
+  cushim_stream mine, other = new_stream(all.context);
+  cushim_buffer buffer, more = NULL, next;
+  cushim_context current;
+  uint64_t pointer;
+  int32_t done = -1;
+  int has_it, marked;
+  struct busy busy;
+  CHECK_OK(cushim_stream_wrap_per_thread(all.context, &mine));
+  buffer = create(own, mine);
+  pointer = pointer_of(buffer);
+  CHECK_OK(cushim_buffer_ref(buffer, &more));
+  CHECK_OK(cushim_context_push(all.context));
+  if (held_up) busy_begin(&busy, all.driver, mine);
+  CHECK_OK(cushim_context_pop(all.driver, &current, NULL));
+  CHECK_OK(cushim_stream_fill_buffer(mine, buffer, 0, 5, 1, BYTES));
+  CHECK_OK(cushim_event_record(all.event, mine));
+  marked = CHECK_OK(cushim_buffer_destroy(buffer));
+  if (held_up && !marked) busy_end(&busy); /* all work is waited for */
+  in_another_thread(more);
+  next = create(own, other);
+  has_it = pointer_of(next) == pointer;
+  CHECK(has_it || !is_softcuda());
+  if (held_up && marked) {
+    CHECK_OK(cushim_stream_query(other, &done));
+    CHECK(done == 0 || !has_it);
+    busy_end(&busy);
+  }
+  CHECK_OK(cushim_stream_synchronize(other));
+  CHECK_OK(cushim_event_query(all.event, &done));
+  CHECK(done == 1 || !has_it);
+  CHECK_OK(cushim_buffer_destroy(next));
+  CHECK_OK(cushim_context_synchronize(all.context));
+  CHECK_OK(cushim_stream_destroy(mine));
+  CHECK_OK(cushim_stream_destroy(other));
+  CHECK_OK(cushim_resource_destroy(own));
+}
+
 /* Memory on a stream that is being captured is refused, and the capture goes on. */
 static void while_capturing(void) {
   const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
@@ -420,6 +469,8 @@ int main(void) {
     at_once();
     wrapped();
     per_thread();
+    in_the_order_of_another_thread(0);
+    in_the_order_of_another_thread(1);
     while_capturing();
     copies_and_fills();
     scratch();

@@ -39,6 +39,17 @@ fn a_machine_without_a_device() {
     });
 }
 
+/// What is ordered is so however late, and in whatever order, everything else runs.
+#[test]
+fn buffers_on_every_schedule() {
+    let workshop = Workshop::new();
+    let program =
+        Build::new(&workshop, "objects_buffers.c").program("objects_buffers").expect("it compiles");
+    for_each(["lazy", "seeded"], |schedule| {
+        Run::new(&program, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_SCHEDULE", schedule).checks()
+    });
+}
+
 #[test]
 fn devices_without_memory_pools() {
     let workshop = Workshop::new();
