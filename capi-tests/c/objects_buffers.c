@@ -353,6 +353,14 @@ static void copies_and_fills(void) {
   to.offset = BYTES + 1;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &to, &from, 0));
   CHECK_CONTAINS(last_message(), "past the end");
+  /* A handle is no address, whatever sort of place it is said to be. */
+  to = at(source, 0);
+  for (to.kind = CUSHIM_PLACE_HOST; to.kind <= CUSHIM_PLACE_AUTO; to.kind++) {
+    if (to.kind == CUSHIM_PLACE_ARRAY) continue;
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &to, &from, 1));
+    CHECK_CONTAINS(last_message(), "is a handle's value and no address");
+  }
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_buffer_wrap(all.driver, to.address, 1, NULL, NULL, NULL, &more));
   CHECK_OK(cushim_stream_fill_buffer(all.stream, source, BYTES - 8, 0x01020304, 4, 2));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill_buffer(all.stream, source, BYTES - 8, 1, 4, 3));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill_buffer(all.stream, source, 0, 1, 3, 3));

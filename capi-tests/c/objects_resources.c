@@ -55,6 +55,32 @@ static void memory_comes_and_goes(cushim_resource resource) {
   CHECK_CONTAINS(last_message(), "1125899906842624 bytes");
 }
 
+/* The driver says no more than that it does not like the argument. */
+static void wrong_frees(void) {
+  cushim_resource pool = NULL, synchronous = NULL, managed = NULL;
+  uint64_t pointer = 0;
+  CHECK_OK(cushim_resource_create_device_pool(all.device, NULL, &pool));
+  CHECK_OK(cushim_resource_create_synchronous(all.context, &synchronous));
+  CHECK_OK(cushim_resource_create_managed(all.context, NULL, &managed));
+  CHECK_OK(cushim_resource_allocate(pool, BYTES, all.stream, &pointer));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_deallocate(pool, pointer + 8, BYTES, all.stream));
+  CHECK_CONTAINS(last_message(), "freed before, or never allocated");
+  CHECK_OK(cushim_resource_deallocate(pool, pointer, BYTES, all.stream));
+  CHECK_OK(cushim_resource_allocate(synchronous, BYTES, NULL, &pointer));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_deallocate(synchronous, pointer + 8, BYTES, NULL));
+  CHECK_CONTAINS(last_message(), "freed before, or never allocated");
+  CHECK_OK(cushim_resource_deallocate(synchronous, pointer, BYTES, NULL));
+  CHECK_OK(cushim_resource_allocate(managed, BYTES, NULL, &pointer));
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_resource_deallocate(pool, pointer, BYTES, all.stream));
+  CHECK_CONTAINS(last_message(), "is managed, and goes at once");
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_stream_free(all.stream, pointer));
+  CHECK_CONTAINS(last_message(), "is managed, and goes at once");
+  CHECK_OK(cushim_resource_deallocate(managed, pointer, BYTES, NULL));
+  CHECK_OK(cushim_resource_destroy(pool));
+  CHECK_OK(cushim_resource_destroy(synchronous));
+  CHECK_OK(cushim_resource_destroy(managed));
+}
+
 static void device_pools(void) {
   static const int32_t choices[] = {CUSHIM_POOL_CURRENT, CUSHIM_POOL_DEFAULT, CUSHIM_POOL_OWN};
   cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
@@ -76,6 +102,11 @@ static void device_pools(void) {
   options.choice = 3;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_device_pool(all.device, &options, &resource));
   CHECK(resource == NULL);
+  options.choice = CUSHIM_POOL_OWN;
+  options.handle_types = 16;
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_resource_create_device_pool(all.device, &options, &resource));
+  CHECK_CONTAINS(last_message(), "handle types 0x10");
+  options.handle_types = 0;
   options.choice = CUSHIM_POOL_CURRENT;
   options.max_size = 1 << 20;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_device_pool(all.device, &options, &resource));
@@ -455,6 +486,15 @@ static void custom(void) {
   CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create(resource, 64, NULL, &buffer));
   CHECK(buffer == NULL);
   calls.fails = 0;
+  /* Where no device reaches it, no stream fills it. */
+  CHECK_OK(cushim_buffer_create(resource, 64, NULL, &buffer));
+  if (version != 0) {
+    const cushim_status filled = cushim_stream_fill_buffer(all.stream, buffer, 0, 7, 1, 64);
+    CHECK(filled == CUSHIM_SUCCESS || filled == CUDA_ERROR_INVALID_VALUE); /* some devices reach all memory */
+    if (filled != CUSHIM_SUCCESS) CHECK_CONTAINS(last_message(), "fill it on the host");
+  }
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  calls.freed = 1;
   /* The destroy that frees answers for it; a wrapped buffer goes with "no stream". */
   CHECK_OK(cushim_resource_allocate(resource, 64, NULL, &pointer));
   CHECK_OK(cushim_buffer_wrap(all.driver, pointer, 64, resource, NULL, all.stream, &buffer));
@@ -545,6 +585,7 @@ int main(void) {
   custom_without_functions();
   if (version != 0) {
     device_pools();
+    wrong_frees();
     a_limited_pool();
     wrapped_pools();
     attributes();

@@ -43,8 +43,7 @@ fn a_machine_without_a_device() {
 #[test]
 fn buffers_on_every_schedule() {
     let workshop = Workshop::new();
-    let program =
-        Build::new(&workshop, "objects_buffers.c").program("objects_buffers").expect("it compiles");
+    let program = Build::new(&workshop, "objects_buffers.c").program("objects_buffers").expect("it compiles");
     for_each(["lazy", "seeded"], |schedule| {
         Run::new(&program, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_SCHEDULE", schedule).checks()
     });

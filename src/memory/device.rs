@@ -1,10 +1,10 @@
 //! Device memory.
 
-use super::{Block, DevicePointer, Place, is_out_of_memory, went_with_reset};
+use super::{Block, DevicePointer, Place, PointerAttributes, is_out_of_memory, went_with_reset};
 use crate::callback;
 use crate::context::Context;
 use crate::driver::calls::memory::allocation::{self as calls, RawMemory};
-use crate::driver::sys;
+use crate::driver::{Driver, sys};
 use crate::error::{Error, Status};
 use crate::stream::{Stream, StreamKind};
 use std::fmt;
@@ -231,7 +231,7 @@ impl Stream {
         }
         let raw = RawMemory::adopt(self.context().table(), pointer.0);
         self.free_raw(raw, &block(0, pointer)).map_err(|failure| {
-            let mut failure = explain_free(failure, pointer);
+            let mut failure = explain_free(failure, self.driver(), pointer);
             explain_pools(&mut failure, self.context());
             failure
         })
@@ -273,7 +273,8 @@ impl Context {
             return Ok(());
         }
         let freed = RawMemory::adopt(self.table(), pointer.0).free();
-        self.released(freed, &block(0, pointer)).map_err(|failure| explain_free(failure, pointer))
+        self.released(freed, &block(0, pointer))
+            .map_err(|failure| explain_free(failure, self.driver(), pointer))
     }
 
     #[inline]
@@ -307,12 +308,19 @@ pub(super) fn explain_out_of_memory(failure: &mut Error, context: &Context, byte
     }
 }
 
-/// A driver that refuses to free says no more than that it does not like an argument; there is only one.
+/// A driver that refuses to free says no more than that it does not like an argument, or does not do that; there is only
+/// one argument.
 #[cold]
-fn explain_free(mut failure: Error, pointer: DevicePointer) -> Error {
+pub(super) fn explain_free(mut failure: Error, driver: &Driver, pointer: DevicePointer) -> Error {
+    let is_managed = || PointerAttributes::of(driver, pointer.0).is_ok_and(|found| found.managed);
     if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
         failure.message.push_str(&format!(
             ". No memory that can be freed so starts at {:#x}: it was freed before, or never allocated",
+            pointer.0
+        ));
+    } else if failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0 && is_managed() {
+        failure.message.push_str(&format!(
+            ". The memory at {:#x} is managed, and goes at once, not in the order of a stream",
             pointer.0
         ));
     }

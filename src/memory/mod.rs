@@ -91,10 +91,13 @@ fn invalid(message: String) -> Error {
     Error::new(Status::INVALID_ARGUMENT, message)
 }
 
-/// Refuses an end that is NULL, or that no address space could hold.
+/// Set in the value of every handle, and together in no address of a program: that half is the kernel's.
+const NO_ADDRESS: u64 = 1 << 63 | 1 << 55;
+
+/// Refuses an end that is NULL or a handle, or that no address space could hold.
 #[inline]
 fn check_range(end: &str, address: u64, bytes: u64) -> Result<(), Error> {
-    if address != 0 && address.checked_add(bytes).is_some() {
+    if address != 0 && address & NO_ADDRESS != NO_ADDRESS && address.checked_add(bytes).is_some() {
         return Ok(());
     }
     Err(out_of_range(end, address, bytes))
@@ -104,6 +107,10 @@ fn check_range(end: &str, address: u64, bytes: u64) -> Result<(), Error> {
 fn out_of_range(end: &str, address: u64, bytes: u64) -> Error {
     invalid(match address {
         0 => format!("the {end} is NULL"),
+        _ if address.checked_add(bytes).is_some() => format!(
+            "the {end} is {address:#x}, which is a handle's value and no address; a buffer's memory starts where \
+             cushim_buffer_get_pointer says"
+        ),
         _ => format!("the {end} reaches past the end of all addresses: {bytes} bytes from {address:#x}"),
     })
 }

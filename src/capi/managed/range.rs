@@ -50,7 +50,9 @@ fn meaning(range: &cushim_range) -> Result<Range, Error> {
         // An offset does not make memory of NULL.
         _ if address == 0 => return Ok(Range::new(DevicePointer::NULL, bytes)),
         (_, Some(start)) => return Ok(Range::new(start, bytes)),
-        (_, None) => format!("{address:#x} and {offset} bytes reach past the end of all addresses"),
+        (_, None) => {
+            format!("offset is {offset}, from the address {address:#x} past the end of all addresses")
+        }
     };
     Err(Error::new(Status::INVALID_ARGUMENT, format!("the range: {refusal}")))
 }

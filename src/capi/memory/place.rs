@@ -102,18 +102,22 @@ pub(super) fn place_of(place: &cushim_place, what: &str) -> Result<Place, Error>
     }
 }
 
+/// All kinds.
+const KINDS: std::ops::RangeInclusive<i32> =
+    cushim_place_kind::CUSHIM_PLACE_HOST as i32..=cushim_place_kind::CUSHIM_PLACE_BUFFER as i32;
+
 /// What is wrong with a place.
 #[cold]
 fn refusal(place: &cushim_place, what: &str) -> Error {
     let cushim_place { kind, reserved, address, offset } = *place;
-    let why = if address.checked_add(offset).is_none() {
-        format!("{address:#x} and {offset} bytes reach past the end of all addresses")
+    let why = if !KINDS.contains(&kind) {
+        format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY, _AUTO and _BUFFER")
     } else if reserved != 0 {
         format!("reserved is {reserved}; it must be 0")
     } else if kind == cushim_place_kind::CUSHIM_PLACE_ARRAY as i32 {
         format!("offset is {offset}; an array has none, use a region's x, y and z")
     } else {
-        format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY, _AUTO and _BUFFER")
+        format!("offset is {offset}, from the address {address:#x} past the end of all addresses")
     };
     Error::new(Status::INVALID_ARGUMENT, format!("{what}: {why}"))
 }

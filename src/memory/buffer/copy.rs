@@ -1,6 +1,7 @@
 //! Copies and fills of buffers.
 
 use super::Buffer;
+use crate::driver::sys;
 use crate::error::{Error, Status};
 use crate::memory::{DevicePointer, Fill};
 use crate::stream::Stream;
@@ -56,7 +57,18 @@ impl Stream {
             buffer.place_at(offset)?.check_range("memory to fill", bytes)?;
         }
         self.fill_vouched(DevicePointer(buffer.pointer().0.saturating_add(offset)), value, count)
+            .map_err(|failure| explain_fill(failure, buffer))
     }
+}
+
+/// A driver that refuses to fill says no more than that it does not like an argument.
+#[cold]
+fn explain_fill(mut failure: Error, buffer: &Buffer) -> Error {
+    let is_refused = failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0;
+    if is_refused && buffer.resource().is_some_and(|resource| !resource.properties().device_accessible) {
+        failure.message.push_str(&format!(". No device reaches {buffer}: fill it on the host"));
+    }
+    failure
 }
 
 impl Buffer {

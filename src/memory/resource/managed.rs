@@ -1,6 +1,6 @@
 //! Memory that host and devices share.
 
-use super::pool::Pool;
+use super::pool::{Pool, explain_creation};
 use super::{Properties, Resource, ResourceKind, Source};
 use crate::context::Context;
 use crate::driver::calls::memory::allocation::RawMemory;
@@ -59,8 +59,8 @@ impl Resource {
         location.check(device)?;
         if !device.supports("managed-memory-pools")? {
             let refusal = format!(
-                "{device} has no pools of managed memory: they need driver 13.0; without a pool, managed memory comes from \
-                 cuMemAllocManaged"
+                "{device} has no pools of managed memory: they need driver 13.0 and a device with pools; without a pool, managed \
+                 memory comes from cuMemAllocManaged"
             );
             return Err(Error::new(Status::UNSUPPORTED, refusal).with_function("cuMemGetMemPool", 13000));
         }
@@ -71,7 +71,7 @@ impl Resource {
             max_size: 0,
         };
         let raw = RawPool::create(driver.object_table(), &properties)
-            .map_err(|error| context.failed(error, context.as_ref()))?;
+            .map_err(|error| explain_creation(context.failed(error, context.as_ref()), &properties))?;
         let pool = Pool::new(driver, raw, ResourceKind::ManagedPool, None, true);
         let admitted = pool.raw().admit(device.native());
         admitted.map_err(|error| context.failed(error, context.as_ref()))?;

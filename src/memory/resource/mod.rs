@@ -31,6 +31,7 @@ pub use pinned::{PinnedForm, PinnedResourceOptions};
 pub use pool::{DevicePoolOptions, PoolChoice};
 pub use properties::Properties;
 
+use super::device::explain_free;
 use super::{Block, DevicePointer, is_out_of_memory};
 use crate::callback;
 use crate::context::Context;
@@ -256,14 +257,15 @@ impl Resource {
         stream: Option<&Arc<Stream>>,
     ) -> Result<(), Error> {
         let block = self.block(pointer, bytes);
-        match (&self.source, stream) {
+        let freed = match (&self.source, stream) {
             (Source::Pool(pool), Some(stream)) => pool.free(pointer, stream, &block),
             (Source::Pool(_), None) => Err(self.stream_required()),
             (Source::PageLocked(source), _) => source.free(pointer, &block),
             (Source::Managed(source), _) => source.free(pointer, &block),
             (Source::Synchronous(source), _) => source.free(pointer, &block),
-            (Source::Custom(allocator), stream) => allocator.deallocate(pointer, bytes, stream),
-        }
+            (Source::Custom(allocator), stream) => return allocator.deallocate(pointer, bytes, stream),
+        };
+        freed.map_err(|failure| explain_free(failure, &self.driver, pointer))
     }
 
     /// Whether a free needs what is gone with the context, so that nothing is left to free. The caller's own decide for

@@ -1,6 +1,6 @@
 //! Page-locked host memory: from a pool where the driver has one, else at once.
 
-use super::pool::Pool;
+use super::pool::{Pool, explain_creation};
 use super::{Properties, Resource, Source};
 use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
@@ -91,7 +91,8 @@ impl Resource {
                     handle_types: options.handle_types,
                     max_size: options.max_size,
                 };
-                (RawPool::create(table, &properties).map_err(failed)?, true)
+                let raw = RawPool::create(table, &properties).map_err(failed);
+                (raw.map_err(|failure| explain_creation(failure, &properties))?, true)
             }
         };
         let pool = Pool::new(driver, raw, super::ResourceKind::PinnedPool, None, is_own);
@@ -117,8 +118,8 @@ impl PinnedResourceOptions {
                 "memory that does not come from a pool has neither a greatest size nor handle types"
             }
             Self { numa_node: None, .. } if self.is_own_pool() => {
-                "the host's pool is shared and has neither a greatest size nor handle types; name a NUMA node, which gives a \
-                 pool of its own"
+                "the host's pool is shared and has neither a greatest size nor handle types; ask for a pool of its own on a \
+                 NUMA node"
             }
             _ => return Ok(()),
         };
@@ -133,8 +134,8 @@ fn lacks_pools(failure: &Error) -> bool {
 
 fn no_pools(context: &Context, failure: &Error) -> Error {
     let refusal = format!(
-        "only a pool of page-locked memory can do what is asked, and {} has none: that needs driver 13.0. Ask for memory \
-         that need not come from a pool",
+        "only a pool of page-locked memory can do what is asked, and {} has none: that needs driver 13.0 and a device with \
+         such pools. Ask for memory that need not come from a pool",
         context.device()
     );
     Error::new(Status::UNSUPPORTED, refusal).with_function(&failure.function, failure.abi)

@@ -6,6 +6,7 @@ use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::{CallError, Driver, Version, sys};
 use crate::error::{Error, Status, Subject};
+use crate::location::Location;
 use crate::memory::DevicePointer;
 use crate::memory::device::explain_out_of_memory;
 use crate::ownership::Ownership;
@@ -96,20 +97,18 @@ impl Resource {
         }
         options.check_version(device)?;
         let (table, native) = (device.driver().object_table(), device.native());
+        let own = PoolProperties {
+            kind: sys::CU_MEM_ALLOCATION_TYPE_PINNED,
+            location: (sys::CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal()),
+            handle_types: options.handle_types,
+            max_size: options.max_size,
+        };
         let raw = match options.choice {
             PoolChoice::Current => RawPool::current(table, native),
             PoolChoice::Default => RawPool::default(table, native),
-            PoolChoice::Own => RawPool::create(
-                table,
-                &PoolProperties {
-                    kind: sys::CU_MEM_ALLOCATION_TYPE_PINNED,
-                    location: (sys::CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal()),
-                    handle_types: options.handle_types,
-                    max_size: options.max_size,
-                },
-            ),
+            PoolChoice::Own => RawPool::create(table, &own),
         };
-        let raw = raw.map_err(|error| device.failed(error))?;
+        let raw = raw.map_err(|error| explain_creation(device.failed(error), &own))?;
         Ok(Self::of_device_pool(device, raw, options.choice == PoolChoice::Own))
     }
 
@@ -167,6 +166,19 @@ impl Resource {
     pub(super) fn failed(&self, error: CallError) -> Error {
         Error::of_call(&self.driver, error).about(self)
     }
+}
+
+/// A driver that refuses to create a pool says no more than that it does not like an argument; this says what they were.
+#[cold]
+pub(super) fn explain_creation(mut failure: Error, asked: &PoolProperties) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
+        let PoolProperties { location: (kind, id), handle_types, max_size, .. } = *asked;
+        let place = Location::new(kind, id);
+        failure.message.push_str(&format!(
+            ". A pool was asked for at {place}, with handle types {handle_types:#x} and a greatest size of {max_size}"
+        ));
+    }
+    failure
 }
 
 impl Pool {
