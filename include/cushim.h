@@ -1105,7 +1105,8 @@ typedef struct cushim_arg {
 typedef size_t (*cushim_block_shared_memory)(void *data, uint32_t threads);
 
 // A function that gets the lines of the log, one at a time and in order, on the library's worker thread. No lock of the
-// library is held meanwhile, and every function of it may be called. It must not unwind.
+// library is held meanwhile, and every function of it may be called. What such a call logs is given to no callback, so that
+// one whose own call fails does not feed itself; only stderr and `cushim_drain` get it. It must not unwind.
 //
 // `level` is a `cushim_log_level`, `target` the part of the library that speaks ("cushim", "cushim::driver" for lines of
 // the driver's own). Both texts are valid during the call only, and never NULL.
@@ -4272,7 +4273,7 @@ cushim_status cushim_kernel_get_active_clusters(cushim_kernel kernel,
 // Has every line of the log given to a callback, from now on.
 //
 // May be called at any time, also from inside a callback. Lines that were logged before still go where they would have
-// gone. Without this function, the environment variable `CUSHIM_LOG` says what goes to stderr: a level ("warn"), and
+// gone. What is logged on a thread that is inside such a callback is given to no callback. Without this function, the environment variable `CUSHIM_LOG` says what goes to stderr: a level ("warn"), and
 // perhaps levels of parts ("warn,cushim::driver=debug"); it is read when the first driver is opened, except in set-uid
 // processes and with `CUSHIM_DRIVER_IGNORE_ENVIRONMENT`, and unset it means nothing. A program that does not keep up
 // loses lines beyond 1,024 that wait, and is told how many.

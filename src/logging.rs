@@ -1,7 +1,8 @@
 //! Where the log of the C library goes: to stderr as `CUSHIM_LOG` says, to a callback, or to the queue of pull mode.
 //!
 //! Only functions of the C ABI call this: a Rust program installs a logger of its own. No line reaches a caller's code on
-//! the thread that logs, which may hold any lock: the worker delivers it.
+//! the thread that logs, which may hold any lock: the worker delivers it. What a callback logs itself is not delivered to a
+//! callback: one whose own call fails would feed itself for ever.
 
 use crate::callback;
 use crate::callback::pull::{self, Item, Line, MOST_LINES};
@@ -9,6 +10,7 @@ use crate::driver::is_privileged;
 use crate::error::{Error, Status};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use parking_lot::RwLock;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -100,6 +102,7 @@ impl Log for Logger {
         match &*DESTINATION.read() {
             Destination::Undecided | Destination::Stderr(None) => false,
             Destination::Stderr(Some(logger)) => logger.enabled(metadata),
+            Destination::Callback(_) if DELIVERING.get() => false,
             Destination::Callback(_) | Destination::Pull => metadata.level() <= log::max_level(),
         }
     }
@@ -110,6 +113,7 @@ impl Log for Logger {
         match destination {
             Destination::Undecided | Destination::Stderr(None) => {}
             Destination::Stderr(Some(logger)) => logger.log(record),
+            Destination::Callback(_) if DELIVERING.get() => {}
             Destination::Callback(callback) => callback.take(record),
             Destination::Pull => pull::push(Item::Line(line(record))),
         }
@@ -120,6 +124,27 @@ impl Log for Logger {
 
 fn line(record: &Record<'_>) -> Line {
     Line { level: record.level(), target: record.target().to_owned(), text: record.args().to_string() }
+}
+
+thread_local! {
+    /// Whether the thread is inside a callback for lines.
+    static DELIVERING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it lives, the thread is inside a callback for lines.
+struct Delivering;
+
+impl Delivering {
+    fn enter() -> Self {
+        DELIVERING.set(true);
+        Self
+    }
+}
+
+impl Drop for Delivering {
+    fn drop(&mut self) {
+        DELIVERING.set(false);
+    }
 }
 
 /// A caller's function, and the lines on their way to it.
@@ -142,6 +167,7 @@ impl Callback {
 
     fn deliver(&self, line: &Line) {
         self.waiting.fetch_sub(1, Relaxed);
+        let _delivering = Delivering::enter();
         let lost = self.lost.swap(0, Relaxed);
         if lost > 0 {
             (self.deliver)(Level::Warn, "cushim", &pull::lost_lines(lost));

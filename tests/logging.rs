@@ -233,6 +233,33 @@ fn a_callback_may_log_and_replace_itself() {
     });
 }
 
+/// A callback whose own call fails, which the log would tell of, once in each of two ways.
+unsafe extern "C" fn fail_inside(user: *mut c_void, _: i32, _: *const c_char, _: *const c_char) {
+    // SAFETY: the test gives it a counter.
+    unsafe { &*user.cast::<AtomicU32>() }.fetch_add(1, SeqCst);
+    open_nothing(0);
+    // SAFETY: callback and counter as before.
+    assert_eq!(unsafe { cushim_log_set_callback(Some(fail_inside), user, null(), 5) }, 0);
+    open_nothing(0);
+}
+
+#[test]
+fn a_callback_whose_own_call_fails_does_not_feed_itself() {
+    in_child("a_callback_whose_own_call_fails_does_not_feed_itself", &[], || {
+        let calls = AtomicU32::new(0);
+        let user = std::ptr::from_ref(&calls).cast_mut().cast();
+        // SAFETY: the counter outlives the callback.
+        assert_eq!(unsafe { cushim_log_set_callback(Some(fail_inside), user, null(), 5) }, 0);
+        log::error!(target: "cushim", "one");
+        log::error!(target: "cushim", "two");
+        flush();
+        assert_eq!(calls.load(SeqCst), 2);
+        log::error!(target: "cushim", "three");
+        flush();
+        assert_eq!(calls.load(SeqCst), 3);
+    });
+}
+
 /// A callback that waits for a lock that the logging thread holds.
 unsafe extern "C" fn take_the_lock(user: *mut c_void, _: i32, _: *const c_char, _: *const c_char) {
     // SAFETY: the test gives it a lock.
