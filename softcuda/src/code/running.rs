@@ -81,7 +81,8 @@ fn answer(fault: &Fault) -> CUresult {
         FaultKind::MisalignedAddress => CUDA_ERROR_MISALIGNED_ADDRESS,
         FaultKind::Assert => CUDA_ERROR_ASSERT,
         FaultKind::InvalidPc => CUDA_ERROR_INVALID_PC,
-        FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        // Shared memory 16 MiB and more from its beginning (measured).
+        FaultKind::NotInCluster | FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
         FaultKind::Deadlock | FaultKind::Timeout => CUDA_ERROR_LAUNCH_TIMEOUT,
         FaultKind::Trap | FaultKind::Cancelled => CUDA_ERROR_LAUNCH_FAILED,
     }

@@ -41,14 +41,14 @@ impl Default for BlockView {
 impl BlockView {
     /// Bytes of the shared memory of another block of the cluster.
     #[cold]
-    pub(super) fn peer(&self, address: u64, size: usize) -> Option<*mut u8> {
-        let rank = (address >> SHARED_BITS).checked_sub(1)?;
+    pub(super) fn peer(&self, address: u64, size: usize) -> Result<*mut u8, FaultKind> {
+        let rank = (address >> SHARED_BITS).checked_sub(1).ok_or(FaultKind::IllegalAddress)?;
         let offset = address & ((1 << SHARED_BITS) - 1);
         if rank >= u64::from(self.peer_count) || offset + size as u64 > u64::from(self.shared_size) {
-            return None;
+            return Err(FaultKind::NotInCluster);
         }
         // SAFETY: the unit's list has `peer_count` elements and lives as long as its blocks run.
-        Some(unsafe { *self.peers.add(rank as usize) }.wrapping_add(offset as usize))
+        Ok(unsafe { *self.peers.add(rank as usize) }.wrapping_add(offset as usize))
     }
 }
 

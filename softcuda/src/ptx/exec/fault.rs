@@ -7,6 +7,8 @@ use std::fmt;
 pub enum FaultKind {
     /// An address without memory (`CUDA_ERROR_ILLEGAL_ADDRESS`).
     IllegalAddress,
+    /// An address of shared memory that no block of the cluster has (`CUDA_ERROR_ILLEGAL_INSTRUCTION`).
+    NotInCluster,
     /// An address that is no multiple of the access's size (`CUDA_ERROR_MISALIGNED_ADDRESS`).
     MisalignedAddress,
     /// `trap` (`CUDA_ERROR_LAUNCH_FAILED`).
@@ -52,6 +54,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             FaultKind::IllegalAddress => "illegal address",
+            FaultKind::NotInCluster => "shared memory that no block of the cluster has, address",
             FaultKind::MisalignedAddress => "misaligned address",
             FaultKind::Trap => "trap",
             FaultKind::Assert => "assertion failed",

@@ -54,7 +54,7 @@ impl Space for Shared {
         if address + size as u64 <= u64::from(view.shared_size) {
             return Ok(view.shared.wrapping_add(address as usize));
         }
-        view.peer(address, size).ok_or(FaultKind::IllegalAddress)
+        view.peer(address, size)
     }
 }
 
