@@ -26,6 +26,7 @@ result cuDeviceGetName(char *name, int size, int device) {
   return 0;
 }
 result cuDeviceGetDefaultMemPool(handle *pool, int device) { return *pool = &primary, 0; }
+result cuDeviceGetMemPool(handle *pool, int device) { return *pool = &primary, 0; }
 result cuMemPoolSetAttribute(handle pool, int attribute, void *value) { return 0; }
 
 result cuDevicePrimaryCtxRetain(handle *context, int device) { return *context = &primary, 0; }
@@ -42,6 +43,7 @@ result cuStreamCreateWithPriority(handle *stream, unsigned flags, int priority) 
 result cuStreamDestroy_v2(handle stream) { return 0; }
 result cuStreamQuery(handle stream) { return 0; }
 result cuStreamSynchronize(handle stream) { return 0; }
+result cuStreamIsCapturing(handle stream, int *status) { return *status = 0, 0; }
 result cuStreamWaitEvent(handle stream, handle event, unsigned flags) { return 0; }
 
 result cuEventCreate(handle *event, unsigned flags) { return *event = (handle)fresh(), 0; }
@@ -54,12 +56,14 @@ result cuEventElapsedTime(float *milliseconds, handle start, handle end) { retur
 result cuMemAlloc_v2(uint64_t *pointer, size_t bytes) { return *pointer = fresh(), 0; }
 result cuMemFree_v2(uint64_t pointer) { return 0; }
 result cuMemAllocAsync(uint64_t *pointer, size_t bytes, handle stream) { return *pointer = fresh(), 0; }
+result cuMemAllocFromPoolAsync(uint64_t *pointer, size_t bytes, handle pool, handle stream) { return *pointer = fresh(), 0; }
 result cuMemFreeAsync(uint64_t pointer, handle stream) { return 0; }
 result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
   static char page[1 << 16];
   return *pointer = page, 0;
 }
 result cuMemsetD8Async(uint64_t pointer, unsigned char value, size_t count, handle stream) { return 0; }
+result cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, handle stream) { return 0; }
 result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, handle stream) { return 0; }
 result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, handle stream) { return 0; }
 result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, handle stream) { return 0; }

@@ -191,8 +191,9 @@ fn streams(w: &'static World) -> [Row; 5] {
 }
 
 fn memory(w: &'static World) -> Vec<Row> {
-    let mut rows = vec![allocate_in_stream(w), allocate_at_once(w), fill(w)];
+    let mut rows = vec![allocate_in_stream(w), buffer(w), allocate_at_once(w), fill(w)];
     rows.extend(copies(w));
+    rows.extend(copies_of_buffers(w));
     rows
 }
 
@@ -210,6 +211,26 @@ fn allocate_in_stream(w: &'static World) -> Row {
             let mut pointer = 0;
             ok!(w, cushim_stream_allocate(shim.stream, BYTES, &raw mut pointer));
             ok!(w, cushim_stream_free(shim.stream, pointer));
+        }))
+        .cudarc(burst!(drop(w.cudarc.memory())))
+        .untracked(burst!(drop(w.untracked.memory())))
+}
+
+/// Beside what a program does that frees by hand.
+fn buffer(w: &'static World) -> Row {
+    let (raw, shim) = (&w.raw, &w.shim);
+    let (allocate, free) =
+        (entry!(raw.table, cuMemAllocAsync_11020), entry!(raw.table, cuMemFreeAsync_11020));
+    row("buffer create + destroy", 64, None)
+        .raw(burst!({
+            let mut pointer = 0;
+            raw!(allocate(&raw mut pointer, BYTES, raw.stream));
+            raw!(free(pointer, raw.stream));
+        }))
+        .cushim(burst!({
+            let mut buffer = null_mut();
+            ok!(w, cushim_buffer_create(shim.pool, BYTES, shim.stream, &raw mut buffer));
+            ok!(w, cushim_buffer_destroy(buffer));
         }))
         .cudarc(burst!(drop(w.cudarc.memory())))
         .untracked(burst!(drop(w.untracked.memory())))
@@ -292,6 +313,24 @@ fn copies(w: &'static World) -> [Row; 3] {
             .cushim(copy(other, device))
             .cudarc(burst!(w.cudarc.stream.memcpy_dtod(&from_t, &mut to_t).expect("copied")))
             .untracked(burst!(w.untracked.stream.memcpy_dtod(&from_u, &mut to_u).expect("copied"))),
+    ]
+}
+
+/// Between the addresses that the buffers have, and from page-locked memory to one of them.
+fn copies_of_buffers(w: &'static World) -> [Row; 2] {
+    use cushim_place_kind::{CUSHIM_PLACE_BUFFER, CUSHIM_PLACE_HOST};
+    let (raw, shim, table) = (&w.raw, &w.shim, w.raw.table);
+    let (across, up) = (entry!(table, cuMemcpyDtoDAsync_3020), entry!(table, cuMemcpyHtoDAsync_3020));
+    let ([here, there], [buffer, other], host) = (raw.memory, shim.buffers, w.pinned);
+    let to = place(CUSHIM_PLACE_BUFFER, buffer.addr() as u64);
+    let from = place(CUSHIM_PLACE_HOST, host.addr() as u64);
+    [
+        row("copy, buffer to buffer", 64, None)
+            .raw(burst!(raw!(across(there, here, BYTES, raw.stream))))
+            .cushim(burst!(ok!(w, cushim_stream_copy_buffer(shim.stream, other, buffer)))),
+        row("copy, host to buffer", 64, None)
+            .raw(burst!(raw!(up(here, host.cast(), BYTES, raw.stream))))
+            .cushim(burst!(ok!(w, cushim_stream_copy(shim.stream, &raw const to, &raw const from, BYTES)))),
     ]
 }
 

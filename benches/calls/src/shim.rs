@@ -1,5 +1,6 @@
 //! The C ABI of a shared library: what programs in C call, and not a copy that the compiler could look into.
 
+use cushim::capi::buffer::cushim_buffer;
 use cushim::capi::context::cushim_context;
 use cushim::capi::device::cushim_device;
 use cushim::capi::driver::{cushim_driver, cushim_driver_info, cushim_driver_options};
@@ -9,6 +10,7 @@ use cushim::capi::kernel::{
     cushim_arg, cushim_kernel, cushim_launch_config, cushim_library, cushim_library_options,
 };
 use cushim::capi::memory::cushim_place;
+use cushim::capi::resource::cushim_resource;
 use cushim::capi::stream::{cushim_stream, cushim_stream_options};
 use cushim::driver::Table;
 use libloading::Library;
@@ -40,6 +42,7 @@ functions! {
     cushim_driver_get_info(cushim_driver, *mut cushim_driver_info) -> i32;
     cushim_driver_get_table(cushim_driver, i32, *mut *const Table) -> i32;
     cushim_driver_get_device(cushim_driver, i32, *mut cushim_device) -> i32;
+    cushim_device_get_resource(cushim_device, *mut cushim_resource) -> i32;
     cushim_device_get_name(cushim_device, *mut c_char, usize, *mut usize) -> i32;
     cushim_context_retain_primary(cushim_device, *mut cushim_context) -> i32;
     cushim_context_native(cushim_context, *mut CUcontext) -> i32;
@@ -64,6 +67,9 @@ functions! {
     cushim_stream_free(cushim_stream, u64) -> i32;
     cushim_stream_fill(cushim_stream, u64, u32, i32, usize) -> i32;
     cushim_stream_copy(cushim_stream, *const cushim_place, *const cushim_place, usize) -> i32;
+    cushim_buffer_create(cushim_resource, usize, cushim_stream, *mut cushim_buffer) -> i32;
+    cushim_buffer_destroy(cushim_buffer) -> i32;
+    cushim_stream_copy_buffer(cushim_stream, cushim_buffer, cushim_buffer) -> i32;
     cushim_event_create(cushim_context, *const cushim_event_options, *mut cushim_event) -> i32;
     cushim_event_record(cushim_event, cushim_stream) -> i32;
     cushim_event_query(cushim_event, *mut i32) -> i32;

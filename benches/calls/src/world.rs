@@ -4,9 +4,11 @@ use crate::kernels::{self, Kernel};
 use crate::options::Options;
 use crate::shim::{self, Functions};
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, sys as cudarc_sys};
+use cushim::capi::buffer::cushim_buffer;
 use cushim::capi::context::cushim_context;
 use cushim::capi::driver::{cushim_driver, cushim_driver_info, cushim_driver_options};
 use cushim::capi::event::{cushim_event, cushim_event_flags, cushim_event_options};
+use cushim::capi::resource::cushim_resource;
 use cushim::capi::stream::cushim_stream;
 use cushim::driver::{Table, sys};
 use std::ffi::{CStr, CString};
@@ -67,6 +69,9 @@ pub(crate) struct Shim {
     pub(crate) borrowed: cushim_stream,
     pub(crate) event: cushim_event,
     pub(crate) timed: [cushim_event; 2],
+    /// The device's pool, and memory of it.
+    pub(crate) pool: cushim_resource,
+    pub(crate) buffers: [cushim_buffer; 2],
 }
 
 pub(crate) struct Cudarc {
@@ -166,6 +171,7 @@ impl Shim {
             (null_mut(), null_mut(), null_mut(), null_mut());
         let mut borrowed = null_mut();
         let mut timed = [null_mut(); 2];
+        let (mut pool, mut buffers) = (null_mut(), [null_mut(); 2]);
         let timing = cushim_event_options {
             struct_size: size_of::<cushim_event_options>(),
             flags: cushim_event_flags::CUSHIM_EVENT_TIMING as u32,
@@ -186,11 +192,17 @@ impl Shim {
                 status = (call.cushim_event_create)(context, &raw const timing, timed);
                 call.must("timed event", status);
             }
+            status = (call.cushim_device_get_resource)(device, &raw mut pool);
+            call.must("pool", status);
+            for buffer in &mut buffers {
+                status = (call.cushim_buffer_create)(pool, BYTES, stream, buffer);
+                call.must("buffer", status);
+            }
             call.must("current stream", (call.cushim_stream_push_current)(stream));
             status = (call.cushim_stream_get_current)(&raw mut borrowed);
             call.must("borrowed handle", status);
         }
-        Ok(Self { call, driver, context, stream, borrowed, event, timed })
+        Ok(Self { call, driver, context, stream, borrowed, event, timed, pool, buffers })
     }
 
     fn record(&self) {
