@@ -196,7 +196,7 @@ fn end(
         Err(_) => return end_claim(buffer).map(drop),
     };
     let stream = stream(&held)?;
-    held.check_destroy(stream.as_ref())?;
+    let standing = held.check_destroy(stream.as_ref())?;
     let released = end_claim(buffer)?;
     release::collect(|| {
         if let Some(stream) = &stream {
@@ -204,7 +204,7 @@ fn end(
             let _ = held.set_stream(stream);
         }
         drop(released);
-        held.let_go();
+        held.let_go_knowing(standing);
     })
 }
 

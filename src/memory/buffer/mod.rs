@@ -25,6 +25,7 @@ use crate::handle::{Header, object};
 use crate::stream::Stream;
 use order::Order;
 use parking_lot::Mutex;
+pub(crate) use release::Standing;
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,6 +63,7 @@ pub struct Buffer {
     /// `None` only while it is being released.
     home: Option<Home>,
     order: Mutex<Option<Order>>,
+    standing: Standing,
 }
 
 object!(Buffer: Buffer, header);
@@ -98,6 +100,7 @@ impl Buffer {
             bytes,
             home: Some(home),
             order: Mutex::new(stream.map(Order::of)),
+            standing: Standing::Unknown,
         })
     }
 
@@ -248,21 +251,23 @@ impl Buffer {
     /// [`destroy`](Self::destroy) would.
     pub fn destroy_on(buffer: Arc<Self>, stream: &Arc<Stream>) -> Result<(), Error> {
         callback::check_allowed()?;
-        buffer.check_destroy(Some(stream))?;
+        let standing = buffer.check_destroy(Some(stream))?;
         buffer.set_stream(stream)?;
-        Self::destroy(buffer)
+        crate::release::collect(|| buffer.let_go_knowing(standing))
     }
 
     /// Refuses to end a claim when the memory could not be freed then.
-    pub(crate) fn check_destroy(&self, stream: Option<&Arc<Stream>>) -> Result<(), Error> {
-        let recorded = self.stream();
-        let Some(stream) = stream.or(recorded.as_ref()) else { return Ok(()) };
+    pub(crate) fn check_destroy(&self, stream: Option<&Arc<Stream>>) -> Result<Standing, Error> {
+        let recorded = if stream.is_none() { self.stream() } else { None };
+        let Some(stream) = stream.or(recorded.as_ref()) else { return Ok(Standing::Unknown) };
         stream.same_driver(&self.driver, self)?;
-        match self.resource() {
-            // What went with its context needs no stream.
-            Some(resource) if !resource.went_with(Some(stream)) => resource.refuse_capture_if_known(stream),
-            _ => Ok(()),
+        let Some(resource) = self.resource() else { return Ok(Standing::Unknown) };
+        // What went with its context needs no stream.
+        if resource.went_with(Some(stream)) {
+            return Ok(Standing::Gone);
         }
+        resource.refuse_capture_if_known(stream)?;
+        Ok(Standing::There)
     }
 
     /// Ends a hold. A stream that means another one on each thread can be named now, and perhaps not when the last hold
@@ -279,6 +284,14 @@ impl Buffer {
             }
         }
         drop(self);
+    }
+
+    /// The same just after [`check_destroy`](Self::check_destroy): if it is the last hold, that need not be asked again.
+    pub(crate) fn let_go_knowing(mut self: Arc<Self>, standing: Standing) {
+        if let Some(last) = Arc::get_mut(&mut self) {
+            last.standing = standing;
+        }
+        self.let_go();
     }
 
     fn block(&self) -> Block {

@@ -10,6 +10,17 @@ use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+/// What the driver was asked about the memory just before its release, which need not ask again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing.
+    Unknown,
+    /// It is there, and the stream to free it in is not being captured.
+    There,
+    /// It went with its context.
+    Gone,
+}
+
 impl Drop for Buffer {
     fn drop(&mut self) {
         let Some(home) = self.home.take() else { return };
@@ -22,6 +33,7 @@ impl Drop for Buffer {
                 driver: self.driver.clone(),
                 home: Some(Home::Resource(resource)),
                 order: Mutex::new(order),
+                standing: Standing::Unknown,
                 ..*self
             });
         }
@@ -34,14 +46,18 @@ impl Buffer {
     /// Frees the memory, where it did not go with its context. The caller's own functions are called in any case, once.
     fn free(&self, resource: &Resource, order: Option<&Order>) -> Result<(), Error> {
         let recorded = order.map(Order::stream);
-        if self.pointer.is_null() || resource.went_with(recorded) {
+        let is_gone = match self.standing {
+            Standing::Unknown => resource.went_with(recorded),
+            known => known == Standing::Gone,
+        };
+        if self.pointer.is_null() || is_gone {
             return Ok(());
         }
         let stream = match order.map(Order::stream_to_free_on).transpose() {
             Err(_) if resource.is_custom() => recorded.map(Arc::clone),
             stream => stream?,
         };
-        resource.free_at_last(self.pointer, self.bytes, stream.as_ref())
+        resource.free_at_last(self.pointer, self.bytes, stream.as_ref(), self.standing)
     }
 
     /// The error of a free, with what a reader of the log needs to find the memory.

@@ -31,6 +31,7 @@ pub use pinned::{PinnedForm, PinnedResourceOptions};
 pub use pool::{DevicePoolOptions, PoolChoice};
 pub use properties::Properties;
 
+use super::buffer::Standing;
 use super::device::explain_free;
 use super::{Block, DevicePointer, is_out_of_memory};
 use crate::callback;
@@ -241,10 +242,11 @@ impl Resource {
         pointer: DevicePointer,
         bytes: usize,
         stream: Option<&Arc<Stream>>,
+        standing: Standing,
     ) -> Result<(), Error> {
         let wait = stream.filter(|_| !self.properties.stream_ordered);
         let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
-        if let (false, Some(stream)) = (self.is_custom(), stream) {
+        if let (false, Standing::Unknown, Some(stream)) = (self.is_custom(), standing, stream) {
             self.refuse_capture_if_known(stream)?;
         }
         self.free_now(pointer, bytes, stream).and(waited)
