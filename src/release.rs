@@ -45,13 +45,19 @@ fn count(driver: &Driver) {
 pub(crate) fn collect(release: impl FnOnce()) -> Result<(), Error> {
     let collector = Collector::begin();
     release();
-    let mut errors = collector.collected().into_iter();
-    drop(collector);
-    let first = errors.next();
+    let errors = collector.end();
+    if errors.is_empty() { Ok(()) } else { Err(first_of(errors)) }
+}
+
+/// The first error; the others go to the log.
+#[cold]
+fn first_of(errors: Vec<Error>) -> Error {
+    let mut errors = errors.into_iter();
+    let first = errors.next().expect("there is one");
     for error in errors {
         log::warn!(target: "cushim", "releasing {} failed as well: {error}", error.object);
     }
-    first.map_or(Ok(()), Err)
+    first
 }
 
 /// Errors are collected on this thread while it lives, also if what is released panics.
@@ -65,11 +71,15 @@ impl Collector {
         Self { outer: COLLECTING.with(|collecting| collecting.replace(Some(Vec::new()))) }
     }
 
-    fn collected(&self) -> Vec<Error> {
-        COLLECTING.with(RefCell::take).unwrap_or_default()
+    /// What was collected; the outer destroy goes on.
+    fn end(mut self) -> Vec<Error> {
+        let outer = self.outer.take();
+        std::mem::forget(self);
+        COLLECTING.with(|collecting| collecting.replace(outer)).unwrap_or_default()
     }
 }
 
+/// Where what was released has panicked.
 impl Drop for Collector {
     fn drop(&mut self) {
         let outer = self.outer.take();
