@@ -58,6 +58,11 @@ pub(crate) fn cuGraphGetNodes(hGraph: CUgraph, _nodes: Out<CUgraphNode>, numNode
     numNodes.set(0)
 }
 
+/// A kernel says what the condition of a handle is. False, as no graph has conditions yet: no handle is one.
+pub(crate) fn set_condition(_handle: u64, _value: u32) -> bool {
+    false
+}
+
 /// Shows every graph that a program has and has not destroyed.
 pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
     GRAPHS.each(|graph| {

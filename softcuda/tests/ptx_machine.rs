@@ -313,6 +313,18 @@ unsafe impl Host for Watched {
     }
 
     fn print(&self, _: &[u8]) {}
+
+    fn set_conditional(&self, handle: u64, value: u32) -> bool {
+        self.device.set_conditional(handle, value)
+    }
+
+    fn allocate(&self, size: u64) -> u64 {
+        self.device.allocate(size)
+    }
+
+    fn release(&self, address: u64) -> bool {
+        self.device.release(address)
+    }
 }
 
 #[test]

@@ -29,6 +29,24 @@ static void recursion(struct run *run) {
   same(run, "fibonacci", f, fibonaccis, N, 8);
 }
 
+static void heap(struct run *run) {
+  enum { N = 96, LISTS = 4 * N, SOME = 6 };
+  uint32_t sums[LISTS], left[N], ones[3] = {1, 1, 1}, some = SOME, i, k;
+  uint64_t s = put(run, NULL, sizeof sums), p = put(run, NULL, N * 8), l = put(run, NULL, sizeof left);
+  uint64_t a = put(run, NULL, sizeof ones);
+  for (i = 0; i < LISTS; i++)
+    for (sums[i] = 0, k = 0; k < i % 9 + 1; k++) sums[i] += i * k + 1;
+  for (i = 0; i < N; i++)
+    for (left[i] = 0, k = 0; k <= i; k++) left[i] += i * 1000 + k;
+  LAUNCH(run, "heap_lists", line(4, N), ARG(s));
+  LAUNCH(run, "heap_leave", line(1, N), ARG(p));
+  LAUNCH(run, "heap_take", line(1, N), ARG(p), ARG(l));
+  LAUNCH(run, "heap_exhaust", line(1, 1), ARG(some), ARG(a)); /* 8 MiB, which is what a context has at first */
+  same(run, "lists", s, sums, LISTS, 4);
+  same(run, "what was left", l, left, N, 4);
+  same(run, "exhausted", a, ones, 3, 4);
+}
+
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* The lines in order of the alphabet: which thread is first is not said. */
@@ -332,6 +350,6 @@ static void sha256(struct run *run) {
 
 const struct kernel_case language_cases[] = {
     {"faults", faults},   {"indirect", indirect}, {"locals", locals},       {"parameters", parameters},
-    {"prints", prints},   {"recursion", recursion}, {"sha256", sha256},     {"switches", switches},
+    {"heap", heap}, {"prints", prints},   {"recursion", recursion}, {"sha256", sha256},     {"switches", switches},
     {"variables", variables}, {"vectors", vectors}, {NULL, NULL},
 };

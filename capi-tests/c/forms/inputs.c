@@ -55,6 +55,18 @@ static const uint64_t exponents[] = {
     0x42fe0000, 0x42ffffff, 0x43000000, 0xc2fc0000, 0xc2fc8000, 0xc2fe0000, 0xc3150000, 0xc3158000, 0xc3160000,
     0xc3170000, 0x3f000000, 0x41200000, 0xc1200000, 0x33800000, 0x3e800000, 0x7f7fffff, 0xff7fffff, 0xc2ff0000, 0x40a00000};
 
+/* About the least normal number, the largest, and 1: where results are flushed. */
+static const uint64_t leasts[] = {0,          0x00800000, 0x80800000, 0x00800001, 0x00800002, 0x007fffff, 0x00ffffff, 0x80ffffff,
+                                  0x00fffffe, 0x01000000, 0x80000001, 0x7e800000, 0x7e800001, 0x7e7fffff, 0x7f000000, 0x7effffff,
+                                  0xfe800001, 0x01000001, 0x00800003, 0x80800001, 0x00000001, 0x00c00000, 0x00aaaaab, 0x7f7fffff};
+static const uint64_t ones[] = {0x3f800000, 0x3f7fffff, 0xbf7fffff, 0x3f7ffffe, 0x3f800001, 0x3effffff, 0x3f000001, 0x3f7ffffd,
+                                0xbf800001, 0x3f000000, 0x3f800002, 0x3fffffff, 0x3ffffffe, 0x3f7ffffc, 0x3eaaaaab, 0x3f2aaaab,
+                                0x40000000, 0x40400000, 0xbf000001, 0x3f7fff00, 0x3f7ff000, 0x3fc00000, 0x3f800003, 0x3e800000};
+static const uint64_t leasts16[] = {0,      0x0400, 0x8400, 0x0401, 0x0402, 0x03ff, 0x07ff, 0x87ff, 0x07fe, 0x0800, 0x8001, 0x0403,
+                                    0x0801, 0x8401, 0x0001, 0x0600, 0x0555, 0x0410, 0x0420, 0x0440, 0x07f0, 0x0481, 0x8402, 0x0404};
+static const uint64_t ones16[] = {0x3c00, 0x3bff, 0xbbff, 0x3bfe, 0x3c01, 0x37ff, 0x3801, 0x3bfd, 0xbc01, 0x3800, 0x3c02, 0x3fff,
+                                  0x3ffe, 0x3bfc, 0x3555, 0x3955, 0x4000, 0x4200, 0xb801, 0x3bf0, 0x3be0, 0x3e00, 0x3c03, 0x3400};
+
 /* From -2 pi to 2 pi. */
 static const uint64_t angles[] = {
     0, 0x80000000, 0x3f800000, 0xbfc00000, 0x7f800000, 0xff800000, 0x7fc12345, 0xff812345, 1, 0x807fffff, 0x00800000,
@@ -97,6 +109,10 @@ static uint64_t between(uint64_t *state, float most) {
   return as_bits;
 }
 
+static uint64_t random_least(uint64_t *state) { return 0x00800000 + (bits(state) & 0x801fffff); }
+static uint64_t random_one(uint64_t *state) { return 0x3f7fff80 + (bits(state) & 0xff); }
+static uint64_t random_least16(uint64_t *state) { return 0x0400 + (bits(state) & 0x83ff); }
+static uint64_t random_one16(uint64_t *state) { return 0x3b80 + (bits(state) & 0xff); }
 static uint64_t random_exponent(uint64_t *state) { return between(state, bits(state) & 1 ? 128 : 4); }
 static uint64_t random_angle(uint64_t *state) { return between(state, 6.28125f); }
 
@@ -107,7 +123,9 @@ static const struct kind kinds[] = {
     KIND("f16x2", 4, halves, random_pair),        KIND("bf16x2", 4, brains, random_pair),
     KIND("u16", 2, shorts, random_short),         KIND("u32", 4, words, random_word),
     KIND("u64", 8, longs, random_long),           KIND("exponent", 4, exponents, random_exponent),
-    KIND("angle", 4, angles, random_angle)};
+    KIND("angle", 4, angles, random_angle),       KIND("least", 4, leasts, random_least),
+    KIND("one", 4, ones, random_one),             KIND("least16", 2, leasts16, random_least16),
+    KIND("one16", 2, ones16, random_one16)};
 
 const struct kind *kind_named(const char *name) {
   size_t i;

@@ -5,6 +5,7 @@ use super::shape::Shape;
 use crate::context::{self, Activation};
 use crate::device_attributes::value;
 use crate::executor::{Duty, Work};
+use crate::graph;
 use crate::memory::managed::pages;
 use crate::memory::table::{self, Allocation};
 use crate::peer;
@@ -119,10 +120,14 @@ impl Memory<'_> {
 }
 
 // SAFETY: an allocation's bytes can be read and written, and `held` keeps it; those of the barrier, too, as long as this.
+// Blocks of the heap lie in the window, which stays mapped: after a `free` a kernel may reach them, as on a GPU.
 unsafe impl Host for Memory<'_> {
     fn region(&self, address: u64) -> Option<Region> {
-        let found = table::find(address as usize).filter(|found| self.is_in_reach(found));
-        let Some(allocation) = found else { return self.barrier(address) };
+        let place = address as usize;
+        let found = table::find(place).filter(|found| self.is_in_reach(found));
+        let Some(allocation) = found else {
+            return self.context.heap().region(place).or_else(|| self.barrier(address));
+        };
         let (mut start, mut size) = (allocation.address, allocation.size);
         if let Some(pages) = &allocation.pages {
             // A page at a time, which moves to where it is used; whether for reading is not known here.
@@ -138,5 +143,26 @@ unsafe impl Host for Memory<'_> {
     fn print(&self, text: &[u8]) {
         // Where the runtime prints, and like it without a word if that fails.
         let _ = std::io::stdout().lock().write_all(text);
+    }
+
+    fn set_conditional(&self, handle: u64, value: u32) -> bool {
+        graph::set_condition(handle, value)
+    }
+
+    fn allocate(&self, size: u64) -> u64 {
+        let limit = self.context.heap_bytes();
+        self.context.heap().allocate(self.context.device(), size, limit).map_or(0, |address| address as u64)
+    }
+
+    fn release(&self, address: u64) -> bool {
+        let freed = self.context.heap().release(address as usize);
+        // A GPU passes over what is no block of the heap; a second `free` ends the kernel (measured).
+        if !freed && self.region(address).is_some() {
+            complain(&format!(
+                "a kernel frees {address:#x}, where no block of its heap begins: nothing is freed"
+            ));
+            return true;
+        }
+        freed
     }
 }

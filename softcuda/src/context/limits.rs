@@ -1,4 +1,4 @@
-//! A context's limits. They are kept and read back; of them only the stack is felt by kernels.
+//! A context's limits. They are kept and read back; kernels feel those of the stack and the heap.
 
 use super::Activation;
 use super::current::current;
@@ -42,6 +42,11 @@ impl Activation {
     /// Bytes of stack that a thread of a kernel has.
     pub(crate) fn stack_bytes(&self) -> u32 {
         self.limits.lock().stack as u32
+    }
+
+    /// Bytes that kernels can have from `malloc`.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.limits.lock().heap
     }
 }
 
@@ -111,6 +116,9 @@ pub(crate) fn cuCtxSetLimit(limit: CUlimit, value: usize) -> Answer {
     let activation = current()?;
     check(limit)?;
     let value = adjusted(limit, value)?;
+    if limit == CU_LIMIT_MALLOC_HEAP_SIZE && activation.heap().has_begun() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
     capture::check_unsafe()?;
     // Measured: it waits.
     executor::wait_for(&executor::unfinished(activation.id()))?;

@@ -22,6 +22,7 @@ use crate::sys::{
 use crate::{code, executor, live, memory, peer, stream};
 use events::Barriers;
 use limits::Limits;
+use memory::heap::Heap;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
@@ -48,6 +49,7 @@ pub(crate) struct Activation {
     attached: AtomicU32,
     cache: AtomicI32,
     limits: Mutex<Limits>,
+    heap: Heap,
     /// What `cuStreamGetId` answers for the legacy default stream.
     legacy_stream: u64,
     ended: AtomicBool,
@@ -100,6 +102,7 @@ impl Context {
         stream::capture::forget_context(activation.id());
         code::forget(&activation);
         memory::table::forget(&activation);
+        activation.heap.forget();
         peer::forget(&activation);
         stream::attributes::forget_all(&activation);
         true
@@ -117,6 +120,7 @@ impl Activation {
             attached: AtomicU32::new(1),
             cache: AtomicI32::new(CUfunc_cache::default().0),
             limits: Mutex::new(Limits::default()),
+            heap: Heap::default(),
             legacy_stream: stream::next_id(),
             ended: AtomicBool::new(false),
             fault: AtomicI32::new(CUDA_SUCCESS.0),
@@ -145,6 +149,11 @@ impl Activation {
 
     pub(crate) fn device(&self) -> Device {
         self.device
+    }
+
+    /// What its kernels allocate from.
+    pub(crate) fn heap(&self) -> &Heap {
+        &self.heap
     }
 
     pub(crate) fn flags(&self) -> u32 {

@@ -13,6 +13,7 @@ pub(crate) mod batch;
 pub(crate) mod copy;
 pub(crate) mod copy_box;
 pub(crate) mod fill;
+pub(crate) mod heap;
 pub(crate) mod location;
 pub(crate) mod managed;
 pub(crate) mod pinned;

@@ -11,10 +11,49 @@ pub(super) enum Round {
     Up,
 }
 
-/// Every operation on single precision gives this NaN.
+/// Every operation on single precision gives this NaN. On bits: to the compiler one NaN is as good as another, and it may
+/// leave a choice between numbers out.
 #[inline(always)]
 pub(super) fn canonical(x: f32) -> f32 {
-    if x.is_nan() { f32::from_bits(0x7fff_ffff) } else { x }
+    let bits = x.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits })
+}
+
+const QUIET: u64 = 1 << 51;
+/// What operations on double precision make of numbers for which there is no result.
+const NO_NUMBER: u64 = 0xfff8_0000_0000_0000;
+
+#[inline(always)]
+fn is_nan(bits: u64) -> bool {
+    bits & !(1 << 63) > 0x7ff0_0000_0000_0000
+}
+
+/// A NaN of double precision keeps its sign and its payload, and is quiet.
+#[inline(always)]
+pub(super) fn quiet(x: f64) -> f64 {
+    let bits = x.to_bits();
+    f64::from_bits(if is_nan(bits) { bits | QUIET } else { bits })
+}
+
+/// `result`, unless an operand is NaN: then that, the first of them.
+#[inline(always)]
+pub(super) fn passed<const N: usize>(result: f64, operands: [f64; N]) -> f64 {
+    let mut bits = result.to_bits();
+    bits = if is_nan(bits) { NO_NUMBER } else { bits };
+    for operand in operands.into_iter().rev() {
+        let operand = operand.to_bits();
+        bits = if is_nan(operand) { operand | QUIET } else { bits };
+    }
+    f64::from_bits(bits)
+}
+
+/// Single precision of a number of double precision: of a NaN the sign, and of its payload what there is room for.
+#[inline(always)]
+pub(super) fn narrowed(x: f64, f: impl FnOnce(f64) -> f32) -> f32 {
+    let bits = x.to_bits();
+    let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x3f_ffff;
+    let number = f(x).to_bits();
+    f32::from_bits(if is_nan(bits) { nan } else { number })
 }
 
 /// Subnormal numbers become zero of their sign.
@@ -22,6 +61,40 @@ pub(super) fn canonical(x: f32) -> f32 {
 pub(super) fn flush(x: f32) -> f32 {
     let bits = x.to_bits();
     if bits & 0x7f80_0000 == 0 { f32::from_bits(bits & 0x8000_0000) } else { x }
+}
+
+/// What flushing makes of a rounded result: zero where the result, rounded with as many bits and exponents without end, is
+/// less than the least normal number. That may be so though there are fewer bits down there and it was rounded up to it.
+#[inline(always)]
+pub(super) fn unless_tiny(rounded: f32, exact: f64, round: Round) -> f32 {
+    const LEAST: f64 = f32::MIN_POSITIVE as f64;
+    /// The distance of numbers just below it, in terms of it.
+    const STEP: f64 = f32::EPSILON as f64 / 2.0;
+    let away = match round {
+        Round::Near => exact.abs() >= LEAST * (1.0 - STEP / 2.0),
+        Round::Zero => false,
+        Round::Down => exact < -LEAST * (1.0 - STEP),
+        Round::Up => exact > LEAST * (1.0 - STEP),
+    };
+    let bits = rounded.to_bits();
+    f32::from_bits(if exact.abs() < LEAST && !away { bits & 0x8000_0000 } else { bits })
+}
+
+/// `a * b`, which double precision holds.
+#[inline(always)]
+pub(super) fn exact_product(a: f32, b: f32) -> f64 {
+    f64::from(a) * f64::from(b)
+}
+
+/// `a / b`, as exact as `unless_tiny` needs it.
+#[inline(always)]
+pub(super) fn near_quotient(a: f32, b: f32) -> f64 {
+    f64::from(a) / f64::from(b)
+}
+
+/// `a * b + c`, exact but for what tells that it is not.
+pub(super) fn exact_fused(a: f32, b: f32, c: f32) -> f64 {
+    add_to_odd(exact_product(a, b), c.into())
 }
 
 /// `.sat`: into 0 … 1; NaN becomes 0.
@@ -76,7 +149,7 @@ pub(super) fn max32(a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub(super) fn min64(a: f64, b: f64) -> f64 {
     if a.is_nan() {
-        return b;
+        return quiet(b);
     }
     if b.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }
 }
@@ -84,7 +157,7 @@ pub(super) fn min64(a: f64, b: f64) -> f64 {
 #[inline(always)]
 pub(super) fn max64(a: f64, b: f64) -> f64 {
     if a.is_nan() {
-        return b;
+        return quiet(b);
     }
     if b.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b }
 }

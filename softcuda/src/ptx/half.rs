@@ -14,26 +14,54 @@ pub(super) trait Half: Copy {
         encode(value, Self::EXPONENT, Self::MANTISSA, round)
     }
 
+    /// As `round`, but NaN keeps its sign and what there is room for of its payload.
+    fn narrowed(value: f64, round: Round) -> u16 {
+        if !value.is_nan() {
+            return Self::round(value, round);
+        }
+        let bits = value.to_bits();
+        let fraction = (bits >> (52 - Self::MANTISSA)) as u16 & ((1 << Self::MANTISSA) - 1);
+        (bits >> 48) as u16 & 0x8000 | 0x7fff << (Self::MANTISSA - 1) & 0x7fff | fraction
+    }
+
+    /// NaN keeps its sign and its payload.
+    fn to_f64(bits: u16) -> f64 {
+        if !Self::is_nan(bits) {
+            return Self::to_f32(bits).into();
+        }
+        let fraction = u64::from(bits) << (52 - Self::MANTISSA) & ((1 << 52) - 1);
+        f64::from_bits(u64::from(bits & 0x8000) << 48 | 0x7ff8 << 48 | fraction)
+    }
+
     fn of_f32(value: f32) -> u16 {
         Self::round(f64::from(value), Round::Near)
     }
 
-    /// Single precision has more than twice the bits, so rounding twice does no harm.
     fn add(a: u16, b: u16) -> u16 {
-        Self::round(add_to_odd(Self::to_f32(a).into(), Self::to_f32(b).into()), Round::Near)
+        Self::round(Self::sum(a, b), Round::Near)
     }
 
-    fn subtract(a: u16, b: u16) -> u16 {
-        Self::round(add_to_odd(Self::to_f32(a).into(), -f64::from(Self::to_f32(b))), Round::Near)
+    /// `a + b`, exact but for what tells that it is not; rounding that to 16 bits is right.
+    fn sum(a: u16, b: u16) -> f64 {
+        add_to_odd(Self::to_f32(a).into(), Self::to_f32(b).into())
     }
 
-    fn multiply(a: u16, b: u16) -> u16 {
-        Self::round(f64::from(Self::to_f32(a)) * f64::from(Self::to_f32(b)), Round::Near)
+    /// `a * b`, exact.
+    fn product(a: u16, b: u16) -> f64 {
+        f64::from(Self::to_f32(a)) * f64::from(Self::to_f32(b))
     }
 
-    fn fused(a: u16, b: u16, c: u16) -> u16 {
-        let product = f64::from(Self::to_f32(a)) * f64::from(Self::to_f32(b));
-        Self::round(add_to_odd(product, Self::to_f32(c).into()), Round::Near)
+    /// `a * b + c`, as `sum`.
+    fn fused(a: u16, b: u16, c: u16) -> f64 {
+        add_to_odd(Self::product(a, b), Self::to_f32(c).into())
+    }
+
+    /// Rounds to nearest. What with exponents without end were less than the least normal number becomes zero of its sign.
+    fn round_flushing(exact: f64) -> u16 {
+        let rounded = Self::round(exact, Round::Near);
+        let least = 2f64.powi(2 - (1 << (Self::EXPONENT - 1)));
+        let half_step = 2f64.powi(-(Self::MANTISSA as i32) - 2);
+        if exact.abs() < least * (1.0 - half_step) { rounded & 0x8000 } else { rounded }
     }
 
     fn min(a: u16, b: u16) -> u16 {
@@ -51,6 +79,11 @@ pub(super) trait Half: Copy {
 
     fn is_nan(bits: u16) -> bool {
         Self::to_f32(bits).is_nan()
+    }
+
+    /// Operations give this NaN only.
+    fn canonical(bits: u16) -> u16 {
+        if Self::is_nan(bits) { Self::NAN } else { bits }
     }
 
     /// Subnormal numbers become zero of their sign.

@@ -4,6 +4,7 @@ use super::access::Address;
 use super::core::{Core, Handler, LANES, Lane, Op, Step};
 use super::fault::FaultKind;
 use super::space::{SHARED_WINDOW, Shared, Space};
+use crate::ptx::float::{canonical, flush, passed};
 use crate::ptx::half::{Bf16, F16, Half};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -64,12 +65,18 @@ fn halves<H: Half>(old: u64, b: u64) -> u64 {
 /// A sum in global memory flushes subnormal numbers, as on a GPU.
 fn add_f32(old: u64, b: u64, global: bool) -> u64 {
     let (old, b) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
-    let sum = if global {
-        crate::ptx::float::flush(crate::ptx::float::flush(old) + crate::ptx::float::flush(b))
-    } else {
-        old + b
-    };
-    u64::from(crate::ptx::float::canonical(sum).to_bits())
+    let sum = if global { flush(flush(old) + flush(b)) } else { old + b };
+    u64::from(canonical(sum).to_bits())
+}
+
+/// Global memory takes NaN as it is, the added one first; elsewhere it is made quiet, and what was there comes first.
+fn add_f64(old: u64, b: u64, global: bool) -> u64 {
+    let (x, y) = (f64::from_bits(old), f64::from_bits(b));
+    match (global, x.is_nan(), y.is_nan()) {
+        (true, _, true) => b,
+        (true, true, false) => old,
+        _ => passed(x + y, [x, y]).to_bits(),
+    }
 }
 
 fn new_value(update: Update, old: u64, b: u64, c: u64, global: bool) -> u64 {
@@ -81,7 +88,7 @@ fn new_value(update: Update, old: u64, b: u64, c: u64, global: bool) -> u64 {
         Update::AddF16x2 => halves::<F16>(old, b),
         Update::AddBf16x2 => halves::<Bf16>(old, b),
         Update::AddF32 => add_f32(old, b, global),
-        Update::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+        Update::AddF64 => add_f64(old, b, global),
         Update::And => old & b,
         Update::Or => old | b,
         Update::Xor => old ^ b,

@@ -27,21 +27,12 @@ pub unsafe trait Host: Sync {
     /// The text of a `printf`, formatted.
     fn print(&self, text: &[u8]);
 
-    /// `cudaGraphSetConditional`; false if there is no such handle.
-    fn set_conditional(&self, handle: u64, value: u32) -> bool {
-        let _ = (handle, value);
-        false
-    }
+    /// `cudaGraphSetConditional`; false if there is no such handle, which is an illegal address (measured).
+    fn set_conditional(&self, handle: u64, value: u32) -> bool;
 
     /// `malloc` in a kernel: a device address of so many bytes, aligned to 16, or 0.
-    fn allocate(&self, size: u64) -> u64 {
-        let _ = size;
-        0
-    }
+    fn allocate(&self, size: u64) -> u64;
 
-    /// `free` in a kernel; false if the address is none of `allocate`'s.
-    fn release(&self, address: u64) -> bool {
-        let _ = address;
-        false
-    }
+    /// `free` in a kernel, never of 0; false if nothing is there any more.
+    fn release(&self, address: u64) -> bool;
 }

@@ -217,7 +217,7 @@ pub(in crate::ptx) fn fused(ftz: bool, single: bool) -> Option<Handler> {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{CHUNK, Core, Lane, Op, Step};
-    use crate::ptx::float::{canonical, flush};
+    use crate::ptx::float::{Round, canonical, exact_fused, flush, passed, unless_tiny};
 
     type Chunk<T> = [T; CHUNK];
 
@@ -242,11 +242,16 @@ mod x86 {
 
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn fused32_flushed(a: Chunk<f32>, b: Chunk<f32>, c: Chunk<f32>) -> Chunk<f32> {
-        std::array::from_fn(|i| canonical(flush(flush(a[i]).mul_add(flush(b[i]), flush(c[i])))))
+        let (a, b, c) = (a.map(flush), b.map(flush), c.map(flush));
+        let d: Chunk<f32> = std::array::from_fn(|i| canonical(flush(a[i].mul_add(b[i], c[i]))));
+        if d.iter().all(|d| d.abs() != f32::MIN_POSITIVE) {
+            return d;
+        }
+        std::array::from_fn(|i| unless_tiny(d[i], exact_fused(a[i], b[i], c[i]), Round::Near))
     }
 
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn fused64(a: Chunk<f64>, b: Chunk<f64>, c: Chunk<f64>) -> Chunk<f64> {
-        std::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
+        std::array::from_fn(|i| passed(a[i].mul_add(b[i], c[i]), [b[i], c[i], a[i]]))
     }
 }

@@ -397,7 +397,8 @@ impl Warp {
                 }
                 External::Conditional => {
                     if !core.job.host.set_conditional(values[0], values[1] as u32) {
-                        core.fail(FaultKind::IllegalAddress, lane, Some(values[0]));
+                        let message = format!("{:#x} is no handle of a condition", values[0]);
+                        core.fail_saying(FaultKind::IllegalAddress, lane, message);
                         return Err(core.trouble.take());
                     }
                     0
@@ -406,7 +407,8 @@ impl Warp {
                 External::Release => {
                     core.regions = [super::host::Region::NONE; 4];
                     if values[0] != 0 && !core.job.host.release(values[0]) {
-                        core.fail(FaultKind::IllegalAddress, lane, Some(values[0]));
+                        let message = format!("free of {:#x}, which is freed already", values[0]);
+                        core.fail_saying(FaultKind::Trap, lane, message);
                         return Err(core.trouble.take());
                     }
                     0

@@ -9,7 +9,8 @@ use crate::ptx::error::JitError;
 use crate::ptx::exec::core::{Handler, Op, Reg};
 use crate::ptx::exec::map::{binary, each2, each3, ternary, unary};
 use crate::ptx::float::{
-    Round, canonical, directed, flush, max32, max64, min32, min64, saturate32, saturate64,
+    Round, canonical, directed, exact_fused, exact_product, flush, max32, max64, min32, min64, near_quotient,
+    passed, saturate32, saturate64, unless_tiny,
 };
 use crate::ptx::types::Type;
 use Type::{Bf16, Bf16x2, F16, F16x2, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -42,20 +43,30 @@ macro_rules! by_sign {
 }
 pub(super) use by_width;
 
-/// A handler for single precision in each rounding, flushing or not.
+/// A handler for single precision in each rounding, flushing or not. A result that may be less than the least normal
+/// number and not exact comes with the exact one.
 macro_rules! single {
     ($round:expr, $ftz:expr, $map:ident, $each:ident, |$($x:ident),*| $e:expr) => {
+        single!($round, $ftz, $map, $each, |$($x),*| $e, 1.0)
+    };
+    ($round:expr, $ftz:expr, $map:ident, $each:ident, |$($x:ident),*| $e:expr, $exact:expr) => {
         match ($round, $ftz) {
             (Round::Near, false) => $map(|$($x: f32),*| canonical($e)),
-            (Round::Near, true) => $map(|$($x: f32),*| { $(let $x = flush($x);)* canonical(flush($e)) }),
-            (Round::Zero, ftz) => single!(Round::Zero, ftz, $each, |$($x),*| $e),
-            (Round::Down, ftz) => single!(Round::Down, ftz, $each, |$($x),*| $e),
-            (Round::Up, ftz) => single!(Round::Up, ftz, $each, |$($x),*| $e),
+            (Round::Near, true) => $map(|$($x: f32),*| {
+                $(let $x = flush($x);)*
+                canonical(flush(unless_tiny($e, $exact, Round::Near)))
+            }),
+            (Round::Zero, ftz) => single!(Round::Zero, ftz, $each, |$($x),*| $e, $exact),
+            (Round::Down, ftz) => single!(Round::Down, ftz, $each, |$($x),*| $e, $exact),
+            (Round::Up, ftz) => single!(Round::Up, ftz, $each, |$($x),*| $e, $exact),
         }
     };
-    ($round:path, $ftz:expr, $each:ident, |$($x:ident),*| $e:expr) => {
+    ($round:path, $ftz:expr, $each:ident, |$($x:ident),*| $e:expr, $exact:expr) => {
         if $ftz {
-            $each(|$($x: f32),*| { $(let $x = flush($x);)* canonical(flush(in_direction!($round, |$($x),*| $e))) })
+            $each(|$($x: f32),*| {
+                $(let $x = flush($x);)*
+                canonical(flush(unless_tiny(in_direction!($round, |$($x),*| $e), $exact, $round)))
+            })
         } else {
             $each(|$($x: f32),*| canonical(in_direction!($round, |$($x),*| $e)))
         }
@@ -186,9 +197,9 @@ fn integers<'a>(
         "max" if relu => Some(binary(|a: i32, b: i32| a.max(b).max(0))),
         "min" => by_sign!(ty, binary, |a, b| a.min(b)),
         "max" => by_sign!(ty, binary, |a, b| a.max(b)),
-        // Division by zero gives what a GPU gives: all bits set, and the dividend as remainder.
+        // Division by zero gives what a GPU gives: all bits set.
         "div" => by_sign!(ty, each2, |a, b| if b == 0 { !0 } else { a.wrapping_div(b) }),
-        "rem" => by_sign!(ty, each2, |a, b| if b == 0 { a } else { a.wrapping_rem(b) }),
+        "rem" => by_sign!(ty, each2, |a, b| if b == 0 { !0 } else { a.wrapping_rem(b) }),
         "neg" if ty.is_signed() => by_width!(ty, unary, |a| a.wrapping_neg()),
         "abs" => match ty {
             S16 => Some(unary(i16::wrapping_abs)),
@@ -347,12 +358,12 @@ fn floats<'a>(
     match i.opcode {
         "abs" | "neg" => {
             let run = match (i.opcode, single_type, ftz) {
-                ("abs", true, false) => unary(f32::abs),
-                ("abs", true, true) => unary(|a: f32| flush(a.abs())),
-                ("abs", false, _) => unary(f64::abs),
-                (_, true, false) => unary(|a: f32| -a),
-                (_, true, true) => unary(|a: f32| flush(-a)),
-                _ => unary(|a: f64| -a),
+                ("abs", true, false) => unary(|a: f32| canonical(a.abs())),
+                ("abs", true, true) => unary(|a: f32| canonical(flush(a.abs()))),
+                ("abs", false, _) => unary(|a: f64| passed(a.abs(), [a])),
+                (_, true, false) => unary(|a: f32| canonical(-a)),
+                (_, true, true) => unary(|a: f32| canonical(flush(-a))),
+                _ => unary(|a: f64| passed(-a, [a])),
             };
             return one(l, i, ty, ty, run);
         }
@@ -373,12 +384,12 @@ fn floats<'a>(
     let run = match (i.opcode, single_type) {
         ("add", true) => single!(round, ftz, binary, each2, |a, b| a + b),
         ("sub", true) => single!(round, ftz, binary, each2, |a, b| a - b),
-        ("mul", true) => single!(round, ftz, binary, each2, |a, b| a * b),
-        ("div", true) => single!(round, ftz, binary, each2, |a, b| a / b),
-        ("add", false) => double!(round, binary, each2, |a, b| a + b),
-        ("sub", false) => double!(round, binary, each2, |a, b| a - b),
-        ("mul", false) => double!(round, binary, each2, |a, b| a * b),
-        ("div", false) => double!(round, binary, each2, |a, b| a / b),
+        ("mul", true) => single!(round, ftz, binary, each2, |a, b| a * b, exact_product(a, b)),
+        ("div", true) => single!(round, ftz, binary, each2, |a, b| a / b, near_quotient(a, b)),
+        ("add", false) => double!(round, binary, each2, |a, b| passed(a + b, [b, a])),
+        ("sub", false) => double!(round, binary, each2, |a, b| passed(a - b, [b, a])),
+        ("mul", false) => double!(round, binary, each2, |a, b| passed(a * b, [b, a])),
+        ("div", false) => double!(round, binary, each2, |a, b| passed(a / b, [a, b])),
         ("fma" | "mad", _) => fused(round, ftz, single_type),
         _ => return Err(m.bad_type(ty)),
     };
@@ -402,10 +413,27 @@ fn fused(round: Round, ftz: bool, single_type: bool) -> Handler {
         return run;
     }
     if single_type {
-        single!(round, ftz, ternary, each3, |a, b, c| a.mul_add(b, c))
+        single!(round, ftz, ternary, each3, |a, b, c| a.mul_add(b, c), exact_fused(a, b, c))
     } else {
-        double!(round, ternary, each3, |a, b, c| a.mul_add(b, c))
+        double!(round, ternary, each3, |a, b, c| passed(a.mul_add(b, c), [b, c, a]))
     }
+}
+
+/// `min` or `max` of single precision, flushing or not; `.NaN` gives it if an operand is one; with `.xorsign` it is that of
+/// the magnitudes, and the sign is the product's.
+macro_rules! extreme {
+    ($of:ident, $ftz:expr, $nan:expr, $xorsign:expr) => {
+        match ($ftz, $nan, $xorsign) {
+            (false, false, false) => binary($of),
+            (true, false, false) => binary(|a: f32, b: f32| $of(flush(a), flush(b))),
+            (false, true, false) => binary(|a: f32, b: f32| or_nan(a, b, $of(a, b))),
+            (true, true, false) => binary(|a: f32, b: f32| or_nan(a, b, $of(flush(a), flush(b)))),
+            (false, false, true) => binary(|a: f32, b: f32| crossed(a, b, $of)),
+            (true, false, true) => binary(|a: f32, b: f32| crossed(flush(a), flush(b), $of)),
+            (false, true, true) => binary(|a: f32, b: f32| or_nan(a, b, crossed(a, b, $of))),
+            (true, true, true) => binary(|a: f32, b: f32| or_nan(a, b, crossed(flush(a), flush(b), $of))),
+        }
+    };
 }
 
 fn extremes<'a>(
@@ -415,36 +443,16 @@ fn extremes<'a>(
     ty: Type,
     ftz: bool,
 ) -> Result<(), JitError> {
-    let nan = m.take("NaN");
-    let xorsign = m.take("xorsign");
+    let nan = ty == F32 && m.take("NaN");
+    let xorsign = ty == F32 && m.take("xorsign");
     if xorsign && !m.take("abs") {
         return Err(m.invalid("`.xorsign` goes with `.abs`"));
     }
-    if (nan || xorsign) && ty != F32 {
-        return Err(m.bad_type(ty));
-    }
-    let least = i.opcode == "min";
-    if xorsign {
-        let run = match least {
-            true => binary(|a: f32, b: f32| crossed(a, b, min32(a.abs(), b.abs()))),
-            false => binary(|a: f32, b: f32| crossed(a, b, max32(a.abs(), b.abs()))),
-        };
-        if nan || ftz {
-            return Err(m.uncovered("`.xorsign` is not supported with `.NaN` or `.ftz`"));
-        }
-        return two(l, i, ty, run);
-    }
-    let run = match (ty, least, ftz, nan) {
-        (F32, true, false, false) => binary(min32),
-        (F32, false, false, false) => binary(max32),
-        (F32, true, true, false) => binary(|a: f32, b: f32| min32(flush(a), flush(b))),
-        (F32, false, true, false) => binary(|a: f32, b: f32| max32(flush(a), flush(b))),
-        (F32, true, false, true) => binary(|a: f32, b: f32| or_nan(a, b, min32(a, b))),
-        (F32, false, false, true) => binary(|a: f32, b: f32| or_nan(a, b, max32(a, b))),
-        (F32, true, true, true) => binary(|a: f32, b: f32| or_nan(a, b, min32(flush(a), flush(b)))),
-        (F32, false, true, true) => binary(|a: f32, b: f32| or_nan(a, b, max32(flush(a), flush(b)))),
-        (_, true, ..) => binary(min64),
-        (_, false, ..) => binary(max64),
+    let run = match (ty, i.opcode == "min") {
+        (F32, true) => extreme!(min32, ftz, nan, xorsign),
+        (F32, false) => extreme!(max32, ftz, nan, xorsign),
+        (_, true) => binary(min64),
+        (_, false) => binary(max64),
     };
     if i.operands.len() == 4 && ty == F32 {
         // Three operands: the extreme of two, and of that and the third.
@@ -464,6 +472,7 @@ fn or_nan(a: f32, b: f32, x: f32) -> f32 {
 }
 
 #[inline(always)]
-fn crossed(a: f32, b: f32, x: f32) -> f32 {
+fn crossed(a: f32, b: f32, of: impl Fn(f32, f32) -> f32) -> f32 {
+    let x = of(a.abs(), b.abs());
     if x.is_nan() { x } else { f32::from_bits(x.to_bits() | (a.to_bits() ^ b.to_bits()) & 0x8000_0000) }
 }

@@ -169,11 +169,10 @@ fn funnel<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'
 
 fn extract<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>) -> Result<(), JitError> {
     let ty = m.ty()?;
-    /// The field, with copies of its highest bit above it where `sign` is all bits.
+    /// The field, with copies of its highest bit above it if it is signed.
     #[inline(always)]
     fn field(a: u64, width: u32, position: u32, length: u32, signed: bool) -> u64 {
-        let (position, length) = (position & 0xff, length & 0xff);
-        let top = (position + length).wrapping_sub(1).min(width - 1);
+        let top = position.saturating_add(length).wrapping_sub(1).min(width - 1);
         let negative = signed && length > 0 && a >> top & 1 != 0;
         let value = if position < width { a >> position } else { 0 };
         let have = if position < width { (width - position).min(length) } else { 0 };
@@ -181,8 +180,9 @@ fn extract<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<
         value & ones | if negative { !ones } else { 0 }
     }
     let run = match ty {
-        U32 => ternary(|a: u32, b: u32, c: u32| field(a.into(), 32, b, c, false) as u32),
-        S32 => ternary(|a: u32, b: u32, c: u32| field(a.into(), 32, b, c, true) as u32),
+        // Of 32 bits only the low bytes of position and length count, of 64 bits all of them (measured).
+        U32 => ternary(|a: u32, b: u32, c: u32| field(a.into(), 32, b & 0xff, c & 0xff, false) as u32),
+        S32 => ternary(|a: u32, b: u32, c: u32| field(a.into(), 32, b & 0xff, c & 0xff, true) as u32),
         U64 => ternary(|a: u64, b: u32, c: u32| field(a, 64, b, c, false)),
         S64 => ternary(|a: u64, b: u32, c: u32| field(a, 64, b, c, true)),
         _ => return Err(m.bad_type(ty)),
@@ -196,10 +196,10 @@ fn extract<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<
 
 fn insert<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>) -> Result<(), JitError> {
     let ty = m.ty()?;
-    /// `where` has the position in its low byte and the length above it.
+    /// `place` has the position, and above it the length.
     #[inline(always)]
-    fn inserted(a: u64, b: u64, place: u32) -> u64 {
-        let (position, length) = (place & 0xff, place >> 8 & 0xff);
+    fn inserted(a: u64, b: u64, place: u64) -> u64 {
+        let (position, length) = (place as u32, place >> 32);
         if position > 63 {
             return b;
         }
@@ -207,15 +207,16 @@ fn insert<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'
         b & !(ones << position) | (a & ones) << position
     }
     let run = match ty {
-        B32 => ternary(|a: u32, b: u32, c: u32| inserted(a.into(), b.into(), c) as u32),
-        B64 => ternary(|a: u64, b: u64, c: u32| inserted(a, b, c)),
+        // As of `bfe`.
+        B32 => ternary(|a: u32, b: u32, c: u64| inserted(a.into(), b.into(), c & 0xff_0000_00ff) as u32),
+        B64 => ternary(|a: u64, b: u64, c: u64| inserted(a, b, c)),
         _ => return Err(m.bad_type(ty)),
     };
     let [to, a, b, position, length] = l.operands(i)?;
     let (a, b) = (l.source(a, ty)?, l.source(b, ty)?);
     let (position, length) = (l.source(position, U32)?, l.source(length, U32)?);
-    let c = l.temporary(B32);
-    l.emit(op(binary(|p: u32, n: u32| p & 0xff | (n & 0xff) << 8), c, position, length));
+    let c = l.temporary(B64);
+    l.emit(op(binary(|p: u32, n: u32| u64::from(p) | u64::from(n) << 32), c, position, length));
     let d = l.destination(to, ty)?;
     l.emit(Op { c, ..op(run, d, a, b) });
     Ok(())

@@ -1,6 +1,7 @@
 //! Additions and subtractions that leave or take a carry.
 //!
-//! The carry is a predicate of the function's, which has no name in the text.
+//! The carry is a predicate of the function's, which has no name in the text. After a subtraction it is set where nothing
+//! was borrowed (measured: an addition that follows takes it as that).
 
 use super::arithmetic::by_width;
 use super::emit::{NIL, op};
@@ -53,7 +54,8 @@ pub(super) fn lower<'a>(
         let (one, zero, by) = (l.constant(1, ty), l.constant(0, ty), l.temporary(ty));
         let (second, again) = (l.temporary(ty), l.temporary(Pred));
         let choose = if width == 4 { select::<u32>() } else { select::<u64>() };
-        l.emit(Op { c: carry, ..op(choose, by, one, zero) });
+        let (if_set, if_not) = if subtracts { (zero, one) } else { (one, zero) };
+        l.emit(Op { c: carry, ..op(choose, by, if_set, if_not) });
         l.emit(op(step(subtracts, width), second, first, by));
         l.emit(op(overflow(subtracts, width), again, second, first));
         l.emit(op(logic(|a, b, _| a | b), over, over, again));
@@ -62,7 +64,8 @@ pub(super) fn lower<'a>(
         first
     };
     if leaves {
-        l.emit(op(logic(|a, _, _| a), carry, over, NIL));
+        let keep: Handler = if subtracts { logic(|a, _, _| !a) } else { logic(|a, _, _| a) };
+        l.emit(op(keep, carry, over, NIL));
     }
     let copy: Handler = if width == 4 { binary(|a: u32, _: u32| a) } else { binary(|a: u64, _: u64| a) };
     l.emit(op(copy, d, last, last));

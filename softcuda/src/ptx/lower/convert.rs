@@ -10,7 +10,7 @@ use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::{Handler, Reg};
 use crate::ptx::exec::map::{binary, each1, each2, unary};
-use crate::ptx::float::{Round, canonical, directed, flush};
+use crate::ptx::float::{Round, canonical, directed, flush, narrowed, passed};
 use crate::ptx::half::{Bf16, F16, Half};
 use crate::ptx::types::Type;
 use Type::{Bf16 as TBf16, F16 as TF16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -166,10 +166,10 @@ fn integer_to_float(
     macro_rules! to_half {
         ($H:ty, $from:ty) => {
             match round {
-                Round::Near => each1(|a: $from| <$H>::round(a as f64, Round::Near)),
-                Round::Zero => each1(|a: $from| <$H>::round(a as f64, Round::Zero)),
-                Round::Down => each1(|a: $from| <$H>::round(a as f64, Round::Down)),
-                Round::Up => each1(|a: $from| <$H>::round(a as f64, Round::Up)),
+                Round::Near => each1(|a: $from| <$H>::round(in_double(a.into()), Round::Near)),
+                Round::Zero => each1(|a: $from| <$H>::round(in_double(a.into()), Round::Zero)),
+                Round::Down => each1(|a: $from| <$H>::round(in_double(a.into()), Round::Down)),
+                Round::Up => each1(|a: $from| <$H>::round(in_double(a.into()), Round::Up)),
             }
         };
     }
@@ -181,8 +181,7 @@ fn integer_to_float(
         (_, F64, _) => rounded!(i64, f64),
         (_, TF16, U64) => to_half!(F16, u64),
         (_, TF16, _) => to_half!(F16, i64),
-        // Numbers of 64 bits would be rounded twice.
-        (_, TBf16, U64 | S64) => return Err(m.bad_type(a)),
+        (_, TBf16, U64) => to_half!(Bf16, u64),
         (_, TBf16, _) => to_half!(Bf16, i64),
         _ => return Err(m.bad_type(d)),
     };
@@ -212,8 +211,15 @@ fn whole(round: Round, a: f64) -> f64 {
     }
 }
 
+/// The integer in double precision. What does not fit leaves its mark in the last bit, so that rounding to fewer is right.
+fn in_double(a: i128) -> f64 {
+    let marked = |a: u64| if a >> 53 == 0 { a } else { (a >> 11 | u64::from(a & 0x7ff != 0)) << 11 };
+    let magnitude = marked(a.unsigned_abs() as u64) as f64;
+    if a < 0 { -magnitude } else { magnitude }
+}
+
 /// The value in double precision, which holds every other one.
-fn in_double(
+fn widened(
     l: &mut Lowering<'_, '_>,
     m: &Modifiers<'_>,
     ftz: bool,
@@ -243,39 +249,40 @@ fn float_to_integer(
     if form.round.is_some() || form.relu {
         return Err(m.invalid("this form has no meaning"));
     }
-    let from = in_double(l, m, form.ftz, (a, source))?;
-    // What is out of range becomes the nearest number in it, NaN becomes 0.
+    let from = widened(l, m, form.ftz, (a, source))?;
+    // What is out of range becomes the nearest number in it. NaN becomes the highest bit where one of the types has 64
+    // bits, otherwise 0 (measured).
     macro_rules! to {
-        (|$x:ident| $e:expr) => {
+        ($nan:expr, |$x:ident| $e:expr) => {
             match round {
-                Round::Near => unary(|a: f64| {
-                    let $x = whole(Round::Near, a);
-                    $e
-                }),
-                Round::Zero => unary(|a: f64| {
-                    let $x = whole(Round::Zero, a);
-                    $e
-                }),
-                Round::Down => unary(|a: f64| {
-                    let $x = whole(Round::Down, a);
-                    $e
-                }),
-                Round::Up => unary(|a: f64| {
-                    let $x = whole(Round::Up, a);
-                    $e
-                }),
+                Round::Near => to!(Round::Near, $nan, |$x| $e),
+                Round::Zero => to!(Round::Zero, $nan, |$x| $e),
+                Round::Down => to!(Round::Down, $nan, |$x| $e),
+                Round::Up => to!(Round::Up, $nan, |$x| $e),
             }
         };
+        ($round:path, $nan:expr, |$x:ident| $e:expr) => {
+            unary(|a: f64| {
+                let $x = whole($round, a);
+                if a.is_nan() { $nan } else { $e }
+            })
+        };
     }
-    let run = match d {
-        U8 => to!(|x| u16::from(x as u8)),
-        S8 => to!(|x| u16::from(x as i8 as u8)),
-        U16 => to!(|x| x as u16),
-        S16 => to!(|x| x as i16),
-        U32 => to!(|x| x as u32),
-        S32 => to!(|x| x as i32),
-        U64 => to!(|x| x as u64),
-        S64 => to!(|x| x as i64),
+    let run = match (d, a == F64) {
+        (U8, false) => to!(0, |x| u16::from(x as u8)),
+        (U8, true) => to!(0x80, |x| u16::from(x as u8)),
+        (S8, false) => to!(0, |x| u16::from(x as i8 as u8)),
+        (S8, true) => to!(0x80, |x| u16::from(x as i8 as u8)),
+        (U16, false) => to!(0, |x| x as u16),
+        (U16, true) => to!(1 << 15, |x| x as u16),
+        (S16, false) => to!(0, |x| x as i16),
+        (S16, true) => to!(i16::MIN, |x| x as i16),
+        (U32, false) => to!(0, |x| x as u32),
+        (U32, true) => to!(1 << 31, |x| x as u32),
+        (S32, false) => to!(0, |x| x as i32),
+        (S32, true) => to!(i32::MIN, |x| x as i32),
+        (U64, _) => to!(1 << 63, |x| x as u64),
+        (S64, _) => to!(i64::MIN, |x| x as i64),
         _ => return Err(m.bad_type(d)),
     };
     l.emit(op(run, target, from, NIL));
@@ -306,15 +313,20 @@ fn float_to_float(
     let ftz = form.ftz;
     macro_rules! halved {
         ($H:ty) => {{
-            if a == F64 && d == TBf16 || ftz && a != F32 {
+            if ftz && a != F32 {
                 return Err(m.uncovered("this form is not supported"));
             }
-            let from = in_double(l, m, ftz, (a, source))?;
-            let run = match round {
-                Round::Near => each1(|a: f64| <$H>::round(a, Round::Near)),
-                Round::Zero => each1(|a: f64| <$H>::round(a, Round::Zero)),
-                Round::Down => each1(|a: f64| <$H>::round(a, Round::Down)),
-                Round::Up => each1(|a: f64| <$H>::round(a, Round::Up)),
+            // Nothing is flushed here, whatever the modifier says (measured).
+            let from = widened(l, m, false, (a, source))?;
+            let run = match (a == F64, round) {
+                (false, Round::Near) => each1(|a: f64| <$H>::round(a, Round::Near)),
+                (false, Round::Zero) => each1(|a: f64| <$H>::round(a, Round::Zero)),
+                (false, Round::Down) => each1(|a: f64| <$H>::round(a, Round::Down)),
+                (false, Round::Up) => each1(|a: f64| <$H>::round(a, Round::Up)),
+                (true, Round::Near) => each1(|a: f64| <$H>::narrowed(a, Round::Near)),
+                (true, Round::Zero) => each1(|a: f64| <$H>::narrowed(a, Round::Zero)),
+                (true, Round::Down) => each1(|a: f64| <$H>::narrowed(a, Round::Down)),
+                (true, Round::Up) => each1(|a: f64| <$H>::narrowed(a, Round::Up)),
             };
             l.emit(op(run, target, from, NIL));
             if form.relu {
@@ -323,33 +335,37 @@ fn float_to_float(
         }};
     }
     match (d, a) {
-        (F32, F32) if ftz => l.emit(op(unary(flush), target, source, NIL)),
+        (F32, F32) if ftz => l.emit(op(unary(|a: f32| canonical(flush(a))), target, source, NIL)),
         (F32, F32) => l.emit(op(unary(|a: f32| a), target, source, NIL)),
         (F64, F64) => l.emit(op(unary(|a: f64| a), target, source, NIL)),
         (F64, _) => {
             let run: Handler = match a {
-                F32 if ftz => unary(|a: f32| f64::from(flush(a))),
+                F32 if ftz => unary(|a: f32| f64::from(canonical(flush(a)))),
                 F32 => unary(|a: f32| f64::from(a)),
-                TF16 => each1(|a: u16| f64::from(F16::to_f32(a))),
-                _ => each1(|a: u16| f64::from(Bf16::to_f32(a))),
+                TF16 => each1(F16::to_f64),
+                _ => each1(Bf16::to_f64),
             };
             l.emit(op(run, target, source, NIL));
         }
         (F32, TF16) => l.emit(op(unary(F16::to_f32), target, source, NIL)),
+        (F32, TBf16) if ftz => {
+            l.emit(op(unary(|a: u16| canonical(flush(Bf16::to_f32(a)))), target, source, NIL));
+        }
         (F32, TBf16) => l.emit(op(unary(Bf16::to_f32), target, source, NIL)),
         (F32, F64) => {
             let run = match round {
-                Round::Near => unary(|a: f64| canonical(a as f32)),
-                Round::Zero => each1(|a: f64| canonical(in_direction!(Round::Zero, |a| a as f32))),
-                Round::Down => each1(|a: f64| canonical(in_direction!(Round::Down, |a| a as f32))),
-                Round::Up => each1(|a: f64| canonical(in_direction!(Round::Up, |a| a as f32))),
+                Round::Near => unary(|a: f64| narrowed(a, |a| a as f32)),
+                Round::Zero => each1(|a: f64| narrowed(a, |a| in_direction!(Round::Zero, |a| a as f32))),
+                Round::Down => each1(|a: f64| narrowed(a, |a| in_direction!(Round::Down, |a| a as f32))),
+                Round::Up => each1(|a: f64| narrowed(a, |a| in_direction!(Round::Up, |a| a as f32))),
             };
             l.emit(op(run, target, source, NIL));
             if ftz {
                 l.emit(op(unary(flush), target, target, NIL));
             }
         }
-        (TF16, TF16) | (TBf16, TBf16) => l.emit(op(unary(|a: u16| a), target, source, NIL)),
+        (TF16, TF16) => l.emit(op(unary(F16::canonical), target, source, NIL)),
+        (TBf16, TBf16) => l.emit(op(unary(|a: u16| a), target, source, NIL)),
         (TF16, _) => halved!(F16),
         (TBf16, _) => halved!(Bf16),
         _ => return Err(m.bad_type(d)),
@@ -368,12 +384,12 @@ fn to_whole(
     (d, target): Typed,
     source: Reg,
 ) -> Result<(), JitError> {
-    let from = in_double(l, m, form.ftz, (d, source))?;
+    let from = widened(l, m, form.ftz, (d, source))?;
     let run: Handler = match round {
-        Round::Near => unary(|a: f64| whole(Round::Near, a)),
-        Round::Zero => unary(|a: f64| whole(Round::Zero, a)),
-        Round::Down => unary(|a: f64| whole(Round::Down, a)),
-        Round::Up => unary(|a: f64| whole(Round::Up, a)),
+        Round::Near => unary(|a: f64| passed(whole(Round::Near, a), [a])),
+        Round::Zero => unary(|a: f64| passed(whole(Round::Zero, a), [a])),
+        Round::Down => unary(|a: f64| passed(whole(Round::Down, a), [a])),
+        Round::Up => unary(|a: f64| passed(whole(Round::Up, a), [a])),
     };
     let between = if d == F64 { target } else { l.temporary(F64) };
     l.emit(op(run, between, from, NIL));
@@ -440,11 +456,10 @@ fn to_tf32<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<
     let a = l.source(from, F32)?;
     let d = l.destination(to, Type::B32)?;
     let mask = l.constant(0xffff_e000, Type::B32);
-    let run = binary(
-        |a: u32, mask: u32| {
-            if a & 0x7f80_0000 == 0x7f80_0000 { a } else { a.wrapping_add(0x1000) & mask }
-        },
-    );
+    let run = binary(|a: u32, mask: u32| {
+        let rounded = if a & 0x7f80_0000 == 0x7f80_0000 { a } else { a.wrapping_add(0x1000) };
+        rounded & mask
+    });
     l.emit(op(run, d, a, mask));
     Ok(())
 }

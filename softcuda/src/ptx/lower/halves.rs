@@ -1,49 +1,34 @@
 //! Arithmetic of `f16` and `bf16`, single and in pairs.
 
-use super::arithmetic::{one, three, two};
+use super::emit::op;
 use super::function::Lowering;
 use super::modifiers::Modifiers;
 use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
-use crate::ptx::exec::core::Handler;
-use crate::ptx::exec::map::{binary, each2, each3, unary};
+use crate::ptx::exec::core::{Handler, Op};
+use crate::ptx::exec::map::ternary_with;
+use crate::ptx::float::Round;
 use crate::ptx::half::{Bf16, F16, Half};
 use crate::ptx::types::Type;
 
-#[inline(always)]
-fn pair2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
-    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+/// What stands behind the opcode, as bits that the handlers are given.
+mod flag {
+    pub(super) const FTZ: u32 = 1;
+    pub(super) const SAT: u32 = 2;
+    pub(super) const RELU: u32 = 4;
+    pub(super) const NAN: u32 = 8;
+    pub(super) const XORSIGN: u32 = 16;
 }
 
-/// Handlers of two operands for one format, alone and as a pair.
-macro_rules! of_two {
-    ($paired:expr, $H:ty, |$a:ident, $b:ident| $e:expr) => {
-        if $paired { each2(|x: u32, y: u32| pair2(x, y, |$a, $b| $e)) } else { each2(|$a: u16, $b: u16| $e) }
-    };
-}
-
-macro_rules! of_three {
-    ($paired:expr, |$a:ident, $b:ident, $c:ident| $e:expr) => {
-        if $paired {
-            each3(|x: u32, y: u32, z: u32| {
-                let f = |$a: u16, $b: u16, $c: u16| $e;
-                let low = f(x as u16, y as u16, z as u16);
-                u32::from(low) | u32::from(f((x >> 16) as u16, (y >> 16) as u16, (z >> 16) as u16)) << 16
-            })
-        } else {
-            each3(|$a: u16, $b: u16, $c: u16| $e)
-        }
-    };
-}
-
-/// What stands behind the opcode.
-#[derive(Clone, Copy)]
-struct Form {
-    paired: bool,
-    ftz: bool,
-    sat: bool,
-    relu: bool,
-    nan: bool,
+/// The modifiers that an opcode may have besides `.ftz`, and its operands. `bf16` is neither flushed nor saturated.
+fn knows(opcode: &str) -> Option<(&'static [(&'static str, u32)], usize)> {
+    Some(match opcode {
+        "add" | "sub" | "mul" => (&[("sat", flag::SAT)], 2),
+        "fma" => (&[("sat", flag::SAT), ("relu", flag::RELU)], 3),
+        "min" | "max" => (&[("NaN", flag::NAN), ("xorsign", flag::XORSIGN)], 2),
+        "abs" | "neg" => (&[], 1),
+        _ => return None,
+    })
 }
 
 pub(super) fn lower<'a>(
@@ -52,65 +37,96 @@ pub(super) fn lower<'a>(
     m: &mut Modifiers<'a>,
     ty: Type,
 ) -> Result<(), JitError> {
-    let form = Form {
-        paired: matches!(ty, Type::F16x2 | Type::Bf16x2),
-        ftz: m.take("ftz"),
-        sat: m.take("sat"),
-        relu: m.take("relu"),
-        nan: m.take("NaN"),
-    };
-    m.take("rn");
+    let (modifiers, count) = knows(i.opcode).ok_or_else(|| m.bad_type(ty))?;
     let brain = matches!(ty, Type::Bf16 | Type::Bf16x2);
-    let counted = [form.ftz, form.sat, form.relu, form.nan].iter().filter(|&&on| on).count();
-    if counted > 1 || form.ftz && brain {
-        return Err(m.uncovered("these modifiers are not supported together"));
-    }
-    let run = if brain { handler::<Bf16>(i.opcode, form) } else { handler::<F16>(i.opcode, form) };
-    let run = run.ok_or_else(|| m.uncovered("this form is not supported"))?;
-    match i.opcode {
-        "fma" => three(l, i, ty, run),
-        "abs" | "neg" => one(l, i, ty, ty, run),
-        _ => two(l, i, ty, run),
-    }
-}
-
-fn handler<H: Half + 'static>(opcode: &str, form: Form) -> Option<Handler> {
-    let Form { paired, ftz, sat, relu, nan } = form;
-    let plain = !(ftz || sat || relu || nan);
-    Some(match opcode {
-        "add" if plain => of_two!(paired, H, |a, b| H::add(a, b)),
-        "add" if sat => of_two!(paired, H, |a, b| H::saturate(H::add(a, b))),
-        "add" if ftz => of_two!(paired, H, |a, b| H::flush(H::add(H::flush(a), H::flush(b)))),
-        "sub" if plain => of_two!(paired, H, |a, b| H::subtract(a, b)),
-        "sub" if sat => of_two!(paired, H, |a, b| H::saturate(H::subtract(a, b))),
-        "sub" if ftz => of_two!(paired, H, |a, b| H::flush(H::subtract(H::flush(a), H::flush(b)))),
-        "mul" if plain => of_two!(paired, H, |a, b| H::multiply(a, b)),
-        "mul" if sat => of_two!(paired, H, |a, b| H::saturate(H::multiply(a, b))),
-        "mul" if ftz => of_two!(paired, H, |a, b| H::flush(H::multiply(H::flush(a), H::flush(b)))),
-        "min" if plain => of_two!(paired, H, |a, b| H::min(a, b)),
-        "min" if nan => of_two!(paired, H, |a, b| or_nan::<H>(a, b, H::min(a, b))),
-        "min" if ftz => of_two!(paired, H, |a, b| H::min(H::flush(a), H::flush(b))),
-        "max" if plain => of_two!(paired, H, |a, b| H::max(a, b)),
-        "max" if nan => of_two!(paired, H, |a, b| or_nan::<H>(a, b, H::max(a, b))),
-        "max" if ftz => of_two!(paired, H, |a, b| H::max(H::flush(a), H::flush(b))),
-        "fma" if plain => of_three!(paired, |a, b, c| H::fused(a, b, c)),
-        "fma" if sat => of_three!(paired, |a, b, c| H::saturate(H::fused(a, b, c))),
-        "fma" if relu => of_three!(paired, |a, b, c| H::rectify(H::fused(a, b, c))),
-        "fma" if ftz => {
-            of_three!(paired, |a, b, c| H::flush(H::fused(H::flush(a), H::flush(b), H::flush(c))))
+    let mut flags = if !brain && m.take("ftz") { flag::FTZ } else { 0 };
+    for (name, flag) in modifiers {
+        if !(brain && *name == "sat") && m.take(name) {
+            flags |= flag;
         }
-        "neg" if plain && paired => unary(|a: u32| a ^ 0x8000_8000),
-        "neg" if plain => unary(|a: u16| a ^ 0x8000),
-        "abs" if plain && paired => unary(|a: u32| a & 0x7fff_7fff),
-        "abs" if plain => unary(|a: u16| a & 0x7fff),
-        "neg" if ftz && !paired => unary(|a: u16| H::flush(a ^ 0x8000)),
-        "abs" if ftz && !paired => unary(|a: u16| H::flush(a & 0x7fff)),
-        "neg" if ftz => binary(|a: u32, _: u32| pair2(a, a, |a, _| H::flush(a ^ 0x8000))),
-        "abs" if ftz => binary(|a: u32, _: u32| pair2(a, a, |a, _| H::flush(a & 0x7fff))),
-        _ => return None,
-    })
+    }
+    if flags & flag::XORSIGN != 0 && !m.take("abs") {
+        return Err(m.invalid("`.xorsign` goes with `.abs`"));
+    }
+    if count > 1 && !matches!(i.opcode, "min" | "max") {
+        m.take("rn");
+    }
+    let paired = matches!(ty, Type::F16x2 | Type::Bf16x2);
+    let run = if brain { handler::<Bf16>(i.opcode, paired) } else { handler::<F16>(i.opcode, paired) };
+    let [to, from @ ..] = i.operands.as_slice() else { return Err(m.invalid("operands are wanted")) };
+    if from.len() != count {
+        return Err(m.invalid(&format!("{} operands are wanted", count + 1)));
+    }
+    let mut sources = Vec::new();
+    for operand in from {
+        sources.push(l.source(operand, ty)?);
+    }
+    // Operands that the opcode has not are not looked at.
+    let at = |index: usize| sources.get(index).copied().unwrap_or(sources[0]);
+    let (a, b, c) = (at(0), at(1), at(2));
+    let d = l.destination(to, ty)?;
+    l.emit(Op { c, extra: flags, ..op(run, d, a, b) });
+    Ok(())
 }
 
-fn or_nan<H: Half>(a: u16, b: u16, x: u16) -> u16 {
-    if H::is_nan(a) || H::is_nan(b) { H::NAN } else { x }
+fn handler<H: Half + 'static>(opcode: &str, paired: bool) -> Handler {
+    macro_rules! of {
+        ($f:expr) => {
+            if paired {
+                ternary_with(|a: u32, b: u32, c: u32, flags| {
+                    let part = |at: u32| {
+                        let d =
+                            applied::<H>([(a >> at) as u16, (b >> at) as u16, (c >> at) as u16], flags, $f);
+                        u32::from(d) << at
+                    };
+                    part(16) | part(0)
+                })
+            } else {
+                ternary_with(|a: u16, b: u16, c: u16, flags| applied::<H>([a, b, c], flags, $f))
+            }
+        };
+    }
+    match opcode {
+        "add" => of!(|[a, b, _], flags| finish::<H>(H::sum(a, b), flags)),
+        "sub" => of!(|[a, b, _], flags| finish::<H>(H::sum(a, b ^ 0x8000), flags)),
+        "mul" => of!(|[a, b, _], flags| finish::<H>(H::product(a, b), flags)),
+        "fma" => of!(|[a, b, c], flags| finish::<H>(H::fused(a, b, c), flags)),
+        "min" => of!(|[a, b, _], flags| extreme::<H>(a, b, flags, H::min)),
+        "max" => of!(|[a, b, _], flags| extreme::<H>(a, b, flags, H::max)),
+        "abs" => of!(|[a, ..], _| H::canonical(a & 0x7fff)),
+        _ => of!(|[a, ..], _| H::canonical(a ^ 0x8000)),
+    }
+}
+
+/// The result of the operands that `.ftz` makes of these.
+#[inline(always)]
+fn applied<H: Half>(operands: [u16; 3], flags: u32, f: impl Fn([u16; 3], u32) -> u16) -> u16 {
+    let flushed = |x| if flags & flag::FTZ != 0 { H::flush(x) } else { x };
+    f(operands.map(flushed), flags)
+}
+
+/// The exact result rounded, and what the modifiers make of it.
+#[inline(always)]
+fn finish<H: Half>(exact: f64, flags: u32) -> u16 {
+    let d = if flags & flag::FTZ != 0 { H::round_flushing(exact) } else { H::round(exact, Round::Near) };
+    if flags & flag::SAT != 0 {
+        H::saturate(d)
+    } else if flags & flag::RELU != 0 {
+        H::rectify(d)
+    } else {
+        d
+    }
+}
+
+/// `min` or `max`; with `.xorsign` of the magnitudes, and the sign is the product's.
+#[inline(always)]
+fn extreme<H: Half>(a: u16, b: u16, flags: u32, of: impl Fn(u16, u16) -> u16) -> u16 {
+    if flags & flag::NAN != 0 && (H::is_nan(a) || H::is_nan(b)) {
+        return H::NAN;
+    }
+    if flags & flag::XORSIGN == 0 {
+        return of(a, b);
+    }
+    let d = of(a & 0x7fff, b & 0x7fff);
+    if H::is_nan(d) { d } else { d | (a ^ b) & 0x8000 }
 }

@@ -7,7 +7,7 @@ use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::Handler;
 use crate::ptx::exec::map::{each1, unary};
-use crate::ptx::float::{Round, by_double, canonical, directed, flush};
+use crate::ptx::float::{Round, by_double, canonical, directed, flush, passed, unless_tiny};
 use crate::ptx::half::{Bf16, F16, Half};
 use crate::ptx::types::Type;
 
@@ -39,10 +39,12 @@ fn pair<H: Half>(a: u32, f: impl Fn(f64) -> f64) -> u32 {
     u32::from(H::through(a as u16, &f)) | u32::from(H::through((a >> 16) as u16, &f)) << 16
 }
 
-/// The upper half of a double's bits, which is all that the fast forms look at and give.
+/// The fast forms of double precision look at the upper half of the bits only, give no more, and one NaN.
 #[inline(always)]
-fn upper(x: f64) -> f64 {
-    f64::from_bits(x.to_bits() >> 32 << 32)
+fn by_upper_half(x: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let upper = |x: f64| x.to_bits() >> 32 << 32;
+    let d = f(flush64(f64::from_bits(upper(x))));
+    f64::from_bits(if d.is_nan() { 0x7fff_ffff << 32 } else { upper(flush64(d)) })
 }
 
 /// Subnormal numbers become zero of their sign.
@@ -100,8 +102,8 @@ fn exact(opcode: &str, round: Round, ftz: bool) -> Option<Handler> {
 
 fn approximation64(opcode: &str, ftz: bool) -> Option<Handler> {
     Some(match (opcode, ftz) {
-        ("rcp", true) => each1(|a: f64| flush64(upper(1.0 / flush64(upper(a))))),
-        ("rsqrt", true) => each1(|a: f64| flush64(upper(1.0 / flush64(upper(a)).sqrt()))),
+        ("rcp", true) => each1(|a: f64| by_upper_half(a, |a| 1.0 / a)),
+        ("rsqrt", true) => each1(|a: f64| by_upper_half(a, |a| 1.0 / a.sqrt())),
         ("rsqrt", false) => each1(|a: f64| 1.0 / a.sqrt()),
         _ => return None,
     })
@@ -109,8 +111,8 @@ fn approximation64(opcode: &str, ftz: bool) -> Option<Handler> {
 
 fn exact64(opcode: &str, round: Round) -> Option<Handler> {
     Some(match opcode {
-        "rcp" => double!(round, unary, each1, |a| 1.0 / a),
-        "sqrt" => double!(round, unary, each1, |a| a.sqrt()),
+        "rcp" => double!(round, unary, each1, |a| passed(1.0 / a, [a])),
+        "sqrt" => double!(round, unary, each1, |a| passed(a.sqrt(), [a])),
         _ => return None,
     })
 }
