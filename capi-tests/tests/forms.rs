@@ -27,9 +27,10 @@ fn forms_do_what_a_gpu_does() {
     let text = on_softcuda();
     let answers = answers(&text);
     assert!(answers.len() > 1500, "{} forms", answers.len());
-    let failed: Vec<_> = answers.iter().filter(|(_, answer)| answer.starts_with("fails")).collect();
+    let failed: Vec<_> =
+        answers.iter().filter(|(_, answer)| answer.starts_with("fails") || **answer == "refused").collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    let Ok(card) = std::fs::read_to_string(repository(CARD)) else { return };
+    let card = std::fs::read_to_string(repository(CARD)).unwrap_or_else(|error| panic!("{CARD}: {error}"));
     let card = self::answers(&card);
     let differing: Vec<_> = card
         .iter()
