@@ -263,6 +263,8 @@ static void managed_memory(cushim_context context, cushim_stream stream) {
   was_called("prefetch", is_new ? PREFETCH_12020 : PREFETCH_8000, 1);
   CHECK_OK(cushim_stream_synchronize(stream));
   CHECK(is_at(attributes_of(context, halves[1]).last_prefetch_location, host));
+  CHECK_OK(cushim_stream_prefetch_batch(stream, halves, 1, &first, 1, NULL));
+  was_called("a batch of one prefetch", is_new ? PREFETCH_12020 : PREFETCH_8000, 1);
   CHECK_OK(cushim_stream_prefetch_batch(stream, halves, 2, &first, 1, NULL));
   if (has_batch) was_called("batch of prefetches", PREFETCH_BATCH_13000, 1);
   else was_called("batch of prefetches", is_new ? PREFETCH_12020 : PREFETCH_8000, 2);

@@ -389,6 +389,53 @@ static void copies_and_fills(void) {
   CHECK_OK(cushim_stream_synchronize(all.stream));
 }
 
+/* Buffers of two devices, each from the other, and of the host twice. */
+static void between_places(void) {
+  cushim_resource host = NULL, second = NULL;
+  cushim_buffer here, there = NULL, on_host, also_on_host, back;
+  cushim_device device;
+  int32_t count = 0, reaches = 0;
+  CHECK_OK(cushim_resource_create_pinned(all.context, NULL, &host));
+  here = create(pool, all.stream);
+  back = create(pool, all.stream);
+  on_host = create(host, all.stream);
+  also_on_host = create(host, all.stream);
+  CHECK_OK(cushim_stream_fill_buffer(all.stream, here, 0, 0x11223344, 4, BYTES / 4));
+  CHECK_OK(cushim_driver_get_device_count(all.driver, &count));
+  if (count > 1) {
+    CHECK_OK(cushim_driver_get_device(all.driver, 1, &device));
+    CHECK_OK(cushim_device_can_access_peer(all.device, device, &reaches));
+  }
+  if (reaches) {
+    cushim_context context = primary_context(device);
+    cushim_stream stream = new_stream(context);
+    cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
+    options.choice = CUSHIM_POOL_OWN;
+    CHECK_OK(cushim_resource_create_device_pool(device, &options, &second));
+    CHECK_OK(cushim_resource_change_peers(second, CUSHIM_PEERS_ADD, &all.device, 1));
+    there = create(second, stream);
+    CHECK_OK(cushim_stream_wait_stream(all.stream, stream));
+    CHECK_OK(cushim_stream_copy_buffer(all.stream, there, here));
+    CHECK_OK(cushim_stream_copy_buffer(all.stream, back, there));
+    CHECK_OK(cushim_stream_wait_stream(stream, all.stream));
+    CHECK_OK(cushim_buffer_destroy(there));
+    CHECK_OK(cushim_resource_destroy(second));
+    CHECK_OK(cushim_stream_destroy(stream));
+    CHECK_OK(cushim_context_destroy(context));
+  } else {
+    CHECK_OK(cushim_stream_copy_buffer(all.stream, back, here));
+  }
+  CHECK_OK(cushim_stream_copy_buffer(all.stream, on_host, back));
+  CHECK_OK(cushim_stream_copy_buffer(all.stream, also_on_host, on_host));
+  CHECK(last_byte(all.stream, pointer_of(also_on_host), BYTES) == 0x11);
+  CHECK_OK(cushim_buffer_destroy(here));
+  CHECK_OK(cushim_buffer_destroy(back));
+  CHECK_OK(cushim_buffer_destroy(on_host));
+  CHECK_OK(cushim_buffer_destroy(also_on_host));
+  CHECK_OK(cushim_resource_destroy(host));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+}
+
 /* A host array for the time of some work, of memory of each sort; freed in its own stream, and in another one. */
 static void scratch(void) {
   static unsigned char bytes[BYTES];
@@ -481,6 +528,7 @@ int main(void) {
     in_the_order_of_another_thread(1);
     while_capturing();
     copies_and_fills();
+    between_places();
     scratch();
     CHECK_OK(cushim_resource_destroy(plain));
     CHECK_OK(cushim_resource_destroy(pool));

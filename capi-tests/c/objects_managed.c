@@ -264,6 +264,30 @@ static void capturing(void) {
   CHECK_OK(cushim_context_free(all.context, whole.address));
 }
 
+/* A variable of a program's code, which no allocator knows. */
+static void of_a_variable(void) {
+  static const char ptx[] =
+      ".version 7.0\n"
+      ".target sm_70\n"
+      ".address_size 64\n"
+      ".visible .global .attribute(.managed) .align 4 .u32 everywhere[2] = {5, 6};\n"
+      ".visible .entry nothing() { ret; }\n";
+  cushim_library library = NULL;
+  cushim_range part;
+  uint64_t pointer = 0;
+  size_t size = 0;
+  CHECK_OK(cushim_library_load(all.context, ptx, sizeof ptx, NULL, &library));
+  CHECK_OK(cushim_library_get_managed(library, "everywhere", &pointer, &size));
+  part = range(pointer, size);
+  advise(part, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, first);
+  CHECK(is_at(attributes_of(part).preferred_location, first));
+  CHECK_OK(cushim_stream_prefetch(all.stream, &part, &first));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(is_at(attributes_of(part).last_prefetch_location, first));
+  CHECK(((uint32_t *)(uintptr_t)pointer)[1] == 6);
+  CHECK_OK(cushim_library_destroy(library));
+}
+
 /* Memory of a managed pool moves, and takes no advice on driver 13.0; the sentence says that it is the pool. */
 static void of_a_pool(void) {
   CUmemPoolProps properties;
@@ -328,6 +352,7 @@ static void with_concurrent_access(void) {
   accessed_by();
   refusals();
   capturing();
+  of_a_variable();
   of_a_pool();
 }
 

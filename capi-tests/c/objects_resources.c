@@ -154,7 +154,8 @@ static void wrapped_pools(void) {
 static void attributes(void) {
   cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
   cushim_resource pool, synchronous;
-  uint64_t pointer = 0, value = 7;
+  CUmemoryPool native = NULL;
+  uint64_t pointer = 0, value = 7, others = 1 << 20;
   int attribute;
   options.choice = CUSHIM_POOL_OWN;
   CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
@@ -167,6 +168,11 @@ static void attributes(void) {
   CHECK(attribute_of(pool, CUSHIM_POOL_RELEASE_THRESHOLD) == 0);
   CHECK_OK(cushim_resource_set_attribute(pool, CUSHIM_POOL_RELEASE_THRESHOLD, UINT64_MAX));
   CHECK(attribute_of(pool, CUSHIM_POOL_RELEASE_THRESHOLD) == UINT64_MAX);
+  /* It is the driver that knows: what others set is read. */
+  CHECK_OK(cushim_resource_native(pool, &native));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuMemPoolSetAttribute_11020(native, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &others));
+  CHECK(attribute_of(pool, CUSHIM_POOL_RELEASE_THRESHOLD) == others);
+  CHECK_OK(cushim_resource_set_attribute(pool, CUSHIM_POOL_RELEASE_THRESHOLD, UINT64_MAX));
   CHECK_OK(cushim_resource_allocate(pool, BYTES, all.stream, &pointer));
   CHECK(attribute_of(pool, CUSHIM_POOL_USED_CURRENT) >= BYTES && attribute_of(pool, CUSHIM_POOL_USED_HIGH) >= BYTES);
   CHECK(attribute_of(pool, CUSHIM_POOL_RESERVED_CURRENT) >= BYTES);

@@ -39,6 +39,16 @@ fn a_machine_without_a_device() {
     });
 }
 
+/// Copies between buffers of two devices.
+#[test]
+fn buffers_of_two_devices() {
+    let workshop = Workshop::new();
+    let program = Build::new(&workshop, "objects_buffers.c").program("objects_buffers").expect("it compiles");
+    for_each(["11.4", ONE_VERSION], |version| {
+        Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_DEVICES", "2").checks()
+    });
+}
+
 /// What is ordered is so however late, and in whatever order, everything else runs.
 #[test]
 fn buffers_on_every_schedule() {
@@ -92,6 +102,20 @@ fn a_driver_that_fails() {
         let faults = "cuEventDestroy#1=999; cuStreamQuery#2=700/sticky";
         Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_FAULT", faults).checks()
     });
+}
+
+/// In a loop, and in calls for many of each form.
+#[test]
+fn batches_that_a_driver_refuses() {
+    let workshop = Workshop::new();
+    let program = Build::new(&workshop, "objects_batches_refused.c").program("refused").expect("it compiles");
+    let loops = "cuMemPrefetchAsync#2=1; cuMemcpyHtoDAsync#2=1";
+    let calls = "cuMemPrefetchBatchAsync#1=1; cuMemcpyBatchAsync#2=1";
+    let both = "cuMemPrefetchAsync#2=1; cuMemcpyBatchAsync#2=1";
+    for_each(
+        [("11.4", loops), ("12.4", loops), ("12.8", both), (ONE_VERSION, calls)],
+        |(version, faults)| Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_FAULT", faults).checks(),
+    );
 }
 
 /// A set of peers that changes costs one call of the driver, and one that is as wanted already none.

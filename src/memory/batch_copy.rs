@@ -1,5 +1,6 @@
 //! Copies with attributes: one, or many that the driver may do in any order.
 
+use super::copy::direction;
 use super::{Place, invalid};
 use crate::batch::{self, BatchOptions, PerItem, Refusal};
 use crate::driver::calls::memory::{batch_copy as calls, copy};
@@ -224,7 +225,8 @@ impl Stream {
         let _current = self.enter_if_default()?;
         batch::one_by_one(copies.len(), |index| {
             let copy = &copies[index];
-            copy::range(self.context().table(), copy::Direction::Any, copy.ends()?, copy.bytes, self.raw())
+            let direction = direction(copy.to, copy.from);
+            copy::range(self.context().table(), direction, copy.ends()?, copy.bytes, self.raw())
                 .map_err(|error| self.context().failed(error, self))
         })
     }

@@ -103,6 +103,17 @@ impl Context {
     }
 }
 
+/// What the two ends are said to be.
+#[inline]
+pub(super) fn direction(to: Place, from: Place) -> Direction {
+    match (to, from) {
+        (Place::Device(_), Place::Host(_)) => Direction::HostToDevice,
+        (Place::Host(_), Place::Device(_)) => Direction::DeviceToHost,
+        (Place::Device(_), Place::Device(_)) => Direction::DeviceToDevice,
+        _ => Direction::Any,
+    }
+}
+
 /// A copy of one range, checked.
 enum Line {
     /// Between addresses.
@@ -122,13 +133,7 @@ impl Line {
             to.check_range("destination", bytes as u64)?;
             from.check_range("source", bytes as u64)?;
         }
-        let direction = match (to, from) {
-            (Place::Device(_), Place::Host(_)) => Direction::HostToDevice,
-            (Place::Host(_), Place::Device(_)) => Direction::DeviceToHost,
-            (Place::Device(_), Place::Device(_)) => Direction::DeviceToDevice,
-            _ => Direction::Any,
-        };
-        Ok(Self::Range(direction, (destination, source)))
+        Ok(Self::Range(direction(to, from), (destination, source)))
     }
 }
 
