@@ -69,6 +69,35 @@ fn launch(cu: &Library, function: u64, stream: u64, sizes: (u32, u32), arguments
     cu.call("cuLaunchKernelEx", &[first(&config), function, first(&pointers), 0])
 }
 
+/// What a kernel uses may be freed after it in the same stream, and even before it starts: the free comes behind it. A free
+/// that waits does so for kernels that use the memory.
+#[test]
+fn memory_is_there_until_the_free_comes() {
+    alone("memory_is_there_until_the_free_comes", &[("SOFTCUDA_SCHEDULE", "lazy")], || {
+        let cu = with_context();
+        let s = stream(&cu);
+        let store = ptx("mov.u32 %x, 42;\nst.global.u32 [%p], %x;");
+        let store = load(&cu, &store).and_then(|module| function(&cu, module, b"k\0")).expect("it loads");
+        let (mut first_one, mut second_one, mut seen) = (0u64, 0u64, [0u32; 2]);
+        // The second allocation gets the room of the first, and takes its place in the table before that is gone.
+        for (memory, seen) in [&mut first_one, &mut second_one].into_iter().zip(&mut seen) {
+            assert_eq!(cu.call("cuMemAllocAsync", &[at(memory), 64, s]), 0);
+            assert_eq!(launch(&cu, store, s, (1, 1), &[*memory]), 0);
+            assert_eq!(cu.call("cuMemcpyDtoHAsync_v2", &[at(seen), *memory, 4, s]), 0);
+            assert_eq!(launch(&cu, store, s, (1, 1), &[*memory]), 0);
+            assert_eq!(cu.call("cuMemFreeAsync", &[*memory, s]), 0);
+        }
+        assert_eq!(synchronize(&cu, s), 0);
+        assert_eq!(seen, [42, 42]);
+        let plain = allocate(&cu, 64);
+        assert_eq!(launch(&cu, store, s, (1, 1), &[plain]), 0);
+        assert_eq!(cu.call("cuMemFree_v2", &[plain]), 0);
+        // What comes behind the free is found out.
+        assert_eq!(launch(&cu, store, s, (1, 1), &[first_one]), 0);
+        assert_eq!(synchronize(&cu, s), ILLEGAL_ADDRESS);
+    });
+}
+
 #[test]
 fn ptx_is_found_in_every_fatbin() {
     alone("ptx_is_found_in_every_fatbin", &[], || {

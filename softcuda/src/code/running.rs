@@ -115,7 +115,7 @@ impl Memory<'_> {
     }
 
     fn is_in_reach(&self, allocation: &Allocation) -> bool {
-        allocation.is_usable() && peer::access(self.context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        peer::access(self.context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     }
 }
 
@@ -124,7 +124,7 @@ impl Memory<'_> {
 unsafe impl Host for Memory<'_> {
     fn region(&self, address: u64) -> Option<Region> {
         let place = address as usize;
-        let found = table::find(place).filter(|found| self.is_in_reach(found));
+        let found = table::find_usable(place).filter(|found| self.is_in_reach(found));
         let Some(allocation) = found else {
             return self.context.heap().region(place).or_else(|| self.barrier(address));
         };

@@ -57,8 +57,9 @@ pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
     capture::check_unsafe()?;
     let allocation = table::remove(address, wanted).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let owner = &allocation.owner;
-    executor::wait_for(&executor::unfinished(owner.id()))?;
+    let waited = executor::wait_for(&executor::unfinished(owner.id()));
     allocation.set_freed();
+    waited?;
     if let Kind::Pooled(pooled) = &allocation.kind {
         pooled.release(None);
     }

@@ -77,6 +77,8 @@ impl Drop for HostPages {
 }
 
 static TABLE: RwLock<BTreeMap<usize, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
+/// What calls do not find any more, and work that comes before the free still does, by number.
+static LEAVING: RwLock<BTreeMap<u64, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
 
 impl Allocation {
     pub(super) fn new(
@@ -139,6 +141,8 @@ impl Allocation {
 
     pub(super) fn set_freed(&self) {
         self.state.store(FREED, Ordering::Release);
+        let left = LEAVING.write().remove(&self.id);
+        drop(left); // outside of the lock
     }
 
     /// Whether work may use it now.
@@ -169,13 +173,24 @@ pub(crate) fn find(address: usize) -> Option<Arc<Allocation>> {
     (address - allocation.address < allocation.size).then(|| Arc::clone(allocation))
 }
 
-/// Takes the allocation that starts at the address out of the table, if it is of the wanted kind.
+/// The allocation that the address lies in and that work may use now: the one that calls find, or one whose free is still ahead.
+pub(crate) fn find_usable(address: usize) -> Option<Arc<Allocation>> {
+    let covers = |it: &Arc<Allocation>| {
+        it.is_usable() && address.checked_sub(it.address).is_some_and(|at| at < it.size)
+    };
+    find(address).filter(covers).or_else(|| LEAVING.read().values().find(|it| covers(it)).cloned())
+}
+
+/// Takes the allocation that starts at the address out of the table, if it is of the wanted kind. Work that is enqueued
+/// finds it until it is freed.
 pub(super) fn remove(address: usize, wanted: impl Fn(&Kind) -> bool) -> Option<Arc<Allocation>> {
     let mut table = TABLE.write();
     if !wanted(&table.get(&address)?.kind) {
         return None;
     }
-    table.remove(&address)
+    let allocation = table.remove(&address)?;
+    LEAVING.write().insert(allocation.id, Arc::clone(&allocation));
+    Some(allocation)
 }
 
 /// Shows every allocation and registration.
@@ -186,6 +201,7 @@ pub(super) fn each(look: impl FnMut(&Arc<Allocation>)) {
 /// Drops everything that belongs to a context that has ended.
 pub(crate) fn forget(owner: &Arc<Activation>) {
     TABLE.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+    LEAVING.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
 }
 
 /// Shows every allocation and registration.

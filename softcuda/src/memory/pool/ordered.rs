@@ -131,7 +131,8 @@ pub(crate) fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> Answer 
     }
     let freed = |kind: &Kind| matches!(kind, Kind::Device(_) | Kind::Pooled(_));
     let allocation = table::remove(dptr as usize, freed).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    let freed = stream.submit(Free(Mutex::new(Some(Arc::clone(&allocation)))))?;
+    let freed = stream.submit(Free(Mutex::new(Some(Arc::clone(&allocation)))));
+    let freed = freed.inspect_err(|_| allocation.set_freed())?;
     if let Kind::Pooled(pooled) = &allocation.kind {
         pooled.release(Some(freed));
     }
