@@ -125,6 +125,24 @@ static void outlives_its_pool(void) {
 }
 
 /* Memory that is not stream-ordered goes at once, after the stream that is named. */
+/*
+ * Memory that came in one context is freed in the order of another's stream, when everything else of its own context is gone:
+ * the buffer keeps that.
+ */
+static void outlives_its_context(void) {
+  cushim_context context;
+  cushim_stream stream;
+  cushim_buffer buffer;
+  CHECK_OK(cushim_context_create(all.device, NULL, &context));
+  CHECK_OK(cushim_stream_create(context, NULL, &stream));
+  buffer = create(pool, stream);
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_buffer_set_stream(buffer, all.stream));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_context_destroy(context));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+}
+
 static void at_once(void) {
   cushim_buffer buffer = create(plain, NULL);
   int32_t done = -1;
@@ -521,6 +539,7 @@ int main(void) {
     without_bytes();
     holds();
     outlives_its_pool();
+    outlives_its_context();
     at_once();
     wrapped();
     per_thread();

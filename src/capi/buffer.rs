@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// Memory of any kind, with what becomes of it when the last hold on it goes. Claims hold it, and so does what uses it.
 ///
 /// Memory of a stream-ordered resource is then freed in the order of the *deallocation stream*: at first that of the
-/// allocation, then the one that was set last, or named in a destroy. The buffer keeps that stream alive. No path ever picks a
-/// default stream.
+/// allocation, then the one that was set last, or named in a destroy. The buffer keeps that stream alive, and the
+/// context in which the memory came. No path ever picks a default stream.
 pub type cushim_buffer = *mut cushim_buffer_s;
 
 /// Never given a body.

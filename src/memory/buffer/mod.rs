@@ -33,7 +33,8 @@ use std::sync::Arc;
 ///
 /// Each claim, and each object that uses the buffer, holds it. When the last of them lets go, memory of a stream-ordered
 /// resource is freed in the order of the *deallocation stream*: at first that of the allocation, then the one that was set
-/// last, or named in a destroy. The buffer keeps that stream alive. Every function may be called from every thread.
+/// last, or named in a destroy. The buffer keeps that stream alive, and the context in which the memory came. Every function
+/// may be called from every thread.
 ///
 /// ```
 /// # use cushim::driver::{Choice, OpenOptions};
@@ -230,7 +231,13 @@ impl Buffer {
     }
 
     fn record(&self, order: Order) {
-        let before = self.order.lock().replace(order);
+        let mut recorded = self.order.lock();
+        let order = match recorded.as_ref() {
+            Some(before) => order.in_place_of(before),
+            None => order,
+        };
+        let before = recorded.replace(order);
+        drop(recorded);
         drop(before); // outside of the lock: it may be the last hold on a stream
     }
 
@@ -258,12 +265,14 @@ impl Buffer {
 
     /// Refuses to end a claim when the memory could not be freed then.
     pub(crate) fn check_destroy(&self, stream: Option<&Arc<Stream>>) -> Result<Standing, Error> {
-        let recorded = if stream.is_none() { self.stream() } else { None };
-        let Some(stream) = stream.or(recorded.as_ref()) else { return Ok(Standing::Unknown) };
+        let recorded = self.order.lock().clone();
+        let Some(stream) = stream.or(recorded.as_ref().map(Order::stream)) else {
+            return Ok(Standing::Unknown);
+        };
         stream.same_driver(&self.driver, self)?;
         let Some(resource) = self.resource() else { return Ok(Standing::Unknown) };
         // What went with its context needs no stream.
-        if resource.went_with(Some(stream)) {
+        if resource.went_with(Some(recorded.as_ref().map_or(stream.context(), Order::origin))) {
             return Ok(Standing::Gone);
         }
         resource.refuse_capture_if_known(stream)?;

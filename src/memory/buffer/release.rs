@@ -47,7 +47,7 @@ impl Buffer {
     fn free(&self, resource: &Resource, order: Option<&Order>) -> Result<(), Error> {
         let recorded = order.map(Order::stream);
         let is_gone = match self.standing {
-            Standing::Unknown => resource.went_with(recorded),
+            Standing::Unknown => resource.went_with(order.map(Order::origin)),
             known => known == Standing::Gone,
         };
         if self.pointer.is_null() || is_gone {

@@ -270,15 +270,15 @@ impl Resource {
         freed.map_err(|failure| explain_free(failure, &self.driver, pointer))
     }
 
-    /// Whether a free needs what is gone with the context, so that nothing is left to free. The caller's own decide for
-    /// themselves.
-    pub(super) fn went_with(&self, stream: Option<&Arc<Stream>>) -> bool {
-        let is_gone = |context: &Arc<Context>| context.is_gone();
-        match &self.source {
-            Source::Custom(_) => false,
-            Source::Pool(_) => stream.is_some_and(|stream| is_gone(stream.context())),
-            _ => self.context().is_some_and(is_gone),
-        }
+    /// Whether memory is gone with the context of the resource, or of a pool with that in which it came, so that nothing is
+    /// left to free. The caller's own decide for themselves.
+    pub(super) fn went_with(&self, origin: Option<&Arc<Context>>) -> bool {
+        let context = match &self.source {
+            Source::Custom(_) => None,
+            Source::Pool(_) => origin,
+            _ => self.context(),
+        };
+        context.is_some_and(|context| context.is_gone())
     }
 
     pub(super) fn is_custom(&self) -> bool {
