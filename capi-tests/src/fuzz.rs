@@ -9,9 +9,7 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn as_c(interface: &Value) -> String {
     let mut out = kinds(interface);
-    let functions = list(interface, "functions")
-        .iter()
-        .filter(|function| returns_status(function) && is_modelled(function));
+    let functions = list(interface, "functions").iter().filter(|function| returns_status(function));
     let functions: Vec<&Value> = functions.collect();
     for function in &functions {
         write_call(function, &mut out);
@@ -21,7 +19,12 @@ pub fn as_c(interface: &Value) -> String {
     for function in functions {
         let (name, count) = (text(function, "name"), list(function, "parameters").len());
         let reaches = i32::from(reaches_driver(function));
-        line(&mut out, &format!("  {{\"{name}\", call_{name}, parameters_{name}, {count}, {reaches}}},"));
+        let lacks =
+            i32::from(function["driver_errors"] == true || names(function, "CUSHIM_ERROR_UNSUPPORTED"));
+        line(
+            &mut out,
+            &format!("  {{\"{name}\", call_{name}, parameters_{name}, {count}, {reaches}, {lacks}}},"),
+        );
     }
     out.push_str("};\n");
     out
@@ -35,18 +38,14 @@ fn returns_status(function: &Value) -> bool {
     text(&function["returns"], "type") == "cushim_status"
 }
 
-/// Whether the model knows all that the function works on: of resources, buffers and code it does not yet.
-fn is_modelled(function: &Value) -> bool {
-    let is_known = |parameter: &&Value| {
-        !matches!(parameter["kind"].as_str(), Some("resource" | "buffer" | "library" | "kernel"))
-    };
-    list(function, "parameters").iter().all(|parameter| is_known(&parameter))
-}
-
 /// Whether it may answer what the driver says. What is refused inside the driver's own callbacks does.
 fn reaches_driver(function: &Value) -> bool {
-    let errors = list(function, "errors").iter().filter_map(Value::as_str);
-    function["driver_errors"] == true || errors.into_iter().any(|error| error == "CUSHIM_ERROR_IN_CALLBACK")
+    function["driver_errors"] == true || names(function, "CUSHIM_ERROR_IN_CALLBACK")
+}
+
+/// Whether its documentation names the status.
+fn names(function: &Value, status: &str) -> bool {
+    list(function, "errors").iter().filter_map(Value::as_str).any(|error| error == status)
 }
 
 /// `enum fuzz_kind`, the names, and a destroy for all of them.
@@ -92,6 +91,7 @@ fn write_parameters(function: &Value, out: &mut String) {
         let size = match role {
             "VALUE" | "HANDLE" | "ENDED" | "PASSED" | "TEXT" => "0".to_owned(),
             "BUFFER" => "1".to_owned(),
+            _ if to == "void" => "1".to_owned(),
             // A pointer to a constant thing is a pointer like any other.
             _ if to.ends_with('*') => "sizeof(void *)".to_owned(),
             _ => format!("sizeof({to})"),

@@ -19,6 +19,19 @@ struct object {
   int was_current;  /* on the thread, once */
   uint64_t native;  /* the driver's handle, if there is one that tells it from others */
   uint64_t borrowed; /* its borrowed handle, once one was seen */
+  int holds;        /* others that keep it alive: a device whose resource it is, a tensor */
+  int gone;         /* it has let go of what it keeps alive */
+  int ordered;      /* of a resource or a buffer: its memory comes and goes in the order of a stream */
+  int stream;       /* of a buffer: its deallocation stream, which it keeps alive, or NOTHING */
+  int settled;      /* of a buffer: its memory is there for every stream */
+  int source;       /* of a buffer: the context in which the memory is, or NOTHING */
+  int ordinal;      /* of a device; of a buffer: whose memory it is, -1 for everybody's */
+  int on_device;    /* of a buffer: kernels reach it */
+  uint64_t pointer, bytes; /* of a buffer */
+  int shape;        /* of a kernel: which one of the code it is */
+  uint64_t function; /* of a kernel: the driver's function, if that was asked for */
+  int lends_pool;   /* of a resource: its pool never goes, so that others may use it */
+  int resource;     /* of a device: its resource, once it is known, or NOTHING */
 };
 
 enum token_state { CLAIM, ENDED_CLAIM, BORROWED };
@@ -30,18 +43,27 @@ struct token {
   int object;
 };
 
-enum memory_kind { PLAIN, OF_STREAM, PINNED, REGISTERED };
+enum memory_kind { PLAIN, OF_STREAM, PINNED, REGISTERED, OF_RESOURCE };
 
 struct memory {
   enum memory_kind kind;
   uint64_t address;
-  int object; /* the context, or for OF_STREAM the stream */
+  int object; /* the context, or for OF_STREAM the stream, or for OF_RESOURCE the resource */
+  int stream; /* of OF_RESOURCE: in whose order it came, or NOTHING */
+  uint64_t bytes;
+};
+
+/* Tensors that were given out and that nobody has taken in or deleted. */
+struct tensor {
+  void *tensor;
+  int buffer;
 };
 
 static struct object objects[MOST];
 static struct token tokens[MOST];
 static struct memory memories[MOST];
-static int object_count, token_count, memory_count;
+static struct tensor tensors[MOST];
+static int object_count, token_count, memory_count, tensor_count;
 
 /* The calling thread's current streams. */
 static int current_streams[MOST], current_stream_count;
@@ -49,12 +71,14 @@ static int current_streams[MOST], current_stream_count;
 /* Whether it certainly lives. A context without claims may live for what is in flight. */
 static int lives(int object) {
   const struct object *it = &objects[object];
-  return it->kind == FUZZ_driver || it->kind == FUZZ_device || it->claims > 0 || it->children > 0;
+  return it->kind == FUZZ_driver || it->kind == FUZZ_device || it->claims > 0 || it->children > 0 || it->holds > 0;
 }
 
+/* Whether what it needs of the driver went with a context that was reset. */
 static int is_lost(int object) {
   for (; object != NOTHING; object = objects[object].parent) {
-    if (objects[object].lost) return 1;
+    const struct object *it = &objects[object];
+    if (it->lost || (it->stream != NOTHING && is_lost(it->stream)) || (it->source != NOTHING && is_lost(it->source))) return 1;
   }
   return 0;
 }
@@ -70,27 +94,88 @@ static int add_object(enum fuzz_kind kind, int parent) {
   memset(it, 0, sizeof *it);
   it->kind = kind;
   it->parent = parent;
+  it->stream = it->source = it->resource = NOTHING;
+  it->ordinal = -1;
   if (parent != NOTHING) objects[parent].children++;
   return object_count++;
 }
 
 static void forget_memory(int at) { memories[at] = memories[--memory_count]; }
 
+/* Whether the memory goes with the context. */
+static int is_memory_of(const struct memory *memory, int context) {
+  return ancestor(memory->object, FUZZ_context) == context || (memory->stream != NOTHING && ancestor(memory->stream, FUZZ_context) == context);
+}
+
 /* What a context leaves behind when it goes: nothing that was allocated or registered in it. */
 static void forget_memory_of(int context) {
   int i;
   for (i = memory_count - 1; i >= 0; i--) {
-    if (ancestor(memories[i].object, FUZZ_context) == context) forget_memory(i);
+    if (is_memory_of(&memories[i], context)) forget_memory(i);
   }
 }
 
+/* It lets go of what it kept alive, if nothing keeps it alive. */
 static void leave(int object) {
-  while (object != NOTHING && !lives(object)) {
-    const int parent = objects[object].parent;
-    forget_memory_of(object);
-    if (parent != NOTHING) objects[parent].children--;
-    object = parent;
+  struct object *it = &objects[object];
+  if (object == NOTHING || lives(object) || it->gone) return;
+  it->gone = 1;
+  if (it->kind == FUZZ_context) forget_memory_of(object);
+  if (it->parent != NOTHING) {
+    objects[it->parent].children--;
+    leave(it->parent);
   }
+  if (it->stream != NOTHING) {
+    objects[it->stream].children--;
+    leave(it->stream);
+  }
+}
+
+/* One that was taken to be gone lives after all. */
+static void stay(int object) {
+  struct object *it = &objects[object];
+  if (object == NOTHING || !it->gone) return;
+  it->gone = 0;
+  if (it->parent != NOTHING) {
+    objects[it->parent].children++;
+    stay(it->parent);
+  }
+  if (it->stream != NOTHING) {
+    objects[it->stream].children++;
+    stay(it->stream);
+  }
+}
+
+static void hold(int object) {
+  objects[object].holds++;
+  stay(object);
+}
+
+static void let_go(int object) {
+  objects[object].holds--;
+  leave(object);
+}
+
+/* It keeps what its parent keeps alive, and not its parent. */
+static void pass_over_parent(int object) {
+  const int before = objects[object].parent;
+  objects[object].parent = objects[before].parent;
+  if (objects[before].parent != NOTHING) objects[objects[before].parent].children++;
+  objects[before].children--;
+  leave(before);
+}
+
+/* Gives a buffer another deallocation stream. */
+static void set_order(int buffer, int stream) {
+  const int before = objects[buffer].stream;
+  if (stream != NOTHING) {
+    objects[stream].children++;
+    stay(stream);
+  }
+  objects[buffer].stream = stream;
+  if (before == NOTHING) return;
+  objects[before].children--;
+  leave(before);
 }
 
 static int add_token(uint64_t value, enum fuzz_kind kind, enum token_state state, int object) {
@@ -99,7 +184,10 @@ static int add_token(uint64_t value, enum fuzz_kind kind, enum token_state state
   it->kind = kind;
   it->state = state;
   it->object = object;
-  if (state == CLAIM) objects[object].claims++;
+  if (state == CLAIM) {
+    objects[object].claims++;
+    stay(object);
+  }
   return token_count++;
 }
 
@@ -110,11 +198,16 @@ static void end_claim(int token) {
   leave(object);
 }
 
-static void add_memory(enum memory_kind kind, uint64_t address, int object) {
-  if (address == 0 || memory_count == MOST) return;
-  memories[memory_count].kind = kind;
-  memories[memory_count].address = address;
-  memories[memory_count++].object = object;
+static struct memory *add_memory(enum memory_kind kind, uint64_t address, int object) {
+  struct memory *it = &memories[memory_count];
+  if (address == 0 || memory_count == MOST) return NULL;
+  it->kind = kind;
+  it->address = address;
+  it->object = object;
+  it->stream = NOTHING;
+  it->bytes = 0;
+  memory_count++;
+  return it;
 }
 
 static int memory_at(uint64_t address, enum memory_kind kind) {

@@ -34,6 +34,7 @@ struct fuzz_function {
   const struct fuzz_parameter *parameters;
   int parameter_count;
   int reaches_driver;
+  int may_lack; /* it may need what the driver has not */
 };
 
 #include "fuzz.inc"

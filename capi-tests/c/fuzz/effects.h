@@ -1,0 +1,325 @@
+/* What follows from a call that succeeded. */
+#ifndef FUZZ_EFFECTS_H
+#define FUZZ_EFFECTS_H
+
+#include "judge.h"
+
+static uint64_t native_of(enum fuzz_kind kind, uint64_t handle) {
+  CUcontext context = NULL;
+  CUstream stream = NULL;
+  CUevent event = NULL;
+  CUlibrary library = NULL;
+  CUkernel kernel = NULL;
+  if (kind == FUZZ_context) cushim_context_native((cushim_context)(uintptr_t)handle, &context);
+  if (kind == FUZZ_stream) cushim_stream_native((cushim_stream)(uintptr_t)handle, &stream);
+  if (kind == FUZZ_event) cushim_event_native((cushim_event)(uintptr_t)handle, &event);
+  if (kind == FUZZ_library) cushim_library_native((cushim_library)(uintptr_t)handle, &library);
+  if (kind == FUZZ_kernel) cushim_kernel_native((cushim_kernel)(uintptr_t)handle, &kernel);
+  return address_of(context) + address_of(stream) + address_of(event) + address_of(library) + address_of(kernel);
+}
+
+/* The object that owns this native handle. Default streams are told by small numbers, which many share. */
+static int object_with(enum fuzz_kind kind, uint64_t native) {
+  int i;
+  for (i = object_count - 1; i >= 0 && native > 2; i--) {
+    if (objects[i].kind == kind && objects[i].native == native && lives(i) && !is_lost(i)) return i;
+  }
+  return NOTHING;
+}
+
+static int is_same(uint64_t a, uint64_t b) {
+  int32_t same = 0;
+  must(cushim_same((const void *)(uintptr_t)a, (const void *)(uintptr_t)b, &same), "cushim_same");
+  return same;
+}
+
+static int living_token_of(int object) {
+  int i;
+  for (i = 0; i < token_count; i++) {
+    if (tokens[i].object == object && tokens[i].state == CLAIM) return i;
+  }
+  return NOTHING;
+}
+
+static void note_device(int object, uint64_t handle) {
+  int32_t ordinal = -1;
+  must(cushim_device_get_ordinal((cushim_device)(uintptr_t)handle, &ordinal), "cushim_device_get_ordinal");
+  objects[object].ordinal = ordinal;
+}
+
+static void note_resource(const struct plan *plan, int object, uint64_t handle) {
+  const cushim_resource resource = (cushim_resource)(uintptr_t)handle;
+  cushim_memory_properties properties;
+  CUmemoryPool pool = NULL;
+  memset(&properties, 0, sizeof properties);
+  properties.struct_size = sizeof properties;
+  must(cushim_resource_get_properties(resource, &properties), "cushim_resource_get_properties");
+  must(cushim_resource_native(resource, &pool), "cushim_resource_native");
+  objects[object].ordered = properties.stream_ordered;
+  objects[object].native = address_of(pool);
+  /* A pool is no context's. */
+  if (pool != NULL && objects[objects[object].parent].kind == FUZZ_context) pass_over_parent(object);
+  if (!mentions(plan, "cushim_resource")) objects[object].lends_pool = pool != NULL; /* a device's */
+  if (!is_named(plan, "cushim_resource_create_device_pool")) return;
+  objects[object].lends_pool = plan->arguments[1] == 0 || ((const cushim_device_pool_options *)(const void *)rooms[1].bytes)->choice != CUSHIM_POOL_OWN;
+}
+
+/* The resource that a device has, as a buffer of it tells. */
+static int resource_behind(const struct plan *plan, uint64_t handle) {
+  const int device = ancestor(subject(plan), FUZZ_device);
+  cushim_resource resource = NULL;
+  int known, object;
+  must(cushim_buffer_get_resource((cushim_buffer)(uintptr_t)handle, &resource), "cushim_buffer_get_resource");
+  known = token_with(address_of(resource));
+  if (known != NOTHING) return tokens[known].object;
+  object = objects[device].resource != NOTHING ? objects[device].resource : add_object(FUZZ_resource, device);
+  objects[object].borrowed = address_of(resource);
+  add_token(address_of(resource), FUZZ_resource, BORROWED, object);
+  if (object == objects[device].resource) return object;
+  hold(objects[device].resource = object);
+  note_resource(plan, object, address_of(resource));
+  return object;
+}
+
+/* What a new object keeps alive. */
+static int parent_of(const struct plan *plan, enum fuzz_kind kind, uint64_t handle) {
+  const int first = subject(plan), library = object_at(plan, "library"), resource = object_at(plan, "resource");
+  int i;
+  if (kind == FUZZ_kernel && library != NOTHING) return library;
+  if (kind != FUZZ_buffer) return first;
+  if (resource != NOTHING) return resource;
+  if (first != NOTHING && objects[first].kind == FUZZ_buffer) return ancestor(first, FUZZ_resource);
+  if (is_named(plan, "cushim_device_allocate") || is_named(plan, "cushim_buffer_create_scratch")) return resource_behind(plan, handle);
+  if (!is_named(plan, "cushim_buffer_import_dlpack")) return first;
+  for (i = 0; i < tensor_count; i++) {
+    if (address_of(tensors[i].tensor) == plan->arguments[1] && tensors[i].buffer != NOTHING) return tensors[i].buffer;
+  }
+  return first;
+}
+
+/* The context in which a new buffer's memory is. */
+static int source_of(const struct plan *plan, int object) {
+  const int parent = objects[object].parent, stream = object_at(plan, "stream");
+  if (parent != NOTHING && objects[parent].kind == FUZZ_buffer) return objects[parent].source;
+  if (objects[object].pointer - lent_memory < PAGE) return 2;
+  if (parent != NOTHING && objects[parent].kind == FUZZ_resource && !objects[parent].ordered) return ancestor(parent, FUZZ_context);
+  return objects[object].ordered && stream != NOTHING ? ancestor(stream, FUZZ_context) : NOTHING;
+}
+
+static void note_buffer(const struct plan *plan, int object, uint64_t handle) {
+  const cushim_buffer buffer = (cushim_buffer)(uintptr_t)handle;
+  struct object *it = &objects[object];
+  cushim_memory_properties properties;
+  cushim_stream stream = NULL;
+  const int given = object_at(plan, "stream"), resource = ancestor(object, FUZZ_resource);
+  size_t bytes = 0;
+  memset(&properties, 0, sizeof properties);
+  properties.struct_size = sizeof properties;
+  must(cushim_buffer_get_size(buffer, &bytes), "cushim_buffer_get_size");
+  must(cushim_buffer_get_pointer(buffer, &it->pointer), "cushim_buffer_get_pointer");
+  must(cushim_buffer_get_stream(buffer, &stream), "cushim_buffer_get_stream");
+  it->bytes = bytes;
+  it->ordered = it->parent == resource && resource != NOTHING && objects[resource].ordered;
+  it->source = source_of(plan, object);
+  if (stream != NULL && given != NOTHING) set_order(object, given);
+  if (is_lost(object) || cushim_buffer_get_properties(buffer, &properties) != CUSHIM_SUCCESS) return;
+  it->on_device = properties.device_accessible;
+  it->ordinal = properties.host_accessible ? -1 : properties.device;
+  if (!properties.host_accessible && properties.device < 0) it->ordinal = it->source == NOTHING ? 99 : objects[ancestor(it->source, FUZZ_device)].ordinal;
+  if (it->ordered && once_in(2)) settle(object);
+}
+
+static void note_kernel(int object, uint64_t handle) {
+  const cushim_kernel kernel = (cushim_kernel)(uintptr_t)handle;
+  CUfunction function = NULL;
+  char name[16];
+  must(cushim_kernel_get_name(kernel, name, sizeof name, NULL), "cushim_kernel_get_name");
+  objects[object].shape = shape_named(name);
+  if (once_in(4) && cushim_kernel_native_function(kernel, &function) == CUSHIM_SUCCESS) objects[object].function = address_of(function);
+}
+
+/* What is to be known of a new object. */
+static void note(const struct plan *plan, int object, uint64_t handle) {
+  switch (objects[object].kind) {
+  case FUZZ_device: note_device(object, handle); break;
+  case FUZZ_resource: note_resource(plan, object, handle); break;
+  case FUZZ_buffer: note_buffer(plan, object, handle); break;
+  case FUZZ_kernel: note_kernel(object, handle); break;
+  default: break;
+  }
+}
+
+/* What a new claim is on. */
+static int object_of_claim(const struct plan *plan, enum fuzz_kind kind, uint64_t handle) {
+  const uint64_t native = native_of(kind, handle);
+  int object = NOTHING, other;
+  if (kind == FUZZ_driver) object = 0;
+  else if (mentions(plan, "_ref")) object = subject(plan);
+  else object = object_with(kind, native);
+  if (object == NOTHING) {
+    object = add_object(kind, parent_of(plan, kind, handle));
+    /* What was wrapped and is nobody's here is another object each time. */
+    objects[object].native = mentions(plan, "_wrap") ? 0 : native;
+    objects[object].primary = is_named(plan, "cushim_context_retain_primary");
+  } else if ((other = living_token_of(object)) != NOTHING && !is_same(handle, tokens[other].value)) {
+    fail("this is not the object that it should be");
+  }
+  return object;
+}
+
+static void take_claim(const struct plan *plan, enum fuzz_kind kind, uint64_t handle) {
+  const int count = object_count;
+  int object;
+  if (handle == 0) {
+    if (!is_named(plan, "cushim_error_take")) fail("success without a handle");
+    return;
+  }
+  if (token_with(handle) != NOTHING) fail("the handle was given out before");
+  object = kind == FUZZ_error && !mentions(plan, "_ref") ? add_object(kind, NOTHING) : object_of_claim(plan, kind, handle);
+  add_token(handle, kind, CLAIM, object);
+  if (object >= count) note(plan, object, handle);
+}
+
+/* The object that a getter answers with, if it is known. */
+static int borrowed_from(const struct plan *plan, enum fuzz_kind kind) {
+  const int from = subject(plan);
+  if (kind == FUZZ_device && is_named(plan, "cushim_driver_get_device")) return add_object(kind, 0);
+  if (from == NOTHING) return NOTHING;
+  if (objects[from].kind == FUZZ_device && kind == FUZZ_resource) return objects[from].resource != NOTHING ? objects[from].resource : add_object(kind, from);
+  if (objects[from].kind != FUZZ_buffer || kind == FUZZ_resource) return ancestor(from, kind);
+  if (kind == FUZZ_stream) return objects[from].stream;
+  if (!objects[from].ordered) return ancestor(objects[from].parent, FUZZ_context);
+  return objects[from].stream == NOTHING ? NOTHING : ancestor(objects[from].stream, kind);
+}
+
+static void take_borrowed(const struct plan *plan, enum fuzz_kind kind, uint64_t handle) {
+  const int known = handle == 0 ? NOTHING : token_with(handle), count = object_count;
+  const int object = handle == 0 ? NOTHING : known != NOTHING ? tokens[known].object : borrowed_from(plan, kind);
+  if (handle == 0 || object == NOTHING) return;
+  if (known != NOTHING && tokens[known].state != BORROWED) fail("a claim as a borrowed handle");
+  if (objects[object].borrowed != 0 && objects[object].borrowed != handle && lives(object)) fail("another borrowed handle of the same object");
+  objects[object].borrowed = handle;
+  if (known == NOTHING) add_token(handle, kind, BORROWED, object);
+  if (object < count) return;
+  note(plan, object, handle);
+  if (kind == FUZZ_resource) hold(objects[subject(plan)].resource = object);
+}
+
+/* The device lets go of the resource that it had, and holds another, or none until it is asked for one. */
+static void set_device_resource(int device, int resource) {
+  const int before = objects[device].resource;
+  objects[device].resource = resource;
+  if (resource != NOTHING) hold(resource);
+  if (before != NOTHING) let_go(before);
+}
+
+static void give_out(void *tensor, int buffer) {
+  tensors[tensor_count].tensor = tensor;
+  tensors[tensor_count++].buffer = buffer;
+  hold(buffer);
+}
+
+/* The tensor is the library's now. What it holds is held by what was made of it. */
+static void take_in(struct plan *plan) {
+  int i;
+  owners_taken += plan->given != NULL;
+  plan->given = NULL;
+  for (i = 0; i < tensor_count; i++) {
+    if (address_of(tensors[i].tensor) != plan->arguments[1]) continue;
+    let_go(tensors[i].buffer);
+    tensors[i] = tensors[--tensor_count];
+    return;
+  }
+}
+
+static void forget_at(uint64_t address, enum memory_kind kind) {
+  const int at = memory_at(address, kind);
+  if (at != NOTHING) forget_memory(at);
+}
+
+static void add_memory_of_resource(const struct plan *plan, uint64_t address) {
+  const int resource = subject(plan);
+  struct memory *memory = add_memory(OF_RESOURCE, address, resource);
+  if (memory == NULL) return;
+  memory->bytes = plan->arguments[1];
+  memory->stream = objects[resource].ordered ? plan->objects[2] : NOTHING;
+}
+
+static void apply_memory(const struct plan *plan) {
+  const uint64_t given = plan->arguments[1];
+  uint64_t made[PARAMETERS];
+  int i;
+  for (i = 0; i < PARAMETERS; i++) memcpy(&made[i], rooms[i].bytes, sizeof made[i]);
+  if (is_named(plan, "cushim_context_allocate")) add_memory(PLAIN, made[2], subject(plan));
+  else if (is_named(plan, "cushim_stream_allocate")) add_memory(OF_STREAM, made[2], subject(plan));
+  else if (is_named(plan, "cushim_context_allocate_host")) add_memory(PINNED, made[3], subject(plan));
+  else if (is_named(plan, "cushim_context_register_host")) add_memory(REGISTERED, given, subject(plan));
+  else if (is_named(plan, "cushim_resource_allocate")) add_memory_of_resource(plan, made[3]);
+  else if (is_named(plan, "cushim_context_free")) forget_at(given, PLAIN);
+  else if (is_named(plan, "cushim_stream_free")) forget_at(given, OF_STREAM);
+  else if (is_named(plan, "cushim_context_free_host")) forget_at(given, PINNED);
+  else if (is_named(plan, "cushim_context_unregister_host")) forget_at(given, REGISTERED);
+  else if (is_named(plan, "cushim_resource_deallocate")) forget_at(given, OF_RESOURCE);
+}
+
+static void apply_buffer(struct plan *plan) {
+  void *tensor;
+  if (is_named(plan, "cushim_buffer_wrap") && plan->arguments[3] != 0) forget_at(plan->arguments[1], OF_RESOURCE);
+  if (is_named(plan, "cushim_buffer_set_stream")) set_order(plan->objects[0], plan->objects[1]);
+  if (is_named(plan, "cushim_buffer_import_dlpack")) take_in(plan);
+  if (!is_named(plan, "cushim_buffer_export_dlpack")) return;
+  memcpy(&tensor, rooms[2].bytes, sizeof tensor);
+  give_out(tensor, plan->objects[0]);
+}
+
+static void count_drained(const struct plan *plan) {
+  const size_t stride = (size_t)plan->arguments[1];
+  size_t i, count;
+  memcpy(&count, rooms[3].bytes, sizeof count);
+  for (i = 0; i < count; i++) {
+    int32_t kind;
+    memcpy(&kind, rooms[0].bytes + i * stride, sizeof kind);
+    owners_drained += kind == CUSHIM_ITEM_RELEASE;
+  }
+}
+
+/* A destroy that says in which stream the memory goes says so for what else holds the buffer, too. */
+static void end_argument(const struct plan *plan, int at) {
+  const int object = plan->objects[at], stream = object_at(plan, "stream");
+  if (objects[object].kind == FUZZ_buffer && stream != NOTHING) set_order(object, stream);
+  end_claim(token_with(plan->arguments[at]));
+}
+
+static void apply(struct plan *plan) {
+  int i;
+  for (i = 0; i < plan->function->parameter_count; i++) {
+    const struct fuzz_parameter *parameter = &plan->function->parameters[i];
+    const enum fuzz_kind kind = (enum fuzz_kind)parameter->kind;
+    uint64_t handle;
+    memcpy(&handle, rooms[i].bytes, sizeof handle);
+    if (parameter->role == ENDED && plan->arguments[i] != 0) end_argument(plan, i);
+    if (plan->arguments[i] == 0) continue;
+    if (parameter->role == CLAIMED) take_claim(plan, kind, handle);
+    if (parameter->role == LENT) take_borrowed(plan, kind, handle);
+    if (parameter->role == READ && strcmp(parameter->type, "cushim_owner") == 0) owners_taken++;
+    if (strcmp(parameter->type, "cushim_resource_functions") == 0) owners_taken += ((const cushim_resource_functions *)(const void *)rooms[i].bytes)->destroy != NULL;
+  }
+  owners_taken += plan->owners;
+  if (mentions(plan, "cushim_buffer")) apply_buffer(plan);
+  if (mentions(plan, "alloc") || mentions(plan, "free") || mentions(plan, "register")) apply_memory(plan);
+  else if (is_named(plan, "cushim_stream_push_current")) current_streams[current_stream_count++] = subject(plan);
+  else if (is_named(plan, "cushim_stream_pop_current")) current_stream_count--;
+  else if (is_named(plan, "cushim_context_push") || is_named(plan, "cushim_context_set_current")) objects[subject(plan)].was_current = 1;
+  else if (is_named(plan, "cushim_device_reset_primary_context")) lose_primary(subject(plan));
+  else if (is_named(plan, "cushim_device_set_resource")) set_device_resource(subject(plan), plan->objects[1]);
+  else if (is_named(plan, "cushim_drain")) count_drained(plan);
+}
+
+/* What a failure does: nothing, but that a claim may have ended, and that what a function of the program's did not free is leaked. */
+static void apply_failure(const struct plan *plan, cushim_status status) {
+  check_cleared(plan);
+  if (is_named(plan, "cushim_resource_deallocate") && status == KEEPS) forget_at(plan->arguments[1], OF_RESOURCE);
+  if (is_ended(plan)) end_claim(token_with(plan->arguments[0]));
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* Arguments that depend on each other: pointers with their sizes, memory with who may free it, launches with their kernels. */
+#ifndef FUZZ_FIT_H
+#define FUZZ_FIT_H
+
+#include "draw.h"
+
+/* Where in the call there is a parameter of this name, or NOTHING. */
+static int parameter_named(const struct plan *plan, const char *name) {
+  int i;
+  for (i = 0; i < plan->function->parameter_count; i++) {
+    if (strcmp(plan->function->parameters[i].name, name) == 0) return i;
+  }
+  return NOTHING;
+}
+
+static int object_at(const struct plan *plan, const char *name) {
+  const int at = parameter_named(plan, name);
+  return at == NOTHING ? NOTHING : plan->objects[at];
+}
+
+/* The size of the host memory `at`, if it is one that the call may use; what is smaller is used as well. */
+static void fit_host_memory(struct plan *plan, int at) {
+  plan->arguments[at] = once_in(8) ? 0 : address_of(pages);
+}
+
+/* What was allocated from a resource goes back to it, in the stream in which it came. */
+static const struct memory *memory_of_resource(const struct plan *plan) {
+  const int resource = object_at(plan, "resource"), stream = object_at(plan, "stream");
+  int i;
+  for (i = 0; i < memory_count; i++) {
+    const struct memory *it = &memories[i];
+    if (it->kind != OF_RESOURCE || it->object != resource || resource == NOTHING) continue;
+    if (it->stream == NOTHING || it->stream == stream) return it;
+  }
+  return NULL;
+}
+
+static void fit_deallocate(struct plan *plan) {
+  const struct memory *memory = memory_of_resource(plan);
+  plan->arguments[1] = memory == NULL ? 0 : memory->address;
+  plan->arguments[2] = memory == NULL ? 0 : memory->bytes;
+}
+
+/* Memory to wrap: that of the resource which frees it, or memory that stays until the end of the episode. */
+static void fit_wrap(struct plan *plan) {
+  const struct memory *memory = memory_of_resource(plan);
+  const int frees = plan->arguments[3] != 0;
+  plan->arguments[1] = once_in(3) ? address_of(pages) : lent_memory;
+  plan->arguments[2] = ONE_OF(0, 64, PAGE);
+  if (frees && memory != NULL && !once_in(8)) {
+    plan->arguments[1] = memory->address;
+    plan->arguments[2] = memory->bytes;
+  } else if (frees && (plan->demanded == 0 || once_in(2))) {
+    plan->arguments[1] = plan->arguments[2] = 0;
+  } else if (once_in(16)) {
+    plan->arguments[1] = once_in(2) ? 0 : UINT64_MAX;
+  }
+}
+
+static void fit_load(struct plan *plan) {
+  if (plan->arguments[1] != 0) draw_image(&plan->arguments[1], &plan->arguments[2]);
+}
+
+static enum kernel_shape shape_of(const struct plan *plan) {
+  return plan->objects[0] == NOTHING ? NO_KERNEL : (enum kernel_shape)objects[plan->objects[0]].shape;
+}
+
+static void fit_launch(struct plan *plan) {
+  uint64_t count = 0;
+  draw_args(plan, shape_of(plan), (cushim_arg *)(void *)rooms[3].bytes, &count);
+  plan->arguments[4] = count;
+  if (count == 0 || plan->arguments[3] != 0) return;
+  /* As many as there are, at NULL. */
+  plan->owners = 0;
+}
+
+static void fit_launch_packed(struct plan *plan) {
+  const enum kernel_shape shape = shape_of(plan);
+  struct target target = draw_target(plan);
+  if (target.handle != 0) target.address = target.numbers == 0 ? 0 : objects[plan->used[plan->used_count - 1]].pointer;
+  *(struct block *)(void *)rooms[3].bytes = draw_block(&target, shape);
+  plan->arguments[4] = block_sizes[shape];
+  if (shape == NO_KERNEL || plan->arguments[3] == 0) return;
+  if (tells_parameters() && once_in(8)) plan->arguments[4] = ONE_OF(0, 1, block_sizes[shape] + 8, block_sizes[shape] + 16, block_sizes[shape] - 1);
+}
+
+static void fit_import(struct plan *plan) {
+  if (once_in(16)) {
+    plan->arguments[1] = 0;
+    demand(plan, CUSHIM_ERROR_INVALID_ARGUMENT);
+  } else if (tensor_count > 0 && once_in(2)) {
+    plan->arguments[1] = address_of(tensors[below((uint64_t)tensor_count)].tensor);
+  } else {
+    plan->arguments[1] = address_of(draw_tensor(plan));
+  }
+}
+
+/* The resource from which the call allocates, if that is known. */
+static int allocates_from(const struct plan *plan) {
+  const int resource = object_at(plan, "resource");
+  if (resource != NOTHING) return resource;
+  if (!is_named(plan, "cushim_device_allocate")) return NOTHING;
+  return plan->objects[0] == NOTHING ? NOTHING : objects[plan->objects[0]].resource;
+}
+
+/* Of a resource that is stream-ordered a stream is required, and of others it is not. */
+static void fit_stream(struct plan *plan) {
+  const int at = parameter_named(plan, "stream"), resource = allocates_from(plan);
+  if (at == NOTHING || plan->function->parameters[at].role != HANDLE || !plan->function->parameters[at].nullable) return;
+  if (plan->arguments[at] != 0) return;
+  if (resource == NOTHING) plan->allowed |= bit(CUSHIM_ERROR_STREAM_REQUIRED);
+  else if (objects[resource].ordered) demand(plan, CUSHIM_ERROR_STREAM_REQUIRED);
+}
+
+/*
+ * Whether the call may refuse objects that are good, for what they are: sizes that differ, memory that no device reaches, before
+ * driver 12.0 a kernel of another context than the stream's.
+ */
+static int refuses_objects(const struct plan *plan) {
+  static const char *const names[] = {"cushim_stream_copy_buffer", "cushim_buffer_create_copy", "cushim_device_set_resource",
+                                      "cushim_kernel_get_largest_cluster", "cushim_kernel_get_active_clusters"};
+  size_t i;
+  for (i = 0; i < sizeof names / sizeof *names; i++) {
+    if (is_named(plan, names[i])) return 1;
+  }
+  return 0;
+}
+
+static void fit(struct plan *plan) {
+  if (is_named(plan, "cushim_resource_deallocate")) fit_deallocate(plan);
+  else if (is_named(plan, "cushim_buffer_wrap")) fit_wrap(plan);
+  else if (is_named(plan, "cushim_buffer_create_scratch")) fit_host_memory(plan, 1);
+  else if (is_named(plan, "cushim_buffer_destroy_scratch")) fit_host_memory(plan, 1);
+  else if (is_named(plan, "cushim_library_load")) fit_load(plan);
+  else if (is_named(plan, "cushim_kernel_launch")) fit_launch(plan);
+  else if (is_named(plan, "cushim_kernel_launch_packed")) fit_launch_packed(plan);
+  else if (is_named(plan, "cushim_buffer_import_dlpack")) fit_import(plan);
+  plan->doubtful |= refuses_objects(plan);
+  fit_stream(plan);
+}
+
+#endif
