@@ -178,12 +178,19 @@ fn libraries_are_compiled_late() {
     });
 }
 
+/// Two warps wait, each for the other, at two barriers.
+const DIFFERENT_BARRIERS: &str =
+    "mov.u32 %x, %tid.x; setp.lt.u32 %c, %x, 32; @%c bar.sync 0, 64; @!%c bar.sync 1, 64;";
+
 /// Each ends the context, and says on stderr which kernel, block, thread, instruction and address it was.
 #[test]
 fn faults_of_kernels() {
     let cases = [
         ("st.global.u32 [%p], 1;", 0, ILLEGAL_ADDRESS, "illegal address"),
+        ("st.global.u32 [%p+64], 1;", 64, ILLEGAL_ADDRESS, "1 bytes after the 64 bytes at 0x"),
+        ("mov.u64 %p, 8; st.u32 [%p], 1;", 64, ILLEGAL_ADDRESS, "illegal address 0x8"),
         ("st.global.u32 [%p+1], 1;", 64, MISALIGNED, "misaligned"),
+        (DIFFERENT_BARRIERS, 64, LAUNCH_TIMEOUT, "threads wait for each other for ever"),
         ("trap;", 64, LAUNCH_FAILED, "trap"),
     ];
     for (number, (body, bytes, error, sentence)) in cases.into_iter().enumerate() {
@@ -194,7 +201,7 @@ fn faults_of_kernels() {
             let pointer = if bytes > 0 { allocate(&cu, bytes) } else { 0xdead_0000 };
             let module = load(&cu, &ptx(body)).expect("it compiles");
             let k = function(&cu, module, b"k\0").expect("it has one");
-            assert_eq!(launch(&cu, k, s, (1, 1), &[pointer]), 0);
+            assert_eq!(launch(&cu, k, s, (1, 64), &[pointer]), 0);
             assert_eq!(synchronize(&cu, s), error);
             let mut next = 0u64;
             assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut next), 64]), error, "sticky");
@@ -214,6 +221,101 @@ fn an_endless_kernel_ends_when_asked_for() {
         let k = function(&cu, module, b"k\0").expect("it has one");
         assert_eq!(launch(&cu, k, s, (1, 1), &[0]), 0);
         assert_eq!(synchronize(&cu, s), LAUNCH_TIMEOUT);
+    });
+}
+
+const HEAP: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b64 r) malloc(.param .b64 n);
+.extern .func free(.param .b64 p);
+.extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);
+.visible .entry get(.param .u64 to, .param .u64 size) {
+    .reg .b64 %to, %n;
+    ld.param.u64 %to, [to]; ld.param.u64 %n, [size];
+    { .param .b64 n; .param .b64 r; st.param.b64 [n], %n; call.uni (r), malloc, (n); ld.param.b64 %n, [r]; }
+    st.u64 [%to], %n;
+    ret;
+}
+.visible .entry put(.param .u64 of) {
+    .reg .b64 %of;
+    ld.param.u64 %of, [of];
+    { .param .b64 p; st.param.b64 [p], %of; call.uni free, (p); }
+    ret;
+}
+.visible .entry set(.param .u64 of) {
+    .reg .b64 %of;
+    ld.param.u64 %of, [of];
+    { .param .b64 h; .param .b32 v; st.param.b64 [h], %of; st.param.b32 [v], 1; call.uni cudaGraphSetConditional, (h, v); }
+    ret;
+}
+\0";
+
+/// A program whose kernels use the heap.
+struct Heap {
+    cu: Library,
+    stream: u64,
+    module: u64,
+    place: u64,
+}
+
+impl Heap {
+    fn new() -> Self {
+        let cu = with_context();
+        let (stream, place) = (stream(&cu), allocate(&cu, 8));
+        let module = load(&cu, HEAP.as_bytes()).expect("it compiles");
+        Self { cu, stream, module, place }
+    }
+
+    /// Runs a kernel of one thread: how that ends.
+    fn run(&self, name: &[u8], arguments: &[u64]) -> i32 {
+        let kernel = function(&self.cu, self.module, name).expect("it has one");
+        assert_eq!(launch(&self.cu, kernel, self.stream, (1, 1), arguments), 0);
+        synchronize(&self.cu, self.stream)
+    }
+
+    /// What `malloc` gives.
+    fn get(&self, bytes: u64) -> u64 {
+        assert_eq!(self.run(b"get\0", &[self.place, bytes]), 0);
+        let mut block = 1u64;
+        assert_eq!(self.cu.call("cuMemcpyDtoH_v2", &[at(&mut block), self.place, 8]), 0);
+        block
+    }
+
+    fn set_limit(&self, bytes: u64) -> i32 {
+        const MALLOC_HEAP_SIZE: u64 = 2;
+        self.cu.call("cuCtxSetLimit", &[MALLOC_HEAP_SIZE, bytes])
+    }
+}
+
+/// Measured, but for how much of the heap can be had: a GPU takes a part of it for itself.
+#[test]
+fn kernels_have_a_heap() {
+    alone("kernels_have_a_heap", &[], || {
+        let heap = Heap::new();
+        assert_eq!(heap.set_limit(16 << 20), 0);
+        let (large, small) = (heap.get(15 << 20), heap.get(0));
+        assert!(large != 0 && small != 0 && small % 16 == 0);
+        assert_eq!(heap.get(2 << 20), 0, "there is no room for it");
+        assert_eq!(heap.set_limit(32 << 20), INVALID_VALUE, "its size is fixed now");
+        let mut byte = 0u8;
+        assert_eq!(heap.cu.call("cuMemcpyDtoH_v2", &[at(&mut byte), large, 1]), INVALID_VALUE);
+        assert_eq!(heap.cu.call("cuMemFree_v2", &[large]), INVALID_VALUE);
+        assert_eq!(heap.run(b"put\0", &[0]), 0);
+        assert_eq!(heap.run(b"put\0", &[large + 16]), 0, "goes unnoticed");
+        assert_eq!(heap.run(b"put\0", &[heap.place]), 0, "goes unnoticed");
+        assert_eq!(heap.run(b"put\0", &[large]), 0);
+        assert_ne!(heap.get(2 << 20), 0);
+        assert_eq!(heap.run(b"put\0", &[large]), LAUNCH_FAILED, "a second time");
+    });
+}
+
+/// Measured.
+#[test]
+fn a_condition_of_no_graph() {
+    alone("a_condition_of_no_graph", &[], || {
+        assert_eq!(Heap::new().run(b"set\0", &[5]), ILLEGAL_ADDRESS);
     });
 }
 

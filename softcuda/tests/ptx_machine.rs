@@ -74,7 +74,7 @@ fn clusters_share_memory() {
         .collect();
     assert_eq!(device.read::<u32>(out, 256), expected);
     // Two blocks a cluster have no third neighbour.
-    assert_eq!(run(2).unwrap_err().kind, FaultKind::IllegalAddress);
+    assert_eq!(run(2).unwrap_err().kind, FaultKind::NotInCluster);
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! The compiler's options and logs.
 
+use super::program::TARGET;
 use crate::error::Answer;
 use crate::pointer::Out;
 use crate::sys::{
-    CU_JIT_CACHE_MODE, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
-    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_MAX_REGISTERS, CU_JIT_NUM_OPTIONS, CU_JIT_THREADS_PER_BLOCK,
-    CU_JIT_WALL_TIME, CUDA_ERROR_INVALID_VALUE, CUjit_option, CUresult,
+    CU_JIT_BINARY_LOADER_THREAD_COUNT, CU_JIT_CACHE_MODE, CU_JIT_ERROR_LOG_BUFFER,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_GLOBAL_SYMBOL_COUNT, CU_JIT_INFO_LOG_BUFFER,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_MAX_REGISTERS, CU_JIT_NUM_OPTIONS, CU_JIT_TARGET,
+    CU_JIT_THREADS_PER_BLOCK, CU_JIT_WALL_TIME, CUDA_ERROR_INVALID_SOURCE, CUDA_ERROR_INVALID_VALUE,
+    CUjit_option, CUresult,
 };
 use std::ffi::{c_char, c_void};
 
@@ -46,6 +49,10 @@ impl Options {
                 CU_JIT_MAX_REGISTERS | CU_JIT_THREADS_PER_BLOCK if value as u32 == 0 => {
                     return Err(CUDA_ERROR_INVALID_VALUE);
                 }
+                CU_JIT_TARGET => check_target(value as u32)?,
+                // Symbols come with a number of them; threads are for loading machine code (measured).
+                CU_JIT_GLOBAL_SYMBOL_COUNT if value as u32 == 0 => return Err(CUDA_ERROR_INVALID_VALUE),
+                CU_JIT_BINARY_LOADER_THREAD_COUNT => return Err(CUDA_ERROR_INVALID_VALUE),
                 // A cache has three modes; "none" is the first (measured).
                 CU_JIT_CACHE_MODE if value as u32 > 2 => return Err(CUDA_ERROR_INVALID_VALUE),
                 key if (0..CU_JIT_NUM_OPTIONS.0.max(CU_JIT_CACHE_MODE.0)).contains(&key.0) => {}
@@ -65,6 +72,22 @@ impl Options {
             // Milliseconds, as a float in the low half: compiling takes none here.
             let _ = self.values.set_item(index, std::ptr::null_mut());
         }
+    }
+}
+
+/// The capabilities that a `CUjit_target` may name; the higher digits of it say which variant.
+const TARGETS: [u32; 27] = [
+    20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 107, 110,
+    120, 121,
+];
+const VARIANT: u32 = 0x1_0000;
+
+/// Code for another target does not run on the device.
+fn check_target(target: u32) -> Answer {
+    match target % VARIANT {
+        TARGET => Ok(()),
+        other if TARGETS.contains(&other) => Err(CUDA_ERROR_INVALID_SOURCE),
+        _ => Err(CUDA_ERROR_INVALID_VALUE),
     }
 }
 

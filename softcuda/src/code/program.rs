@@ -166,7 +166,7 @@ impl Entry {
 }
 
 /// The devices are of compute capability 9.0.
-const TARGET: u32 = 90;
+pub(super) const TARGET: u32 = 90;
 
 /// The newest PTX that a driver of a version reads: 7.4 with 11.4 up to 9.0 with 13.0, by the release notes of PTX.
 fn isa(version: u32) -> u32 {
@@ -223,6 +223,9 @@ fn log(error: &JitError) -> String {
         _ => format!("ptxas fatal   : {line}"),
     };
     let mut lines: Vec<String> = error.log.lines().map(line).collect();
+    if error.refusal == Refusal::Uncovered {
+        lines.push("softcuda does not execute all of PTX: softcuda/PTX.md has what it does".to_owned());
+    }
     if lines.iter().any(|line| line.contains("; error ")) {
         lines.push("ptxas fatal   : Ptx assembly aborted due to errors".to_owned());
     }

@@ -68,7 +68,12 @@ impl Work for Run {
             processors: value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u32,
             ..ptx::Launch::new(&memory)
         };
-        if let Err(fault) = engine.functions()[self.found.index].launch(&launch) {
+        if let Err(mut fault) = engine.functions()[self.found.index].launch(&launch) {
+            if let (FaultKind::IllegalAddress, Some(address)) = (fault.kind, fault.address)
+                && !["shared", "local", "param"].iter().any(|space| fault.instruction.contains(space))
+            {
+                fault.message = table::neighbourhood(address as usize);
+            }
             complain(&fault.to_string());
             context::lose_device(context, answer(&fault));
         }

@@ -181,6 +181,28 @@ pub(crate) fn find_usable(address: usize) -> Option<Arc<Allocation>> {
     find(address).filter(covers).or_else(|| LEAVING.read().values().find(|it| covers(it)).cloned())
 }
 
+/// What lies at or near an address that a kernel cannot use, for a message.
+pub(crate) fn neighbourhood(address: usize) -> String {
+    /// Farther away, no access that went wrong is meant for it.
+    const NEAR: usize = 1 << 30;
+    if find(address).is_some() {
+        return "that is freed, or another device's without access to it".to_owned();
+    }
+    let table = TABLE.read();
+    let below =
+        table.range(..=address).next_back().map(|(_, one)| (address - one.address - one.size + 1, one));
+    let above = table.range(address..).next().map(|(_, one)| (one.address - address, one));
+    let sides = [(below, "after"), (above, "before")].into_iter();
+    let near = sides.filter_map(|(found, side)| found.map(|(distance, one)| (distance, side, one)));
+    match near.min_by_key(|(distance, ..)| *distance).filter(|(distance, ..)| *distance < NEAR) {
+        Some((distance, side, one)) => {
+            format!("{distance} bytes {side} the {} bytes at {:#x}", one.size, one.address)
+        }
+        None if address < 4096 => "NULL, or near it".to_owned(),
+        None => "no memory is near it".to_owned(),
+    }
+}
+
 /// Takes the allocation that starts at the address out of the table, if it is of the wanted kind. Work that is enqueued
 /// finds it until it is freed.
 pub(super) fn remove(address: usize, wanted: impl Fn(&Kind) -> bool) -> Option<Arc<Allocation>> {
