@@ -9,6 +9,7 @@ usage: scripts/install.sh PREFIX [--profile NAME]
 
 Builds the libraries with cargo and installs:
   PREFIX/include/*.h: cushim's headers, and softcuda.h for tests that arrange faults in the software driver
+  PREFIX/share/cushim/cushim.json: the interface as data, for programs that write bindings (docs/interface.md)
   PREFIX/lib/libcushim.so -> libcushim.so.0.1 -> libcushim.so.0.1.0, and libcushim.a
   PREFIX/lib/libsoftcuda.so and libsoftcuda-VERSION.so, the software driver (CUSHIM_DRIVER=software finds it there)
 
@@ -61,8 +62,9 @@ soname=$(objdump -p "$library" | awk '$1 == "SONAME" { print $2 }')
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 shells=$(sed -n '/"build-script-executed"/ { /softcuda/ s/.*"out_dir":"\([^"]*\)".*/\1/p }' <<<"$built")
 
-install -d "$prefix/include" "$prefix/lib"
+install -d "$prefix/include" "$prefix/lib" "$prefix/share/cushim"
 install -m 644 include/*.h "$prefix/include/"
+install -m 644 include/cushim.json "$prefix/share/cushim/"
 install -m 755 "$library" "$prefix/lib/libcushim.so.$version"
 ln -sf "libcushim.so.$version" "$prefix/lib/$soname"
 ln -sf "$soname" "$prefix/lib/libcushim.so"

@@ -133,6 +133,7 @@ fn what_the_readme_says_works_as_printed() {
 }
 
 fn assert_installed(prefix: &Path) {
+    assert!(prefix.join("share/cushim/cushim.json").is_file());
     let lib = prefix.join("lib");
     let version = env!("CARGO_PKG_VERSION");
     let target =

@@ -2,12 +2,14 @@
 
 use capi_tests::build::Build;
 use capi_tests::interface::{self, list, text};
-use capi_tests::libraries::Workshop;
-use capi_tests::matrix::standards;
+use capi_tests::libraries::{Workshop, soname};
+use capi_tests::matrix::{ONE_VERSION, standards};
 use capi_tests::parallel::for_each;
-use capi_tests::{header, run};
+use capi_tests::run::{Driver, Run};
+use capi_tests::{header, repository, run, skip};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::process::Command;
 
 #[test]
 fn it_compiles_everywhere() {
@@ -29,6 +31,22 @@ fn it_runs_without_a_driver() {
     // The familiar names go to a driver, of which "none" has none.
     let failure = run::Run::new(program, run::Driver::None).output().expect_err("cuInit is absent");
     assert!(failure.contains("exit status: 1"), "{failure}");
+}
+
+/// A binding for Python that knows nothing else: `python/binding.py`.
+#[test]
+fn a_binding_made_of_it_launches_a_kernel() {
+    if !Command::new("python3").arg("--version").output().is_ok_and(|answer| answer.status.success()) {
+        return skip(format_args!("no python3"));
+    }
+    let workshop = Workshop::new();
+    let (library, interface) = (workshop.lib().join(soname()), repository("include/cushim.json"));
+    let ptx = repository("kernels/ptx/nvrtc-12.2-compute_70/saxpy.ptx");
+    for_each(["12.4", ONE_VERSION], |version| {
+        let run = Run::new("python3", Driver::Shell(version)).arg(repository("capi-tests/python/binding.py"));
+        let said = run.arg(&library).arg(&interface).arg(&ptx).output()?;
+        if said == "0 of 1000 numbers are wrong\n" { Ok(()) } else { Err(said) }
+    });
 }
 
 #[test]

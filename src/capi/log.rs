@@ -39,10 +39,12 @@ pub type cushim_log_callback = Option<
 /// Has every line of the log given to a callback, from now on.
 ///
 /// May be called at any time, also from inside a callback. Lines that were logged before still go where they would have
-/// gone. What is logged on a thread that is inside such a callback is given to no callback. Without this function, the environment variable `CUSHIM_LOG` says what goes to stderr: a level ("warn"), and
-/// perhaps levels of parts ("warn,cushim::driver=debug"); it is read when the first driver is opened, except in set-uid
-/// processes and with `CUSHIM_DRIVER_IGNORE_ENVIRONMENT`, and unset it means nothing. A program that does not keep up
+/// gone. What is logged on a thread that is inside such a callback is given to no callback. A program that does not keep up
 /// loses lines beyond 1,024 that wait, and is told how many.
+///
+/// Without this function, the environment variable `CUSHIM_LOG` says what goes to stderr: a level ("warn"), and perhaps
+/// levels of parts ("warn,cushim::driver=debug"). It is read when the first driver is opened, except in set-uid processes
+/// and with `CUSHIM_DRIVER_IGNORE_ENVIRONMENT`; unset, nothing is logged.
 ///
 /// @param callback The function; NULL: the lines go to stderr again, as `CUSHIM_LOG` says.
 /// @param user Given to each call. May be NULL.

@@ -4,7 +4,9 @@
 //!   of which the last three are left out where they say nothing: a driver is needed, of the oldest version that is
 //!   supported, and the function was always there;
 //! - errors by their names in backquotes, and "the driver's" where a `CUresult` may come back;
-//! - that NULL is accepted: "may be NULL", "or NULL", "NULL for the defaults", "NULL: ...";
+//! - that NULL is accepted: "may be NULL", "or NULL", "NULL for the defaults", "NULL: ..."; and for a list without items:
+//!   "Must not be NULL unless ...";
+//! - how many bytes come out, where it is not one value: "Receives 16 bytes";
 //! - of a handle that comes out: "a claim" or "the borrowed handle".
 
 use std::collections::BTreeSet;
@@ -88,6 +90,17 @@ impl Docs {
 pub(super) fn accepts_null(doc: &str) -> bool {
     let words = ["may be NULL", "May be NULL", "or NULL,", "NULL for the defaults", "NULL: "];
     words.iter().any(|words| doc.contains(words))
+}
+
+/// Whether the documentation of a parameter says that it may be NULL where a number beside it is 0.
+pub(super) fn accepts_null_for_none(doc: &str) -> bool {
+    doc.contains("Must not be NULL unless")
+}
+
+/// How many values come out, if it is not one: the 16 of "Receives 16 bytes".
+pub(super) fn count(doc: &str) -> Option<usize> {
+    let (number, _) = doc.strip_prefix("Receives ")?.split_once(" bytes")?;
+    number.parse().ok()
 }
 
 /// Whether a handle that comes out is a claim; it is a borrowed one otherwise.
@@ -217,5 +230,12 @@ mod tests {
     fn null_is_accepted_where_it_says_so() {
         assert!(accepts_null("Receives it; may be NULL.") && accepts_null("NULL for the defaults."));
         assert!(!accepts_null("Receives it; NULL on failure. Must not be NULL."));
+        assert!(accepts_null_for_none("Must not be NULL unless `count` is 0."));
+    }
+
+    #[test]
+    fn several_values_are_counted() {
+        assert_eq!(count("Receives 16 bytes; zeros on failure."), Some(16));
+        assert_eq!(count("Receives the bytes of it."), None);
     }
 }

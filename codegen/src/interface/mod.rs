@@ -113,8 +113,8 @@ enum Shape {
     Filled,
     /// A place for a text, of as many bytes as the next parameter says.
     Buffer,
-    /// A place for several structs.
-    Array,
+    /// A place for several structs, or for several borrowed handles of this kind.
+    Array(Option<String>),
 }
 
 /// Reads the files of `src/capi/` that the headers declare.
@@ -271,7 +271,7 @@ impl Interface {
             true if to == "void" => Shape::Passed,
             true if to == "char" => Shape::Buffer,
             true if sized => Shape::Filled,
-            true if matches!(next, Some("stride" | "capacity")) => Shape::Array,
+            true if matches!(next, Some("stride" | "capacity")) => Shape::Array(self.handle(&pointer.elem)),
             true => match self.handle(&pointer.elem) {
                 Some(kind) => Shape::WrittenHandle { kind, claim: docs::is_claim(&docs.name, name, doc) },
                 None => Shape::Written,

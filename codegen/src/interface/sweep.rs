@@ -88,7 +88,7 @@ fn declaration(index: usize, parameter: &Parameter) -> String {
             format!("{to} place{index} = ({to})NOT_NULL; {argument} = &place{index};")
         }
         Shape::Buffer => format!("char place{index}[GOOD_size]; {argument} = place{index};"),
-        Shape::Array => format!("{to} place{index}[GOOD_capacity]; {argument} = place{index};"),
+        Shape::Array(_) => format!("{to} place{index}[GOOD_capacity]; {argument} = place{index};"),
     }
 }
 
@@ -164,7 +164,7 @@ fn write_parameters(function: &Function, out: &mut String) {
             Shape::Value => ("VALUE", None),
             Shape::Handle(kind) => ("HANDLE", Some(kind)),
             Shape::Ended(kind) => ("ENDED", Some(kind)),
-            Shape::Buffer | Shape::Array => ("ROOM", None),
+            Shape::Buffer | Shape::Array(_) => ("ROOM", None),
             _ => ("POINTER", None),
         };
         let kind = kind.map_or("NULL".to_owned(), |kind| format!("\"{kind}\""));

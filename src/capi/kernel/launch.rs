@@ -234,8 +234,8 @@ fn refused(why: &str) -> Error {
 /// @param kernel The kernel.
 /// @param stream The stream, of any context of the kernel's driver; of the kernel's own context before driver 12.0.
 /// @param config How it is launched; NULL: one block of one thread. Read during the call only.
-/// @param args An argument for each parameter; NULL if there are none. Read during the call only; up to 256 are passed on
-///   without allocating.
+/// @param args An argument for each parameter. Read during the call only; up to 256 are passed on without allocating. Must
+///   not be NULL unless `arg_count` is 0.
 /// @param arg_count How many.
 /// @return A `cushim_status`.
 ///
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn cushim_kernel_launch(
 /// @param kernel The kernel.
 /// @param stream The stream; as for `cushim_kernel_launch`.
 /// @param config How it is launched; NULL: one block of one thread. Read during the call only.
-/// @param block The block; NULL if the kernel takes no arguments. Read during the call only.
+/// @param block The block. Read during the call only. Must not be NULL unless `size` is 0.
 /// @param size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a struct.
 /// @return A `cushim_status`.
 ///
