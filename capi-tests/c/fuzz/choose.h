@@ -68,6 +68,7 @@ static int opening_function(int step) {
                                         "cushim_stream_create",               "cushim_event_create",      "cushim_event_create",
                                         "cushim_context_allocate",            "cushim_stream_allocate",   "cushim_library_load",
                                         "cushim_kernel_create",               "cushim_kernel_create",     "cushim_resource_create_managed",
+                                        "cushim_buffer_create",
                                         "cushim_resource_create_device_pool", "cushim_resource_allocate", "cushim_device_allocate",
                                         "cushim_buffer_create",               "cushim_buffer_create"};
   int i;
@@ -133,6 +134,8 @@ static void order_after(const struct plan *plan) {
   if (!works(plan) || user == NOTHING) return;
   for (i = 0; (buffer = buffer_of(plan, i)) != NOTHING; i++) {
     const struct object *it = &objects[buffer];
+    /* What was taken in is let go of by another thread. */
+    elsewhere |= it->children > 0 || (it->parent != NOTHING && objects[it->parent].kind == FUZZ_buffer);
     /* What is freed at once waits for the work of its own context. */
     elsewhere |= it->ordered ? it->stream != user : it->source != ancestor(user, FUZZ_context);
   }

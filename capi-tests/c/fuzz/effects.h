@@ -56,6 +56,7 @@ static void note_resource(const struct plan *plan, int object, uint64_t handle) 
   must(cushim_resource_get_properties(resource, &properties), "cushim_resource_get_properties");
   must(cushim_resource_native(resource, &pool), "cushim_resource_native");
   objects[object].ordered = properties.stream_ordered;
+  objects[object].ordinal = properties.device;
   objects[object].native = address_of(pool);
   /* A pool is no context's. */
   if (pool != NULL && objects[objects[object].parent].kind == FUZZ_context) pass_over_parent(object);
@@ -124,6 +125,7 @@ static void note_buffer(const struct plan *plan, int object, uint64_t handle) {
   if (stream != NULL && given != NOTHING) set_order(object, given);
   if (is_lost(object) || cushim_buffer_get_properties(buffer, &properties) != CUSHIM_SUCCESS) return;
   it->on_device = properties.device_accessible;
+  it->managed = properties.managed;
   it->ordinal = properties.host_accessible ? -1 : properties.device;
   if (!properties.host_accessible && properties.device < 0) it->ordinal = it->source == NOTHING ? 99 : objects[ancestor(it->source, FUZZ_device)].ordinal;
   if (it->ordered && once_in(2)) settle(object);
@@ -213,7 +215,9 @@ static void set_device_resource(int device, int resource) {
   if (before != NOTHING) let_go(before);
 }
 
+/* Who takes it in does not know in which stream its memory comes. */
 static void give_out(void *tensor, int buffer) {
+  settle(buffer);
   tensors[tensor_count].tensor = tensor;
   tensors[tensor_count++].buffer = buffer;
   hold(buffer);

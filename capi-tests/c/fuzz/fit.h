@@ -112,6 +112,11 @@ static void fit_stream(struct plan *plan) {
   else if (objects[resource].ordered) demand(plan, CUSHIM_ERROR_STREAM_REQUIRED);
 }
 
+/* A pool of the host's has no device of its own, and all its users share it: no device may lose access. */
+static void fit_peers(struct plan *plan) {
+  if (plan->objects[0] != NOTHING && objects[plan->objects[0]].ordinal < 0) plan->arguments[1] = CUSHIM_PEERS_ADD;
+}
+
 /*
  * Whether the call may refuse objects that are good, for what they are: sizes that differ, memory that no device reaches, before
  * driver 12.0 a kernel of another context than the stream's.
@@ -135,6 +140,7 @@ static void fit(struct plan *plan) {
   else if (is_named(plan, "cushim_kernel_launch")) fit_launch(plan);
   else if (is_named(plan, "cushim_kernel_launch_packed")) fit_launch_packed(plan);
   else if (is_named(plan, "cushim_buffer_import_dlpack")) fit_import(plan);
+  else if (is_named(plan, "cushim_resource_change_peers")) fit_peers(plan);
   plan->doubtful |= refuses_objects(plan);
   fit_stream(plan);
 }

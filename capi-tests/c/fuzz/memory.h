@@ -109,13 +109,25 @@ static void draw_locations(cushim_location *locations) {
   for (i = 0; i < ITEMS; i++) draw_location(&locations[i]);
 }
 
+/* A buffer of managed memory, if there is one. */
+static uint64_t managed_buffer(struct plan *plan) {
+  int i;
+  for (i = 0; i < 8 && token_count > 0; i++) {
+    const struct token *it = &tokens[below((uint64_t)token_count)];
+    if (it->kind != FUZZ_buffer || it->state == ENDED_CLAIM || !objects[it->object].managed || !lives(it->object)) continue;
+    if (plan->used_count < USED) plan->used[plan->used_count++] = it->object;
+    return it->value;
+  }
+  return draw_inner(plan, FUZZ_buffer);
+}
+
 static void draw_ranges(struct plan *plan, cushim_range *ranges) {
   int i;
   for (i = 0; i < ITEMS; i++) {
     ranges[i].kind = once_in(2) ? CUSHIM_RANGE_BUFFER : CUSHIM_RANGE_POINTER;
-    if (ranges[i].kind == CUSHIM_RANGE_BUFFER) ranges[i].address = draw_inner(plan, FUZZ_buffer);
+    if (ranges[i].kind == CUSHIM_RANGE_BUFFER) ranges[i].address = once_in(3) ? draw_inner(plan, FUZZ_buffer) : managed_buffer(plan);
     else ranges[i].address = once_in(8) ? host_memory(plan) : once_in(2) ? a_memory(plan, OF_RESOURCE, OF_RESOURCE) : device_memory(plan);
-    ranges[i].bytes = size_of_copy();
+    ranges[i].bytes = once_in(2) ? 0 : size_of_copy();
     ranges[i].offset = once_in(32) ? drawn() : 0;
   }
 }

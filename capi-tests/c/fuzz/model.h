@@ -25,8 +25,9 @@ struct object {
   int stream;       /* of a buffer: its deallocation stream, which it keeps alive, or NOTHING */
   int settled;      /* of a buffer: its memory is there for every stream */
   int source;       /* of a buffer: the context in which the memory is, or NOTHING */
-  int ordinal;      /* of a device; of a buffer: whose memory it is, -1 for everybody's */
+  int ordinal;      /* of a device; of a resource or a buffer: whose memory it is, -1 for everybody's */
   int on_device;    /* of a buffer: kernels reach it */
+  int managed;      /* of a buffer */
   uint64_t pointer, bytes; /* of a buffer */
   int shape;        /* of a kernel: which one of the code it is */
   uint64_t function; /* of a kernel: the driver's function, if that was asked for */
