@@ -15,12 +15,14 @@ A failure prints the calls that lead to it, made as few as possible, and how to 
 
   cargo run --release -p capi-tests --bin fuzz -- [--safe] CALLS SEED EPISODE
 
-To compare softcuda with a GPU, print what every call answers on both, and compare. The program that scripts/gpu-pack.sh
-packs is the same:
+To compare softcuda with a GPU, let both print what every call answers, and compare. The pack of scripts/gpu-pack.sh does
+it; by hand, with the program from the pack:
 
   cargo run --release -p capi-tests --bin fuzz -- --safe --transcript 20000 1 > softcuda.txt
   ./bin/c-objects_fuzz --safe --transcript 20000 1 > gpu.txt
-  diff softcuda.txt gpu.txt
+  ./bin/c-objects_fuzz --compare softcuda.txt gpu.txt
+
+A difference that is no fault, and why, stands in capi-tests/c/fuzz/compare.h.
 
 Exit status: 0 every call answered as it must; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT

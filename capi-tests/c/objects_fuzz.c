@@ -1,6 +1,7 @@
 /*
  * Calls of every function at random, on handles that are good, stale, foreign, of another kind or none at all, with sizes
- * that are good or not: `objects_fuzz [--safe] [--transcript] [calls [seed [episode]]]`.
+ * that are good or not: `objects_fuzz [--safe] [--transcript] [calls [seed [episode]]]`. Or compares two transcripts:
+ * `objects_fuzz --compare softcuda.txt gpu.txt`.
  *
  * A model of what the calls have made says what each must answer. No call may crash, hang, panic, or leave something where
  * a failed call's results would be; at the end of each episode of 400 calls nothing is left in the driver, as far as that
@@ -11,7 +12,21 @@
  *
  * --safe leaves out what a real driver does not bear, and is the default where the driver is not softcuda. --transcript
  * prints a line for each call, so that drivers can be compared.
+ *
+ * What is left out, and why:
+ * - other drivers, getters and flags in the options of an open driver: each is a library of its own; `open.c` and others do that;
+ * - native handles that the library did not make (streams, contexts, kernels, pools), and green contexts at all: no function here
+ *   makes any; `objects_contexts.c` and its like do;
+ * - machine code: the devices differ; `kernels.rs` loads it;
+ * - pointers and tensors that lie about the memory behind them, and handles that a struct too small for them would hold: the
+ *   library reads what it is told to, as the headers say;
+ * - what a user must order between streams is ordered here (`order_before` in choose.h);
+ * - memory of the code's variables is found, and not worked on: it goes when the code does, which nobody here waits for;
+ * - capture: only the driver's own functions begin one; `objects_buffers.c` and its like do;
+ * - other threads, callbacks that call back, and forks: `objects_threads.c`, `objects_callbacks.c`, `fork.c`;
+ * - what the memory holds: the other programs look at that.
  */
+#include "fuzz/compare.h"
 #include "fuzz/episode.h"
 
 #include <errno.h>
@@ -143,16 +158,18 @@ static void read_arguments(int count, char **arguments) {
     else if (strcmp(arguments[i], "--transcript") == 0) settings.transcript = 1;
     else if (given < 3 && (*numbers[given++] = strtoull(arguments[i], &end, 0), *end == '\0')) continue;
     else {
-      fprintf(stderr, "usage: objects_fuzz [--safe] [--transcript] [calls [seed [episode]]]\n");
+      fprintf(stderr, "usage: objects_fuzz [--safe] [--transcript] [calls [seed [episode]]]\n       objects_fuzz --compare TRANSCRIPT TRANSCRIPT\n");
       exit(2);
     }
   }
 }
 
 int main(int count, char **arguments) {
+  const int compares = count > 1 && strcmp(arguments[1], "--compare") == 0;
   const int shared = MAP_SHARED | MAP_ANONYMOUS;
   void *memory = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, shared, -1, 0);
   if (memory == MAP_FAILED) return 2;
+  if (compares && count == 4) return compare_transcripts(arguments[2], arguments[3]);
   progress = (struct fuzz_progress *)memory;
   read_arguments(count, arguments);
   if (!settings.safe) settings.safe = !is_softcuda();

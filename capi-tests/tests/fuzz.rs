@@ -26,11 +26,25 @@ fn a_million_calls() {
 fn a_transcript_is_the_same_each_time() {
     let workshop = workshop();
     let program = Build::new(&workshop, "objects_fuzz.c").program("objects_fuzz").expect("it compiles");
-    let run = || {
-        let run = Run::new(&program, Driver::Software(ONE_VERSION)).arg("--safe").arg("--transcript");
+    let run = |version| {
+        let run = Run::new(&program, Driver::Software(version)).arg("--safe").arg("--transcript");
         run.arg("20000").arg("7").output().unwrap_or_else(|failure| panic!("{failure}"))
     };
-    let transcript = run();
+    let transcript = run(ONE_VERSION);
     assert!(transcript.lines().count() > 20_000, "a line for each call");
-    assert_eq!(transcript, run());
+    assert_eq!(transcript, run(ONE_VERSION));
+
+    workshop.write("one.txt", &transcript);
+    workshop.write("older.txt", &run("12.4"));
+    workshop.write("cut.txt", transcript.rsplit_once(" checks").expect("it ends so").0);
+    let compare = |other: &str| {
+        let run = Run::new(&program, Driver::None).folder(workshop.path()).arg("--compare");
+        run.arg("one.txt").arg(other).output()
+    };
+    let same = compare("one.txt").unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(same.ends_with("20000 calls compared, 0 unexpected differences\n"), "{same}");
+    let older = compare("older.txt").expect_err("discarding is younger");
+    assert!(older.contains("UNEXPECTED: cushim_stream_discard 0 and cushim_stream_discard -4"), "{older}");
+    let cut = compare("cut.txt").expect_err("it says no more whether all was well");
+    assert!(cut.contains("has no end"), "{cut}");
 }

@@ -3,6 +3,7 @@
 #define FUZZ_EPISODE_H
 
 #include "effects.h"
+#include "others.h"
 
 #include "../control.h"
 
@@ -36,6 +37,7 @@ static void step(void) {
   }
   if (tensor_count > 8) delete_given_out((int)below((uint64_t)tensor_count));
   clear_plan(&plan);
+  if (once_in(64)) ask_others();
 }
 
 /* From the beginning to the end. */
