@@ -459,6 +459,27 @@ static void buffers(void) {
   CHECK_OK(cushim_kernel_destroy(store));
 }
 
+/* Numbers of the host are there for the time of a launch, and what it made of them is back when the stream is done. */
+static void host_numbers(void) {
+  uint32_t numbers[NUMBERS], number = 300, i;
+  cushim_kernel store = kernel_of("store");
+  cushim_launch_config config = shape(1, NUMBERS - 1);
+  cushim_buffer scratch = NULL;
+  cushim_arg args[2];
+  for (i = 0; i < NUMBERS; i++) numbers[i] = i;
+  CHECK_OK(cushim_buffer_create_scratch(NULL, numbers, sizeof numbers, all.stream, &scratch));
+  args[0].kind = CUSHIM_ARG_BUFFER;
+  args[0].size = 0;
+  args[0].value = scratch;
+  args[1] = bytes(&number, sizeof number);
+  CHECK_OK(cushim_kernel_launch(store, all.stream, &config, args, 2));
+  CHECK_OK(cushim_buffer_destroy_scratch(scratch, numbers, all.stream));
+  synchronize();
+  for (i = 0; i < NUMBERS - 1; i++) CHECK(numbers[i] == 300 + i);
+  CHECK(numbers[NUMBERS - 1] == NUMBERS - 1); /* it had no thread */
+  CHECK_OK(cushim_kernel_destroy(store));
+}
+
 /* The driver's answer is one number; the sentence has the limit. */
 static void refusals(void) {
   cushim_kernel nothing = kernel_of("nothing"), narrow = kernel_of("narrow");
@@ -695,6 +716,7 @@ int main(void) {
     wrong_arguments();
     owned_arguments();
     buffers();
+    host_numbers();
     refusals();
     attributes();
     occupancy();
