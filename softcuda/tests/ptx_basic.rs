@@ -134,7 +134,12 @@ fn refusals_name_line_instruction_and_modifier() {
     assert_eq!(error.log, "line 6: `add.foo.u32`: the modifier `.foo` is not supported here");
     assert_eq!(error.refusal, Refusal::Uncovered);
     let error = refuse("\nwgmma.fence.sync.aligned;");
-    assert_eq!(error.log, "line 7: the instruction `wgmma` is not supported");
+    assert_eq!(error.log, "line 7: the instruction `wgmma.fence.sync.aligned` is not supported");
+    let error = refuse("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f0}, [texture, {%f0, %f1}];");
+    assert_eq!(error.log, "line 6: the instruction `tex.2d.v4.f32.f32` is not supported");
+    assert_eq!(error.refusal, Refusal::Uncovered);
+    assert!(refuse("setp.lt.ftz.s32 %p, %r2, %r3;").log.contains("`.ftz` is not supported here"));
+    assert!(refuse("st.const.u32 [%r1], %r2;").log.contains("constant memory cannot be written"));
     assert_eq!(refuse("bra nowhere;").refusal, Refusal::Invalid);
     assert_eq!(refuse("add.u32 %r1, %r9, 1;").log, "line 6: unknown name %r9");
     assert_eq!(refuse("add.u32 %r1, %r2 1;").refusal, Refusal::Invalid);

@@ -353,8 +353,8 @@ fn floats<'a>(
     m: &mut Modifiers<'a>,
     ty: Type,
 ) -> Result<(), JitError> {
-    let ftz = m.take("ftz") && ty == F32;
     let single_type = ty == F32;
+    let ftz = single_type && m.take("ftz");
     match i.opcode {
         "abs" | "neg" => {
             let run = match (i.opcode, single_type, ftz) {

@@ -23,6 +23,9 @@ pub(super) fn lower<'a>(
     if m.take("async") {
         return Err(m.uncovered("asynchronous reductions are not supported"));
     }
+    if i.modifiers.contains(&"const") {
+        return Err(m.invalid("constant memory cannot be written"));
+    }
     let space = space(m);
     let what = m.one_of(&["add", "and", "or", "xor", "exch", "cas", "inc", "dec", "min", "max"]);
     let what = what.ok_or_else(|| m.uncovered("this operation is not supported"))?;

@@ -124,7 +124,7 @@ fn compared<'a>(
 ) -> Result<Compared, JitError> {
     let operator = m.one_of(&OPERATORS).ok_or_else(|| m.invalid("a comparison is wanted"))?;
     let join = m.one_of(&["and", "or", "xor"]);
-    let ftz = m.take("ftz");
+    let ftz = ty.is_float() && m.take("ftz");
     let run = comparison(operator, ty, ftz).ok_or_else(|| m.bad_type(ty))?;
     let wanted = if join.is_some() { 4 } else { 3 };
     if i.operands.len() != wanted {
@@ -165,7 +165,7 @@ fn set_predicate<'a>(
     if plain {
         // The usual form, in one step.
         let operator = m.one_of(&OPERATORS).ok_or_else(|| m.invalid("a comparison is wanted"))?;
-        let ftz = m.take("ftz");
+        let ftz = ty.is_float() && m.take("ftz");
         let run = comparison(operator, ty, ftz).ok_or_else(|| m.bad_type(ty))?;
         let (a, b) = (l.source(&i.operands[1], ty)?, l.source(&i.operands[2], ty)?);
         let d = l.destination(first, Pred)?;

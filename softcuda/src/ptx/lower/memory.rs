@@ -87,6 +87,7 @@ pub(super) fn lower<'a>(
     m: &mut Modifiers<'a>,
 ) -> Result<(), JitError> {
     match i.opcode {
+        "st" if i.modifiers.contains(&"const") => Err(m.invalid("constant memory cannot be written")),
         "ld" | "ldu" | "st" => access(l, i, m),
         "cp" => copy(l, i, m),
         _ => {

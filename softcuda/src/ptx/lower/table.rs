@@ -41,6 +41,6 @@ pub(super) fn lower<'a>(
         "call" => call::lower(l, i, m),
         "ret" | "exit" | "trap" | "brkpt" | "brx" | "membar" | "fence" | "nanosleep" | "griddepcontrol"
         | "setmaxnreg" | "pmevent" => control::lower(l, i, m),
-        other => Err(JitError::uncovered(i.line, format!("the instruction `{other}` is not supported"))),
+        _ => Err(JitError::uncovered(i.line, format!("the instruction `{}` is not supported", m.name()))),
     }
 }

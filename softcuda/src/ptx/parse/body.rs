@@ -5,6 +5,9 @@ use crate::ptx::ast::{Instruction, Linkage, Operand, Prototype, Statement};
 use crate::ptx::error::JitError;
 use crate::ptx::lexer::Token;
 
+/// Instructions with operands that no other has: coordinates beside an address.
+const TEXTURES: [&str; 7] = ["tex", "tld4", "txq", "suld", "sust", "sured", "suq"];
+
 impl<'a> Parser<'a> {
     /// Statements up to and with the closing brace.
     pub(super) fn statements(&mut self) -> Result<Vec<Statement<'a>>, JitError> {
@@ -91,6 +94,10 @@ impl<'a> Parser<'a> {
         while let Token::Dot(word) = self.peek() {
             self.take();
             modifiers.push(word);
+        }
+        if TEXTURES.contains(&opcode) || modifiers.contains(&"tensor") {
+            let what = format!("the instruction `{opcode}.{}` is not supported", modifiers.join("."));
+            return Err(JitError::uncovered(line, what));
         }
         let mut operands = Vec::new();
         if !self.mark(';') {
