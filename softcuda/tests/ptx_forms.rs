@@ -297,6 +297,21 @@ fn whole_numbers() {
 }
 
 #[test]
+fn side_by_side() {
+    let (two, three) = (["b32"; 2], ["b32"; 3]);
+    let apart: &[(&[u64], u64)] = &[(&[0x0102_0304, 0x0403_0201, 9], 0x0301_0103)];
+    check("vabsdiff4.u32.u32.u32 %d, %a, %b, %c;", "b32", &three, apart);
+    let sums: &[(&[u64], u64)] =
+        &[(&[0x0102_0304, 0x0403_0201, 10], 18), (&[0xff00_0000, 0x0100_0000, 0], 254)];
+    check("vabsdiff4.u32.u32.u32.add %d, %a, %b, %c;", "b32", &three, sums);
+    check("vabsdiff4.s32.s32.s32.add %d, %a, %b, %c;", "b32", &three, &[(&[0xff00_0000, 0x0100_0000, 5], 7)]);
+    check("add.u16x2 %d, %a, %b;", "b32", &two, &[(&[0xffff_0001, 0x0001_0002], 3)]);
+    check("min.s16x2 %d, %a, %b;", "b32", &two, &[(&[0x8000_0001, 0x7fff_ffff], 0x8000_ffff)]);
+    check("min.u16x2 %d, %a, %b;", "b32", &two, &[(&[0x8000_0001, 0x7fff_ffff], 0x7fff_0001)]);
+    check("max.relu.s16x2 %d, %a, %b;", "b32", &two, &[(&[0x8000_0003, 0xffff_ffff], 3)]);
+}
+
+#[test]
 fn carries() {
     let all = ["b32"; 3];
     check(
