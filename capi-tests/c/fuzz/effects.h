@@ -287,10 +287,13 @@ static void count_drained(const struct plan *plan) {
   }
 }
 
-/* A destroy that says in which stream the memory goes says so for what else holds the buffer, too. */
+/*
+ * A destroy that says in which stream the memory goes says so for what else holds the buffer, too. Nothing comes after the work of
+ * a stream that went with its context.
+ */
 static void end_argument(const struct plan *plan, int at) {
   const int object = plan->objects[at], stream = object_at(plan, "stream");
-  if (objects[object].kind == FUZZ_buffer && stream != NOTHING) set_order(object, stream);
+  if (objects[object].kind == FUZZ_buffer && stream != NOTHING && !is_lost(stream)) set_order(object, stream);
   end_claim(token_with(plan->arguments[at]));
 }
 
