@@ -15,6 +15,8 @@ static uint64_t native_of(enum fuzz_kind kind, uint64_t handle) {
   if (kind == FUZZ_event) cushim_event_native((cushim_event)(uintptr_t)handle, &event);
   if (kind == FUZZ_library) cushim_library_native((cushim_library)(uintptr_t)handle, &library);
   if (kind == FUZZ_kernel) cushim_kernel_native((cushim_kernel)(uintptr_t)handle, &kernel);
+  /* Before driver 12.0 a kernel is a function of its context only. */
+  if (kind == FUZZ_kernel && driver_info()->version < 12000) cushim_kernel_native_function((cushim_kernel)(uintptr_t)handle, (CUfunction *)(void *)&kernel);
   return address_of(context) + address_of(stream) + address_of(event) + address_of(library) + address_of(kernel);
 }
 
