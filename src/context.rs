@@ -363,16 +363,21 @@ impl Context {
         self.is_known_gone()
     }
 
-    /// Whether the driver certainly knows the context. Before 12.0 it cannot be asked.
-    fn is_known(&self) -> bool {
-        self.id.is_some() && !self.is_gone()
+    /// Whether it is certainly another context that the driver says is gone. Before 12.0 the driver cannot be asked whether
+    /// this one is what it was, only whether the one that is current here is any.
+    fn another_is_gone(&self) -> bool {
+        if self.id.is_some() {
+            return !self.is_gone();
+        }
+        let current = calls::current(self.table()).unwrap_or(std::ptr::null_mut());
+        !current.is_null() && current != self.native() && !calls::is_known(self.table(), current)
     }
 
     /// The error of a call on `object`, which belongs to this context; notes if the context is lost.
     #[cold]
     pub(crate) fn failed(&self, error: CallError, object: &dyn Subject) -> Error {
         let mut failure = Error::of_call(self.driver(), error).about(object);
-        if failure.status.0 == DESTROYED && self.is_known() {
+        if failure.status.0 == DESTROYED && self.another_is_gone() {
             failure.message.push_str(
                 ". This context is as it was: one that is gone is current on this thread, or another argument belongs to it",
             );

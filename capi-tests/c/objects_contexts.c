@@ -1,6 +1,8 @@
 /* Contexts: whose they are, which is current, when they end, and what is left after a reset. */
 #include "objects.h"
 
+#include "control.h"
+
 static struct objects all;
 static const cushim_driver_table *cu;
 static int version; /* of the driver; 0 for "none" */
@@ -294,6 +296,25 @@ static void reset_by_others(void) {
   CHECK_STATUS(CUDA_SUCCESS, cu->cuDevicePrimaryCtxRelease_11000(0));
 }
 
+/*
+ * A context that is gone and current makes calls fail that name others; those are as they were. Only softcuda: a real driver may
+ * end the process.
+ */
+static void a_gone_one_is_current(void) {
+  static unsigned char page[4096];
+  struct control control;
+  cushim_context gone;
+  if (!find_control(&control)) return;
+  CHECK_OK(cushim_context_create(all.device, NULL, &gone));
+  CHECK_OK(cushim_context_set_current(gone));
+  CHECK_OK(cushim_context_push(gone));
+  CHECK_OK(cushim_context_destroy(gone)); /* which takes it from the top, and not from below */
+  CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cushim_context_unregister_host(all.context, page));
+  CHECK_CONTAINS(last_message(), "This context is as it was");
+  CHECK_OK(cushim_context_synchronize(all.context));
+  CHECK_OK(cushim_context_clear_current(all.driver));
+}
+
 int main(void) {
   check_begin();
   all = open_context();
@@ -310,6 +331,7 @@ int main(void) {
   properties();
   labels();
   lifetimes();
+  a_gone_one_is_current();
   reset();
   CHECK_OK(cushim_context_destroy(all.context));
   reset_by_others();

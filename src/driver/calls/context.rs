@@ -186,6 +186,13 @@ pub(crate) fn id(table: &Table, handle: CUcontext) -> Result<u64, CallError> {
     Ok(id)
 }
 
+/// Whether the driver knows the context; asked for something that every driver tells of every context.
+pub(crate) fn is_known(table: &Table, handle: CUcontext) -> bool {
+    let mut version = 0;
+    // SAFETY: writes one number; the driver checks the handle against those that it knows.
+    unsafe { call!(table, cuCtxGetApiVersion_3020(handle, &raw mut version)) }.is_ok()
+}
+
 /// Makes the context, or none, current on this thread.
 pub(crate) fn set_current(table: &Table, handle: CUcontext) -> Result<(), CallError> {
     // SAFETY: the driver checks the handle against those that it knows.
