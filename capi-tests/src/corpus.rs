@@ -1,6 +1,6 @@
 //! The program that runs every kernel of `kernels/`, with their PTX in it.
 
-use crate::build::{Build, Link};
+use crate::build::Build;
 use crate::libraries::Workshop;
 use crate::repository;
 use std::fmt::Write as _;
@@ -9,16 +9,13 @@ use std::path::{Path, PathBuf};
 
 const SOURCES: &[&str] = &["run", "child", "arrays", "numbers", "mathematics", "threads", "language"];
 
-/// Makes the program, under this name.
-///
-/// # Errors
-/// The command and what the compiler said.
-pub fn program(workshop: &Workshop, link: Link, name: &str) -> Result<PathBuf, String> {
+/// How it is made.
+pub fn build(workshop: &Workshop) -> Build<'_> {
     workshop.write("corpus.inc", &images());
-    let main = Build::new(workshop, "corpus/main.c").link(link);
+    let main = Build::new(workshop, "corpus/main.c");
     let all = SOURCES.iter().fold(main, |build, source| build.and(&format!("corpus/{source}.c")));
     // A product and a sum are two operations unless the reference says otherwise, and what rounds is chosen as it runs.
-    all.option("-O1").option("-ffp-contract=off").option("-frounding-math").program(name)
+    all.option("-O1").option("-ffp-contract=off").option("-frounding-math")
 }
 
 /// The PTX of every compiler, by name, as C that the assembler fills in.

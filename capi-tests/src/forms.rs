@@ -1,15 +1,11 @@
 //! The program that runs every form of `kernels/forms.txt`, with that table in it.
 
-use crate::build::{Build, Link};
+use crate::build::Build;
 use crate::libraries::Workshop;
 use crate::repository;
-use std::path::PathBuf;
 
-/// Makes the program, under this name.
-///
-/// # Errors
-/// The command and what the compiler said.
-pub fn program(workshop: &Workshop, link: Link, name: &str) -> Result<PathBuf, String> {
+/// How it is made.
+pub fn build(workshop: &Workshop) -> Build<'_> {
     let table = repository("kernels/forms.txt");
     let text = format!(
         "extern const char forms_start[], forms_end[];\n\
@@ -17,7 +13,7 @@ pub fn program(workshop: &Workshop, link: Link, name: &str) -> Result<PathBuf, S
         table.display()
     );
     workshop.write("forms.inc", &text);
-    let main = Build::new(workshop, "forms/main.c").link(link);
+    let main = Build::new(workshop, "forms/main.c");
     let all = ["forms/table.c", "forms/inputs.c", "corpus/run.c"].iter().fold(main, |build, s| build.and(s));
-    all.option("-O1").program(name)
+    all.option("-O1")
 }

@@ -17,8 +17,8 @@ fn answers(text: &str) -> BTreeMap<&str, &str> {
 
 fn on_softcuda() -> String {
     let workshop = Workshop::new();
-    let program =
-        forms::program(&workshop, Link::Static, "forms").unwrap_or_else(|failure| panic!("{failure}"));
+    let program = forms::build(&workshop).link(Link::Static).program("forms");
+    let program = program.unwrap_or_else(|failure| panic!("{failure}"));
     Run::new(program, Driver::Software("13.0")).output().unwrap_or_else(|failure| panic!("{failure}"))
 }
 

@@ -27,8 +27,8 @@ fn answers(text: &str) -> Answers {
 
 fn on_softcuda() -> Answers {
     let workshop = Workshop::new();
-    let program =
-        corpus::program(&workshop, Link::Static, "kernels").unwrap_or_else(|failure| panic!("{failure}"));
+    let program = corpus::build(&workshop).link(Link::Static).program("kernels");
+    let program = program.unwrap_or_else(|failure| panic!("{failure}"));
     // It fails if anything differs, and says what: all of that is looked at here.
     let run = Run::new(program, Driver::Software("13.0")).output();
     let (Ok(text) | Err(text)) = run;

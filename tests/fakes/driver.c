@@ -60,7 +60,8 @@ int cuGetProcAddress(const char *name, void **address, int number, uint64_t flag
 int cuGetProcAddress_v2(const char *name, void **address, int number, uint64_t flags, int *status);
 #endif
 
-static const struct entry {
+/* Without a getter nobody reads it. */
+__attribute__((unused)) static const struct entry {
     const char *base;
     int number;
     int per_thread;

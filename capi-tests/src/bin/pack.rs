@@ -20,16 +20,12 @@ fn main() {
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     let workshop = workshop();
     let alone = ON_ANY_DRIVER.iter().filter(|name| !SHARED_ONLY.contains(name));
-    for_each(alone, |name| {
-        let build = Build::new(&workshop, &format!("{name}.c")).link(Link::Static).compiler(compiler);
-        let build = options.iter().fold(build.option("-Wl,--gc-sections"), Build::option);
-        let program = build.program(name)?;
-        std::fs::copy(program, folder.join(format!("c-{name}"))).map(drop).map_err(|error| error.to_string())
+    let programs = alone.map(|name| (format!("c-{name}"), Build::new(&workshop, &format!("{name}.c"))));
+    let with_tables = [("kernels", corpus::build(&workshop)), ("forms", forms::build(&workshop))]
+        .map(|(name, b)| (name.to_owned(), b));
+    for_each(programs.chain(with_tables), |(name, build)| {
+        let build = build.link(Link::Static).compiler(compiler).option("-Wl,--gc-sections");
+        let program = options.iter().fold(build, Build::option).program(&name)?;
+        std::fs::copy(program, folder.join(name)).map(drop).map_err(|error| error.to_string())
     });
-    let kernels =
-        corpus::program(&workshop, Link::Static, "kernels").unwrap_or_else(|failure| panic!("{failure}"));
-    std::fs::copy(kernels, folder.join("kernels")).expect("the program can be copied");
-    let forms =
-        forms::program(&workshop, Link::Static, "forms").unwrap_or_else(|failure| panic!("{failure}"));
-    std::fs::copy(forms, folder.join("forms")).expect("the program can be copied");
 }
