@@ -8,10 +8,13 @@ usage: scripts/asan.sh [--programs]
 
 Runs the tests of cushim and softcuda, and every C program on softcuda, under AddressSanitizer; the C programs under
 LeakSanitizer, too. With --programs only the C programs. Takes some ten minutes, most of it to compile; what it builds is in
-target/asan.
+target/asan. Beside Rust by rustup it needs clang (apt-get install clang) and the source of the standard library, which is
+compiled with the sanitizer as well (rustup component add rust-src). The last line counts what has run.
 
 Tests in Rust leak on purpose what lasts as long as their process, so only the C programs are searched for leaks; and one
-reads device memory to see that this is a SIGSEGV, so that signal is not taken for a finding.
+reads device memory to see that this is a SIGSEGV, so that signal is not taken for a finding. Two tests are left out: that of
+a privileged process, which may not read the sanitizer's options, and the comparison of the Rust interface, which compiles
+cushim by itself.
 
 Exit status: 0 nothing was found; 2 wrong usage; 69 a tool is missing; anything else is a failure.
 TEXT
@@ -26,10 +29,11 @@ cd "$(dirname "$0")/.."
 name=asan sanitizer=address
 . scripts/sanitizer.inc.sh
 
-failed=0
-c_programs || failed=1
-[ "${1-}" = --programs ] && exit $failed
+c_programs
+[ "${1-}" = --programs ] && finish
 export ASAN_OPTIONS=detect_leaks=0:handle_segv=0
-rust_tests -p softcuda --lib --tests || failed=1
-rust_tests -p cushim --lib --tests || failed=1
-exit $failed
+rust_tests -p softcuda --lib --tests
+# Tests run these as programs.
+instrumented build -p cushim --examples
+rust_tests -p cushim --lib --tests -- --skip a_privileged_process_reads_no_environment --skip nothing_is_gone_or_changed
+finish

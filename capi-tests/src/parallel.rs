@@ -8,9 +8,19 @@ use std::thread;
 /// # Panics
 /// If any of it failed, with all that failed.
 pub fn for_each<T: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> Result<(), String> + Sync) {
-    let waiting: Vec<T> = items.into_iter().collect();
-    assert!(!waiting.is_empty(), "there is nothing to do");
-    let (count, waiting, failures) = (waiting.len(), Mutex::new(waiting.into_iter()), Mutex::new(Vec::new()));
+    let items: Vec<T> = items.into_iter().collect();
+    let count = items.len();
+    let failures = failures(items, work);
+    assert!(failures.is_empty(), "{} of {count} failed:\n\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Does the work in the same way, and says all that failed.
+///
+/// # Panics
+/// If there is nothing to do.
+pub fn failures<T: Send>(items: Vec<T>, work: impl Fn(T) -> Result<(), String> + Sync) -> Vec<String> {
+    assert!(!items.is_empty(), "there is nothing to do");
+    let (waiting, failures) = (Mutex::new(items.into_iter()), Mutex::new(Vec::new()));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(2, usize::from) {
@@ -23,6 +33,5 @@ pub fn for_each<T: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) ->
             });
         }
     });
-    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-    assert!(failures.is_empty(), "{} of {count} failed:\n\n{}", failures.len(), failures.join("\n\n"));
+    failures.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

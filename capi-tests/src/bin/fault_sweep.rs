@@ -3,13 +3,25 @@
 #![cfg(target_os = "linux")]
 
 use capi_tests::fault_sweep::{Extent, Sweep};
-use capi_tests::parallel::for_each;
+use capi_tests::parallel::failures;
 use capi_tests::say;
+use std::process::ExitCode;
+use std::time::Instant;
 
-fn main() {
+fn main() -> ExitCode {
+    let begun = Instant::now();
     let sweep = Sweep::new();
     let pairs = sweep.pairs(Extent::Whole).unwrap_or_else(|failure| panic!("{failure}"));
-    say(format_args!("{} pairs of a program and a call of the driver that fails", pairs.len()));
-    for_each(pairs, |pair| sweep.attempt(&pair));
-    say(format_args!("all of them end, and leave nothing behind"));
+    let (programs, count) = (sweep.programs(), pairs.len());
+    say(format_args!(
+        "{count} pairs of a program and a call of the driver that fails, in {programs} programs"
+    ));
+    let failures = failures(pairs, |pair| sweep.attempt(&pair));
+    failures.iter().for_each(|failure| say(format_args!("{failure}")));
+    let (found, seconds) = (failures.len(), begun.elapsed().as_secs());
+    say(format_args!(
+        "fault-sweep.sh: {programs} programs, {count} pairs, {} runs, {found} findings, {seconds} s",
+        sweep.runs()
+    ));
+    ExitCode::from(u8::from(found > 0))
 }

@@ -1,0 +1,80 @@
+//! What makes a program clean up that a failure stopped.
+
+use crate::interface::{list, text};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// `claims.inc`: included before everything else, it notes each claim and at the end of the program destroys those that are
+/// left, and tells which memory the program has not freed. It takes the place of the recorder, which defines the same names.
+pub(super) fn claims(interface: &Value) -> String {
+    let mut out = format!("{CLAIMS}\nstatic void end_claim(char kind, void *handle) {{\n");
+    for handle in list(interface, "handles") {
+        let kind = text(handle, "kind");
+        let destroy = format!("cushim_{kind}_destroy((cushim_{kind})handle)");
+        line(&mut out, &format!("  if (kind == '{}') {destroy};", letter(interface, kind)));
+    }
+    out.push_str("}\n");
+    list(interface, "functions").iter().for_each(|function| write_wrapper(interface, function, &mut out));
+    out
+}
+
+fn line(out: &mut String, line: &str) {
+    writeln!(out, "{line}").expect("a text grows");
+}
+
+/// A character for each kind.
+fn letter(interface: &Value, kind: &str) -> char {
+    let at = list(interface, "handles").iter().position(|handle| handle["kind"] == kind);
+    char::from(b'a' + u8::try_from(at.expect("a kind of the interface")).expect("there are few"))
+}
+
+fn write_wrapper(interface: &Value, function: &Value, out: &mut String) {
+    let (name, parameters) = (text(function, "name"), list(function, "parameters"));
+    let role = |role: &str| parameters.iter().position(|parameter| parameter["role"] == role);
+    let declared: Vec<String> = parameters
+        .iter()
+        .enumerate()
+        .map(|(index, parameter)| format!("{} a{index}", text(parameter, "type")))
+        .collect();
+    let given: Vec<String> = (0..parameters.len()).map(|index| format!("a{index}")).collect();
+    let address = || {
+        let named = |parameter: &Value| ["pointer", "address"].contains(&text(parameter, "name"));
+        parameters.iter().position(named).expect("the function is about an address")
+    };
+    let after = match (role("claim"), role("ended")) {
+        _ if LENDS.contains(&name) => format!("if (status == 0) memory_is_lent((uint64_t)*a{});", address()),
+        _ if name == REGISTERS => format!("if (status == 0) memory_is_lent((uint64_t)a{});", address()),
+        _ if TAKES_BACK.contains(&name) => {
+            format!("if (status == 0) memory_is_back((uint64_t)a{});", address())
+        }
+        (Some(at), _) => {
+            let kind = letter(interface, text(&parameters[at], "kind"));
+            format!("if (status == 0 && a{at} != NULL) claim_begins('{kind}', (void *)*a{at});")
+        }
+        (_, Some(at)) => format!("if (!claim_is_kept(status)) claim_ends((void *)a{at});"),
+        _ => return,
+    };
+    let (declared, given) = (declared.join(", "), given.join(", "));
+    line(out, &format!("static inline cushim_status claiming_{name}({declared}) {{"));
+    line(out, &format!("  cushim_status status = {name}({given});\n  {after}\n  return status;\n}}"));
+    line(out, &format!("#define {name}(...) claiming_{name}(__VA_ARGS__)"));
+}
+
+/// The functions that give a program memory as an address, and those that end that.
+const LENDS: &[&str] = &[
+    "cushim_context_allocate",
+    "cushim_context_allocate_host",
+    "cushim_resource_allocate",
+    "cushim_stream_allocate",
+];
+const REGISTERS: &str = "cushim_context_register_host";
+const TAKES_BACK: &[&str] = &[
+    "cushim_context_free",
+    "cushim_context_free_host",
+    "cushim_context_unregister_host",
+    "cushim_resource_deallocate",
+    "cushim_stream_free",
+];
+
+/// What the wrappers call.
+const CLAIMS: &str = include_str!("../../c/claims.h");

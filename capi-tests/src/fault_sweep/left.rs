@@ -1,0 +1,154 @@
+//! What a program got from the driver and never gave back, by the trace of its calls.
+
+use crate::interface::text;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// What the driver makes and what releases it, without the versions of the functions.
+struct Kind {
+    name: &'static str,
+    made_by: &'static [&'static str],
+    released_by: &'static [&'static str],
+}
+
+const fn kind(
+    name: &'static str,
+    made_by: &'static [&'static str],
+    released_by: &'static [&'static str],
+) -> Kind {
+    Kind { name, made_by, released_by }
+}
+
+const KINDS: &[Kind] = &[
+    kind("primary context of device", &["cuDevicePrimaryCtxRetain"], &["cuDevicePrimaryCtxRelease"]),
+    kind("context", &["cuCtxCreate"], &["cuCtxDestroy"]),
+    kind("stream", &["cuStreamCreate", "cuStreamCreateWithPriority"], &["cuStreamDestroy"]),
+    kind("event", &["cuEventCreate"], &["cuEventDestroy"]),
+    kind(
+        "memory",
+        &["cuMemAlloc", "cuMemAllocPitch", "cuMemAllocManaged", "cuMemAllocAsync", "cuMemAllocFromPoolAsync"],
+        &["cuMemFree", "cuMemFreeAsync"],
+    ),
+    kind("host memory", &["cuMemAllocHost", "cuMemHostAlloc"], &["cuMemFreeHost"]),
+    kind("registration of", &["cuMemHostRegister"], &["cuMemHostUnregister"]),
+    kind("pool", &["cuMemPoolCreate"], &["cuMemPoolDestroy"]),
+    kind("library", &["cuLibraryLoadData", "cuLibraryLoadFromFile"], &["cuLibraryUnload"]),
+    kind("module", &["cuModuleLoad", "cuModuleLoadData", "cuModuleLoadDataEx"], &["cuModuleUnload"]),
+];
+
+/// Something of the driver's.
+struct Thing {
+    kind: &'static str,
+    handle: String,
+    /// With which it ends.
+    context: Option<String>,
+}
+
+/// What happened up to some call.
+#[derive(Default)]
+struct Story {
+    held: Vec<Thing>,
+    /// The current contexts of each thread, the last on top.
+    current: HashMap<String, Vec<String>>,
+    /// By device.
+    primary: HashMap<String, String>,
+    /// Of each stream.
+    contexts: HashMap<String, String>,
+}
+
+/// What was made and never released, nor tried to be, but for the addresses that the program has `lent` to free itself.
+pub(super) fn left(calls: &[Value], lent: &[&str]) -> Vec<String> {
+    let mut story = Story::default();
+    calls.iter().for_each(|call| story.go_on(call));
+    let held = story.held.iter().filter(|thing| !lent.contains(&thing.handle.as_str()));
+    held.map(|thing| format!("{} {}", thing.kind, thing.handle)).collect()
+}
+
+impl Story {
+    fn go_on(&mut self, call: &Value) {
+        // Without the version, and the mark of an ABI of per-thread streams.
+        let function = text(call, "function").split('_').next().unwrap_or_default();
+        let succeeded = call["result"] == 0;
+        if succeeded {
+            self.follow(call, function);
+        }
+        for kind in KINDS {
+            if succeeded && kind.made_by.contains(&function) {
+                self.make(kind, call);
+            }
+            // What could not be released was tried to be.
+            if kind.released_by.contains(&function) {
+                self.release(kind, &first(call));
+            }
+        }
+    }
+
+    /// What the call does to the thread's current contexts, and to all that is in a context.
+    fn follow(&mut self, call: &Value, function: &str) {
+        let stack = self.current.entry(call["thread"].to_string()).or_default();
+        match function {
+            "cuCtxCreate" => stack.push(made(call)),
+            "cuCtxPushCurrent" => stack.push(first(call)),
+            "cuCtxPopCurrent" => drop(stack.pop()),
+            "cuCtxSetCurrent" => {
+                stack.pop();
+                stack.push(first(call));
+            }
+            "cuDevicePrimaryCtxRetain" => drop(self.primary.insert(device(call), made(call))),
+            "cuDevicePrimaryCtxReset" => {
+                if let Some(context) = self.primary.get(&device(call)).cloned() {
+                    self.end_with(&context);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn make(&mut self, kind: &Kind, call: &Value) {
+        let (handle, context) = match kind.name {
+            "primary context of device" => (device(call), None),
+            "context" | "pool" | "library" => (made(call), None),
+            "registration of" => (first(call), self.current(call)),
+            _ => (made(call), self.context(call)),
+        };
+        if let ("stream", Some(context)) = (kind.name, &context) {
+            self.contexts.insert(handle.clone(), context.clone());
+        }
+        self.held.push(Thing { kind: kind.name, handle, context });
+    }
+
+    fn release(&mut self, kind: &Kind, handle: &str) {
+        let is_it = |thing: &Thing| thing.kind == kind.name && thing.handle == handle;
+        self.held.iter().position(is_it).map(|at| self.held.remove(at));
+        if kind.name == "context" {
+            self.end_with(handle);
+        }
+    }
+
+    fn end_with(&mut self, context: &str) {
+        self.held.retain(|thing| thing.context.as_deref() != Some(context));
+    }
+
+    /// That of the stream which the call names, else the current one.
+    fn context(&self, call: &Value) -> Option<String> {
+        let of_stream = call["arguments"]["hStream"].as_str().and_then(|stream| self.contexts.get(stream));
+        of_stream.cloned().or_else(|| self.current(call))
+    }
+
+    fn current(&self, call: &Value) -> Option<String> {
+        self.current.get(&call["thread"].to_string())?.last().cloned()
+    }
+}
+
+fn made(call: &Value) -> String {
+    text(call, "made").to_owned()
+}
+
+fn first(call: &Value) -> String {
+    let first = call["arguments"].as_object().and_then(|arguments| arguments.values().next());
+    first.map_or_else(String::new, |value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+fn device(call: &Value) -> String {
+    call["arguments"]["dev"].to_string()
+}

@@ -1,0 +1,256 @@
+//! Runs programs with each of their driver calls failing in turn: none may crash, hang, or keep what it no longer holds.
+//!
+//! A program runs once on softcuda with a trace, which tells its calls, and then once for each call and each [`Fault`].
+//! Checks of the program may fail then. Because a program whose checks fail may skip its own cleaning up, those of the
+//! objects are compiled with `claims.inc`, which destroys at the end what the program still holds; after that the trace of
+//! the run must show for each thing that the driver made an attempt to release it.
+
+mod claims;
+mod left;
+
+use crate::build::Build;
+use crate::interface::{self, text};
+use crate::libraries::Workshop;
+use crate::matrix::ONE_VERSION;
+use crate::programs::{ON_ANY_DRIVER, workshop};
+use crate::repository;
+use crate::run::{Driver, Run};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How a call fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Alone, for want of memory.
+    Alone,
+    /// In such a way that the context is lost.
+    Lost,
+}
+
+/// How much is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The first call of each function in each program but the longest.
+    Short,
+    /// The first calls of each function in each program, twelve of them; fewer of the longest programs.
+    Whole,
+}
+
+/// A program with a call that is to fail in it.
+pub struct Pair {
+    program: &'static str,
+    path: PathBuf,
+    function: String,
+    ordinal: usize,
+    fault: Fault,
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { program, function, ordinal, fault, .. } = self;
+        write!(f, "{program} with {function}#{ordinal} failing ({fault:?})")
+    }
+}
+
+/// Longer than any program takes.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// So many calls of one function in one program are enough.
+const REPEATED: usize = 12;
+
+/// How often a program that left something behind is tried.
+const ATTEMPTS: usize = 4;
+
+/// Left out: the fuzzer takes every answer that its model does not foresee for a failure, and stops at the first.
+const LEFT_OUT: &[&str] = &["objects_fuzz"];
+
+/// Programs that may leave things behind: the first lets go of them while the process exits, when the driver has ended and
+/// the trace is closed; the others make them by the driver's own functions, and they are theirs to release.
+const MAY_LEAVE: &[&str] = &["objects_exit", "examples/porting/after.c", "examples/raw.c"];
+
+/// Programs that make the same calls again and again; in them, so many calls of each driver function are enough. The first
+/// calls every function dozens of times, and `objects_every_fault.c` has every call of every function fail; the second
+/// makes a few calls thousands of times, in another order each time.
+const REPETITIVE: &[(&str, usize)] = &[("objects_sweep", 4), ("objects_threads", 2)];
+
+/// Examples that run by themselves.
+const EXAMPLES: &[&str] = &[
+    "examples/buffers.c",
+    "examples/managed.c",
+    "examples/ordered.c",
+    "examples/porting/after.c",
+    "examples/raw.c",
+    "examples/saxpy.c",
+];
+
+/// What one run writes: the calls of the driver, and the memory that the program itself has to free.
+struct Files {
+    trace: PathBuf,
+    lent: PathBuf,
+}
+
+/// The programs, and what is made in sweeping them.
+pub struct Sweep {
+    workshop: Workshop,
+    runs: AtomicUsize,
+}
+
+impl Sweep {
+    /// Makes the folder.
+    #[must_use]
+    pub fn new() -> Self {
+        let workshop = workshop();
+        workshop.write("claims.inc", &claims::claims(&interface::read()));
+        Self { workshop, runs: AtomicUsize::new(0) }
+    }
+
+    /// How many programs there are.
+    #[must_use]
+    pub fn programs(&self) -> usize {
+        swept().count() + EXAMPLES.len()
+    }
+
+    /// How many times a program has run.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    /// Every program with the calls that it makes.
+    ///
+    /// # Errors
+    /// If one cannot be compiled, or run.
+    pub fn pairs(&self, extent: Extent) -> Result<Vec<Pair>, String> {
+        let mut pairs = Vec::new();
+        for name in swept() {
+            let build = Build::new(&self.workshop, &format!("{name}.c"));
+            pairs.extend(self.pairs_of(name, build, extent)?);
+        }
+        for source in EXAMPLES {
+            let build = Build::of(&self.workshop, &repository(source));
+            pairs.extend(self.pairs_of(source, build, extent)?);
+        }
+        Ok(pairs)
+    }
+
+    fn pairs_of(&self, program: &'static str, build: Build<'_>, extent: Extent) -> Result<Vec<Pair>, String> {
+        let build = if uses_objects(program) { build.option("-include").option("claims.inc") } else { build };
+        let path = build.program(&program.replace('/', "-"))?;
+        let files = self.files();
+        run(&path, &files, "").output()?;
+        let left = left_behind(program, &files)?;
+        if !left.is_empty() {
+            return Err(format!("{program} with nothing failing: never released: {}", left.join(", ")));
+        }
+        let fewer = REPETITIVE.iter().find(|(name, _)| *name == program).map(|(_, most)| *most);
+        let most = match extent {
+            Extent::Short => usize::from(fewer.is_none()),
+            Extent::Whole => fewer.unwrap_or(REPEATED),
+        };
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for call in read(&files.trace)? {
+            *counts.entry(text(&call, "function").to_owned()).or_default() += 1;
+        }
+        let ordinals = counts.into_iter().flat_map(|(function, count)| {
+            // Each program asks for the same functions in the same way.
+            let most = if function.starts_with("cuGetProcAddress") { most.min(2) } else { most };
+            (1..=count.min(most)).map(move |ordinal| (function.clone(), ordinal))
+        });
+        let pairs = ordinals.flat_map(|(function, ordinal)| {
+            [Fault::Alone, Fault::Lost].map(|fault| Pair {
+                program,
+                path: path.clone(),
+                function: function.clone(),
+                ordinal,
+                fault,
+            })
+        });
+        Ok(pairs.collect())
+    }
+
+    /// Runs the program with its call failing.
+    ///
+    /// A thread that is inside a call when the process ends still owes what others left it to release. That depends on
+    /// luck, so only what is left each time is left.
+    ///
+    /// # Errors
+    /// If it crashes, hangs or leaves something behind.
+    pub fn attempt(&self, pair: &Pair) -> Result<(), String> {
+        let mut left = Vec::new();
+        for _ in 0..ATTEMPTS {
+            left = self.left_by(pair)?;
+            if left.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(format!("{pair}: never released: {}", left.join(", ")))
+    }
+
+    fn left_by(&self, pair: &Pair) -> Result<Vec<String>, String> {
+        let code = match pair.fault {
+            Fault::Alone => "2",
+            Fault::Lost => "700/sticky",
+        };
+        let files = self.files();
+        let fault = format!("{}#{}={code}", pair.function, pair.ordinal);
+        let ended = run(&pair.path, &files, &fault).ends_within(LIMIT);
+        let ended = ended.map_err(|why| format!("{pair}: {why}"))?;
+        if ended.code().is_none() {
+            return Err(format!("{pair}: {ended}"));
+        }
+        let left = left_behind(pair.program, &files);
+        for file in [&files.trace, &files.lent] {
+            // The program may not have come to write it.
+            let _ = std::fs::remove_file(file);
+        }
+        left
+    }
+
+    fn files(&self) -> Files {
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        let file = |name| self.workshop.path().join(format!("{name}-{number}"));
+        Files { trace: file("trace"), lent: file("lent") }
+    }
+}
+
+impl Default for Sweep {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The programs of `c/` that are tried.
+fn swept() -> impl Iterator<Item = &'static str> {
+    ON_ANY_DRIVER.iter().copied().filter(|name| !LEFT_OUT.contains(name))
+}
+
+/// Whether it makes objects, and lets go of all of them.
+fn uses_objects(program: &str) -> bool {
+    !MAY_LEAVE.contains(&program) && (program.starts_with("objects_") || program.starts_with("examples/"))
+}
+
+fn run(program: &Path, files: &Files, fault: &str) -> Run {
+    let run = Run::new(program, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_FAULT", fault);
+    run.env("SOFTCUDA_TRACE", &files.trace).env("FAULT_SWEEP_LENT", &files.lent)
+}
+
+fn left_behind(program: &str, files: &Files) -> Result<Vec<String>, String> {
+    if !uses_objects(program) {
+        return Ok(Vec::new());
+    }
+    let lent = std::fs::read_to_string(&files.lent).unwrap_or_default();
+    Ok(left::left(&read(&files.trace)?, &lent.lines().collect::<Vec<_>>()))
+}
+
+/// The calls of a trace, those of the process that began it; none if there is no file, because no call was made.
+fn read(trace: &Path) -> Result<Vec<Value>, String> {
+    let Ok(written) = std::fs::read_to_string(trace) else { return Ok(Vec::new()) };
+    let parse = |line: &str| serde_json::from_str(line).map_err(|error| format!("{line}: {error}"));
+    let calls: Vec<Value> = written.lines().map(parse).collect::<Result<_, _>>()?;
+    let process = calls.first().map(|call| call["process"].clone());
+    Ok(calls.into_iter().filter(|call| Some(&call["process"]) == process.as_ref()).collect())
+}
