@@ -9,7 +9,7 @@ usage: scripts/loom.sh [NAME]
 Runs the loom models of src/handle/models.rs: look-up against destroy, against reuse of the slot, against the end of the
 object, and so on, each in every order of its threads' steps (up to a number of preemptions that the model names) and
 with every value that the memory model lets a load see. With NAME, only the models whose names contain it. Takes about a
-minute the first time, most of it to build loom, into target/loom.
+minute the first time, most of it to build loom, into target/loom. The last line counts the models.
 
 Loom's own settings apply: LOOM_LOG=1 traces, LOOM_CHECKPOINT_FILE=FILE keeps the order that failed.
 
@@ -30,5 +30,10 @@ command -v cargo > /dev/null || { echo 'loom.sh: needs cargo; install Rust (http
 cd "$(dirname "$0")/.."
 export RUSTFLAGS="${RUSTFLAGS-} --cfg loom"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR-target}/loom"
+mkdir -p "$CARGO_TARGET_DIR"
 # Optimised, for loom runs a model many thousand times.
-exec cargo test --release --package cushim --lib "handle::models::${1-}"
+status=0
+cargo test --release --package cushim --lib "handle::models::${1-}" | tee "$CARGO_TARGET_DIR/output" || status=$?
+models=$(grep -c '^test .* \.\.\. ' "$CARGO_TARGET_DIR/output") || { echo 'loom.sh: no model has run' >&2; exit 1; }
+echo "loom.sh: $models models, $(grep -c '^test .* FAILED$' "$CARGO_TARGET_DIR/output") findings, $SECONDS s"
+exit $status

@@ -16,9 +16,8 @@ fn main() -> ExitCode {
     say(format_args!(
         "{count} pairs of a program and a call of the driver that fails, in {programs} programs"
     ));
-    let failures = failures(pairs, |pair| sweep.attempt(&pair));
-    failures.iter().for_each(|failure| say(format_args!("{failure}")));
-    let (found, seconds) = (failures.len(), begun.elapsed().as_secs());
+    let attempt = |pair| sweep.attempt(&pair).inspect_err(|failure| say(format_args!("{failure}")));
+    let (found, seconds) = (failures(pairs, attempt).len(), begun.elapsed().as_secs());
     say(format_args!(
         "fault-sweep.sh: {programs} programs, {count} pairs, {} runs, {found} findings, {seconds} s",
         sweep.runs()
