@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { MOST_CLAIMS_NOTED = 4096 };
@@ -62,7 +63,17 @@ static inline void memory_is_back(uint64_t address) {
   pthread_mutex_unlock(&claims_lock);
 }
 
-/* Tells what the program has not freed. */
+/* For what it gets by the driver's own functions. */
+#define LEND_MEMORY(address) memory_is_lent(address)
+
+/* A free that fails may leak the memory; then the error says which. */
+static inline void leak_is_told(void) {
+  const char *told = strstr(cushim_last_error_message(), " bytes at 0x");
+  unsigned long long address;
+  if (told != NULL && sscanf(told, " bytes at %llx are leaked", &address) == 1) memory_is_lent(address);
+}
+
+/* Tells what the library does not owe. */
 static void tell_memory(void) {
   const char *path = getenv("FAULT_SWEEP_LENT");
   FILE *file = path == NULL ? NULL : fopen(path, "w");

@@ -5,13 +5,13 @@ use serde_json::Value;
 use std::fmt::Write as _;
 
 /// `claims.inc`: included before everything else, it notes each claim and at the end of the program destroys those that are
-/// left, and tells which memory the program has not freed. It takes the place of the recorder, which defines the same names.
+/// left, and tells which memory is not the library's to free. It takes the place of the recorder, which defines the same names.
 pub(super) fn claims(interface: &Value) -> String {
     let mut out = format!("{CLAIMS}\nstatic void end_claim(char kind, void *handle) {{\n");
     for handle in list(interface, "handles") {
         let kind = text(handle, "kind");
         let destroy = format!("cushim_{kind}_destroy((cushim_{kind})handle)");
-        line(&mut out, &format!("  if (kind == '{}') {destroy};", letter(interface, kind)));
+        line(&mut out, &format!("  if (kind == '{}' && {destroy}) leak_is_told();", letter(interface, kind)));
     }
     out.push_str("}\n");
     list(interface, "functions").iter().for_each(|function| write_wrapper(interface, function, &mut out));
@@ -51,7 +51,9 @@ fn write_wrapper(interface: &Value, function: &Value, out: &mut String) {
             let kind = letter(interface, text(&parameters[at], "kind"));
             format!("if (status == 0 && a{at} != NULL) claim_begins('{kind}', (void *)*a{at});")
         }
-        (_, Some(at)) => format!("if (!claim_is_kept(status)) claim_ends((void *)a{at});"),
+        (_, Some(at)) => format!(
+            "if (!claim_is_kept(status)) claim_ends((void *)a{at});\n  if (status != 0) leak_is_told();"
+        ),
         _ => return,
     };
     let (declared, given) = (declared.join(", "), given.join(", "));

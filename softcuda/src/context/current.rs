@@ -14,9 +14,14 @@ thread_local! {
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A thread that is ending has none: what a process does as it exits may still call the driver.
+fn with_stack<T: Default>(body: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> T {
+    STACK.try_with(|stack| body(&mut stack.borrow_mut())).unwrap_or_default()
+}
+
 /// The calling thread's current context, alive or not.
 pub(crate) fn top() -> Option<Arc<Context>> {
-    STACK.with_borrow(|stack| stack.last().cloned())
+    with_stack(|stack| stack.last().cloned())
 }
 
 /// The calling thread's current context, which must be alive.
@@ -30,12 +35,12 @@ pub(super) fn named_or_current(handle: CUcontext) -> Result<Arc<Context>, CUresu
 }
 
 pub(super) fn push(context: Arc<Context>) {
-    STACK.with_borrow_mut(|stack| stack.push(context));
+    with_stack(|stack| stack.push(context));
 }
 
 /// Takes `context` from the calling thread's stack if it is the current one; deeper down it stays.
 pub(super) fn pop_if_current(context: &Arc<Context>) {
-    STACK.with_borrow_mut(|stack| {
+    with_stack(|stack| {
         if stack.last().is_some_and(|top| Arc::ptr_eq(top, context)) {
             stack.pop();
         }
@@ -59,7 +64,7 @@ pub(crate) fn cuCtxPopCurrent(pctx: Out<CUcontext>) -> Answer {
 }
 
 pub(crate) fn cuCtxPopCurrent_v2(pctx: Out<CUcontext>) -> Answer {
-    let context = STACK.with_borrow_mut(Vec::pop).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+    let context = with_stack(Vec::pop).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
     pctx.set_if_wanted(context.handle());
     Ok(())
 }
@@ -67,7 +72,7 @@ pub(crate) fn cuCtxPopCurrent_v2(pctx: Out<CUcontext>) -> Answer {
 /// Replaces the top of the stack; NULL pops it, and does nothing on an empty stack.
 pub(crate) fn cuCtxSetCurrent(ctx: CUcontext) -> Answer {
     let context = if ctx.is_null() { None } else { Some(Context::of(ctx)?) };
-    STACK.with_borrow_mut(|stack| {
+    with_stack(|stack| {
         stack.pop();
         stack.extend(context);
     });
