@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::driver::calls::context::{self as context_calls, RawContext};
 use crate::driver::calls::device as calls;
-use crate::driver::{CallError, Driver, sys};
+use crate::driver::{CallError, Driver, Kind, sys};
 use crate::driver_log;
 use crate::error::{Error, Status};
 use crate::feature::Feature;
@@ -49,7 +49,7 @@ impl Device {
                 driver_log::watch(driver);
                 calls::count(table)
             })
-            .map_err(|error| Error::of_call(driver, error))
+            .map_err(|error| explain_no_device(Error::of_call(driver, error), driver))
     }
 
     /// Every device, by ordinal. Initialises the driver.
@@ -277,4 +277,16 @@ impl fmt::Debug for Device {
             .field("ordinal", &self.ordinal)
             .finish_non_exhaustive()
     }
+}
+
+/// Adds to the error of a driver that shows no device what may hide them.
+#[cold]
+fn explain_no_device(mut failure: Error, driver: &Driver) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_NO_DEVICE.0 {
+        failure.message.push_str(match driver.kind() {
+            Kind::Software => ". Set SOFTCUDA_DEVICES to 1 or more, or unset it",
+            _ => ". See whether nvidia-smi -L lists a GPU, and whether CUDA_VISIBLE_DEVICES hides it",
+        });
+    }
+    failure
 }

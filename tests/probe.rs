@@ -524,6 +524,18 @@ fn each_device_is_listed_and_tried() {
     assert!(text(&report, "/verdict/action").contains("SOFTCUDA_DEVICES"));
 }
 
+/// What a failure is due to is no GPU's business.
+#[test]
+fn a_softcuda_that_was_told_to_fail_is_not_the_machines_fault() {
+    for (fault, exit) in [("cuMemAlloc=2", 15), ("cuInit=3", 13)] {
+        let mut command = probe(["--driver", "software"]);
+        command.env("SOFTCUDA_FAULT", fault);
+        let (code, report) = report(command);
+        assert_eq!(code, exit);
+        assert_eq!(text(&report, "/verdict/action"), format!("unset SOFTCUDA_FAULT, which is {fault:?}"));
+    }
+}
+
 #[test]
 fn a_setting_that_softcuda_refuses_is_named() {
     let (code, report) = report_on_software("9.9", &[]);

@@ -255,6 +255,10 @@ static void kernels(void) {
   CHECK_OK(cushim_kernel_get_attribute(store, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &value));
   CHECK(value == 1024);
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_set_attribute(store, CU_FUNC_ATTRIBUTE_NUM_REGS, 1));
+  CHECK_CONTAINS(last_message(), "is only read, or cannot be 1");
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE,
+               cushim_kernel_set_attribute(store, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1 << 30));
+  CHECK_CONTAINS(last_message(), "1073741824 bytes of dynamic shared memory; kernel ");
   CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_get_attribute(store, 999, &value));
   CHECK(value == 0);
   CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cushim_kernel_create(library, "stor", &none));

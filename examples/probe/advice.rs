@@ -88,6 +88,16 @@ impl Advice<'_> {
         }
     }
 
+    /// For a softcuda whose calls fail: it does that where it is told to, or has too little memory.
+    fn softcuda_fails(&self) -> String {
+        let told = ["SOFTCUDA_FAULT", "SOFTCUDA_MEMORY"].into_iter();
+        let mut told = told.filter_map(|name| Some((name, self.environment.get(name)?)));
+        match told.next() {
+            Some((name, value)) => format!("unset {name}, which is {value:?}"),
+            None => "build softcuda anew, or name another one in CUSHIM_SOFTCUDA".to_owned(),
+        }
+    }
+
     /// For a driver that starts and shows no device, or says so instead of starting.
     pub(crate) fn no_device(&self, driver: &Driver) -> String {
         if driver.kind() == Kind::Software {
@@ -117,11 +127,12 @@ impl Advice<'_> {
     pub(crate) fn init(&self, code: Option<i32>, driver: &Driver) -> String {
         match code {
             None => "this library lacks a function that every driver has: name a real driver".to_owned(),
+            Some(100) => self.no_device(driver),
+            Some(_) if driver.kind() == Kind::Software => self.softcuda_fails(),
             Some(2) => "free memory on the machine or the device: nvidia-smi lists who holds it".to_owned(),
             Some(3) => "start this process afresh: it was forked from one that had used CUDA".to_owned(),
             Some(34) => "take the toolkit's stubs folder out of LD_LIBRARY_PATH and install the NVIDIA driver".to_owned(),
             Some(46) => "a process has a device for itself or it is forbidden: nvidia-smi -q -d COMPUTE, then nvidia-smi -c 0".to_owned(),
-            Some(100) => self.no_device(driver),
             Some(101) => "see whether CUDA_VISIBLE_DEVICES names devices that exist: nvidia-smi -L".to_owned(),
             Some(214) => "the memory of a device is damaged (ECC): see nvidia-smi -q -d ECC, reset or replace the GPU".to_owned(),
             Some(304) => "see whether /dev/nvidia* exist and this user may open them; nvidia-modprobe -u -c=0 makes them".to_owned(),
@@ -174,6 +185,7 @@ impl Advice<'_> {
     /// For a self-check that failed, with `code` if a call did.
     pub(crate) fn self_check(&self, code: Option<i32>, driver: &Driver) -> String {
         match code {
+            _ if driver.kind() == Kind::Software => self.softcuda_fails(),
             None => "the driver starts and does not work: see dmesg for lines of NVRM, reload its modules or reboot".to_owned(),
             code => self.init(code, driver),
         }

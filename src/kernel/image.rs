@@ -24,6 +24,8 @@ const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
 /// How a cubin starts, which is an ELF file.
 const ELF: [u8; 4] = *b"\x7fELF";
+/// The machine of a cubin, `EM_CUDA`.
+const CUDA: usize = 190;
 
 impl Image {
     /// Takes PTX (as text, with or without a NUL at its end), a cubin or a fatbin. What it is shows from its bytes.
@@ -34,6 +36,9 @@ impl Image {
         let mut bytes = bytes.into();
         let start: [u8; 4] = bytes.first_chunk().copied().unwrap_or_default();
         let (kind, needed) = match start {
+            ELF if number::<2>(&bytes, 0x12).is_some_and(|machine| machine != CUDA) => {
+                return Err(refused("is a program or library of the host; pass a cubin, a fatbin or PTX"));
+            }
             ELF => ("a cubin", elf_size(&bytes)),
             FATBIN => ("a fatbin", fatbin_size(&bytes)),
             WRAPPER => {
@@ -78,6 +83,11 @@ impl Image {
         self.kind
     }
 
+    /// How many bytes were given, without the NULs at the end of a text.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() - usize::from(self.kind == "PTX")
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -85,7 +95,7 @@ impl Image {
 
 impl std::fmt::Debug for Image {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Image({}, {} bytes)", self.kind, self.bytes.len())
+        write!(f, "Image({}, {} bytes)", self.kind, self.len())
     }
 }
 
@@ -179,6 +189,7 @@ mod tests {
     fn a_cubin_is_as_long_as_its_sections_reach() {
         let mut elf = vec![0; 64 + 64];
         elf[..4].copy_from_slice(&ELF);
+        elf[0x12] = 190; // CUDA's machine
         elf[0x28] = 64; // section headers start there,
         elf[0x3A] = 64; // each of so many bytes,
         elf[0x3C] = 1; // and there is one
@@ -187,6 +198,7 @@ mod tests {
         assert!(refusal(&elf).contains("132 bytes, 128 are there"));
         assert!(refusal(&elf[..100]).contains("128 bytes, 100 are there"));
         assert!(refusal(&elf[..40]).contains("header"));
+        assert!(refusal(&[&elf[..0x12], &[62, 0], &elf[0x14..]].concat()).contains("of the host"));
         elf.extend([0; 4]);
         assert_eq!(Image::new(elf).expect("complete").kind(), "a cubin");
     }

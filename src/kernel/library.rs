@@ -238,7 +238,10 @@ fn some_of(names: &[String]) -> String {
 /// The first line of the log goes into the sentence, all of it into the error's `driver_log`.
 fn say_what_the_compiler_said(error: &mut Error, image: &Image, log: &str) {
     let Some(first) = log.lines().next() else {
-        return error.message.push_str(&format!(", of {} of {} bytes", image.kind(), image.bytes().len()));
+        if error.driver_code != 0 {
+            error.message.push_str(&format!(". The image is {} of {} bytes", image.kind(), image.len()));
+        }
+        return;
     };
     error.message.push_str(&format!(". The compiler says: {first}"));
     if !error.driver_log.is_empty() {

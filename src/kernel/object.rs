@@ -1,6 +1,6 @@
 //! One kernel.
 
-use super::Library;
+use super::{Library, refusal};
 use crate::callback::Owner;
 use crate::context::Context;
 use crate::driver::calls::context::RawContext;
@@ -240,6 +240,7 @@ impl Kernel {
     /// The driver's, also for an attribute that is only read.
     pub fn set_attribute(&self, attribute: sys::CUfunction_attribute, value: i32) -> Result<(), Error> {
         self.here(|raw, context| raw.set_attribute(context, self.device(), attribute, value))
+            .map_err(|failure| refusal::explain_attribute(failure, self, attribute, value))
     }
 
     /// Where its parameters stand, in order.

@@ -6,6 +6,26 @@ use crate::driver::sys;
 use crate::error::Error;
 use crate::stream::Stream;
 
+/// Adds to the refusal of an attribute what was asked for, and what there is.
+#[cold]
+pub(super) fn explain_attribute(
+    mut failure: Error,
+    kernel: &Kernel,
+    attribute: sys::CUfunction_attribute,
+    value: i32,
+) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
+        let most = largest_shared(kernel, kernel.context().device());
+        failure.message.push_str(&match (attribute, most) {
+            (sys::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, Some(most)) => {
+                format!(". {value} bytes of dynamic shared memory; {kernel} has at most {most}")
+            }
+            _ => format!(". Attribute {} of {kernel} is only read, or cannot be {value}", attribute.0),
+        });
+    }
+    failure
+}
+
 /// Adds to the refusal of a launch what was asked for, and what there is.
 #[cold]
 pub(super) fn explain(mut failure: Error, launch: &Launch<'_>, kernel: &Kernel, stream: &Stream) -> Error {
@@ -19,12 +39,21 @@ fn limit(failure: &Error, launch: &Launch<'_>, kernel: &Kernel, stream: &Stream)
     let device = stream.context().device();
     match sys::CUresult(failure.status.0) {
         sys::CUDA_ERROR_INVALID_VALUE | sys::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
-            shape(launch, kernel, device).or_else(|| features(launch, device))
+            shape(launch, kernel, device)
+                .or_else(|| features(launch, device))
+                .or_else(|| unchecked_arguments(kernel))
         }
         sys::CUDA_ERROR_INVALID_CLUSTER_SIZE => cluster(launch, kernel, stream),
         sys::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => cooperative(launch, kernel, device),
         _ => features(launch, device),
     }
+}
+
+/// Where the driver does not tell the parameters, the arguments may be what it refuses.
+fn unchecked_arguments(kernel: &Kernel) -> Option<String> {
+    kernel.layout().is_none().then(|| {
+        format!("Perhaps the arguments are not those of {kernel}: drivers before 12.4 do not tell how many it takes")
+    })
 }
 
 const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
@@ -76,8 +105,7 @@ fn shared(launch: &Launch<'_>, kernel: &Kernel, device: &Device) -> Option<Strin
     if launch.shared <= allowed.cast_unsigned() {
         return None;
     }
-    let fixed = kernel.attribute(sys::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).unwrap_or(0);
-    let most = device.attribute(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).ok()? - fixed;
+    let most = largest_shared(kernel, device)?;
     let given = launch.shared;
     Some(match i64::from(given) > i64::from(most) {
         true => format!("{given} bytes of dynamic shared memory; {kernel} has at most {most} on {device}"),
@@ -86,6 +114,12 @@ fn shared(launch: &Launch<'_>, kernel: &Kernel, device: &Device) -> Option<Strin
              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES says so"
         ),
     })
+}
+
+/// The most dynamic shared memory that an attribute can allow the kernel.
+fn largest_shared(kernel: &Kernel, device: &Device) -> Option<i32> {
+    let fixed = kernel.attribute(sys::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).unwrap_or(0);
+    Some(device.attribute(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).ok()? - fixed)
 }
 
 fn features(launch: &Launch<'_>, device: &Device) -> Option<String> {

@@ -1,10 +1,10 @@
 //! Copies with attributes: one, or many that the driver may do in any order.
 
 use super::copy::direction;
-use super::{Place, invalid};
+use super::{Place, invalid, refusal};
 use crate::batch::{self, BatchOptions, PerItem, Refusal};
 use crate::driver::calls::memory::{batch_copy as calls, copy};
-use crate::driver::sys;
+use crate::driver::{CallError, sys};
 use crate::error::{Error, Status};
 use crate::location::Location;
 use crate::stream::Stream;
@@ -209,9 +209,13 @@ impl Stream {
             let (mut natives, mut starts) = attributes.runs(part.clone(), CopyAttributes::native);
             let ends = (&mut columns.to[part.clone()], &mut columns.from[part.clone()]);
             let runs = (natives.as_mut_slice(), starts.as_mut_slice());
-            calls::many(context.live(self)?, self.raw(), ends, &mut columns.bytes[part], runs).map_err(
-                |refused| Refusal { failure: context.failed(refused.error, self), item: refused.item },
-            )
+            let bytes = &mut columns.bytes[part.clone()];
+            calls::many(context.live(self)?, self.raw(), ends, bytes, runs).map_err(|refused| {
+                let failure = context.failed(refused.error, self);
+                let failure =
+                    refusal::of_copies(failure, self.driver(), &copies[part.clone()], part.start);
+                Refusal { failure, item: refused.item }
+            })
         })
     }
 
@@ -227,7 +231,7 @@ impl Stream {
             let copy = &copies[index];
             let direction = direction(copy.to, copy.from);
             copy::range(self.context().table(), direction, copy.ends()?, copy.bytes, self.raw())
-                .map_err(|error| self.context().failed(error, self))
+                .map_err(|error| self.refused(error, copy))
         })
     }
 
@@ -257,7 +261,12 @@ impl Stream {
             calls::many(there, self.raw(), (&mut [to], &mut [from]), &mut [copy.bytes], runs)
                 .map_err(|refused| refused.error)
         };
-        result.map_err(|error| context.failed(error, self))
+        result.map_err(|error| self.refused(error, &copy))
+    }
+
+    #[cold]
+    fn refused(&self, error: CallError, copy: &BatchCopy) -> Error {
+        refusal::of_copy(self.context().failed(error, self), self.driver(), copy.to, copy.from, copy.bytes)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Copies of ranges and boxes between any two places.
 
 use super::place::Checked;
-use super::{Extent, Place, Region};
+use super::{Extent, Place, Region, refusal};
 use crate::context::Context;
 use crate::driver::calls::memory::copy::{self as calls, Direction};
 use crate::driver::sys::CUDA_MEMCPY3D;
@@ -33,8 +33,9 @@ impl Stream {
             Line::Range(direction, ends) => {
                 let _current = self.enter_if_default()?;
                 let table = self.context().table();
-                calls::range(table, direction, ends, bytes, self.raw())
-                    .map_err(|error| self.context().failed(error, self))
+                calls::range(table, direction, ends, bytes, self.raw()).map_err(|error| {
+                    refusal::of_copy(self.context().failed(error, self), self.driver(), to, from, bytes)
+                })
             }
             Line::Box(copy) => self.boxed(&copy),
         }
@@ -78,8 +79,9 @@ impl Context {
         match Line::new(to, from, bytes)? {
             Line::Range(direction, ends) => {
                 let _current = self.enter()?;
-                calls::range_now(self.table(), direction, ends, bytes)
-                    .map_err(|error| self.failed(error, self))
+                calls::range_now(self.table(), direction, ends, bytes).map_err(|error| {
+                    refusal::of_copy(self.failed(error, self), self.driver(), to, from, bytes)
+                })
             }
             Line::Box(copy) => self.boxed(&copy),
         }

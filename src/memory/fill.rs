@@ -1,7 +1,8 @@
 //! Fills: one value, repeated over a range or a rectangle of device memory.
 
-use super::{DevicePointer, check_range, invalid};
+use super::{DevicePointer, check_range, invalid, refusal};
 use crate::context::Context;
+use crate::driver::Driver;
 use crate::driver::calls::memory::fill::{self as calls, Rows};
 use crate::error::Error;
 use crate::stream::Stream;
@@ -85,7 +86,7 @@ impl Stream {
             Fill::U16(value) => calls::fill16(table, value, rows, stream),
             Fill::U32(value) => calls::fill32(table, value, rows, stream),
         }
-        .map_err(|error| self.context().failed(error, self))
+        .map_err(|error| refused(self.context().failed(error, self), self.driver(), value, rows))
     }
 }
 
@@ -133,8 +134,15 @@ impl Context {
             Fill::U16(value) => calls::fill16_now(table, value, rows),
             Fill::U32(value) => calls::fill32_now(table, value, rows),
         }
-        .map_err(|error| self.failed(error, self))
+        .map_err(|error| refused(self.failed(error, self), self.driver(), value, rows))
     }
+}
+
+#[cold]
+fn refused(failure: Error, driver: &Driver, value: Fill, rows: &Rows) -> Error {
+    // They fit into all addresses: `check_rows` has seen to that.
+    let between = if rows.height > 1 { rows.pitch * (rows.height - 1) } else { 0 };
+    refusal::of_fill(failure, driver, DevicePointer(rows.at), between + rows.width * value.bytes())
 }
 
 /// The rows for the driver, checked.

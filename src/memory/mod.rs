@@ -16,6 +16,7 @@
 //! | `batch_copy` | copies with attributes, one or many |
 //! | `peer` | copies between contexts |
 //! | `fill` | fills |
+//! | `refusal` | why the driver refused a copy or a fill |
 //! | `resource` | where memory comes from: pools, the driver at once, the caller's own |
 //! | `buffer` | memory that frees itself |
 
@@ -29,6 +30,7 @@ mod peer;
 mod pinned;
 mod place;
 mod pointer;
+mod refusal;
 mod registration;
 mod resource;
 

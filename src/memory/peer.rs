@@ -1,7 +1,7 @@
 //! Copies between the memories of two contexts.
 
 use super::copy::between;
-use super::{DevicePointer, Extent, Region, check_range};
+use super::{DevicePointer, Extent, Place, Region, check_range, refusal};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::driver::calls::memory::copy as calls;
@@ -27,10 +27,12 @@ impl Stream {
         from: (&Context, DevicePointer),
         bytes: usize,
     ) -> Result<(), Error> {
-        let (to, from) = ranges(self.driver(), to, from, bytes)?;
+        let ends = ranges(self.driver(), to, from, bytes)?;
         let _current = self.enter_if_default()?;
-        calls::peer(self.context().table(), to, from, bytes, self.raw())
-            .map_err(|error| self.context().failed(error, self))
+        calls::peer(self.context().table(), ends.0, ends.1, bytes, self.raw()).map_err(|error| {
+            let (to, from) = (Place::Device(to.1), Place::Device(from.1));
+            refusal::of_copy(self.context().failed(error, self), self.driver(), to, from, bytes)
+        })
     }
 
     /// Copies a box from one context's memory to another's, after the work that is in the stream by now. Of an empty box,
@@ -74,9 +76,12 @@ impl Context {
         from: (&Self, DevicePointer),
         bytes: usize,
     ) -> Result<(), Error> {
-        let (to, from) = ranges(self.driver(), to, from, bytes)?;
+        let ends = ranges(self.driver(), to, from, bytes)?;
         let _current = self.enter()?;
-        calls::peer_now(self.table(), to, from, bytes).map_err(|error| self.failed(error, self))
+        calls::peer_now(self.table(), ends.0, ends.1, bytes).map_err(|error| {
+            let (to, from) = (Place::Device(to.1), Place::Device(from.1));
+            refusal::of_copy(self.failed(error, self), self.driver(), to, from, bytes)
+        })
     }
 
     /// Copies a box from one context's memory to another's; it has arrived when this returns. Of an empty box, nothing is

@@ -1,7 +1,10 @@
 //! Copies between any two places, of ranges and of boxes.
 
 use crate::{NOWHERE, context, holding, numbered, read, stream};
-use cushim::memory::{DeviceMemory, DevicePointer, Extent, Fill, PinnedMemory, PinnedOptions, Place, Region};
+use cushim::batch::BatchOptions;
+use cushim::memory::{
+    BatchCopy, DeviceMemory, DevicePointer, Extent, Fill, PinnedMemory, PinnedOptions, Place, Region,
+};
 use cushim::{Context, Error, Status, Stream};
 use std::sync::Arc;
 
@@ -229,9 +232,26 @@ fn a_copy_past_the_end_is_the_drivers_error() {
         let error = order.copy(Place::host(&mut bytes), memory.place(), 65).expect_err("one too many");
         assert_eq!((error.status, error.driver_code), (Status(1), 1));
         assert!(error.function.starts_with("cuMemcpyDtoH"), "{}", error.function);
+        assert!(error.message.contains("The source, 0x"), "{error}");
+        assert!(error.message.contains("64 bytes left in its allocation of 64, too few for 65"), "{error}");
         order.copy(Place::host(&mut bytes), memory.place(), 64).expect("copied");
         assert_eq!(bytes[..64], [1; 64]);
     });
+}
+
+/// Of a batch the driver does not say which copy it refuses.
+#[test]
+fn the_copy_of_a_batch_that_has_no_memory_is_named() {
+    let context = context();
+    let (stream, memory) = (stream(&context), holding(&context, &[1; 64]));
+    let gone = holding(&context, &[1; 64]).place();
+    let copy = |from| BatchCopy { to: memory.place(), from, bytes: 32 };
+    let copies = [copy(Place::host_source(&[1u8; 32])), copy(gone)];
+    // SAFETY: one source is gone, which the driver refuses.
+    let error = unsafe { stream.copy_batch(&copies, &[], BatchOptions::default()) }.expect_err("it is gone");
+    assert_eq!(error.driver_code, 1);
+    assert!(error.message.contains("The source of item 1, 0x"), "{error}");
+    assert!(error.message.contains("freed before, or never allocated"), "{error}");
 }
 
 /// An array is an end like others; this one does not exist.

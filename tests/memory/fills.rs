@@ -116,6 +116,7 @@ fn a_fill_past_the_end_is_the_drivers_error() {
         let error = fill(memory.pointer(), 0, Fill::U32(1), 17, 1).expect_err("one too many");
         assert_eq!((error.status, error.driver_code), (Status(1), 1));
         assert!(error.function.starts_with("cuMemsetD32"), "{}", error.function);
+        assert!(error.message.contains("64 bytes left in its allocation of 64, too few for 68"), "{error}");
         fill(memory.pointer(), 0, Fill::U32(0x0202_0202), 16, 1).expect("filled");
         assert_eq!(read(context, memory.place(), 64), [2; 64]);
     });

@@ -89,6 +89,8 @@ pub(crate) fn launch(
     let mut size;
     let mut list: [*mut c_void; 5];
     let (each, extra) = match arguments {
+        // Where none are given and the kernel takes some, NULL is refused; anything else would be followed.
+        RawArguments::Each([]) => (null_mut(), null_mut()),
         // The driver only reads what these point to.
         RawArguments::Each(each) => (each.as_ptr().cast_mut(), null_mut()),
         RawArguments::Packed(block) => {
