@@ -212,8 +212,7 @@ impl Stream {
             let bytes = &mut columns.bytes[part.clone()];
             calls::many(context.live(self)?, self.raw(), ends, bytes, runs).map_err(|refused| {
                 let failure = context.failed(refused.error, self);
-                let failure =
-                    refusal::of_copies(failure, self.driver(), &copies[part.clone()], part.start);
+                let failure = refusal::of_copies(failure, self.driver(), &copies[part.clone()], part.start);
                 Refusal { failure, item: refused.item }
             })
         })

@@ -140,9 +140,13 @@ impl Context {
 
 #[cold]
 fn refused(failure: Error, driver: &Driver, value: Fill, rows: &Rows) -> Error {
-    // They fit into all addresses: `check_rows` has seen to that.
-    let between = if rows.height > 1 { rows.pitch * (rows.height - 1) } else { 0 };
-    refusal::of_fill(failure, driver, DevicePointer(rows.at), between + rows.width * value.bytes())
+    // Of no values, nothing was looked at before: the numbers may be any.
+    let bytes = match (rows.width, rows.height) {
+        (0, _) | (_, 0) => 0,
+        (width, 1) => width * value.bytes(),
+        (width, height) => rows.pitch * (height - 1) + width * value.bytes(),
+    };
+    refusal::of_fill(failure, driver, DevicePointer(rows.at), bytes)
 }
 
 /// The rows for the driver, checked.

@@ -43,7 +43,7 @@ fn copy(driver: &Driver, of: &str, to: Place, from: Place, bytes: usize) -> Opti
 
 /// What is wrong with one end. Of ordinary host memory the driver knows nothing, and nothing is said.
 fn end(driver: &Driver, what: &str, place: Place, bytes: usize) -> Option<String> {
-    let address = place.address()?;
+    let address = place.address().filter(|_| bytes != 0)?;
     let known = PointerAttributes::of(driver, address).ok()?;
     match known.range {
         Some((start, size)) => {
