@@ -18,7 +18,7 @@ static int object_at(const struct plan *plan, const char *name) {
   return at == NOTHING ? NOTHING : plan->objects[at];
 }
 
-/* The size of the host memory `at`, if it is one that the call may use; what is smaller is used as well. */
+/* Host memory as large as any buffer, or none. */
 static void fit_host_memory(struct plan *plan, int at) {
   plan->arguments[at] = once_in(8) ? 0 : address_of(pages);
 }
@@ -69,9 +69,6 @@ static void fit_launch(struct plan *plan) {
   uint64_t count = 0;
   draw_args(plan, shape_of(plan), (cushim_arg *)(void *)rooms[3].bytes, &count);
   plan->arguments[4] = count;
-  if (count == 0 || plan->arguments[3] != 0) return;
-  /* As many as there are, at NULL. */
-  plan->owners = 0;
 }
 
 static void fit_launch_packed(struct plan *plan) {
