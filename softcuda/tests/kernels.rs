@@ -224,6 +224,26 @@ fn an_endless_kernel_ends_when_asked_for() {
     });
 }
 
+/// What a kernel is said to need is an estimate, but never more than the load allowed.
+#[test]
+fn registers_are_limited() {
+    alone("registers_are_limited", &[], || {
+        let cu = with_context();
+        let most = |limit: u64| {
+            const NUM_REGS: u64 = 4;
+            let (text, keys, values) = (ptx(".reg .b64 %wide<90>;"), [0i32], [limit]);
+            let (mut module, mut registers) = (0u64, 0i32);
+            let load = [at(&mut module), first(&text), 1, first(&keys), first(&values)];
+            assert_eq!(cu.call("cuModuleLoadDataEx", &load), 0);
+            let k = function(&cu, module, b"k\0").expect("it has one");
+            assert_eq!(cu.call("cuFuncGetAttribute", &[at(&mut registers), NUM_REGS, k]), 0);
+            registers
+        };
+        assert_eq!(most(24), 24);
+        assert!(most(255) > 100, "{}", most(255));
+    });
+}
+
 const HEAP: &str = "
 .version 7.0
 .target sm_70

@@ -51,7 +51,7 @@ impl Library {
     }
 
     fn add(image: &Image, options: &Options) -> Arc<Self> {
-        let program = Arc::new(Program::compile(image));
+        let program = Arc::new(Program::compile(image, options.most_registers));
         options.report(&program.log);
         let kernels = program.code().map_or(0, |code| code.kernels.len());
         let kernels = (0..kernels).map(|_| OnceLock::new()).collect();

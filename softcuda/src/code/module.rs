@@ -87,7 +87,8 @@ pub(crate) fn show_live(show: &mut dyn FnMut(live::Object)) {
 
 fn load(module: Out<CUmodule>, image: &Image, options: Option<&Options>) -> Answer {
     let context = current()?;
-    let program = Arc::new(Program::compile(image));
+    let program =
+        Arc::new(Program::compile(image, options.map_or(u32::MAX, |options| options.most_registers)));
     if let Some(options) = options {
         options.report(&program.log);
     }

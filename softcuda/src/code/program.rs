@@ -70,10 +70,11 @@ pub(super) struct Variable {
 }
 
 impl Program {
-    pub(super) fn compile(image: &Image) -> Self {
+    /// Of kernels that are said to need no more registers than these.
+    pub(super) fn compile(image: &Image, most_registers: u32) -> Self {
         let (code, log) = match image {
             Image::Ptx(text) => match ptx::Module::compile(text, isa(version()), TARGET) {
-                Ok(module) => (Ok(Code::of_module(module)), String::new()),
+                Ok(module) => (Ok(Code::of_module(module, most_registers)), String::new()),
                 Err(error) => (Err(answer(&error)), log(&error)),
             },
             Image::NoPtx => match Code::of_natives() {
@@ -97,8 +98,11 @@ impl Program {
 }
 
 impl Code {
-    fn of_module(module: ptx::Module) -> Self {
-        let kernels = module.functions().iter().map(|function| Entry::of_function(function, module.target()));
+    fn of_module(module: ptx::Module, most_registers: u32) -> Self {
+        let kernels = module.functions().iter().map(|function| Entry {
+            registers: function.registers.min(most_registers),
+            ..Entry::of_function(function, module.target())
+        });
         let variables = module.globals().iter().map(|global| Variable {
             name: global.name.clone(),
             size: global.size,
