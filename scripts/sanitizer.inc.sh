@@ -26,6 +26,8 @@ runtime=$sysroot/lib/rustlib/$target/lib/librustc-stable_rt.${name:0:1}san.a
 }
 
 export CARGO_TARGET_DIR=$out RUSTC_BOOTSTRAP=1 CARGO_INCREMENTAL=0
+# Enough for a report, and a third of the room and time.
+export CARGO_PROFILE_DEV_DEBUG=line-tables-only
 # Shared libraries of ours find the runtime in the executable, so it exports that.
 exported=()
 for symbols in "__${name:0:1}san_*" '__sanitizer_*'; do exported+=("-Wl,--export-dynamic-symbol=$symbols"); done

@@ -68,23 +68,27 @@ struct Collector {
 
 impl Collector {
     fn begin() -> Self {
-        Self { outer: COLLECTING.with(|collecting| collecting.replace(Some(Vec::new()))) }
+        Self { outer: exchange(Some(Vec::new())) }
     }
 
     /// What was collected; the outer destroy goes on.
     fn end(mut self) -> Vec<Error> {
         let outer = self.outer.take();
         std::mem::forget(self);
-        COLLECTING.with(|collecting| collecting.replace(outer)).unwrap_or_default()
+        exchange(outer).unwrap_or_default()
     }
+}
+
+/// A thread that is ending collects nothing any more; a process may destroy things as it exits.
+fn exchange(errors: Option<Vec<Error>>) -> Option<Vec<Error>> {
+    COLLECTING.try_with(|collecting| collecting.replace(errors)).ok().flatten()
 }
 
 /// Where what was released has panicked.
 impl Drop for Collector {
     fn drop(&mut self) {
-        let outer = self.outer.take();
         // What a panic left: nobody answers for it.
-        let left = COLLECTING.try_with(|collecting| collecting.replace(outer)).ok().flatten();
+        let left = exchange(self.outer.take());
         for error in left.into_iter().flatten() {
             log::warn!(target: "cushim", "releasing {} failed: {error}", error.object);
         }

@@ -321,6 +321,11 @@ thread_local! {
     static CURRENT: RefCell<Vec<Weak<Stream>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A thread that is ending has none: what a process does as it exits may still ask.
+fn with_current<T: Default>(body: impl FnOnce(&mut Vec<Weak<Stream>>) -> T) -> T {
+    CURRENT.try_with(|stack| body(&mut stack.borrow_mut())).unwrap_or_default()
+}
+
 /// The current stream of a thread: a choice that a program makes once and names wherever a stream is asked for.
 ///
 /// ```
@@ -339,7 +344,7 @@ thread_local! {
 impl Stream {
     /// Makes the stream the thread's current one, until it is popped or the thread ends. This does not keep it alive.
     pub fn push_current(self: &Arc<Self>) {
-        CURRENT.with_borrow_mut(|stack| stack.push(Arc::downgrade(self)));
+        with_current(|stack| stack.push(Arc::downgrade(self)));
     }
 
     /// Takes the thread's current stream away; the one before it becomes current. `None` if it is gone.
@@ -347,7 +352,7 @@ impl Stream {
     /// # Errors
     /// [`Status::STREAM_REQUIRED`] if the thread has none.
     pub fn pop_current() -> Result<Option<Arc<Self>>, Error> {
-        let popped = CURRENT.with_borrow_mut(Vec::pop);
+        let popped = with_current(Vec::pop);
         popped
             .map(|stream| stream.upgrade())
             .ok_or_else(|| no_current("nothing was pushed that could be popped"))
@@ -358,7 +363,7 @@ impl Stream {
     /// # Errors
     /// [`Status::STREAM_REQUIRED`] if the thread has none, [`Status::INVALID_HANDLE`] if it is gone.
     pub fn current() -> Result<Arc<Self>, Error> {
-        let top = CURRENT.with_borrow(|stack| stack.last().map(Weak::upgrade));
+        let top = with_current(|stack| stack.last().map(Weak::upgrade));
         top.ok_or_else(|| no_current("push one, or name the stream"))?.ok_or_else(|| {
             let refusal =
                 "the thread's current stream was destroyed; pop it before its last handle is destroyed";

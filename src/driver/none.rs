@@ -59,6 +59,11 @@ thread_local! {
     static STACK: RefCell<Vec<CUcontext>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A thread that is ending has none: what a process does as it exits may still call the driver.
+fn with_stack<T: Default>(body: impl FnOnce(&mut Vec<CUcontext>) -> T) -> T {
+    STACK.try_with(|stack| body(&mut stack.borrow_mut())).unwrap_or_default()
+}
+
 unsafe extern "C" fn init(_flags: u32) -> CUresult {
     CUDA_SUCCESS
 }
@@ -108,7 +113,7 @@ unsafe extern "C" fn create_context(context: *mut CUcontext, _flags: u32, _devic
     let handle = fresh();
     // SAFETY: as in `device_count`.
     unsafe { context.write(handle) };
-    STACK.with_borrow_mut(|stack| stack.push(handle));
+    with_stack(|stack| stack.push(handle));
     CUDA_SUCCESS
 }
 
@@ -118,12 +123,12 @@ unsafe extern "C" fn destroy_context(_context: CUcontext) -> CUresult {
 
 unsafe extern "C" fn current_context(context: *mut CUcontext) -> CUresult {
     // SAFETY: as in `device_count`.
-    unsafe { context.write(STACK.with_borrow(|stack| stack.last().copied()).unwrap_or(null_mut())) };
+    unsafe { context.write(with_stack(|stack| stack.last().copied()).unwrap_or(null_mut())) };
     CUDA_SUCCESS
 }
 
 unsafe extern "C" fn set_current_context(context: CUcontext) -> CUresult {
-    STACK.with_borrow_mut(|stack| {
+    with_stack(|stack| {
         stack.pop();
         if !context.is_null() {
             stack.push(context);
@@ -133,12 +138,12 @@ unsafe extern "C" fn set_current_context(context: CUcontext) -> CUresult {
 }
 
 unsafe extern "C" fn push_current_context(context: CUcontext) -> CUresult {
-    STACK.with_borrow_mut(|stack| stack.push(context));
+    with_stack(|stack| stack.push(context));
     CUDA_SUCCESS
 }
 
 unsafe extern "C" fn pop_current_context(context: *mut CUcontext) -> CUresult {
-    let Some(top) = STACK.with_borrow_mut(Vec::pop) else { return CUDA_ERROR_INVALID_CONTEXT };
+    let Some(top) = with_stack(Vec::pop) else { return CUDA_ERROR_INVALID_CONTEXT };
     // SAFETY: as in `device_count`.
     unsafe { context.write(top) };
     CUDA_SUCCESS
