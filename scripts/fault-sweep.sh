@@ -4,13 +4,14 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/fault-sweep.sh
+usage: scripts/fault-sweep.sh [NAME...]
 
 Runs each C test program that runs on softcuda, and each C example, once to learn which calls of the driver it makes, and
 then twice for each of them, up to the twelfth of each function: with that call failing alone (CUDA_ERROR_OUT_OF_MEMORY),
 and with the context lost by it (CUDA_ERROR_ILLEGAL_ADDRESS). Checks of the programs may fail then; crashes, hangs, and
 contexts, streams, events, memory, pools and code that nobody releases may not be. Takes some minutes; the last line counts
-the programs, the pairs of a program and a call, and what was found. capi-tests tries the first call of each function on
+the programs, the pairs of a program and a call, and what was found. With NAMEs only those (objects_streams,
+examples/saxpy.c). capi-tests tries the first call of each function on
 every commit.
 
 Left out is objects_fuzz, which takes every answer that its model does not foresee for a failure, and stops. objects_sweep
@@ -27,9 +28,8 @@ TEXT
 
 case "${1-}" in
   -h | --help) usage; exit 0 ;;
-  '') ;;
-  *) usage >&2; exit 2 ;;
+  -*) usage >&2; exit 2 ;;
 esac
 command -v cargo > /dev/null || { echo 'fault-sweep.sh: needs cargo; install Rust (https://rustup.rs)' >&2; exit 69; }
 cd "$(dirname "$0")/.."
-exec cargo run -q --release -p capi-tests --bin fault_sweep
+exec cargo run -q --release -p capi-tests --bin fault_sweep -- "$@"

@@ -2,7 +2,8 @@
 
 use crate::libraries::library;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,7 @@ pub enum Driver<'a> {
 /// One run of a program.
 pub struct Run {
     command: Command,
+    errors: Option<PathBuf>,
 }
 
 /// Variables that steer the libraries or the loader.
@@ -65,7 +67,7 @@ impl Run {
             }
             Driver::Unset => {}
         }
-        Self { command }
+        Self { command, errors: None }
     }
 
     /// With this variable.
@@ -89,6 +91,13 @@ impl Run {
         self
     }
 
+    /// With its standard error in this file, where only its end is waited for.
+    #[must_use]
+    pub fn errors(mut self, file: &Path) -> Self {
+        self.errors = Some(file.to_owned());
+        self
+    }
+
     /// What the program printed.
     ///
     /// # Errors
@@ -106,7 +115,10 @@ impl Run {
     /// # Errors
     /// If it cannot be started, or had to be ended.
     pub fn ends_within(mut self, limit: Duration) -> Result<ExitStatus, String> {
-        let child = self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let errors =
+            self.errors.as_ref().map_or(Ok(Stdio::null()), |file| File::create(file).map(Stdio::from));
+        let errors = errors.map_err(|error| format!("{:?}: {error}", self.errors))?;
+        let child = self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).spawn();
         let mut child = child.map_err(|error| format!("{:?}: {error}", self.command))?;
         let end = Instant::now() + limit;
         loop {

@@ -1,4 +1,4 @@
-//! Every program and C example with each of its driver calls failing in turn. `scripts/fault-sweep.sh` calls it.
+//! Every program and C example, or those that are named, with each of its driver calls failing in turn. `scripts/fault-sweep.sh` calls it.
 
 #![cfg(target_os = "linux")]
 
@@ -11,8 +11,10 @@ use std::time::Instant;
 fn main() -> ExitCode {
     let begun = Instant::now();
     let sweep = Sweep::new();
-    let pairs = sweep.pairs(Extent::Whole).unwrap_or_else(|failure| panic!("{failure}"));
-    let (programs, count) = (sweep.programs(), pairs.len());
+    let only: Vec<String> = std::env::args().skip(1).collect();
+    let pairs = sweep.pairs(Extent::Whole, &only).unwrap_or_else(|failure| panic!("{failure}"));
+    // Each has run once by now.
+    let (programs, count) = (sweep.runs(), pairs.len());
     say(format_args!(
         "{count} pairs of a program and a call of the driver that fails, in {programs} programs"
     ));

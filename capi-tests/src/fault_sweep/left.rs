@@ -42,7 +42,15 @@ struct Thing {
     handle: String,
     /// With which it ends.
     context: Option<String>,
+    /// Made in a thread's default stream.
+    is_of_a_thread: bool,
 }
+
+/// `CUDA_ERROR_DEINITIALIZED`.
+const DEINITIALIZED: i32 = 4;
+
+/// `CU_STREAM_PER_THREAD`, as a trace has it.
+const PER_THREAD: &str = "0x2";
 
 /// What happened up to some call.
 #[derive(Default)]
@@ -56,11 +64,16 @@ struct Story {
     contexts: HashMap<String, String>,
 }
 
-/// What was made and never released, nor tried to be, but for the addresses that the program has `lent` to free itself.
-pub(super) fn left(calls: &[Value], lent: &[&str]) -> Vec<String> {
+/// What was made and never released, nor tried to be, but for the addresses that are `excused`.
+///
+/// A program that stops in the middle lets go of the rest as it exits, when the driver has ended. Memory of a thread's
+/// default stream is not even tried to be freed then: that takes another stream first.
+pub(super) fn left(calls: &[Value], excused: &[&str]) -> Vec<String> {
     let mut story = Story::default();
     calls.iter().for_each(|call| story.go_on(call));
-    let held = story.held.iter().filter(|thing| !lent.contains(&thing.handle.as_str()));
+    let has_ended = calls.iter().any(|call| call["result"] == DEINITIALIZED);
+    let held = story.held.iter().filter(|thing| !excused.contains(&thing.handle.as_str()));
+    let held = held.filter(|thing| !(has_ended && thing.is_of_a_thread));
     held.map(|thing| format!("{} {}", thing.kind, thing.handle)).collect()
 }
 
@@ -114,7 +127,8 @@ impl Story {
         if let ("stream", Some(context)) = (kind.name, &context) {
             self.contexts.insert(handle.clone(), context.clone());
         }
-        self.held.push(Thing { kind: kind.name, handle, context });
+        let is_of_a_thread = call["arguments"]["hStream"] == PER_THREAD;
+        self.held.push(Thing { kind: kind.name, handle, context, is_of_a_thread });
     }
 
     fn release(&mut self, kind: &Kind, handle: &str) {

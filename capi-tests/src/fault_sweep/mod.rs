@@ -87,10 +87,11 @@ const EXAMPLES: &[&str] = &[
     "examples/saxpy.c",
 ];
 
-/// What one run writes: the calls of the driver, and the memory that the program itself has to free.
+/// What one run writes: the calls of the driver, the memory that the program itself has to free, and the library's log.
 struct Files {
     trace: PathBuf,
     lent: PathBuf,
+    log: PathBuf,
 }
 
 /// The programs, and what is made in sweeping them.
@@ -108,29 +109,24 @@ impl Sweep {
         Self { workshop, runs: AtomicUsize::new(0) }
     }
 
-    /// How many programs there are.
-    #[must_use]
-    pub fn programs(&self) -> usize {
-        swept().count() + EXAMPLES.len()
-    }
-
     /// How many times a program has run.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.runs.load(Ordering::Relaxed)
     }
 
-    /// Every program with the calls that it makes.
+    /// Every program with the calls that it makes; only those that are named, if any are.
     ///
     /// # Errors
     /// If one cannot be compiled, or run.
-    pub fn pairs(&self, extent: Extent) -> Result<Vec<Pair>, String> {
+    pub fn pairs(&self, extent: Extent, only: &[String]) -> Result<Vec<Pair>, String> {
         let mut pairs = Vec::new();
-        for name in swept() {
+        let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
+        for name in swept().filter(|name| is_wanted(name)) {
             let build = Build::new(&self.workshop, &format!("{name}.c"));
             pairs.extend(self.pairs_of(name, build, extent)?);
         }
-        for source in EXAMPLES {
+        for source in EXAMPLES.iter().filter(|source| is_wanted(source)) {
             let build = Build::of(&self.workshop, &repository(source));
             pairs.extend(self.pairs_of(source, build, extent)?);
         }
@@ -203,7 +199,7 @@ impl Sweep {
             return Err(format!("{pair}: {ended}"));
         }
         let left = left_behind(pair.program, &files);
-        for file in [&files.trace, &files.lent] {
+        for file in [&files.trace, &files.lent, &files.log] {
             // The program may not have come to write it.
             let _ = std::fs::remove_file(file);
         }
@@ -213,7 +209,7 @@ impl Sweep {
     fn files(&self) -> Files {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         let file = |name| self.workshop.path().join(format!("{name}-{number}"));
-        Files { trace: file("trace"), lent: file("lent") }
+        Files { trace: file("trace"), lent: file("lent"), log: file("log") }
     }
 }
 
@@ -235,6 +231,7 @@ fn uses_objects(program: &str) -> bool {
 
 fn run(program: &Path, files: &Files, fault: &str) -> Run {
     let run = Run::new(program, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_FAULT", fault);
+    let run = run.env("CUSHIM_LOG", "warn").errors(&files.log);
     run.env("SOFTCUDA_TRACE", &files.trace).env("FAULT_SWEEP_LENT", &files.lent)
 }
 
@@ -243,7 +240,16 @@ fn left_behind(program: &str, files: &Files) -> Result<Vec<String>, String> {
         return Ok(Vec::new());
     }
     let lent = std::fs::read_to_string(&files.lent).unwrap_or_default();
-    Ok(left::left(&read(&files.trace)?, &lent.lines().collect::<Vec<_>>()))
+    let log = std::fs::read(&files.log).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    let excused: Vec<&str> = lent.lines().chain(leaks_told(&log)).collect();
+    Ok(left::left(&read(&files.trace)?, &excused))
+}
+
+/// The memory that could not be freed and of which the log says so.
+fn leaks_told(log: &str) -> impl Iterator<Item = &str> {
+    let tellings = log.split(" bytes at ").skip(1);
+    tellings.filter_map(|telling| telling.split_once(" are leaked")).map(|(address, _)| address)
 }
 
 /// The calls of a trace, those of the process that began it; none if there is no file, because no call was made.
