@@ -531,6 +531,26 @@ static void refusals(void) {
   CHECK_OK(cushim_kernel_destroy(narrow));
 }
 
+/* A launch that is refused for its event enqueues nothing. */
+static void event_of_another_context(void) {
+  cushim_kernel store = kernel_of("store");
+  cushim_launch_config config = shape(1, 1);
+  cushim_context other;
+  const uint32_t number = 7;
+  cushim_arg args[2];
+  CHECK_OK(cushim_context_create(all.device, NULL, &other));
+  CHECK_OK(cushim_event_create(other, NULL, &config.programmatic_event));
+  args[0] = bytes(&memory, sizeof memory);
+  args[1] = bytes(&number, sizeof number);
+  clear();
+  CHECK(cushim_kernel_launch(store, all.stream, &config, args, 2) != CUSHIM_SUCCESS);
+  synchronize();
+  CHECK(number_at(memory) == 0);
+  CHECK_OK(cushim_event_destroy(config.programmatic_event));
+  CHECK_OK(cushim_context_destroy(other));
+  CHECK_OK(cushim_kernel_destroy(store));
+}
+
 static void attributes(void) {
   cushim_kernel nothing = kernel_of("nothing");
   cushim_launch_config config = shape(4, 32);
@@ -556,6 +576,7 @@ static void attributes(void) {
     config.programmatic_event = event;
     CHECK_OK(cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
     CHECK_OK(cushim_event_synchronize(event));
+    event_of_another_context();
     config.programmatic_event = NULL;
     attribute.id = CU_LAUNCH_ATTRIBUTE_IGNORE;
     config.attributes = &attribute;

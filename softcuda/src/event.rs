@@ -89,11 +89,14 @@ impl Event {
         self.record_after(stream, &[])
     }
 
+    /// Refuses a stream of another context.
+    pub(crate) fn check_stream(&self, stream: &Stream) -> Answer {
+        if Arc::ptr_eq(&stream.context, &self.context) { Ok(()) } else { Err(CUDA_ERROR_INVALID_HANDLE) }
+    }
+
     /// Records it in the stream, behind these operations too.
     pub(crate) fn record_after(&self, stream: &Arc<Stream>, after: &[Arc<Operation>]) -> Answer {
-        if !Arc::ptr_eq(&stream.context, &self.context) {
-            return Err(CUDA_ERROR_INVALID_HANDLE);
-        }
+        self.check_stream(stream)?;
         let time = Arc::new(OnceLock::new());
         let operation = stream.submit_after(Mark(Arc::clone(&time)), after)?;
         let mut last = self.record.lock();

@@ -166,6 +166,8 @@ fn launch(
     let events = configuration.events.iter().map(Triggered::check);
     let events = events.collect::<Result<Vec<_>, _>>()?;
     let parameters = arguments::pack(found.kernel(), each, extra)?;
+    // Before the kernel is there, which a launch that fails does not leave behind.
+    events.iter().try_for_each(|event| event.check_stream(&stream))?;
     let operation = stream.submit(Run::new(found, shape, parameters))?;
     trigger(&stream, &events, &operation)
 }
