@@ -7,7 +7,7 @@ use crate::ptx::ast::Instruction;
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::Handler;
 use crate::ptx::exec::map::{each1, unary};
-use crate::ptx::float::{Round, by_double, canonical, directed, flush, passed, unless_tiny};
+use crate::ptx::float::{Round, by_double, canonical, directed, flush, near_quotient, passed, unless_tiny};
 use crate::ptx::half::{Bf16, F16, Half};
 use crate::ptx::types::Type;
 
@@ -94,7 +94,7 @@ fn approximation(opcode: &str, ftz: bool) -> Option<Handler> {
 
 fn exact(opcode: &str, round: Round, ftz: bool) -> Option<Handler> {
     Some(match opcode {
-        "rcp" => single!(round, ftz, unary, each1, |a| 1.0 / a),
+        "rcp" => single!(round, ftz, unary, each1, |a| 1.0 / a, near_quotient(1.0, a)),
         "sqrt" => single!(round, ftz, unary, each1, |a| a.sqrt()),
         _ => return None,
     })
