@@ -117,6 +117,11 @@ fn contents(t: &mut Lines, cu: &Cu) -> Outcome {
         let name = c"counter".as_ptr();
         call!(cu, cuLibraryGetManaged_12000(&raw mut address, &raw mut bytes, library, name))
     });
+    t.line("managed variable of a kernel's name", || {
+        let (mut address, mut bytes) = (0, 0);
+        let name = c"nothing".as_ptr();
+        call!(cu, cuLibraryGetManaged_12000(&raw mut address, &raw mut bytes, library, name))
+    });
     t.line("unified function of that name", || {
         let mut function = null_mut();
         call!(cu, cuLibraryGetUnifiedFunction_12000(&raw mut function, library, c"nothing".as_ptr()))

@@ -107,9 +107,9 @@ impl Attributes<'_> {
             CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => (&adjusted.carveout, -1..=100),
             CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => (&adjusted.wide_clusters, 0..=i32::MAX),
             CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => (&adjusted.scheduling, 0..=2),
-            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => (&adjusted.cluster[0], 0..=16),
-            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => (&adjusted.cluster[1], 0..=16),
-            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => (&adjusted.cluster[2], 0..=16),
+            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => (&adjusted.cluster[0], 0..=i32::MAX),
+            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => (&adjusted.cluster[1], 0..=i32::MAX),
+            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => (&adjusted.cluster[2], 0..=i32::MAX),
             _ => return Err(CUDA_ERROR_INVALID_VALUE),
         };
         if !allowed.contains(&number) {

@@ -80,7 +80,9 @@ impl Instance {
         address: Out<CUdeviceptr_v2>,
         bytes: Out<usize>,
     ) -> Answer {
-        if name.is_empty() || address.address() == 0 && bytes.address() == 0 || self.kernel(name).is_ok() {
+        // A kernel's name is a wrong value where any variable is wanted, and no managed variable's name (measured).
+        let is_kernel = || matches!(wanted, Wanted::Any) && self.kernel(name).is_ok();
+        if name.is_empty() || address.address() == 0 && bytes.address() == 0 || is_kernel() {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         let (place, size) = self.variable(name, wanted)?;

@@ -51,6 +51,11 @@ impl Configuration {
         Ok(read)
     }
 
+    /// The events that blocks trigger, held against what they must be.
+    pub(super) fn checked_events(&self) -> Result<Vec<Arc<event::Event>>, CUresult> {
+        self.events.iter().map(Triggered::check).collect()
+    }
+
     /// What only says how fast the kernel starts makes no difference here, but is held against what there is (measured).
     fn take(&mut self, attribute: &CUlaunchAttribute) -> Answer {
         let value = attribute.value;
@@ -163,8 +168,7 @@ fn launch(
     let mut shape = configuration.shape;
     shape.cluster = shape.cluster.or(found.attributes().cluster());
     shape.check(found.attributes())?;
-    let events = configuration.events.iter().map(Triggered::check);
-    let events = events.collect::<Result<Vec<_>, _>>()?;
+    let events = configuration.checked_events()?;
     let parameters = arguments::pack(found.kernel(), each, extra)?;
     // Before the kernel is there, which a launch that fails does not leave behind.
     events.iter().try_for_each(|event| event.check_stream(&stream))?;

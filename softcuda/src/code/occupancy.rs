@@ -4,7 +4,6 @@
 use super::attributes::Attributes;
 use super::function::Found;
 use super::launch::Configuration;
-use super::shape::Shape;
 use crate::context::current::current;
 use crate::device_attributes::value;
 use crate::error::Answer;
@@ -164,13 +163,13 @@ pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
 }
 
 /// A function in the context of the configuration's stream, and how it is to be launched.
-fn configured(func: CUfunction, config: In<CUlaunchConfig>) -> Result<(Found, Shape), CUresult> {
+fn configured(func: CUfunction, config: In<CUlaunchConfig>) -> Result<(Found, Configuration), CUresult> {
     if func.is_null() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     let config = config.get()?;
     let found = Found::of(func, &Stream::of(config.hStream)?.context)?;
-    Ok((found, Configuration::read(&config)?.shape))
+    Ok((found, Configuration::read(&config)?))
 }
 
 /// The portable size, or the larger one where the kernel allows it; 0 if not even one block fits.
@@ -180,8 +179,11 @@ pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     config: In<CUlaunchConfig>,
 ) -> Answer {
     clusterSize.check()?;
-    let (found, shape) = configured(func, config)?;
+    let (found, Configuration { shape, .. }) = configured(func, config)?;
     let attributes = found.attributes();
+    // Of the sizes, the block's may be anything (measured).
+    shape.check_grid()?;
+    shape.check_cluster(attributes)?;
     let fits = active_blocks(attributes, shape.threads().max(1), shape.shared as usize) > 0;
     clusterSize.set(if fits { attributes.most_cluster() as i32 } else { 0 })
 }
@@ -193,7 +195,9 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     config: In<CUlaunchConfig>,
 ) -> Answer {
     numClusters.check()?;
-    let (found, shape) = configured(func, config)?;
+    let (found, configuration) = configured(func, config)?;
+    configuration.checked_events()?;
+    let shape = configuration.shape;
     shape.check(found.attributes())?;
     let Some(cluster) = shape.cluster else { return numClusters.set(0) };
     let each = active_blocks(found.attributes(), shape.threads(), shape.shared as usize);

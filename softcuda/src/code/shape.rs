@@ -9,7 +9,7 @@ use crate::sys::{
     CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
     CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-    CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_VALUE,
+    CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_VALUE, CUdevice_attribute,
 };
 
 /// How large a launch is.
@@ -35,33 +35,33 @@ impl Shape {
 
     /// Refuses what does not fit.
     pub(super) fn check(&self, attributes: Attributes<'_>) -> Answer {
-        const BLOCK: [crate::sys::CUdevice_attribute; 3] = [
+        const BLOCK: [CUdevice_attribute; 3] = [
             CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
             CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
             CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
         ];
-        const GRID: [crate::sys::CUdevice_attribute; 3] = [
+        let exact = attributes.kernel.block.is_none_or(|exact| exact == self.block);
+        self.check_grid()?;
+        if !within(self.block, BLOCK) || self.threads() > u64::from(attributes.most_threads()) || !exact {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.check_cluster(attributes)?;
+        if self.shared > attributes.dynamic_shared() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.check_cooperative(attributes)
+    }
+
+    pub(super) fn check_grid(&self) -> Answer {
+        const GRID: [CUdevice_attribute; 3] = [
             CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
             CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
             CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
         ];
-        let within = |sizes: [u32; 3], limits: [crate::sys::CUdevice_attribute; 3]| {
-            (0..3).all(|i| (1..=value(limits[i]) as u32).contains(&sizes[i]))
-        };
-        let exact = attributes.kernel.block.is_none_or(|exact| exact == self.block);
-        if !within(self.block, BLOCK)
-            || !within(self.grid, GRID)
-            || self.threads() > u64::from(attributes.most_threads())
-            || self.shared > attributes.dynamic_shared()
-            || !exact
-        {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        self.check_cluster(attributes)?;
-        self.check_cooperative(attributes)
+        if within(self.grid, GRID) { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
     }
 
-    fn check_cluster(&self, attributes: Attributes<'_>) -> Answer {
+    pub(super) fn check_cluster(&self, attributes: Attributes<'_>) -> Answer {
         let Some(cluster) = self.cluster else {
             return if self.preferred.is_none() { Ok(()) } else { Err(CUDA_ERROR_INVALID_CLUSTER_SIZE) };
         };
@@ -83,4 +83,9 @@ impl Shape {
         }
         Ok(())
     }
+}
+
+/// Whether each size is at least 1 and at most the device's limit.
+fn within(sizes: [u32; 3], limits: [CUdevice_attribute; 3]) -> bool {
+    (0..3).all(|i| (1..=value(limits[i]) as u32).contains(&sizes[i]))
 }
