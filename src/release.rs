@@ -3,7 +3,7 @@
 //! A destroy answers for a release that happens inside it; a release that happens later, or on another thread, goes to
 //! the log and is counted for its driver, and never surfaces from an unrelated call.
 
-use crate::driver::Driver;
+use crate::driver::{Driver, sys};
 use crate::error::Error;
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -19,6 +19,10 @@ static UNREPORTED: Mutex<Vec<(Driver, u64)>> = Mutex::new(Vec::new());
 /// Takes the result of releasing an object of the driver.
 pub(crate) fn report(driver: &Driver, result: Result<(), Error>) {
     let Err(error) = result else { return };
+    // The driver has ended, and everything with it.
+    if error.status.0 == sys::CUDA_ERROR_DEINITIALIZED.0 {
+        return;
+    }
     // A thread that is ending collects nothing any more.
     let rest = COLLECTING.try_with(|collecting| match collecting.borrow_mut().as_mut() {
         Some(errors) => {
