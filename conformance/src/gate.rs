@@ -3,11 +3,16 @@
 //! A host function that waits. While it does, nothing may be called that waits for the whole device, such as
 //! `cuMemFree`: it would wait for ever.
 
-use crate::driver::need;
-use crate::driver::{Cu, Outcome};
+use crate::driver::{Answer, Cu, Outcome, need};
 use cushim::driver::sys::CUstream;
 use std::ffi::c_void;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+/// How long a call may take that does not wait.
+const AT_ONCE: Duration = Duration::from_millis(500);
+/// How long the driver may take when nothing holds it up.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 struct State {
@@ -37,6 +42,16 @@ impl Gate {
 
     /// Opens the gate.
     pub(crate) fn open(self) {}
+
+    /// Whether a call waits that is made on another thread, which sends its answer: if it does not come soon, the gate is
+    /// opened.
+    pub(crate) fn holds_up(self, answers: &mpsc::Receiver<Answer>) -> Answer {
+        if let Ok(answer) = answers.recv_timeout(AT_ONCE) {
+            return answer.then(|| "at once");
+        }
+        self.open();
+        answers.recv_timeout(PATIENCE).map_or("waits for ever".into(), |answer| answer.then(|| "waits"))
+    }
 }
 
 impl Drop for Gate {

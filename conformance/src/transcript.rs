@@ -44,6 +44,11 @@ impl<W: Write> Transcript<W> {
         std::process::exit(0)
     }
 
+    /// Something about the transcript, which is no answer.
+    pub(crate) fn comment(&mut self, text: &str) {
+        self.write(format_args!("# {text}\n"));
+    }
+
     /// The section ends here, because something that it needs did not work.
     pub(crate) fn stop(&mut self, Stop(reason): &Stop) {
         self.write(format_args!("  {TROUBLE} cannot go on: {reason}\n"));

@@ -9,7 +9,7 @@ use cushim::driver::sys::{
 };
 use std::ptr::{null, null_mut};
 
-pub(super) const SECTION: Section = Section { name: "boxes", parts: 1, run };
+pub(super) const SECTION: Section = Section { name: "boxes", parts: 1, devices: 1, run };
 
 const PITCH: usize = 64;
 const ROWS: usize = 16;

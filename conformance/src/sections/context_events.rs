@@ -8,7 +8,8 @@ use crate::transcript::Lines;
 use cushim::driver::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "context_events", parts: 3 + APART.len(), run };
+pub(super) const SECTION: Section =
+    Section { name: "context_events", parts: 3 + APART.len(), devices: 1, run };
 
 struct Scene<'a> {
     cu: &'a Cu,

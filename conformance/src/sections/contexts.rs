@@ -10,7 +10,7 @@ use cushim::driver::sys::{
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "contexts", parts: 3, run };
+pub(super) const SECTION: Section = Section { name: "contexts", parts: 3, devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     match part {

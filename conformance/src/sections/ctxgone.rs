@@ -8,7 +8,7 @@ use cushim::driver::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "ctxgone", parts: QUESTIONS.len(), run };
+pub(super) const SECTION: Section = Section { name: "ctxgone", parts: QUESTIONS.len(), devices: 1, run };
 
 struct Gone {
     cu: Cu,

@@ -7,7 +7,7 @@ use crate::transcript::Lines;
 use cushim::driver::sys::{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CUdevice_attribute, CUuuid};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "devices", parts: 2, run };
+pub(super) const SECTION: Section = Section { name: "devices", parts: 2, devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     need!(cu, cuInit_2000(0))?;

@@ -8,7 +8,7 @@ use cushim::driver::sys::{CUdriverProcAddressQueryResult, CUresult};
 use std::ffi::CStr;
 use std::ptr::{null, null_mut, without_provenance_mut};
 
-pub(super) const SECTION: Section = Section { name: "entry", parts: 4, run };
+pub(super) const SECTION: Section = Section { name: "entry", parts: 4, devices: 1, run };
 
 const LEGACY_STREAM: u64 = 1;
 const PER_THREAD_STREAM: u64 = 2;

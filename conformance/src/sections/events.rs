@@ -9,7 +9,7 @@ use cushim::driver::sys::{CUcontext, CUevent, CUipcEventHandle, CUstream};
 use std::ptr::null_mut;
 use std::time::Duration;
 
-pub(super) const SECTION: Section = Section { name: "events", parts: 2, run };
+pub(super) const SECTION: Section = Section { name: "events", parts: 2, devices: 1, run };
 
 const BLOCKING_SYNC: u32 = 1;
 const DISABLE_TIMING: u32 = 2;

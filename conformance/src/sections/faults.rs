@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 pub(super) const SECTION: Section =
-    Section { name: "faults", parts: FAULTY.len() + AFTERWARDS.len() + 1, run };
+    Section { name: "faults", parts: FAULTY.len() + AFTERWARDS.len() + 1, devices: 1, run };
 
 /// A kernel and its argument; if that is wanted, relative to 4096 bytes of memory.
 struct Fault {

@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::thread::ThreadId;
 
-pub(super) const SECTION: Section = Section { name: "hostfn", parts: 4, run };
+pub(super) const SECTION: Section = Section { name: "hostfn", parts: 4, devices: 1, run };
 
 /// What the host function finds, and where it leaves what it was answered.
 struct Inside {

@@ -9,7 +9,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
 
-pub(super) const SECTION: Section = Section { name: "hostmem", parts: 1, run };
+pub(super) const SECTION: Section = Section { name: "hostmem", parts: 1, devices: 1, run };
 
 const PAGE: usize = 4096;
 

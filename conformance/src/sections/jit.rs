@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
 pub(super) const SECTION: Section =
-    Section { name: "jit", parts: PARTS.len() + OPTIONS.len() + APART.len(), run };
+    Section { name: "jit", parts: PARTS.len() + OPTIONS.len() + APART.len(), devices: 1, run };
 
 const PARTS: &[fn(&mut Lines, &Cu)] = &[modules, libraries, buffers];
 

@@ -12,7 +12,8 @@ use cushim::driver::sys::{
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
-pub(super) const SECTION: Section = Section { name: "kernels", parts: PARTS.len() + APART.len(), run };
+pub(super) const SECTION: Section =
+    Section { name: "kernels", parts: PARTS.len() + APART.len(), devices: 1, run };
 
 /// A part of the section, about a kernel of a module and of a library.
 type Part = fn(&mut Lines, &Cu, CUfunction, CUkernel) -> Outcome;

@@ -12,7 +12,8 @@ use cushim::driver::sys::{
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-pub(super) const SECTION: Section = Section { name: "launches", parts: PARTS.len() + APART.len(), run };
+pub(super) const SECTION: Section =
+    Section { name: "launches", parts: PARTS.len() + APART.len(), devices: 1, run };
 
 const PARTS: &[fn(&mut Lines, &Scene) -> Outcome] =
     &[story, limits, streams, arguments, packed, attributes, clusters, cooperative, by_number];

@@ -7,7 +7,7 @@ use crate::gate::Gate;
 use crate::transcript::Lines;
 use cushim::driver::sys::{CUdeviceptr, CUevent, CUstream};
 
-pub(super) const SECTION: Section = Section { name: "legacy_sync", parts: 1, run };
+pub(super) const SECTION: Section = Section { name: "legacy_sync", parts: 1, devices: 1, run };
 
 struct Scene<'a> {
     cu: &'a Cu,

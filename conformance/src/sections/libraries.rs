@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 
 pub(super) const SECTION: Section =
-    Section { name: "libraries", parts: PARTS.len() + OPTIONS.len() + APART.len(), run };
+    Section { name: "libraries", parts: PARTS.len() + OPTIONS.len() + APART.len(), devices: 1, run };
 
 const PARTS: &[fn(&mut Lines, &Cu) -> Outcome] =
     &[loading, contents, no_context, two_contexts, running, reset];

@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use std::sync::Mutex;
 use std::thread::ThreadId;
 
-pub(super) const SECTION: Section = Section { name: "logs", parts: 2, run };
+pub(super) const SECTION: Section = Section { name: "logs", parts: 2, devices: 1, run };
 
 struct Message {
     level: i32,

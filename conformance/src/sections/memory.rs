@@ -8,7 +8,7 @@ use crate::transcript::Lines;
 use cushim::driver::sys::{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CUdeviceptr, CUpointer_attribute, CUstream};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "memory", parts: 4, run };
+pub(super) const SECTION: Section = Section { name: "memory", parts: 4, devices: 1, run };
 
 const SIZE: usize = 4096;
 

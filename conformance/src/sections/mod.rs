@@ -1,6 +1,6 @@
 //! The situations.
 
-use crate::driver::{Cu, Outcome};
+use crate::driver::{Cu, Outcome, Stop, need};
 use crate::transcript::{Lines, Transcript};
 use cushim::driver::{Table, Version};
 
@@ -39,6 +39,7 @@ mod stale;
 mod stream_attributes;
 mod stream_values;
 mod streams;
+mod two_devices;
 
 /// A group of situations.
 pub(crate) struct Section {
@@ -46,6 +47,8 @@ pub(crate) struct Section {
     pub(crate) name: &'static str,
     /// How many processes it takes. A question that may crash a driver gets one of its own.
     pub(crate) parts: usize,
+    /// How many devices it needs; where there are fewer, nothing is asked.
+    devices: i32,
     /// Runs one part in a process where the driver was loaded and nothing else was done.
     run: fn(&mut Lines, &Cu, usize) -> Outcome,
 }
@@ -56,8 +59,30 @@ impl Section {
     /// `table` is of a driver that was loaded and not yet called, `version` what it reports.
     pub(crate) fn run_part(&self, part: usize, table: &'static Table, version: Version) {
         let mut transcript = Transcript::new(Box::new(std::io::stdout()) as Box<dyn std::io::Write>);
-        if let Err(stop) = (self.run)(&mut transcript, &Cu { table, version: version.number() }, part) {
-            transcript.stop(&stop);
+        let cu = Cu { table, version: version.number() };
+        match self.check_devices(&cu) {
+            Ok(()) => {
+                if let Err(stop) = (self.run)(&mut transcript, &cu, part) {
+                    transcript.stop(&stop);
+                }
+            }
+            Err(_) if part > 0 => {}
+            Err(reason) => transcript.comment(&reason),
+        }
+    }
+
+    /// A driver is not so much as called where one device is enough: some sections ask what it answers before that.
+    fn check_devices(&self, cu: &Cu) -> Result<(), String> {
+        if self.devices == 1 {
+            return Ok(());
+        }
+        let mut count = 0;
+        let counted =
+            need!(cu, cuInit_2000(0)).and_then(|()| need!(cu, cuDeviceGetCount_2000(&raw mut count)));
+        match counted {
+            Err(Stop(reason)) => Err(format!("needs {} devices: {reason}", self.devices)),
+            Ok(()) if count < self.devices => Err(format!("needs {} devices, here: {count}", self.devices)),
+            Ok(()) => Ok(()),
         }
     }
 }
@@ -86,6 +111,7 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &numa_and_pools::SECTION,
     &capture::SECTION,
     &peers::SECTION,
+    &two_devices::SECTION,
     &reset::SECTION,
     &needctx::SECTION,
     &ctxgone::SECTION,

@@ -8,7 +8,8 @@ use cushim::driver::sys::{CUfunction, CUmodule, CUstream};
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
 
-pub(super) const SECTION: Section = Section { name: "modules", parts: PARTS.len() + APART.len(), run };
+pub(super) const SECTION: Section =
+    Section { name: "modules", parts: PARTS.len() + APART.len(), devices: 1, run };
 
 const PARTS: &[fn(&mut Lines, &Cu) -> Outcome] = &[loading, functions, globals, two_contexts, running];
 

@@ -8,7 +8,7 @@ use crate::transcript::Lines;
 use cushim::driver::sys::CUresult;
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "noctx", parts: 1, run };
+pub(super) const SECTION: Section = Section { name: "noctx", parts: 1, devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, _: usize) -> Outcome {
     let (mut number, mut address) = (0, 0);

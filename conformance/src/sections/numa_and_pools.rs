@@ -15,7 +15,7 @@ use cushim::driver::sys::{
 };
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "numa_and_pools", parts: 4, run };
+pub(super) const SECTION: Section = Section { name: "numa_and_pools", parts: 4, devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     cu.start()?;

@@ -11,7 +11,8 @@ use cushim::driver::sys::{
 };
 use std::ptr::{null, null_mut};
 
-pub(super) const SECTION: Section = Section { name: "occupancy", parts: PARTS.len() + APART.len(), run };
+pub(super) const SECTION: Section =
+    Section { name: "occupancy", parts: PARTS.len() + APART.len(), devices: 1, run };
 
 const PARTS: &[fn(&mut Lines, &Cu, CUfunction) -> Outcome] =
     &[active, potential, available, clusters, handles];

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 
-pub(super) const SECTION: Section = Section { name: "order", parts: 1, run };
+pub(super) const SECTION: Section = Section { name: "order", parts: 1, devices: 1, run };
 
 static SEEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 

@@ -12,7 +12,7 @@ use cushim::driver::sys::{
 };
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "pools", parts: 1, run };
+pub(super) const SECTION: Section = Section { name: "pools", parts: 1, devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, _: usize) -> Outcome {
     cu.start()?;

@@ -6,7 +6,7 @@ use crate::driver::{call, need};
 use crate::transcript::Lines;
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "primary", parts: 1, run };
+pub(super) const SECTION: Section = Section { name: "primary", parts: 1, devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, _: usize) -> Outcome {
     need!(cu, cuInit_2000(0))?;

@@ -7,7 +7,7 @@ use crate::transcript::Lines;
 use cushim::driver::sys::{CUevent, CUstream};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "reset", parts: 1 + APART.len(), run };
+pub(super) const SECTION: Section = Section { name: "reset", parts: 1 + APART.len(), devices: 1, run };
 
 type Question = (&'static str, fn(&Cu, CUstream, CUevent) -> Answer);
 

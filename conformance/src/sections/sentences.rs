@@ -12,7 +12,7 @@ use cushim::driver::sys::{
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "sentences", parts: 2, run };
+pub(super) const SECTION: Section = Section { name: "sentences", parts: 2, devices: 1, run };
 
 struct Scene {
     cu: Cu,

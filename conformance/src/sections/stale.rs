@@ -6,7 +6,7 @@ use crate::driver::{call, need};
 use crate::transcript::Lines;
 use cushim::driver::sys::{CUevent, CUstream};
 
-pub(super) const SECTION: Section = Section { name: "stale", parts: QUESTIONS.len(), run };
+pub(super) const SECTION: Section = Section { name: "stale", parts: QUESTIONS.len(), devices: 1, run };
 
 struct Scene {
     cu: Cu,

@@ -14,7 +14,7 @@ use cushim::driver::sys::{
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-pub(super) const SECTION: Section = Section { name: "stream_attributes", parts: 5, run };
+pub(super) const SECTION: Section = Section { name: "stream_attributes", parts: 5, devices: 1, run };
 
 const WINDOW: CUlaunchAttributeID = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
 const POLICY: CUlaunchAttributeID = CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY;

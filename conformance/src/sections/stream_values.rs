@@ -18,7 +18,7 @@ use cushim::driver::sys::{
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub(super) const SECTION: Section = Section { name: "stream_values", parts: 6, run };
+pub(super) const SECTION: Section = Section { name: "stream_values", parts: 6, devices: 1, run };
 
 const GEQ: u32 = 0;
 const EQ: u32 = 1;

@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-pub(super) const SECTION: Section = Section { name: "streams", parts: 1, run };
+pub(super) const SECTION: Section = Section { name: "streams", parts: 1, devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, _: usize) -> Outcome {
     let primary = cu.start()?;

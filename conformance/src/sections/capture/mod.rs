@@ -14,7 +14,7 @@ use cushim::driver::sys::{
 };
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "capture", parts: 7, run };
+pub(super) const SECTION: Section = Section { name: "capture", parts: 7, devices: 1, run };
 
 const MODES: [(&str, CUstreamCaptureMode); 3] = [
     ("global", CU_STREAM_CAPTURE_MODE_GLOBAL),

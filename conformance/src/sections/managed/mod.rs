@@ -18,7 +18,7 @@ use cushim::driver::sys::{
     CUdeviceptr, CUmem_range_attribute, CUmemLocation, CUmemLocation_v1_u4, CUmemLocationType, CUstream,
 };
 
-pub(super) const SECTION: Section = Section { name: "managed", parts: 7, run };
+pub(super) const SECTION: Section = Section { name: "managed", parts: 7, devices: 1, run };
 
 /// Bytes of each allocation.
 pub(super) const SIZE: usize = 4 << 20;

@@ -16,7 +16,8 @@ use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "needctx", parts: OTHERS + kernels::PARTS, run };
+pub(super) const SECTION: Section =
+    Section { name: "needctx", parts: OTHERS + kernels::PARTS, devices: 1, run };
 
 /// The parts that have nothing to do with kernels.
 const OTHERS: usize = 1
