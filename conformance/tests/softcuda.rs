@@ -10,10 +10,11 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// With two devices, so that every section is run.
 fn suite(version: &str, options: &[&str]) -> Command {
     let driver = softcuda::shell_path(version).expect("the build has made the shell of every version");
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
-    command.arg("--driver").arg(driver).args(options);
+    command.arg("--driver").arg(driver).args(options).env("SOFTCUDA_DEVICES", "2");
     command
 }
 
@@ -46,10 +47,15 @@ fn lines(transcript: &str) -> impl Iterator<Item = (&str, &str)> {
 #[test]
 fn softcuda_answers_as_driver_580() {
     let _alone = alone();
-    let output = conformance("13.0", &["--compare"]);
-    let complaints = complaints(&output);
-    assert!(complaints.is_empty(), "{complaints:#?}");
-    assert!(output.status.success(), "{:?}", output.status);
+    for devices in ["1", "2"] {
+        let output =
+            suite("13.0", &["--compare"]).env("SOFTCUDA_DEVICES", devices).output().expect("the suite runs");
+        let complaints = complaints(&output);
+        assert!(complaints.is_empty(), "{devices} devices: {complaints:#?}");
+        assert!(output.status.success(), "{devices} devices: {:?}", output.status);
+        let asked = String::from_utf8_lossy(&output.stdout).contains("can device 0 access device 1");
+        assert_eq!(asked, devices == "2");
+    }
 }
 
 /// Whatever order a schedule chooses, a driver could have chosen. `lazy` runs work when somebody waits for it, so its

@@ -1,5 +1,5 @@
 //! Access of one device to another's memory. All devices can reach each other; contexts have to ask for it, and pools
-//! have a list of their own. Copies work without: a driver takes the way over the host then.
+//! have a list of their own. Copies of plain memory work without: a driver takes the way over the host then.
 
 use crate::context::current::{current, top};
 use crate::context::{Activation, Context};
@@ -23,9 +23,14 @@ use std::collections::BTreeSet;
 static ENABLED: RwLock<BTreeSet<(u64, u64)>> = RwLock::new(BTreeSet::new());
 
 /// What the calling thread's current context may do with memory, without a copy; everything where there is none.
-pub(crate) fn current_access(memory: &Allocation) -> CUmemAccess_flags {
+fn current_access(memory: &Allocation) -> CUmemAccess_flags {
     let context = top().and_then(|context| context.life());
     context.map_or(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, |context| access(&context, memory))
+}
+
+/// Whether the calling thread's current context finds memory where it is; everybody does where there is none.
+pub(crate) fn is_in_reach(memory: &Allocation) -> bool {
+    current_access(memory) != CU_MEM_ACCESS_FLAGS_PROT_NONE
 }
 
 /// What a context may do with memory, without a copy.
@@ -35,6 +40,12 @@ pub(crate) fn access(from: &Activation, memory: &Allocation) -> CUmemAccess_flag
         Kind::Device(_) | Kind::Variable(_) if !reaches(from, &memory.owner) => CU_MEM_ACCESS_FLAGS_PROT_NONE,
         _ => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     }
+}
+
+/// Whether a context reaches plain memory of another device, which it has asked for.
+pub(crate) fn is_lent(from: &Activation, memory: &Allocation) -> bool {
+    let plain = matches!(memory.kind, Kind::Device(_) | Kind::Variable(_));
+    plain && from.device() != memory.owner.device() && reaches(from, &memory.owner)
 }
 
 fn reaches(from: &Activation, to: &Activation) -> bool {
@@ -62,9 +73,11 @@ pub(crate) fn cuDeviceGetP2PAttribute(
         return Err(CUDA_ERROR_INVALID_DEVICE);
     }
     value.set(match attrib {
-        // All links are equally good, and there are no arrays.
-        CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK | CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => 0,
-        CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED | CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED => 1,
+        // All links are equally good.
+        CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK => 0,
+        CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED
+        | CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
+        | CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => 1,
         CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED if version() >= 13000 => 0,
         _ => return Err(CUDA_ERROR_INVALID_VALUE),
     })
@@ -72,10 +85,10 @@ pub(crate) fn cuDeviceGetP2PAttribute(
 
 pub(crate) fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: u32) -> Answer {
     let context = current()?;
+    let peer = Context::of(peerContext)?.activation()?;
     if Flags != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let peer = Context::of(peerContext)?.activation()?;
     if peer.device() == context.device() {
         return Err(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     }

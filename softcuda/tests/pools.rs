@@ -413,12 +413,18 @@ fn access() {
             flags
         };
         assert_eq!((flags(0), flags(1)), (3, 0));
-        let mut map = [1, 0, 3, 1, 1, 1];
+        let mut map = [1, 0, 3, 1, 1, 3];
         assert_eq!(cu.call("cuMemPoolSetAccess", &[own, at(&mut map), 2]), 0);
-        assert_eq!((flags(0), flags(1)), (3, 1));
-        let mut own_without = [1, 1, 3, 1, 0, 0];
-        assert_eq!(cu.call("cuMemPoolSetAccess", &[own, at(&mut own_without), 2]), INVALID_VALUE);
-        assert_eq!(flags(1), 1, "nothing has changed");
+        assert_eq!((flags(0), flags(1)), (3, 3));
+        for (mut refused, answer) in [
+            ([1, 1, 0, 1, 0, 0], INVALID_DEVICE),
+            ([1, 1, 0, 1, 9, 3], INVALID_DEVICE),
+            ([1, 1, 0, 1, 1, 1], NOT_SUPPORTED),
+            ([1, 1, 0, 1, 1, 2], INVALID_VALUE),
+        ] {
+            assert_eq!(cu.call("cuMemPoolSetAccess", &[own, at(&mut refused), 2]), answer, "{refused:?}");
+            assert_eq!(flags(1), 3, "nothing has changed");
+        }
     });
 }
 
@@ -596,9 +602,9 @@ fn who_reaches_the_host_s_pools() {
         };
         let host = pool(&cu, HOST_POOL);
         assert_eq!((flags(host, 0), flags(host, 1)), (0, 0));
-        let mut map = [1, 0, 3, 1, 1, 1];
+        let mut map = [1, 0, 3, 1, 1, 3];
         assert_eq!(cu.call("cuMemPoolSetAccess", &[host, at(&mut map), 2]), 0);
-        assert_eq!((flags(host, 0), flags(host, 1)), (3, 1));
+        assert_eq!((flags(host, 0), flags(host, 1)), (3, 3));
         let managed = pool(&cu, MANAGED_POOL);
         assert_eq!((flags(managed, 0), flags(managed, 1)), (0, 0));
     });

@@ -42,15 +42,26 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     if part == 1 {
         need!(cu, cuCtxSetCurrent_4000(null_mut()))?;
     }
+    let mut count = 0;
+    need!(cu, cuDeviceGetCount_2000(&raw mut count))?;
     listen(cu);
     for (situation, ask) in if part == 1 { WITHOUT_CONTEXT } else { WRONG } {
         // The sentence tells the result as well, which other sections ask for.
         t.line(situation, || {
             let answer = ask(&scene);
-            if let Answer::Absent(_) = answer { answer } else { sentences(cu) }
+            if let Answer::Absent(_) = answer { answer } else { without_number(sentences(cu), count) }
         });
     }
     Ok(())
+}
+
+/// The sentence that tells how many devices there are, for any number of them.
+fn without_number(sentence: Answer, count: i32) -> Answer {
+    let range = |end: &str| format!("ordinal must be between 0 and {end} |");
+    match sentence {
+        Answer::Value(text) => text.replace(&range(&count.to_string()), &range("their number")).into(),
+        other => other,
+    }
 }
 
 type Question = (&'static str, fn(&Scene) -> Answer);

@@ -101,6 +101,17 @@ fn writes(t: &mut Lines, cu: &Cu, stream: CUstream, memory: CUdeviceptr) -> Outc
         });
     }
     t.line("write past the end", || write(memory + 4096, 0));
+    let (mut pooled, mut managed) = (0, 0);
+    need!(cu, cuMemAllocAsync_11020(&raw mut pooled, 4096, stream))?;
+    t.line("write to memory of a pool", || write(pooled, 0));
+    t.line("wait for a value in memory of a pool", || {
+        call!(cu, cuStreamWaitValue32_11070(stream, pooled, 0, GEQ))
+    });
+    need!(cu, cuMemAllocManaged_6000(&raw mut managed, 4096, 1))?;
+    t.line("write to managed memory", || write(managed, 0));
+    t.line("wait for a value in managed memory", || {
+        call!(cu, cuStreamWaitValue32_11070(stream, managed, 0, GEQ))
+    });
     t.line("context is well", || call!(cu, cuCtxSynchronize_2000()));
     Ok(())
 }

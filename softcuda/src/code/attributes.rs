@@ -17,7 +17,7 @@ use crate::sys::{
 };
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// What was set of a kernel; the same for every device.
+/// What was set of a kernel for one device.
 pub(super) struct Adjusted {
     /// -1: as it is.
     dynamic_shared: AtomicI32,

@@ -73,7 +73,10 @@ impl Found {
     }
 
     pub(super) fn attributes(&self) -> Attributes<'_> {
-        Attributes { kernel: self.kernel(), adjusted: self.instance.program.adjusted(self.index) }
+        Attributes {
+            kernel: self.kernel(),
+            adjusted: self.instance.program.adjusted(self.index, self.instance.context.device()),
+        }
     }
 }
 

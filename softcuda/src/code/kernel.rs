@@ -48,9 +48,9 @@ impl Kernel {
     }
 }
 
-fn attributes(library: &Library, index: usize) -> Result<Attributes<'_>, CUresult> {
+fn attributes(library: &Library, index: usize, device: Device) -> Result<Attributes<'_>, CUresult> {
     let kernel = &library.program.code()?.kernels[index];
-    Ok(Attributes { kernel, adjusted: library.program.adjusted(index) })
+    Ok(Attributes { kernel, adjusted: library.program.adjusted(index, device) })
 }
 
 pub(crate) fn cuKernelGetFunction(pFunc: Out<CUfunction>, kernel: CUkernel) -> Answer {
@@ -83,9 +83,9 @@ pub(crate) fn cuKernelGetAttribute(
     dev: CUdevice,
 ) -> Answer {
     pi.check()?;
-    Device::of(dev)?;
+    let device = Device::of(dev)?;
     let (library, index) = Kernel::of(kernel)?;
-    pi.set(attributes(&library, index)?.get(attrib)?)
+    pi.set(attributes(&library, index, device)?.get(attrib)?)
 }
 
 pub(crate) fn cuKernelSetAttribute(
@@ -94,9 +94,9 @@ pub(crate) fn cuKernelSetAttribute(
     kernel: CUkernel,
     dev: CUdevice,
 ) -> Answer {
-    Device::of(dev)?;
+    let device = Device::of(dev)?;
     let (library, index) = Kernel::of(kernel)?;
-    attributes(&library, index)?.set(attrib, val)
+    attributes(&library, index, device)?.set(attrib, val)
 }
 
 /// A preference, which makes no difference here.

@@ -3,6 +3,7 @@
 use super::attributes::Adjusted;
 use super::image::Image;
 use super::native::{self, Native};
+use crate::device::{self, Device};
 use crate::device_attributes::value;
 use crate::error::Answer;
 use crate::memory::table::Allocation;
@@ -21,8 +22,8 @@ pub(super) struct Program {
     code: Result<Code, CUresult>,
     /// What the compiler says of an error; "" if it has nothing to say.
     pub(super) log: String,
-    /// What was set of each kernel.
-    adjusted: Vec<Adjusted>,
+    /// What was set of each kernel, for each device (measured).
+    adjusted: Vec<Vec<Adjusted>>,
 }
 
 /// Code that can run.
@@ -84,7 +85,8 @@ impl Program {
             Image::Unknown => (Err(CUDA_ERROR_INVALID_IMAGE), UNKNOWN.to_owned()),
         };
         let kernels = code.as_ref().map_or(0, |code| code.kernels.len());
-        Self { code, log, adjusted: (0..kernels).map(|_| Adjusted::default()).collect() }
+        let of_device = |_| (0..kernels).map(|_| Adjusted::default()).collect();
+        Self { code, log, adjusted: (0..device::count()).map(of_device).collect() }
     }
 
     /// The code, or why there is none.
@@ -92,8 +94,8 @@ impl Program {
         self.code.as_ref().map_err(|answer| *answer)
     }
 
-    pub(super) fn adjusted(&self, kernel: usize) -> &Adjusted {
-        &self.adjusted[kernel]
+    pub(super) fn adjusted(&self, kernel: usize, device: Device) -> &Adjusted {
+        &self.adjusted[device.ordinal()][kernel]
     }
 }
 

@@ -75,7 +75,7 @@ impl Work for Run {
                 fault.message = table::neighbourhood(address as usize);
             }
             complain(&fault.to_string());
-            context::lose_device(context, answer(&fault));
+            context::lose_all(context, answer(&fault));
         }
     }
 }

@@ -181,12 +181,22 @@ pub(crate) fn poison(code: CUresult) -> bool {
     !lives.is_empty()
 }
 
-/// Work of this context has gone wrong: every context of its device that is alive is lost with it (measured, of a trap).
-pub(crate) fn lose_device(context: &Arc<Activation>, code: CUresult) {
+/// Work of this context has gone wrong: every context of the process is lost with it, and every device (measured, of a
+/// trap and of an illegal address, on two devices with a link between them).
+pub(crate) fn lose_all(context: &Arc<Activation>, code: CUresult) {
+    sticky::lose_devices(code);
     // Its own last: whoever waits for the kernel goes on when that is done.
     let others = lives().into_iter().filter(|other| !Arc::ptr_eq(other, context));
-    others.filter(|other| other.device() == context.device()).for_each(|other| other.poison(code));
+    others.for_each(|other| other.poison(code));
     context.poison(code);
+}
+
+/// Waits for all work of other devices.
+fn wait_for_others(device: Device) {
+    for activation in lives().iter().filter(|activation| activation.device() != device) {
+        // Never refused: a host function cannot come here.
+        let _ = executor::wait_for(&executor::unfinished(activation.id()));
+    }
 }
 
 fn lives() -> Vec<Arc<Activation>> {

@@ -72,7 +72,10 @@ pub(crate) fn cuDevicePrimaryCtxReset(dev: CUdevice) -> Answer {
 }
 
 pub(crate) fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> Answer {
-    of(Device::of(dev)?).lock().end();
+    let device = Device::of(dev)?;
+    // Before it waits for its own (measured).
+    super::wait_for_others(device);
+    of(device).lock().end();
     Ok(())
 }
 

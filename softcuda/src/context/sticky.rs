@@ -1,5 +1,5 @@
 //! Sticky errors: after one, a context answers nothing else, what it had still to do is dropped, and its device gives no
-//! context that works to this process any more.
+//! context that works to this process any more. If it is a kernel's or a copy's, no device does (measured).
 
 use super::Activation;
 use crate::device::{self, Device};
@@ -33,6 +33,13 @@ impl Activation {
             return Err(CUDA_ERROR_CONTEXT_IS_DESTROYED);
         }
         self.fault()
+    }
+}
+
+/// No device gives a context that works any more.
+pub(super) fn lose_devices(code: CUresult) {
+    for device in &*LOST {
+        set(device, code);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::context;
 use crate::memory::span::{Access, Span};
 use crate::settings::complain;
 use crate::stream::Stream;
-use crate::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUresult};
+use crate::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUresult};
 use parking_lot::{Condvar, Mutex};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -117,20 +117,31 @@ impl Operation {
     fn check(&self, name: &str, accesses: &[Access<'_>]) -> Result<(), CUresult> {
         let unallocated = accesses.iter().find(|access| !access.span.is_allocated());
         let elsewhere = accesses.iter().find(|access| !access.span.is_attached_to(self.stream.id));
-        let message = match (unallocated, elsewhere) {
-            (Some(access), _) => self.illegal(name, access.span),
-            (None, Some(access)) => self.detached(name, access.span),
-            (None, None) => return Ok(()),
+        let closed = accesses.iter().find(|access| access.span.has_lost_access(&self.stream.context));
+        let (message, fault) = match (unallocated, elsewhere, closed) {
+            (Some(access), _, _) => (self.illegal(name, access.span), CUDA_ERROR_ILLEGAL_ADDRESS),
+            (None, Some(access), _) => (self.detached(name, access.span), CUDA_ERROR_ILLEGAL_ADDRESS),
+            (None, None, Some(access)) => (self.closed(name, access.span), CUDA_ERROR_LAUNCH_FAILED),
+            (None, None, None) => return Ok(()),
         };
         complain(&message);
-        context::lose_device(&self.stream.context, CUDA_ERROR_ILLEGAL_ADDRESS);
-        Err(CUDA_ERROR_ILLEGAL_ADDRESS)
+        context::lose_all(&self.stream.context, fault);
+        Err(fault)
     }
 
     fn detached(&self, name: &str, span: &Span) -> String {
         format!(
             "illegal address: {name} on stream {} used managed memory at {:#x} that is attached to the host or to \
              another stream; attach it to this one with cuStreamAttachMemAsync",
+            self.stream.id,
+            span.address(),
+        )
+    }
+
+    fn closed(&self, name: &str, span: &Span) -> String {
+        format!(
+            "launch failed: {name} on stream {} used another device's memory at {:#x} after cuCtxDisablePeerAccess; wait \
+             for the work that needs access before it ends",
             self.stream.id,
             span.address(),
         )

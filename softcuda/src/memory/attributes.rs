@@ -7,17 +7,17 @@ use crate::peer;
 use crate::pointer::Out;
 use crate::settings::version;
 use crate::sys::{
-    CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
-    CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT,
-    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-    CU_POINTER_ATTRIBUTE_HOST_POINTER, CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
-    CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-    CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_MAPPED, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
-    CU_POINTER_ATTRIBUTE_MAPPING_SIZE, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_P2P_TOKENS,
-    CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-    CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2,
-    CUpointer_attribute,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST,
+    CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+    CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+    CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+    CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE,
+    CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+    CU_POINTER_ATTRIBUTE_MAPPED, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+    CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+    CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_P2P_TOKENS, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CUDA_ERROR_INVALID_CONTEXT,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUdeviceptr_v2, CUpointer_attribute,
 };
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -48,6 +48,9 @@ pub(crate) fn cuPointerGetAttribute(
     if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && top().is_none() {
         return write(data, Value::Large(0)).and(Err(CUDA_ERROR_INVALID_CONTEXT));
     }
+    if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && is_out_of_reach(&allocation) {
+        return write(data, Value::Large(0)).and(Err(CUDA_ERROR_INVALID_VALUE));
+    }
     write(data, value(&allocation, attribute, ptr)?)
 }
 
@@ -70,8 +73,16 @@ pub(crate) fn cuPointerGetAttributes(
     for i in 0..count {
         let (attribute, data) = (attributes.item(i)?, data.item(i)?);
         let value = match &allocation {
-            Some(_) if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && top().is_none() => {
+            Some(allocation)
+                if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+                    && (top().is_none() || is_out_of_reach(allocation)) =>
+            {
                 Some(Value::Large(0))
+            }
+            Some(allocation)
+                if attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS && is_out_of_reach(allocation) =>
+            {
+                return Err(CUDA_ERROR_INVALID_VALUE);
             }
             Some(allocation) => Some(value(allocation, attribute, ptr)?),
             None if attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS => return Err(CUDA_ERROR_INVALID_VALUE),
@@ -111,6 +122,11 @@ fn check(attribute: CUpointer_attribute) -> Answer {
     if since > version() { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
 }
 
+/// Whether it is another device's, to which the current context has no access. Its address means nothing there.
+fn is_out_of_reach(allocation: &Allocation) -> bool {
+    allocation.is_device() && !peer::is_in_reach(allocation)
+}
+
 fn value(
     allocation: &Allocation,
     attribute: CUpointer_attribute,
@@ -128,11 +144,12 @@ fn value(
             Value::Small(u32::from(allocation.sync_operations.load(Ordering::Relaxed)))
         }
         CU_POINTER_ATTRIBUTE_BUFFER_ID | CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Large(allocation.id),
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Small(allocation.owner.device().handle() as u32),
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Small(allocation.device().handle() as u32),
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Large(allocation.address as u64),
         CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Large(allocation.size as u64),
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Small(1),
-        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Small(peer::current_access(allocation).0 as u32),
+        // Whatever the current context may do (measured).
+        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Small(CU_MEM_ACCESS_FLAGS_PROT_READWRITE.0 as u32),
         CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
             Value::Large((allocation.address + allocation.size - block).next_multiple_of(BLOCK) as u64)
         }

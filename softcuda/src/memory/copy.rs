@@ -86,16 +86,26 @@ fn later(to: (usize, Place), from: (usize, Place), size: usize, stream: CUstream
 }
 
 fn device(pointer: CUdeviceptr_v2) -> (usize, Place) {
+    (pointer as usize, |address, size| checked(Span::on_device(address, size)?))
+}
+
+/// Memory of any context, known as the current one's or not.
+fn of_context(pointer: CUdeviceptr_v2) -> (usize, Place) {
     (pointer as usize, Span::on_device)
+}
+
+fn checked(span: Span) -> Result<Span, CUresult> {
+    span.check_pool_access()?;
+    Ok(span)
 }
 
 /// A host pointer; one of the device's is accepted too, as measured.
 fn host(pointer: *const c_void) -> (usize, Place) {
-    (pointer as usize, Span::anywhere)
+    unified(pointer as CUdeviceptr_v2)
 }
 
 fn unified(pointer: CUdeviceptr_v2) -> (usize, Place) {
-    (pointer as usize, Span::anywhere)
+    (pointer as usize, |address, size| checked(Span::anywhere(address, size)?))
 }
 
 pub(crate) fn cuMemcpy(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> Answer {
@@ -162,7 +172,7 @@ pub(crate) fn cuMemcpyPeer(
     _srcContext: CUcontext,
     ByteCount: usize,
 ) -> Answer {
-    now(device(dstDevice), device(srcDevice), ByteCount)
+    now(of_context(dstDevice), of_context(srcDevice), ByteCount)
 }
 
 pub(crate) fn cuMemcpyPeerAsync(
@@ -173,5 +183,5 @@ pub(crate) fn cuMemcpyPeerAsync(
     ByteCount: usize,
     hStream: CUstream,
 ) -> Answer {
-    later(device(dstDevice), device(srcDevice), ByteCount, hStream)
+    later(of_context(dstDevice), of_context(srcDevice), ByteCount, hStream)
 }

@@ -35,6 +35,8 @@ struct End {
     pitch: usize,
     /// Rows from slice to slice; 0 for as many as are copied.
     height: usize,
+    /// Whether it may be memory to which the current context has no access.
+    of_any_context: bool,
 }
 
 /// One end in linear memory: bytes in a row and rows in a slice, 0 for as many as are copied.
@@ -78,6 +80,9 @@ impl End {
             CU_MEMORYTYPE_DEVICE => Span::on_device(start, size)?,
             _ => Span::anywhere(start, size)?,
         };
+        if !self.of_any_context {
+            span.check_pool_access()?;
+        }
         Ok(Located { span, row, slice })
     }
 
@@ -166,6 +171,7 @@ impl Layout {
             z: 0,
             pitch: self.row,
             height: self.rows,
+            of_any_context: true,
         }
     }
 }
@@ -217,6 +223,7 @@ fn rectangle(c: CUDA_MEMCPY2D_v2) -> Parts {
         z: 0,
         pitch: c.dstPitch,
         height: 0,
+        of_any_context: false,
     };
     let from = End {
         kind: c.srcMemoryType,
@@ -228,6 +235,7 @@ fn rectangle(c: CUDA_MEMCPY2D_v2) -> Parts {
         z: 0,
         pitch: c.srcPitch,
         height: 0,
+        of_any_context: false,
     };
     (to, from, extent)
 }
@@ -255,6 +263,7 @@ fn block(c: CUDA_MEMCPY3D_v2) -> Parts {
         z: c.dstZ,
         pitch: c.dstPitch,
         height: c.dstHeight,
+        of_any_context: false,
     };
     let from = End {
         kind: c.srcMemoryType,
@@ -266,6 +275,7 @@ fn block(c: CUDA_MEMCPY3D_v2) -> Parts {
         z: c.srcZ,
         pitch: c.srcPitch,
         height: c.srcHeight,
+        of_any_context: false,
     };
     (to, from, Extent { width: c.WidthInBytes, height: c.Height, depth: c.Depth })
 }
@@ -290,6 +300,7 @@ fn peer_block(c: CUDA_MEMCPY3D_PEER_v1) -> Parts {
         z: c.dstZ,
         pitch: c.dstPitch,
         height: c.dstHeight,
+        of_any_context: true,
     };
     let from = End {
         kind: c.srcMemoryType,
@@ -301,6 +312,7 @@ fn peer_block(c: CUDA_MEMCPY3D_PEER_v1) -> Parts {
         z: c.srcZ,
         pitch: c.srcPitch,
         height: c.srcHeight,
+        of_any_context: true,
     };
     (to, from, Extent { width: c.WidthInBytes, height: c.Height, depth: c.Depth })
 }

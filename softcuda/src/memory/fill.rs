@@ -6,6 +6,7 @@ use crate::error::Answer;
 use crate::executor::{Duty, Work};
 use crate::stream::Stream;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUdeviceptr_v2, CUresult, CUstream};
+use std::sync::Arc;
 
 /// A fill whose range has been checked.
 struct Fill<T> {
@@ -92,10 +93,7 @@ impl<T: Value> Fill<T> {
 /// Fills in the stream of calls that name none. It is needed even for nothing, the pointer is not.
 fn now<T: Value>(address: CUdeviceptr_v2, pitch: usize, value: T, width: usize, height: usize) -> Answer {
     let stream = Stream::unnamed()?;
-    match Fill::new(address, pitch, value, width, height)? {
-        Some(fill) => transfer::submit(&stream, fill, Manner::Synchronous),
-        None => Ok(()),
-    }
+    submit(&stream, Fill::new(address, pitch, value, width, height)?, Manner::Synchronous)
 }
 
 /// Fills in a stream.
@@ -107,10 +105,14 @@ fn later<T: Value>(
     stream: CUstream,
 ) -> Answer {
     let stream = Stream::of(stream)?;
-    match Fill::new(address, pitch, value, width, height)? {
-        Some(fill) => transfer::submit(&stream, fill, Manner::Asynchronous),
-        None => Ok(()),
-    }
+    submit(&stream, Fill::new(address, pitch, value, width, height)?, Manner::Asynchronous)
+}
+
+/// A copy finds a way to another device's memory; a fill needs access (measured).
+fn submit<T: Value>(stream: &Arc<Stream>, fill: Option<Fill<T>>, manner: Manner) -> Answer {
+    let Some(fill) = fill else { return Ok(()) };
+    fill.span.check_access(&stream.context)?;
+    transfer::submit(stream, fill, manner)
 }
 
 pub(crate) fn cuMemsetD8_v2(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> Answer {

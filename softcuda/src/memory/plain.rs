@@ -8,6 +8,7 @@ use crate::context::current::{current, top};
 use crate::device;
 use crate::error::Answer;
 use crate::executor;
+use crate::peer;
 use crate::pointer::Out;
 use crate::stream::capture;
 use crate::sys::{
@@ -119,7 +120,8 @@ pub(crate) fn cuMemGetAddressRange_v2(
     dptr: CUdeviceptr_v2,
 ) -> Answer {
     current()?;
-    let allocation = table::find(dptr as usize).ok_or(CUDA_ERROR_NOT_FOUND)?;
+    let found = table::find(dptr as usize).filter(|found| peer::is_in_reach(found));
+    let allocation = found.ok_or(CUDA_ERROR_NOT_FOUND)?;
     pbase.set_if_wanted(allocation.address as u64);
     psize.set_if_wanted(allocation.size);
     Ok(())

@@ -4,12 +4,13 @@ use super::managed::pages;
 use super::pool::Home;
 use super::table::{Allocation, Kind, find};
 use super::window;
+use crate::context::Activation;
 use crate::device::Device;
 use crate::logs;
 use crate::peer;
 use crate::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, CUresult};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whose memory a range is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) struct Span {
     size: usize,
     bytes: *mut u8,
     hold: Hold,
+    /// Whether work uses it as another device's memory to which its context has access.
+    needs_access: AtomicBool,
 }
 
 /// What keeps the bytes where they are.
@@ -76,19 +79,24 @@ impl Span {
         match find(address) {
             Some(allocation) => Self::inside(allocation, address, size),
             None if address == 0 || window::contains(address) => Err(refuse(address)),
-            None => Ok(Self { address, size, bytes: address as *mut u8, hold: Hold::Caller }),
+            None => Ok(Self::new(address, size, address as *mut u8, Hold::Caller)),
         }
     }
 
     fn inside(allocation: Arc<Allocation>, address: usize, size: usize) -> Result<Self, CUresult> {
         let bytes = allocation.locate(address, size)?;
-        Ok(Self { address, size, bytes, hold: Hold::Allocation(allocation) })
+        Ok(Self::new(address, size, bytes, Hold::Allocation(allocation)))
+    }
+
+    fn new(address: usize, size: usize, bytes: *mut u8, hold: Hold) -> Self {
+        Self { address, size, bytes, hold, needs_access: AtomicBool::new(false) }
     }
 
     /// A copy of the caller's bytes.
     pub(crate) fn staged(mut bytes: Box<[u8]>) -> Self {
         let (address, size) = (bytes.as_ptr() as usize, bytes.len());
-        Self { address, size, bytes: bytes.as_mut_ptr(), hold: Hold::Staged(bytes) }
+        let start = bytes.as_mut_ptr();
+        Self::new(address, size, start, Hold::Staged(bytes))
     }
 
     /// What callers know the range by.
@@ -122,6 +130,51 @@ impl Span {
         match &self.hold {
             Hold::Allocation(allocation) => allocation.is_usable(),
             Hold::Staged(_) | Hold::Caller => true,
+        }
+    }
+
+    /// Whether it is memory of a pool.
+    pub(crate) fn is_pooled(&self) -> bool {
+        matches!(&self.hold, Hold::Allocation(allocation) if matches!(allocation.kind, Kind::Pooled(_)))
+    }
+
+    /// Refuses memory that the context has no access to.
+    pub(crate) fn check_access(&self, context: &Activation) -> Result<(), CUresult> {
+        let refused = match &self.hold {
+            Hold::Allocation(allocation) => {
+                peer::access(context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_NONE
+            }
+            Hold::Staged(_) | Hold::Caller => false,
+        };
+        if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+    }
+
+    /// Refuses memory of a device's pool that the calling thread's current context has no access to: no other memory is
+    /// refused to copies, and no other context is looked at (measured).
+    pub(super) fn check_pool_access(&self) -> Result<(), CUresult> {
+        let refused = match &self.hold {
+            Hold::Allocation(allocation) if self.is_pooled() && self.place() == Place::Device => {
+                !peer::is_in_reach(allocation)
+            }
+            _ => false,
+        };
+        if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+    }
+
+    /// Work of the context is submitted that goes to the memory directly if it can.
+    pub(super) fn note_access(&self, context: &Activation) {
+        if let Hold::Allocation(allocation) = &self.hold {
+            self.needs_access.store(peer::is_lent(context, allocation), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the context had access when its work was submitted, and has none any more.
+    pub(crate) fn has_lost_access(&self, context: &Activation) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => {
+                self.needs_access.load(Ordering::Relaxed) && !peer::is_lent(context, allocation)
+            }
+            Hold::Staged(_) | Hold::Caller => false,
         }
     }
 
@@ -159,7 +212,7 @@ fn check_admitted(allocation: &Allocation) -> Result<(), CUresult> {
         Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Host | Home::Node),
         _ => false,
     };
-    let refused = of_host && peer::current_access(allocation) == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    let refused = of_host && !peer::is_in_reach(allocation);
     if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
 }
 

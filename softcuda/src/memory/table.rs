@@ -4,6 +4,7 @@ use super::managed::pages::Pages;
 use super::pool::{Home, Pooled};
 use super::window::{self, Range};
 use crate::context::Activation;
+use crate::device::Device;
 use crate::live;
 use crate::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use parking_lot::RwLock;
@@ -132,6 +133,15 @@ impl Allocation {
             Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Device(_) | Home::Managed(_)),
             Kind::Pinned(..) | Kind::Registered(_) => false,
         }
+    }
+
+    /// Whose memory it is: a pool's device may be another one than that of the stream which it was allocated in.
+    pub(crate) fn device(&self) -> Device {
+        let of_pool = match &self.kind {
+            Kind::Pooled(pooled) => pooled.pool().home.device(),
+            _ => None,
+        };
+        of_pool.unwrap_or_else(|| self.owner.device())
     }
 
     /// Its place in the order of work has been reached; a free that came first stays.

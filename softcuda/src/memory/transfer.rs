@@ -36,6 +36,9 @@ pub(super) fn submit(stream: &Arc<Stream>, mut transfer: impl Transfer, manner: 
     if !waits && transfer.from().is_some_and(|from| from.place() == Place::Pageable) {
         transfer.stage();
     }
+    for span in transfer.from().into_iter().chain([transfer.to()]) {
+        span.note_access(&stream.context);
+    }
     let operation = stream.submit(transfer)?;
     if waits { stream.wait_for(&[operation]) } else { Ok(()) }
 }

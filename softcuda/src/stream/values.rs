@@ -6,7 +6,7 @@ use super::Stream;
 use crate::context::Activation;
 use crate::error::Answer;
 use crate::executor::{Duty, Work};
-use crate::memory::span::{Access, Span};
+use crate::memory::span::{Access, Place, Span};
 use crate::pointer::Out;
 use crate::sys::{
     CU_STREAM_MEM_OP_BARRIER, CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, CU_STREAM_MEM_OP_WAIT_VALUE_32,
@@ -33,12 +33,19 @@ struct Word {
 }
 
 impl Word {
-    fn at(address: CUdeviceptr_v2, wide: bool) -> Result<Self, CUresult> {
+    /// The stream's device must have access.
+    fn at(address: CUdeviceptr_v2, wide: bool, stream: &Stream) -> Result<Self, CUresult> {
         let (address, size) = (address as usize, if wide { 8 } else { 4 });
         if !address.is_multiple_of(size) {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        Ok(Self { span: Span::on_device(address, size)?, wide })
+        let span = Span::on_device(address, size)?;
+        span.check_access(&stream.context)?;
+        // Only plain device memory and the host's will do (measured).
+        if span.is_pooled() || span.place() == Place::Managed {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        Ok(Self { span, wide })
     }
 
     fn read(&self) -> u64 {
@@ -165,12 +172,18 @@ enum Operation {
 }
 
 impl Operation {
-    fn write(address: CUdeviceptr_v2, value: u64, flags: u32, wide: bool) -> Result<Self, CUresult> {
+    fn write(
+        stream: &Stream,
+        address: CUdeviceptr_v2,
+        value: u64,
+        flags: u32,
+        wide: bool,
+    ) -> Result<Self, CUresult> {
         // The only flag there is, to write without a barrier, is refused (measured).
         if flags != 0 {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        Ok(Self::Write(Write { word: Word::at(address, wide)?, value }))
+        Ok(Self::Write(Write { word: Word::at(address, wide, stream)?, value }))
     }
 
     fn wait(
@@ -182,7 +195,7 @@ impl Operation {
     ) -> Result<Self, CUresult> {
         let condition = Condition::of(flags)?;
         let context = Arc::clone(&stream.context);
-        Ok(Self::Wait(Wait { word: Word::at(address, wide)?, value, condition, context }))
+        Ok(Self::Wait(Wait { word: Word::at(address, wide, stream)?, value, condition, context }))
     }
 
     /// One of a batch.
@@ -194,8 +207,8 @@ impl Operation {
         // SAFETY: as above.
         let (narrow, number) = unsafe { (u64::from(value.u16.value), value.u16.value64) };
         match operation {
-            CU_STREAM_MEM_OP_WRITE_VALUE_32 => Self::write(value.address, narrow, value.flags, false),
-            CU_STREAM_MEM_OP_WRITE_VALUE_64 => Self::write(value.address, number, value.flags, true),
+            CU_STREAM_MEM_OP_WRITE_VALUE_32 => Self::write(stream, value.address, narrow, value.flags, false),
+            CU_STREAM_MEM_OP_WRITE_VALUE_64 => Self::write(stream, value.address, number, value.flags, true),
             CU_STREAM_MEM_OP_WAIT_VALUE_32 => Self::wait(stream, value.address, narrow, value.flags, false),
             CU_STREAM_MEM_OP_WAIT_VALUE_64 => Self::wait(stream, value.address, number, value.flags, true),
             CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES => Err(CUDA_ERROR_NOT_SUPPORTED),
@@ -216,7 +229,7 @@ impl Operation {
 
 fn write(stream: CUstream, address: CUdeviceptr_v2, value: u64, flags: u32, wide: bool) -> Answer {
     let stream = Stream::of(stream)?;
-    Operation::write(address, value, flags, wide)?.submit(&stream)
+    Operation::write(&stream, address, value, flags, wide)?.submit(&stream)
 }
 
 fn wait(stream: CUstream, address: CUdeviceptr_v2, value: u64, flags: u32, wide: bool) -> Answer {

@@ -58,6 +58,8 @@ pub(super) fn changed(t: &mut Lines, s: &Scene) -> Outcome {
     t.line("a created context enables the other device's", || enable(cu, there));
     t.line("  twice", || enable(cu, there));
     t.line("  disable", || disable(cu, there));
+    // The created one was put over the first.
+    need!(cu, cuCtxSetCurrent_4000(null_mut()))?;
     need!(cu, cuCtxSetCurrent_4000(null_mut()))?;
     t.line("no context: enable", || enable(cu, there));
     t.line("no context: disable", || disable(cu, there));

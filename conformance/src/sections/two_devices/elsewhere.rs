@@ -122,7 +122,7 @@ fn ask(t: &mut Lines, s: &Scene, name: &str, memory: CUdeviceptr) -> Outcome {
     let mut pinned = null_mut();
     need!(s.cu, cuMemHostAlloc_2020(&raw mut pinned, SIZE, 0))?;
     let ends = Ends { memory, pinned };
-    for (current, context) in [("second", s.there.context), ("none", null_mut())] {
+    for (current, context) in [("first", s.here.context), ("second", s.there.context), ("none", null_mut())] {
         need!(s.cu, cuCtxSetCurrent_4000(context))?;
         for (situation, question) in QUESTIONS {
             t.line(&format!("{name}, current: {current}: {situation}"), || question(s, &ends));

@@ -115,14 +115,14 @@ pub(super) fn access(t: &mut Lines, s: &Scene) -> Outcome {
     s.enter(&s.there)?;
     need!(cu, cuCtxEnablePeerAccess_4000(s.here.context, 0))?;
     t.line("  access to the pool's memory", || flags(cu, memory));
-    let host = created(cu, place(CU_MEM_LOCATION_TYPE_HOST, 0));
-    if let Ok(host) = host {
-        t.line("a pool of the host: access of the first", || get(cu, host, 0));
-        t.line("  of the second", || get(cu, host, 1));
-        t.line("  set for the second", || set(cu, host, &[(1, 3)]));
-        t.line("  of the first then", || get(cu, host, 0));
-        t.line("  of the second then", || get(cu, host, 1));
-    }
+    // NULL where there are none yet.
+    let host = created(cu, place(CU_MEM_LOCATION_TYPE_HOST, 0)).unwrap_or(null_mut());
+    t.line("a pool of the host: access of the first", || get(cu, host, 0));
+    t.line("  of the second", || get(cu, host, 1));
+    t.line("  set for the second", || set(cu, host, &[(1, 3)]));
+    t.line("  set for the first to read", || set(cu, host, &[(0, 1)]));
+    t.line("  of the first then", || get(cu, host, 0));
+    t.line("  of the second then", || get(cu, host, 1));
     Ok(())
 }
 

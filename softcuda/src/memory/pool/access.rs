@@ -8,7 +8,8 @@ use crate::memory::location::device_at;
 use crate::pointer::{In, Out};
 use crate::sys::{
     CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ, CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-    CUDA_ERROR_INVALID_VALUE, CUmemAccess_flags, CUmemAccessDesc_v1, CUmemLocation, CUmemoryPool,
+    CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUmemAccess_flags,
+    CUmemAccessDesc_v1, CUmemLocation, CUmemoryPool,
 };
 use std::collections::HashMap;
 
@@ -31,17 +32,20 @@ impl Pool {
     }
 }
 
-/// All entries are checked before the first takes effect. The pool's own device keeps its access.
+/// All entries are checked before the first takes effect. The pool's own device keeps its access, and reading alone cannot be
+/// granted (both measured).
 pub(crate) fn cuMemPoolSetAccess(pool: CUmemoryPool, map: In<CUmemAccessDesc_v1>, count: usize) -> Answer {
     let pool = Pool::of(pool)?;
     let mut changes = Vec::new();
     for i in 0..count {
         let entry = map.item(i)?;
-        let device = device_at(entry.location)?;
+        let device = device_at(entry.location).map_err(|_| CUDA_ERROR_INVALID_DEVICE)?;
         let own = pool.home.device() == Some(device);
         match entry.flags {
             CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {}
-            CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ if !own => {}
+            CU_MEM_ACCESS_FLAGS_PROT_NONE if !own => {}
+            CU_MEM_ACCESS_FLAGS_PROT_NONE => return Err(CUDA_ERROR_INVALID_DEVICE),
+            CU_MEM_ACCESS_FLAGS_PROT_READ => return Err(CUDA_ERROR_NOT_SUPPORTED),
             _ => return Err(CUDA_ERROR_INVALID_VALUE),
         }
         if !own {

@@ -64,7 +64,7 @@ impl Home {
     }
 
     /// Whose memory it takes, if it is a device's.
-    pub(super) fn device(self) -> Option<Device> {
+    pub(in crate::memory) fn device(self) -> Option<Device> {
         match self {
             Self::Device(device) => Some(device),
             Self::Host | Self::Node | Self::Managed(_) => None,
