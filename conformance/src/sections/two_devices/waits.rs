@@ -7,8 +7,10 @@ use crate::transcript::Lines;
 use std::ptr::null_mut;
 use std::sync::mpsc;
 
+type Question = (&'static str, fn(&Scene) -> Answer);
+
 /// While the second device's stream is busy with the first one's memory, and the first is current.
-pub(super) const QUESTIONS: &[(&str, fn(&Scene) -> Answer)] = &[
+pub(super) const QUESTIONS: &[Question] = &[
     ("the second is busy: cuMemFree of the first's memory", |s| call!(s.cu, cuMemFree_3020(s.here.memory))),
     ("cuMemFree of the second's memory", |s| call!(s.cu, cuMemFree_3020(s.there.memory))),
     ("cuCtxSynchronize of the first", |s| call!(s.cu, cuCtxSynchronize_2000())),
