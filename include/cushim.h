@@ -2315,6 +2315,9 @@ cushim_status cushim_context_get_memory_info(cushim_context context, size_t *fre
 // Copies so many bytes between any two places after the work that is in the stream by now. It returns before they have
 // arrived, unless one end is ordinary host memory: then it may wait for them.
 //
+// Memory of another device's pool is copied only if that gives the stream's device access (`cushim_resource_change_peers`), or
+// if both ends are buffers with resources; or by `cushim_stream_copy_peer`. Other memory of other devices is copied always.
+//
 // Of no bytes, nothing is looked at.
 //
 // @param stream The stream.
@@ -3552,7 +3555,9 @@ cushim_status cushim_buffer_set_stream(cushim_buffer buffer,
                                        cushim_stream stream);
 
 // Copies all of a buffer to another of the same size, after the work that is in the stream by now. The buffers may be of any
-// kinds. A part is copied by `cushim_stream_copy`, from and to places of the kind `CUSHIM_PLACE_BUFFER`.
+// kinds, and of two devices, neither of which need reach the other's memory; for memory that was wrapped without a resource
+// `cushim_stream_copy_peer` does that. A part is copied by `cushim_stream_copy`, from and to places of the kind
+// `CUSHIM_PLACE_BUFFER`.
 //
 // @param stream The stream.
 // @param to The destination.

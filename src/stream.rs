@@ -306,6 +306,18 @@ impl Stream {
         self.context.enter().map(Some)
     }
 
+    /// Begins a copy in the stream: as [`enter_if_default`](Self::enter_if_default), and in place of another context that is
+    /// current. Driver 580 asks whether the current context's device reaches memory of a pool, and not whether the stream's
+    /// does; where none is current, none is needed (measured).
+    #[inline]
+    pub(crate) fn enter_to_copy(&self) -> Result<Option<Current>, Error> {
+        if self.is_default() {
+            return self.enter_if_default();
+        }
+        let entered = self.context.live(self)?.enter_if_another();
+        entered.map(Some).map_err(|error| self.context.failed(error, self))
+    }
+
     /// Refuses an object of another driver.
     pub(crate) fn same_driver(&self, other: &Driver, object: &dyn Subject) -> Result<(), Error> {
         if self.driver() == other {

@@ -426,7 +426,9 @@ pub extern "C" fn cushim_buffer_set_stream(buffer: cushim_buffer, stream: cushim
 }
 
 /// Copies all of a buffer to another of the same size, after the work that is in the stream by now. The buffers may be of any
-/// kinds. A part is copied by `cushim_stream_copy`, from and to places of the kind `CUSHIM_PLACE_BUFFER`.
+/// kinds, and of two devices, neither of which need reach the other's memory; for memory that was wrapped without a resource
+/// `cushim_stream_copy_peer` does that. A part is copied by `cushim_stream_copy`, from and to places of the kind
+/// `CUSHIM_PLACE_BUFFER`.
 ///
 /// @param stream The stream.
 /// @param to The destination.

@@ -1,9 +1,8 @@
 //! Copies with attributes: one, or many that the driver may do in any order.
 
-use super::copy::direction;
 use super::{Place, invalid, refusal};
 use crate::batch::{self, BatchOptions, PerItem, Refusal};
-use crate::driver::calls::memory::{batch_copy as calls, copy};
+use crate::driver::calls::memory::batch_copy as calls;
 use crate::driver::{CallError, sys};
 use crate::error::{Error, Status};
 use crate::location::Location;
@@ -212,7 +211,7 @@ impl Stream {
             let bytes = &mut columns.bytes[part.clone()];
             calls::many(context.live(self)?, self.raw(), ends, bytes, runs).map_err(|refused| {
                 let failure = context.failed(refused.error, self);
-                let failure = refusal::of_copies(failure, self.driver(), &copies[part.clone()], part.start);
+                let failure = refusal::of_copies(failure, context, &copies[part.clone()], part.start);
                 Refusal { failure, item: refused.item }
             })
         })
@@ -225,12 +224,10 @@ impl Stream {
         attributes: PerItem<'_, CopyAttributes>,
     ) -> Result<(), Error> {
         batch::check_each(attributes.values(), |attributes| self.check_loop(attributes))?;
-        let _current = self.enter_if_default()?;
+        let _current = self.enter_to_copy()?;
         batch::one_by_one(copies.len(), |index| {
-            let copy = &copies[index];
-            let direction = direction(copy.to, copy.from);
-            copy::range(self.context().table(), direction, copy.ends()?, copy.bytes, self.raw())
-                .map_err(|error| self.refused(error, copy))
+            let BatchCopy { to, from, bytes } = copies[index];
+            self.copy_vouched(to, from, bytes)
         })
     }
 
@@ -265,7 +262,8 @@ impl Stream {
 
     #[cold]
     fn refused(&self, error: CallError, copy: &BatchCopy) -> Error {
-        refusal::of_copy(self.context().failed(error, self), self.driver(), copy.to, copy.from, copy.bytes)
+        let context = self.context();
+        refusal::of_copy(context.failed(error, self), context, copy.to, copy.from, copy.bytes)
     }
 }
 

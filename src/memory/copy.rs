@@ -1,10 +1,11 @@
 //! Copies of ranges and boxes between any two places.
 
+use super::across::Across;
 use super::place::Checked;
 use super::{Extent, Place, Region, refusal};
 use crate::context::Context;
 use crate::driver::calls::memory::copy::{self as calls, Direction};
-use crate::driver::sys::CUDA_MEMCPY3D;
+use crate::driver::sys::{CU_MEMORYTYPE_DEVICE, CUDA_MEMCPY3D};
 use crate::error::Error;
 use crate::stream::Stream;
 
@@ -12,6 +13,10 @@ impl Stream {
     /// Copies so many bytes after the work that is in the stream by now. Of no bytes, nothing is looked at.
     ///
     /// It returns before the bytes have arrived, unless one end is ordinary host memory: then it may wait for them.
+    ///
+    /// Memory of another device's pool is copied only if that gives the stream's device access
+    /// ([`Resource::change_peers`](super::Resource::change_peers)), or if both ends are parts of buffers with resources; or by
+    /// [`copy_peer`](Self::copy_peer). Other memory of other devices is copied always.
     ///
     /// # Safety
     /// Both places hold so many bytes, apart from each other, and stay good until the stream has passed the copy; until
@@ -29,16 +34,20 @@ impl Stream {
     /// The same for those whose callers vouch for the places.
     #[inline]
     pub(super) fn copy_vouched(&self, to: Place, from: Place, bytes: usize) -> Result<(), Error> {
-        match Line::new(to, from, bytes)? {
-            Line::Range(direction, ends) => {
-                let _current = self.enter_if_default()?;
-                let table = self.context().table();
-                calls::range(table, direction, ends, bytes, self.raw()).map_err(|error| {
-                    refusal::of_copy(self.context().failed(error, self), self.driver(), to, from, bytes)
-                })
+        let Some(ends) = ends(to, from, bytes)? else {
+            return self.boxed(&row(to), &row(from), Extent::rectangle(bytes, 1));
+        };
+        let (context, table) = (self.context(), self.context().table());
+        let across = Across::of(context, to, from);
+        let _current = self.enter_to_copy()?;
+        match &across {
+            None => calls::range(table, direction(to, from), ends, bytes, self.raw()),
+            Some(across) => {
+                let (to, from) = across.ranges(ends);
+                calls::peer(table, to, from, bytes, self.raw())
             }
-            Line::Box(copy) => self.boxed(&copy),
         }
+        .map_err(|error| refused(context.failed(error, self), context, across.is_some(), (to, from, bytes)))
     }
 
     /// Copies a box after the work that is in the stream by now. Of an empty box, nothing is looked at. See
@@ -52,13 +61,19 @@ impl Stream {
     /// that are too near to each other for the box; the driver's.
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn copy_box(&self, to: &Region, from: &Region, extent: Extent) -> Result<(), Error> {
-        self.boxed(&between(to, from, extent)?)
+        self.boxed(to, from, extent)
     }
 
-    fn boxed(&self, copy: &CUDA_MEMCPY3D) -> Result<(), Error> {
-        let _current = self.enter_if_default()?;
-        calls::boxed(self.context().table(), copy, self.raw())
-            .map_err(|error| self.context().failed(error, self))
+    fn boxed(&self, to: &Region, from: &Region, extent: Extent) -> Result<(), Error> {
+        let copy = between(to, from, extent)?;
+        let (context, table) = (self.context(), self.context().table());
+        let across = Across::of(context, to.place, from.place);
+        let _current = self.enter_to_copy()?;
+        match &across {
+            None => calls::boxed(table, &copy, self.raw()),
+            Some(across) => calls::boxed_peer(table, between_devices(copy), across.natives(), self.raw()),
+        }
+        .map_err(|error| refused_box(context.failed(error, self), context, across.is_some(), (to, from)))
     }
 }
 
@@ -76,15 +91,19 @@ impl Context {
     /// As for [`Stream::copy`]; an error of earlier work may appear here.
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn copy(&self, to: Place, from: Place, bytes: usize) -> Result<(), Error> {
-        match Line::new(to, from, bytes)? {
-            Line::Range(direction, ends) => {
-                let _current = self.enter()?;
-                calls::range_now(self.table(), direction, ends, bytes).map_err(|error| {
-                    refusal::of_copy(self.failed(error, self), self.driver(), to, from, bytes)
-                })
+        let Some(ends) = ends(to, from, bytes)? else {
+            return self.boxed(&row(to), &row(from), Extent::rectangle(bytes, 1));
+        };
+        let across = Across::of(self, to, from);
+        let _current = self.enter()?;
+        match &across {
+            None => calls::range_now(self.table(), direction(to, from), ends, bytes),
+            Some(across) => {
+                let (to, from) = across.ranges(ends);
+                calls::peer_now(self.table(), to, from, bytes)
             }
-            Line::Box(copy) => self.boxed(&copy),
         }
+        .map_err(|error| refused(self.failed(error, self), self, across.is_some(), (to, from, bytes)))
     }
 
     /// Copies a box; it has arrived when this returns. Of an empty box, nothing is looked at. See [`copy`](Self::copy).
@@ -96,18 +115,24 @@ impl Context {
     /// As for [`Stream::copy_box`]; an error of earlier work may appear here.
     #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn copy_box(&self, to: &Region, from: &Region, extent: Extent) -> Result<(), Error> {
-        self.boxed(&between(to, from, extent)?)
+        self.boxed(to, from, extent)
     }
 
-    fn boxed(&self, copy: &CUDA_MEMCPY3D) -> Result<(), Error> {
+    fn boxed(&self, to: &Region, from: &Region, extent: Extent) -> Result<(), Error> {
+        let copy = between(to, from, extent)?;
+        let across = Across::of(self, to.place, from.place);
         let _current = self.enter()?;
-        calls::boxed_now(self.table(), copy).map_err(|error| self.failed(error, self))
+        match &across {
+            None => calls::boxed_now(self.table(), &copy),
+            Some(across) => calls::boxed_peer_now(self.table(), between_devices(copy), across.natives()),
+        }
+        .map_err(|error| refused_box(self.failed(error, self), self, across.is_some(), (to, from)))
     }
 }
 
 /// What the two ends are said to be.
 #[inline]
-pub(super) fn direction(to: Place, from: Place) -> Direction {
+fn direction(to: Place, from: Place) -> Direction {
     match (to, from) {
         (Place::Device(_), Place::Host(_)) => Direction::HostToDevice,
         (Place::Host(_), Place::Device(_)) => Direction::DeviceToHost,
@@ -116,27 +141,38 @@ pub(super) fn direction(to: Place, from: Place) -> Direction {
     }
 }
 
-/// A copy of one range, checked.
-enum Line {
-    /// Between addresses.
-    Range(Direction, (u64, u64)),
-    /// From or to an array, which the driver copies as a box of one row.
-    Box(CUDA_MEMCPY3D),
+/// The addresses of both ends of a copy of one range, checked; `None` if one is an array, which the driver copies as a box of
+/// one row.
+#[inline]
+fn ends(to: Place, from: Place, bytes: usize) -> Result<Option<(u64, u64)>, Error> {
+    let (Some(destination), Some(source)) = (to.address(), from.address()) else { return Ok(None) };
+    if bytes != 0 {
+        to.check_range("destination", bytes as u64)?;
+        from.check_range("source", bytes as u64)?;
+    }
+    Ok(Some((destination, source)))
 }
 
-impl Line {
-    #[inline]
-    fn new(to: Place, from: Place, bytes: usize) -> Result<Self, Error> {
-        let (Some(destination), Some(source)) = (to.address(), from.address()) else {
-            let extent = Extent::rectangle(bytes, 1);
-            return between(&Region::new(to, 0), &Region::new(from, 0), extent).map(Self::Box);
-        };
-        if bytes != 0 {
-            to.check_range("destination", bytes as u64)?;
-            from.check_range("source", bytes as u64)?;
-        }
-        Ok(Self::Range(direction(to, from), (destination, source)))
+#[cold]
+fn refused(
+    failure: Error,
+    context: &Context,
+    is_across: bool,
+    (to, from, bytes): (Place, Place, usize),
+) -> Error {
+    match is_across {
+        true => refusal::of_peer_copy(failure, context.driver(), to, from, bytes),
+        false => refusal::of_copy(failure, context, to, from, bytes),
     }
+}
+
+#[cold]
+fn refused_box(failure: Error, context: &Context, is_across: bool, (to, from): (&Region, &Region)) -> Error {
+    if is_across { failure } else { refusal::of_box(failure, context, to.place, from.place) }
+}
+
+fn row(place: Place) -> Region {
+    Region::new(place, 0)
 }
 
 /// The driver's description of a copy between two boxes, both checked.
@@ -173,4 +209,9 @@ pub(super) fn between(to: &Region, from: &Region, extent: Extent) -> Result<CUDA
         Height: extent.height,
         Depth: extent.depth,
     })
+}
+
+/// The same copy, of which both ends are known to be device memory.
+fn between_devices(copy: CUDA_MEMCPY3D) -> CUDA_MEMCPY3D {
+    CUDA_MEMCPY3D { srcMemoryType: CU_MEMORYTYPE_DEVICE, dstMemoryType: CU_MEMORYTYPE_DEVICE, ..copy }
 }

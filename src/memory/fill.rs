@@ -2,7 +2,6 @@
 
 use super::{DevicePointer, check_range, invalid, refusal};
 use crate::context::Context;
-use crate::driver::Driver;
 use crate::driver::calls::memory::fill::{self as calls, Rows};
 use crate::error::Error;
 use crate::stream::Stream;
@@ -86,7 +85,7 @@ impl Stream {
             Fill::U16(value) => calls::fill16(table, value, rows, stream),
             Fill::U32(value) => calls::fill32(table, value, rows, stream),
         }
-        .map_err(|error| refused(self.context().failed(error, self), self.driver(), value, rows))
+        .map_err(|error| refused(self.context().failed(error, self), self.context(), value, rows))
     }
 }
 
@@ -134,19 +133,19 @@ impl Context {
             Fill::U16(value) => calls::fill16_now(table, value, rows),
             Fill::U32(value) => calls::fill32_now(table, value, rows),
         }
-        .map_err(|error| refused(self.failed(error, self), self.driver(), value, rows))
+        .map_err(|error| refused(self.failed(error, self), self, value, rows))
     }
 }
 
 #[cold]
-fn refused(failure: Error, driver: &Driver, value: Fill, rows: &Rows) -> Error {
+fn refused(failure: Error, context: &Context, value: Fill, rows: &Rows) -> Error {
     // Of no values, nothing was looked at before: the numbers may be any.
     let bytes = match (rows.width, rows.height) {
         (0, _) | (_, 0) => 0,
         (width, 1) => width * value.bytes(),
         (width, height) => rows.pitch * (height - 1) + width * value.bytes(),
     };
-    refusal::of_fill(failure, driver, DevicePointer(rows.at), bytes)
+    refusal::of_fill(failure, context, DevicePointer(rows.at), bytes)
 }
 
 /// The rows for the driver, checked.

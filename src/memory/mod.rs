@@ -15,11 +15,13 @@
 //! | `copy` | copies of ranges and boxes |
 //! | `batch_copy` | copies with attributes, one or many |
 //! | `peer` | copies between contexts |
+//! | `across` | copies between buffers of two devices |
 //! | `fill` | fills |
 //! | `refusal` | why the driver refused a copy or a fill |
 //! | `resource` | where memory comes from: pools, the driver at once, the caller's own |
 //! | `buffer` | memory that frees itself |
 
+mod across;
 mod batch_copy;
 mod buffer;
 mod copy;

@@ -31,7 +31,7 @@ impl Stream {
         let _current = self.enter_if_default()?;
         calls::peer(self.context().table(), ends.0, ends.1, bytes, self.raw()).map_err(|error| {
             let (to, from) = (Place::Device(to.1), Place::Device(from.1));
-            refusal::of_copy(self.context().failed(error, self), self.driver(), to, from, bytes)
+            refusal::of_peer_copy(self.context().failed(error, self), self.driver(), to, from, bytes)
         })
     }
 
@@ -80,7 +80,7 @@ impl Context {
         let _current = self.enter()?;
         calls::peer_now(self.table(), ends.0, ends.1, bytes).map_err(|error| {
             let (to, from) = (Place::Device(to.1), Place::Device(from.1));
-            refusal::of_copy(self.failed(error, self), self.driver(), to, from, bytes)
+            refusal::of_peer_copy(self.failed(error, self), self.driver(), to, from, bytes)
         })
     }
 

@@ -25,6 +25,9 @@ pub enum Place {
         start: u64,
         /// Where the memory ends.
         end: u64,
+        /// The ordinal of the device whose memory it is; `None` if it is none's alone, or nobody knows. Where both ends of a
+        /// copy have one, it needs no access from one device to the other's memory.
+        device: Option<i32>,
     },
 }
 
@@ -52,13 +55,22 @@ impl Place {
         }
     }
 
+    /// The device whose memory it is known to be.
+    #[inline]
+    pub(super) fn device(self) -> Option<i32> {
+        match self {
+            Self::Part { device, .. } => device,
+            _ => None,
+        }
+    }
+
     /// Refuses a place that is NULL, or that so many bytes reach past the end of.
     #[inline]
     pub(super) fn check_range(self, what: &str, bytes: u64) -> Result<(), Error> {
         let Some(address) = self.address() else { return Ok(()) };
         check_range(what, address, bytes)?;
         match self {
-            Self::Part { start, end } if bytes > end.saturating_sub(start) => {
+            Self::Part { start, end, .. } if bytes > end.saturating_sub(start) => {
                 let left = end.saturating_sub(start);
                 Err(invalid(format!("the {what} has {left} bytes left in its buffer, too few for {bytes}")))
             }

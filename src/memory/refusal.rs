@@ -2,29 +2,46 @@
 //! each end says which one is to blame.
 
 use super::{BatchCopy, DevicePointer, Place, PointerAttributes};
+use crate::context::Context;
+use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::{Driver, sys};
 use crate::error::Error;
 
-/// Adds to the refusal of a copy which end has no memory, or too little.
+/// Adds to the refusal of a copy which end has no memory, or too little, or is out of the context's reach.
 #[cold]
-pub(super) fn of_copy(failure: Error, driver: &Driver, to: Place, from: Place, bytes: usize) -> Error {
-    explain(failure, || copy(driver, "", to, from, bytes))
+pub(super) fn of_copy(failure: Error, context: &Context, to: Place, from: Place, bytes: usize) -> Error {
+    explain(failure, || copy(context, "", to, from, bytes))
 }
 
-/// Adds to the refusal of several copies, of which `first` is the first, which one has no memory, or too little.
+/// Adds to the refusal of a box which end is out of the context's reach.
 #[cold]
-pub(super) fn of_copies(failure: Error, driver: &Driver, copies: &[BatchCopy], first: usize) -> Error {
+pub(super) fn of_box(failure: Error, context: &Context, to: Place, from: Place) -> Error {
+    explain(failure, || beyond(context, "", to, from))
+}
+
+/// Adds to the refusal of several copies, of which `first` is the first, which one is to blame, and why.
+#[cold]
+pub(super) fn of_copies(failure: Error, context: &Context, copies: &[BatchCopy], first: usize) -> Error {
     explain(failure, || {
         copies.iter().enumerate().find_map(|(index, item)| {
-            copy(driver, &format!(" of item {}", first + index), item.to, item.from, item.bytes)
+            copy(context, &format!(" of item {}", first + index), item.to, item.from, item.bytes)
         })
     })
 }
 
-/// Adds to the refusal of a fill whether there is no memory, or too little.
+/// Adds to the refusal of a copy between peers, which needs no access, which end has no memory, or too little.
 #[cold]
-pub(super) fn of_fill(failure: Error, driver: &Driver, at: DevicePointer, bytes: usize) -> Error {
-    explain(failure, || end(driver, "memory to fill", Place::Device(at), bytes))
+pub(super) fn of_peer_copy(failure: Error, driver: &Driver, to: Place, from: Place, bytes: usize) -> Error {
+    explain(failure, || short(driver, "", to, from, bytes))
+}
+
+/// Adds to the refusal of a fill whether there is no memory, or too little, or it is out of the context's reach.
+#[cold]
+pub(super) fn of_fill(failure: Error, context: &Context, at: DevicePointer, bytes: usize) -> Error {
+    explain(failure, || {
+        end(context.driver(), "memory to fill", Place::Device(at), bytes)
+            .or_else(|| Distant::of(context, Place::Device(at))?.not_filled(context, at))
+    })
 }
 
 fn explain(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
@@ -36,7 +53,12 @@ fn explain(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
     failure
 }
 
-fn copy(driver: &Driver, of: &str, to: Place, from: Place, bytes: usize) -> Option<String> {
+fn copy(context: &Context, of: &str, to: Place, from: Place, bytes: usize) -> Option<String> {
+    short(context.driver(), of, to, from, bytes).or_else(|| beyond(context, of, to, from))
+}
+
+/// Which end has no memory, or too little.
+fn short(driver: &Driver, of: &str, to: Place, from: Place, bytes: usize) -> Option<String> {
     end(driver, &format!("destination{of}"), to, bytes)
         .or_else(|| end(driver, &format!("source{of}"), from, bytes))
 }
@@ -58,5 +80,67 @@ fn end(driver: &Driver, what: &str, place: Place, bytes: usize) -> Option<String
             "The {what}, {address:#x}, is no memory that the driver knows: it was freed before, or never allocated"
         )),
         None => None,
+    }
+}
+
+/// Which end of a copy is memory of a pool that the context's device has no access to. What belongs to no pool is copied without.
+fn beyond(context: &Context, of: &str, to: Place, from: Place) -> Option<String> {
+    let not_copied =
+        |what: &str, place| Distant::of(context, place)?.not_copied(context, &format!("{what}{of}"));
+    not_copied("destination", to).or_else(|| not_copied("source", from))
+}
+
+/// Memory of another device than the context's.
+struct Distant {
+    address: u64,
+    ordinal: i32,
+    pool: sys::CUmemoryPool,
+}
+
+impl Distant {
+    fn of(context: &Context, place: Place) -> Option<Self> {
+        let address = place.address()?;
+        let known = PointerAttributes::of(context.driver(), address).ok()?;
+        let is_device = known.memory_type == Some(sys::CU_MEMORYTYPE_DEVICE) && !known.managed;
+        let elsewhere = |ordinal: &i32| is_device && *ordinal != context.device().ordinal();
+        known.device.filter(elsewhere).map(|ordinal| Self { address, ordinal, pool: known.pool })
+    }
+
+    /// Whether it is memory of a pool that gives the context's device no access.
+    fn is_in_closed_pool(&self, context: &Context) -> bool {
+        if self.pool.is_null() {
+            return false;
+        }
+        let pool = RawPool::adopt(context.table(), self.pool);
+        pool.access(context.device().ordinal()) == Ok(sys::CU_MEM_ACCESS_FLAGS_PROT_NONE)
+    }
+
+    fn not_copied(&self, context: &Context, what: &str) -> Option<String> {
+        let Self { address, ordinal, .. } = self;
+        let device = context.device();
+        self.is_in_closed_pool(context).then(|| {
+            format!(
+                "The {what}, {address:#x}, is memory of a pool of device {ordinal}, to which {device} of this copy has no access: \
+                 use a stream of device {ordinal}, cushim_stream_copy_peer, or give {device} access to the pool \
+                 (cushim_resource_change_peers)"
+            )
+        })
+    }
+
+    fn not_filled(&self, context: &Context, at: DevicePointer) -> Option<String> {
+        let Self { address, ordinal, .. } = self;
+        let device = context.device();
+        let (of, advice) = if self.is_in_closed_pool(context) {
+            ("of a pool ", format!("give {device} access to the pool (cushim_resource_change_peers)"))
+        // The driver finds what the context reaches.
+        } else if self.pool.is_null() && context.address_range(at).is_err() {
+            ("", "enable the context's access (cushim_context_enable_peer_access)".to_owned())
+        } else {
+            return None;
+        };
+        Some(format!(
+            "The memory to fill, {address:#x}, is memory {of}of device {ordinal}, to which {device} of this fill has no \
+             access: use a stream of device {ordinal}, or {advice}"
+        ))
     }
 }

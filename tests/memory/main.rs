@@ -6,6 +6,7 @@ mod allocation;
 mod attributes;
 mod copies;
 mod current;
+mod devices;
 mod fills;
 mod host;
 mod needed;

@@ -10,6 +10,9 @@ use crate::memory::DevicePointer;
 /// Copies so many bytes between any two places after the work that is in the stream by now. It returns before they have
 /// arrived, unless one end is ordinary host memory: then it may wait for them.
 ///
+/// Memory of another device's pool is copied only if that gives the stream's device access (`cushim_resource_change_peers`), or
+/// if both ends are buffers with resources; or by `cushim_stream_copy_peer`. Other memory of other devices is copied always.
+///
 /// Of no bytes, nothing is looked at.
 ///
 /// @param stream The stream.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 impl Stream {
     /// Copies all of a buffer to another of the same size, after the work that is in the stream by now. The buffers may be
-    /// of any kinds.
+    /// of any kinds, and of two devices, neither of which need reach the other's memory; for memory that was wrapped without a
+    /// resource [`Stream::copy_peer`] does that.
     ///
     /// # Safety
     /// Both stay until the stream has passed the copy; until then nobody writes the source, and nobody else uses the

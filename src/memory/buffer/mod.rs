@@ -123,7 +123,7 @@ impl Buffer {
     /// The memory, as an end of a copy that does not reach past it. The driver knows what sort of memory it is.
     #[must_use]
     pub fn place(&self) -> Place {
-        Place::Part { start: self.pointer.0, end: self.pointer.0 + self.bytes as u64 }
+        self.part(0)
     }
 
     /// The same from so many bytes on.
@@ -136,7 +136,16 @@ impl Buffer {
                 format!("the offset {offset} is past the end of {self}, which has {} bytes", self.bytes);
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self));
         }
-        Ok(Place::Part { start: self.pointer.0 + offset, end: self.pointer.0 + self.bytes as u64 })
+        Ok(self.part(offset))
+    }
+
+    fn part(&self, offset: u64) -> Place {
+        let known = self.resource().map(|resource| resource.properties());
+        Place::Part {
+            start: self.pointer.0 + offset,
+            end: self.pointer.0 + self.bytes as u64,
+            device: known.filter(|known| !known.host_accessible).and_then(|known| known.device),
+        }
     }
 
     /// The driver that the buffer belongs to.

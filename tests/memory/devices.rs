@@ -1,0 +1,214 @@
+//! Memory of the pools of two devices, which the driver copies only where the context that is current reaches it: here it
+//! makes no difference which one is.
+
+use crate::{INVALID_VALUE, alone, driver, holding, numbered, stream};
+use cushim::memory::{
+    BatchCopy, Buffer, CopyAttributes, DevicePoolOptions, Extent, Fill, PeerChange, Place, PoolChoice,
+    Region, Resource,
+};
+use cushim::{Context, Device, Error, Status, Stream};
+use std::sync::Arc;
+
+const BYTES: usize = 4096;
+
+/// One device, its primary context, a stream of it, and a pool of its own.
+struct Side {
+    context: Arc<Context>,
+    stream: Arc<Stream>,
+    pool: Arc<Resource>,
+}
+
+impl Side {
+    fn new(device: &Arc<Device>) -> Self {
+        let context = device.primary_context().expect("a context");
+        let mut options = DevicePoolOptions::default();
+        options.choice = PoolChoice::Own;
+        let pool = Resource::device_pool(device, &options).expect("a pool");
+        Self { stream: stream(&context), context, pool }
+    }
+
+    fn device(&self) -> &Arc<Device> {
+        self.context.device()
+    }
+
+    /// A buffer of the pool that holds these bytes.
+    fn holding(&self, bytes: &[u8]) -> Arc<Buffer> {
+        let buffer = Buffer::create(&self.pool, bytes.len(), Some(&self.stream)).expect("a buffer");
+        // SAFETY: both ends hold so many bytes.
+        unsafe { self.stream.copy(buffer.place(), Place::host_source(bytes), bytes.len()) }.expect("copied");
+        self.stream.synchronize().expect("done");
+        buffer
+    }
+
+    fn read(&self, buffer: &Buffer) -> Vec<u8> {
+        let mut bytes = vec![0xee; buffer.bytes()];
+        // SAFETY: both ends hold so many bytes.
+        unsafe { self.context.copy(Place::host(bytes.as_mut_slice()), buffer.place(), bytes.len()) }
+            .expect("copied");
+        bytes
+    }
+}
+
+/// Runs `test` where each of the contexts is current, and where none is.
+fn whichever_is_current(sides: &[Side; 2], test: impl Fn(&str)) {
+    for (current, name) in [(Some(&sides[0]), "the first"), (Some(&sides[1]), "the second"), (None, "none")] {
+        match current {
+            Some(side) => side.context.set_current().expect("current"),
+            None => Context::clear_current(&driver()).expect("cleared"),
+        }
+        let before = current.map(|side| side.context.native());
+        test(name);
+        let after = Context::current(&driver()).expect("asked").map(|current| current.native);
+        assert_eq!(after, before, "{name} is current no more");
+    }
+    Context::clear_current(&driver()).expect("cleared");
+}
+
+/// Runs the test in a process that has two devices; on a machine with fewer, not at all.
+fn with_two(name: &str, test: impl FnOnce(&[Side; 2])) {
+    alone(&format!("devices::{name}"), &[("SOFTCUDA_DEVICES", "2")], || {
+        let driver = driver();
+        if Device::count(&driver).expect("counted") >= 2 {
+            test(&[0, 1].map(|ordinal| Side::new(&Device::get(&driver, ordinal).expect("a device"))));
+        }
+    });
+}
+
+#[test]
+fn copies_between_host_and_pool() {
+    with_two("copies_between_host_and_pool", |sides| {
+        whichever_is_current(sides, |current| sides.iter().for_each(|side| host_and_pool(side, current)));
+    });
+}
+
+fn host_and_pool(side: &Side, current: &str) {
+    let (stream, data) = (&side.stream, numbered(BYTES));
+    let buffer = side.holding(&data);
+    let mut back = vec![0; BYTES];
+    let here = Place::host(back.as_mut_slice());
+    let (at, rows) = (Place::Device(buffer.pointer()), Region::new(buffer.place(), 64));
+    let done = |result: Result<(), Error>, how: &str| {
+        result
+            .and_then(|()| stream.synchronize())
+            .unwrap_or_else(|e| panic!("{how}, {current} current: {e}"));
+    };
+    // SAFETY: all ends hold so many bytes, and last until the stream is done.
+    unsafe {
+        done(stream.copy(here, buffer.place(), BYTES), "to the host");
+        done(stream.copy(here, at, BYTES), "from an address");
+        done(stream.copy(at, Place::host_source(data.as_slice()), BYTES), "to an address");
+        done(stream.copy(Place::Auto(buffer.pointer().0), Place::Device(buffer.pointer()), 0), "nothing");
+        done(stream.copy_box(&Region::new(here, 64), &rows, Extent::rectangle(64, 64)), "rows");
+        done(stream.copy_with_attributes(here, at, BYTES, CopyAttributes::default()), "with attributes");
+        let mut half = |start| BatchCopy {
+            to: Place::Host(back.as_mut_ptr().add(start).cast()),
+            from: buffer.place_at(start as u64).expect("within"),
+            bytes: BYTES / 2,
+        };
+        let halves = [half(0), half(BYTES / 2)];
+        done(stream.copy_batch(&halves, &[], cushim::batch::BatchOptions::default()), "a batch");
+        assert!(back == data, "{current} is current");
+        let scratch = Buffer::create_scratch(Some(&side.pool), data.as_ptr().cast(), BYTES, stream);
+        back.fill(0);
+        let scratch = scratch.unwrap_or_else(|e| panic!("scratch, {current} current: {e}"));
+        done(Buffer::destroy_scratch(scratch, back.as_mut_ptr().cast(), stream), "scratch");
+        assert!(back == data, "{current} is current");
+    }
+    let copy = |stream: &Arc<Stream>| {
+        // SAFETY: nobody writes the source.
+        let copy = unsafe { buffer.create_copy(stream) };
+        copy.unwrap_or_else(|e| panic!("a new buffer, {current} current: {e}"))
+    };
+    assert!(side.read(&copy(stream)) == data, "{current} is current");
+}
+
+#[test]
+fn buffers_of_two_devices() {
+    with_two("buffers_of_two_devices", |sides| {
+        let [first, second] = sides;
+        whichever_is_current(sides, |current| {
+            for stream in [&first.stream, &second.stream, &Stream::legacy(&first.context)] {
+                for (from, to) in [(first, second), (second, first), (first, first), (second, second)] {
+                    between(from, to, stream, current);
+                }
+            }
+        });
+    });
+}
+
+/// Every way from a buffer of one device to one of another, in the stream of either.
+fn between(from: &Side, to: &Side, stream: &Arc<Stream>, current: &str) {
+    let data = numbered(BYTES);
+    let source = from.holding(&data);
+    let target = to.holding(&[0; BYTES]);
+    let context = stream.context();
+    let arrived = |result: Result<(), Error>, how: &str| {
+        let why =
+            format!("{how} of {} in a stream of {}, {current} current", from.device(), context.device());
+        result.and_then(|()| stream.synchronize()).unwrap_or_else(|e| panic!("{why}: {e}"));
+        assert!(to.read(&target) == data, "{why}");
+        // SAFETY: the buffer holds so many values.
+        unsafe { to.context.fill(target.pointer(), Fill::U8(0), BYTES) }.expect("filled");
+    };
+    let (rows, columns) = (Region::new(target.place(), 64), Region::new(source.place(), 64));
+    let half = |offset| {
+        let (to, from) = (target.place_at(offset).expect("within"), source.place_at(offset).expect("within"));
+        // SAFETY: all ends hold so many bytes, and last until the stream is done.
+        unsafe { stream.copy(to, from, BYTES / 2) }
+    };
+    // SAFETY: as above.
+    unsafe {
+        arrived(stream.copy_buffer(&target, &source), "a buffer");
+        arrived(half(0).and_then(|()| half(BYTES as u64 / 2)), "two parts");
+        arrived(stream.copy_box(&rows, &columns, Extent::rectangle(64, 64)), "a box");
+        arrived(context.copy(target.place(), source.place(), BYTES), "at once");
+        arrived(context.copy_box(&rows, &columns, Extent::rectangle(64, 64)), "a box at once");
+        let copy = source.create_copy(stream).expect("copied");
+        stream.synchronize().expect("done");
+        assert!(from.read(&copy) == data);
+    }
+}
+
+/// What the driver refuses is refused in the same words, whichever context is current.
+#[test]
+fn what_is_out_of_reach() {
+    with_two("what_is_out_of_reach", |sides| {
+        let [first, second] = sides;
+        let memory = second.holding(&[0; BYTES]);
+        let plain = holding(&second.context, &[0; BYTES]);
+        let mut bytes = [0u8; BYTES];
+        let here = Place::host(bytes.as_mut_slice());
+        let at = Place::Device(memory.pointer());
+        // SAFETY: all ends hold so many bytes, and last until the stream is done.
+        let ways = || unsafe {
+            let fill = first.stream.fill(memory.pointer(), Fill::U8(1), BYTES);
+            let plain = first.stream.fill(plain.pointer(), Fill::U8(1), BYTES);
+            let rows = [Region::new(here, 64), Region::new(at, 64)];
+            [
+                (first.stream.copy(here, at, BYTES), "The source, ", "cushim_stream_copy_peer"),
+                (first.context.copy(at, here, BYTES), "The destination, ", "cushim_resource_change_peers"),
+                (first.stream.copy_box(&rows[0], &rows[1], Extent::rectangle(64, 8)), "The source, ", "pool"),
+                (fill, "is memory of a pool of device 1, to which device 0", "cushim_resource_change_peers"),
+                (plain, "is memory of device 1, to which device 0", "cushim_context_enable_peer_access"),
+            ]
+        };
+        if ways()[0].0.is_ok() {
+            return; // a driver that reaches everything
+        }
+        whichever_is_current(sides, |current| {
+            for (result, what, advice) in ways() {
+                let error = result.expect_err(what);
+                assert_eq!(error.status, Status(INVALID_VALUE), "{current} current: {error}");
+                let is_told = error.message.contains(what) && error.message.contains(advice);
+                assert!(is_told && error.message.contains("a stream of device 1"), "{error}");
+            }
+        });
+        second.pool.change_peers(PeerChange::Add, &[Arc::clone(first.device())]).expect("changed");
+        whichever_is_current(sides, |current| {
+            for (result, what, _) in &ways()[..4] {
+                assert_eq!(result, &Ok(()), "{what}, {current} current");
+            }
+            first.stream.synchronize().expect("done");
+        });
+    });
+}
