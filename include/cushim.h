@@ -725,7 +725,8 @@ typedef struct cushim_pointer_attributes {
   int32_t device;
   // The context that it was allocated or registered in; NULL if there is none, as for memory of a pool.
   CUcontext context;
-  // The address by which the context's device reaches it; 0 if it does not.
+  // The address by which the context's device reaches it; 0 if it does not, as memory of another device without access
+  // (`cushim_context_enable_peer_access`).
   uint64_t device_pointer;
   // The address by which the host reaches it; NULL if it does not, or if the address is none of the driver's.
   void *host_pointer;
@@ -1802,6 +1803,36 @@ cushim_status cushim_context_pop(cushim_driver driver,
                                  cushim_context *context,
                                  CUcontext *native);
 
+// Lets work in a context use the memory of another device's context by its addresses: what kernels load and store, and fills.
+// Copies need no access; they may be faster with it.
+//
+// It goes one way only, for the memory that there is and that will be, until it is disabled or one of the two contexts ends or
+// is reset. Memory of pools has a list of its own, see `cushim_resource_change_peers`.
+//
+// @param context The context whose work is to reach the memory.
+// @param peer The context whose memory is to be reached.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another driver; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_PEER_ACCESS_UNSUPPORTED` for two contexts
+// of the same device, and of devices that do not reach each other (`cushim_device_can_access_peer`);
+// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`, which a program may ignore, and others of the driver's. Threads: any.
+cushim_status cushim_context_enable_peer_access(cushim_context context,
+                                                cushim_context peer);
+
+// Takes back what `cushim_context_enable_peer_access` gave. Synchronise first: work that was enqueued under it and still waits
+// fails without, copies too, and the context is lost (`CUDA_ERROR_LAUNCH_FAILED` on driver 580).
+//
+// @param context The context whose work reaches the memory.
+// @param peer The context whose memory it reaches.
+// @return A `cushim_status`.
+//
+// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another driver; `CUSHIM_ERROR_IN_CALLBACK`,
+// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`, also after a
+// reset of either, and for two contexts of the same device, and others of the driver's. Threads: any.
+cushim_status cushim_context_disable_peer_access(cushim_context context,
+                                                 cushim_context peer);
+
 // Creates a stream: unless asked otherwise, one that the legacy default stream cannot block.
 //
 // @param context The context.
@@ -2484,7 +2515,8 @@ cushim_status cushim_context_copy_box_peer(cushim_context context,
                                            const struct cushim_extent *extent);
 
 // Fills device memory with one value, repeated, after the work that is in the stream by now. Of no values, nothing is
-// looked at.
+// looked at. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`) or to the pool
+// (`cushim_resource_change_peers`).
 //
 // @param stream The stream.
 // @param pointer The memory.
@@ -2650,7 +2682,8 @@ cushim_status cushim_context_unregister_host(cushim_context context, void *addre
 //
 cushim_status cushim_context_get_device_pointer(cushim_context context, void *address, uint64_t *pointer);
 
-// What the driver knows of an address, be it a device pointer or a host address. It answers for every address.
+// What the driver knows of an address, be it a device pointer or a host address. It answers for every address, also in memory
+// of another device.
 //
 // @param context The context.
 // @param address The address.
@@ -2664,7 +2697,8 @@ cushim_status cushim_context_get_pointer_attributes(cushim_context context,
                                                     uint64_t address,
                                                     struct cushim_pointer_attributes *attributes);
 
-// The allocation that a pointer lies in, device memory or host memory that the device reaches.
+// The allocation that a pointer lies in, device memory or host memory that the device reaches. Of another device's memory,
+// it is found only with access (`cushim_context_enable_peer_access`); `cushim_context_get_pointer_attributes` tells it without.
 //
 // @param context The context.
 // @param pointer The device pointer.
@@ -2674,7 +2708,7 @@ cushim_status cushim_context_get_pointer_attributes(cushim_context context,
 //
 // Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
 // `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_NOT_FOUND` if it lies in none,
-// and others of the driver's. Threads: any.
+// or in none that the context reaches, and others of the driver's. Threads: any.
 //
 cushim_status cushim_context_get_address_range(cushim_context context,
                                                uint64_t pointer,

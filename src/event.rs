@@ -149,11 +149,30 @@ impl Event {
     pub fn record(&self, stream: &Stream) -> Result<(), Error> {
         stream.same_driver(self.driver(), self)?;
         let _current = stream.enter_if_default()?;
-        self.here(|raw| raw.record(stream.raw()))?;
+        self.here(|raw| raw.record(stream.raw())).map_err(|failure| self.explain_record(failure, stream))?;
         if !self.recorded.load(Relaxed) {
             self.recorded.store(true, Relaxed);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn explain_record(&self, failure: Error, stream: &Stream) -> Error {
+        self.explain_contexts(failure, stream.context(), || {
+            format!(
+                "{stream} belongs to {}: record an event of that one there; any stream may wait for it",
+                stream.context()
+            )
+        })
+    }
+
+    /// A driver that does not take what belongs to another context says no more than that a handle is not good.
+    fn explain_contexts(&self, mut failure: Error, of: &Context, why: impl FnOnce() -> String) -> Error {
+        let is_refused = failure.status.0 == sys::CUDA_ERROR_INVALID_HANDLE.0;
+        if is_refused && self.context.native() != of.native() {
+            failure.message.push_str(&format!(". {self} belongs to {}, but {}", self.context, why()));
+        }
+        failure
     }
 
     /// Whether what was recorded last is done; yes if nothing was recorded.
@@ -202,7 +221,9 @@ impl Event {
                 failure.message.push_str(". Synchronise both events first");
                 failure
             }
-            _ => self.context.failed(error, self),
+            _ => self.explain_contexts(self.context.failed(error, self), &start.context, || {
+                format!("{start} to {}: time is measured within one context", start.context)
+            }),
         })
     }
 

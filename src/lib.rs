@@ -54,6 +54,7 @@ mod logging;
 pub mod managed;
 pub mod memory;
 mod ownership;
+mod peer_access;
 mod registry;
 mod release;
 mod stream;

@@ -34,6 +34,7 @@ pub const ON_ANY_DRIVER: &[&str] = &[
     "objects_managed_buffers",
     "objects_memory",
     "objects_misuse",
+    "objects_peers",
     "objects_reset",
     "objects_resources",
     "objects_streams",

@@ -19,6 +19,7 @@ pub(crate) const OBJECTS: &[&str] = &[
     "handles.rs",
     "device.rs",
     "context.rs",
+    "peer_access.rs",
     "stream.rs",
     "event.rs",
     "memory/place.rs",

@@ -23,6 +23,7 @@ pub mod managed;
 pub mod memory;
 mod options;
 mod out;
+pub mod peer_access;
 pub mod resource;
 pub mod stream;
 mod text;

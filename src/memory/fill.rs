@@ -32,6 +32,8 @@ impl Fill {
 
 impl Stream {
     /// Fills memory with `count` values, after the work that is in the stream by now. Of no values, nothing is looked at.
+    /// Another device's memory needs access, of the context ([`Context::enable_peer_access`]) or to the pool
+    /// ([`Resource::change_peers`](super::Resource::change_peers)).
     ///
     /// # Safety
     /// The memory holds so many values, and stays good until the stream has passed the fill; until then nobody else reads

@@ -71,8 +71,8 @@ pub struct PointerAttributes {
     pub device: Option<i32>,
     /// The context that it was allocated or registered in; NULL if there is none, as for memory of a pool.
     pub context: sys::CUcontext,
-    /// The address by which the device of the current context reaches it; `NULL` if it does not, or if no context is
-    /// current.
+    /// The address by which the device of the current context reaches it; `NULL` if it does not, as memory of another device
+    /// without access ([`Context::enable_peer_access`]), or if no context is current.
     pub device_pointer: DevicePointer,
     /// The address by which the host reaches it; NULL if it does not, or if the address is none of the driver's.
     pub host_pointer: *mut c_void,
@@ -170,7 +170,8 @@ fn handle<T>(value: u64) -> *mut T {
 }
 
 impl Context {
-    /// What the driver knows of an address, with the pointer by which this context's device reaches it.
+    /// What the driver knows of an address, with the pointer by which this context's device reaches it. Of memory of another
+    /// device it tells the same, but for that pointer.
     ///
     /// # Errors
     /// The driver's.
@@ -180,10 +181,11 @@ impl Context {
     }
 
     /// The allocation that a pointer lies in, device memory or host memory that the device reaches: its start, and its
-    /// bytes.
+    /// bytes. Of another device's memory, it is found only with access ([`enable_peer_access`](Self::enable_peer_access));
+    /// [`PointerAttributes::range`] tells it without.
     ///
     /// # Errors
-    /// The driver's: `CUDA_ERROR_NOT_FOUND` (500) if it lies in none.
+    /// The driver's: `CUDA_ERROR_NOT_FOUND` (500) if it lies in none, or in none that the context reaches.
     pub fn address_range(&self, pointer: DevicePointer) -> Result<(DevicePointer, usize), Error> {
         let (start, bytes) = self.here(|there| calls::range(there, pointer.0))?;
         Ok((DevicePointer(start), bytes))

@@ -8,7 +8,8 @@ use crate::error::{Error, Status};
 use crate::memory::{DevicePointer, Fill};
 
 /// Fills device memory with one value, repeated, after the work that is in the stream by now. Of no values, nothing is
-/// looked at.
+/// looked at. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`) or to the pool
+/// (`cushim_resource_change_peers`).
 ///
 /// @param stream The stream.
 /// @param pointer The memory.

@@ -22,7 +22,8 @@ pub struct cushim_pointer_attributes {
     pub device: i32,
     /// The context that it was allocated or registered in; NULL if there is none, as for memory of a pool.
     pub context: CUcontext,
-    /// The address by which the context's device reaches it; 0 if it does not.
+    /// The address by which the context's device reaches it; 0 if it does not, as memory of another device without access
+    /// (`cushim_context_enable_peer_access`).
     pub device_pointer: u64,
     /// The address by which the host reaches it; NULL if it does not, or if the address is none of the driver's.
     pub host_pointer: *mut c_void,
@@ -77,7 +78,8 @@ pub unsafe extern "C" fn cushim_context_get_device_pointer(
     })
 }
 
-/// What the driver knows of an address, be it a device pointer or a host address. It answers for every address.
+/// What the driver knows of an address, be it a device pointer or a host address. It answers for every address, also in memory
+/// of another device.
 ///
 /// @param context The context.
 /// @param address The address.
@@ -104,7 +106,8 @@ pub unsafe extern "C" fn cushim_context_get_pointer_attributes(
     })
 }
 
-/// The allocation that a pointer lies in, device memory or host memory that the device reaches.
+/// The allocation that a pointer lies in, device memory or host memory that the device reaches. Of another device's memory,
+/// it is found only with access (`cushim_context_enable_peer_access`); `cushim_context_get_pointer_attributes` tells it without.
 ///
 /// @param context The context.
 /// @param pointer The device pointer.
@@ -114,7 +117,7 @@ pub unsafe extern "C" fn cushim_context_get_pointer_attributes(
 ///
 /// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
 /// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_NOT_FOUND` if it lies in none,
-/// and others of the driver's. Threads: any.
+/// or in none that the context reaches, and others of the driver's. Threads: any.
 ///
 /// # Safety
 /// `start` and `bytes` are NULL or valid for writes.

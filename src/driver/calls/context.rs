@@ -131,6 +131,20 @@ impl RawContext {
         unsafe { call!(self.table, cuCtxSetLimit_3010(limit, value)) }
     }
 
+    /// Lets work in the context use the memory of another.
+    pub(crate) fn enable_peer_access(&self, peer: &Self) -> Result<(), CallError> {
+        let _current = self.enter()?;
+        // SAFETY: both contexts are alive, and this one is current.
+        unsafe { call!(self.table, cuCtxEnablePeerAccess_4000(peer.handle, 0)) }
+    }
+
+    /// Takes that back.
+    pub(crate) fn disable_peer_access(&self, peer: &Self) -> Result<(), CallError> {
+        let _current = self.enter()?;
+        // SAFETY: both contexts are alive, and this one is current.
+        unsafe { call!(self.table, cuCtxDisablePeerAccess_4000(peer.handle)) }
+    }
+
     /// The flags that the context was created with.
     pub(crate) fn flags(&self) -> Result<u32, CallError> {
         let _current = self.enter()?;
