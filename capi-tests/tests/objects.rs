@@ -49,6 +49,19 @@ fn buffers_of_two_devices() {
     });
 }
 
+/// The program asks for two devices; on a machine with one it says so. On each schedule.
+#[test]
+fn two_devices() {
+    let workshop = Workshop::new();
+    let program = Build::new(&workshop, "objects_peers.c").program("objects_peers").expect("it compiles");
+    let alone = Run::new(&program, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_DEVICES", "1").output();
+    let said = alone.unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(said.contains("two devices are needed, and there is 1"), "{said}");
+    for_each(["lazy", "seeded"], |schedule| {
+        Run::new(&program, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_SCHEDULE", schedule).checks()
+    });
+}
+
 /// What is ordered is so however late, and in whatever order, everything else runs.
 #[test]
 fn buffers_on_every_schedule() {

@@ -1,7 +1,8 @@
 //! Memory of the pools of two devices, which the driver copies only where the context that is current reaches it: here it
 //! makes no difference which one is.
 
-use crate::{INVALID_VALUE, alone, driver, holding, numbered, stream};
+use crate::{INVALID_VALUE, alone, context, driver, holding, numbered, stream};
+use cushim::driver::{Choice, OpenOptions};
 use cushim::memory::{
     BatchCopy, Buffer, CopyAttributes, DevicePoolOptions, Extent, Fill, PeerChange, Place, PoolChoice,
     Region, Resource,
@@ -211,4 +212,56 @@ fn what_is_out_of_reach() {
             first.stream.synchronize().expect("done");
         });
     });
+}
+
+/// Access goes one way, once, until it is taken back; each refusal says which of these it was.
+#[test]
+fn access_of_contexts() {
+    with_two("access_of_contexts", |sides| {
+        let [first, second] = sides.each_ref().map(|side| &side.context);
+        let plain = holding(second, &[0; BYTES]);
+        let says = |result: Result<(), Error>, status: i32, why: &str| {
+            let error = result.expect_err(why);
+            assert_eq!(error.status, Status(status), "{error}");
+            assert!(error.message.contains(why), "{error}");
+        };
+        // SAFETY: the memory holds so many values, and lasts until the stream is done.
+        let fill = || unsafe { sides[0].stream.fill(plain.pointer(), Fill::U8(1), BYTES) };
+        says(
+            first.disable_peer_access(second),
+            NOT_ENABLED,
+            "was given no access to the memory of primary context of device 1",
+        );
+        first.enable_peer_access(second).expect("enabled");
+        says(
+            first.enable_peer_access(second),
+            ALREADY_ENABLED,
+            "has access to the memory of primary context of device 1 already",
+        );
+        says(second.disable_peer_access(first), NOT_ENABLED, "the other way is another matter");
+        whichever_is_current(sides, |current| assert_eq!(fill(), Ok(()), "{current} is current"));
+        first.synchronize().expect("done");
+        first.disable_peer_access(second).expect("disabled");
+        says(fill(), INVALID_VALUE, "enable the context's access");
+        let beside = Context::create(first.device(), 0).expect("a context");
+        says(first.enable_peer_access(&beside), UNSUPPORTED, "Both contexts are of device 0");
+        says(first.disable_peer_access(&beside), NOT_ENABLED, "Both contexts are of device 0");
+    });
+}
+
+const UNSUPPORTED: i32 = 217;
+const ALREADY_ENABLED: i32 = 704;
+const NOT_ENABLED: i32 = 705;
+
+#[test]
+fn access_across_drivers() {
+    let none = OpenOptions::new().choice(Choice::None).open().expect("none always opens");
+    let foreign = Device::get(&none, 0).expect("a device").primary_context().expect("a context");
+    for result in [context().enable_peer_access(&foreign), foreign.disable_peer_access(&context())] {
+        let error = result.expect_err("another driver's");
+        assert_eq!(error.status, Status::INVALID_HANDLE);
+        assert!(error.message.contains("belong to different drivers"), "{error}");
+    }
+    let error = foreign.enable_peer_access(&foreign).expect_err("none has no such function");
+    assert_eq!(error.status, Status::UNSUPPORTED);
 }
