@@ -115,12 +115,11 @@ fn host_and_pool(side: &Side, current: &str) {
         done(Buffer::destroy_scratch(scratch, back.as_mut_ptr().cast(), stream), "scratch");
         assert!(back == data, "{current} is current");
     }
-    let copy = |stream: &Arc<Stream>| {
-        // SAFETY: nobody writes the source.
-        let copy = unsafe { buffer.create_copy(stream) };
-        copy.unwrap_or_else(|e| panic!("a new buffer, {current} current: {e}"))
-    };
-    assert!(side.read(&copy(stream)) == data, "{current} is current");
+    // SAFETY: nobody writes the source.
+    let copy = unsafe { buffer.create_copy(stream) };
+    let copy = copy.unwrap_or_else(|e| panic!("a new buffer, {current} current: {e}"));
+    stream.synchronize().expect("done");
+    assert!(side.read(&copy) == data, "{current} is current");
 }
 
 #[test]
