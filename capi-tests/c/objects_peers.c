@@ -593,6 +593,7 @@ static void compute(void) {
     if (own || i == 0) CHECK_OK(cushim_library_load(sides[i].context, ptx, sizeof ptx, NULL, &libraries[i]));
     CHECK_OK(cushim_kernel_create(libraries[own ? i : 0], "saxpy", &kernels[i]));
   }
+  for (i = 0; i < 2; i++) CHECK_OK(cushim_library_destroy(libraries[i])); /* the kernels keep them */
   whichever_is_current(each_device_computes);
   if (own) {
     refused(CUSHIM_ERROR_INVALID_ARGUMENT, saxpy(kernels[0], sides[1].stream, sides[1].plain, sides[1].plain, 1.0f),
