@@ -185,7 +185,7 @@ fn what_is_out_of_reach() {
             let plain = first.stream.fill(plain.pointer(), Fill::U8(1), BYTES);
             let rows = [Region::new(here, 64), Region::new(at, 64)];
             [
-                (first.stream.copy(here, at, BYTES), "The source, ", "cushim_stream_copy_peer"),
+                (first.stream.copy(here, at, BYTES), "The source, ", "or give device 0 access to the pool"),
                 (first.context.copy(at, here, BYTES), "The destination, ", "cushim_resource_change_peers"),
                 (first.stream.copy_box(&rows[0], &rows[1], Extent::rectangle(64, 8)), "The source, ", "pool"),
                 (fill, "is memory of a pool of device 1, to which device 0", "cushim_resource_change_peers"),
