@@ -66,7 +66,7 @@ impl Context {
         let is_here = self.device().ordinal() == peer.device().ordinal();
         let why = match sys::CUresult(failure.status.0) {
             sys::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => {
-                format!("{self} has access to the memory of {peer} already")
+                format!("{self} has access to the memory of {peer}, and keeps it")
             }
             sys::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED | sys::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED if is_here => {
                 format!("Both contexts are of {}, and reach each other's memory without", self.device())

@@ -85,8 +85,11 @@ fn end(driver: &Driver, what: &str, place: Place, bytes: usize) -> Option<String
 
 /// Which end of a copy is memory of a pool that the context's device has no access to. What belongs to no pool is copied without.
 fn beyond(context: &Context, of: &str, to: Place, from: Place) -> Option<String> {
+    // Copies between peers have device memory at both ends.
+    let has_host = [to, from].iter().any(|end| matches!(end, Place::Host(_)));
+    let peers = if has_host { "" } else { ", cushim_stream_copy_peer" };
     let not_copied =
-        |what: &str, place| Distant::of(context, place)?.not_copied(context, &format!("{what}{of}"));
+        |what: &str, end| Distant::of(context, end)?.not_copied(context, &format!("{what}{of}"), peers);
     not_copied("destination", to).or_else(|| not_copied("source", from))
 }
 
@@ -115,13 +118,13 @@ impl Distant {
         pool.access(context.device().ordinal()) == Ok(sys::CU_MEM_ACCESS_FLAGS_PROT_NONE)
     }
 
-    fn not_copied(&self, context: &Context, what: &str) -> Option<String> {
+    fn not_copied(&self, context: &Context, what: &str, peers: &str) -> Option<String> {
         let Self { address, ordinal, .. } = self;
         let device = context.device();
         self.is_in_closed_pool(context).then(|| {
             format!(
                 "The {what}, {address:#x}, is memory of a pool of device {ordinal}, to which {device} of this copy has no access: \
-                 use a stream of device {ordinal}, cushim_stream_copy_peer, or give {device} access to the pool \
+                 use a stream of device {ordinal} or its context{peers}, or give {device} access to the pool \
                  (cushim_resource_change_peers)"
             )
         })
@@ -140,7 +143,7 @@ impl Distant {
         };
         Some(format!(
             "The memory to fill, {address:#x}, is memory {of}of device {ordinal}, to which {device} of this fill has no \
-             access: use a stream of device {ordinal}, or {advice}"
+             access: use a stream of device {ordinal} or its context, or {advice}"
         ))
     }
 }

@@ -235,7 +235,7 @@ fn access_of_contexts() {
         says(
             first.enable_peer_access(second),
             ALREADY_ENABLED,
-            "has access to the memory of primary context of device 1 already",
+            "has access to the memory of primary context of device 1, and keeps it",
         );
         says(second.disable_peer_access(first), NOT_ENABLED, "the other way is another matter");
         whichever_is_current(sides, |current| assert_eq!(fill(), Ok(()), "{current} is current"));
