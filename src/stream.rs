@@ -205,7 +205,19 @@ impl Stream {
     pub fn wait_event(&self, event: &Event) -> Result<(), Error> {
         self.same_driver(event.driver(), event)?;
         event.context().check_there(event)?;
+        if event.options().interprocess && event.context().native() != self.context.native() {
+            return self.wait_by_way_of(event);
+        }
         self.here(|raw| raw.wait(event.raw()))
+    }
+
+    /// Driver 580 crashes where a stream is to wait for an event that other processes may open, and that belongs to another
+    /// context (measured): a stream of that context waits for it, and this one for that.
+    #[cold]
+    fn wait_by_way_of(&self, event: &Event) -> Result<(), Error> {
+        let between = Self::create(event.context(), &StreamOptions::default())?;
+        between.here(|raw| raw.wait(event.raw()))?;
+        self.wait_stream(&between)
     }
 
     /// Makes work that is enqueued here from now on wait for what is enqueued in `other` by now.
@@ -306,16 +318,16 @@ impl Stream {
         self.context.enter().map(Some)
     }
 
-    /// Begins a copy in the stream: as [`enter_if_default`](Self::enter_if_default), and in place of another context that is
-    /// current. Driver 580 asks whether the current context's device reaches memory of a pool, and not whether the stream's
-    /// does; where none is current, none is needed (measured).
+    /// Begins a copy in the stream, with its context current. Driver 580 asks whether the current context's device reaches
+    /// memory of a pool, and not whether the stream's does; where none is current it crashes on what the stream's does not
+    /// reach (measured).
     #[inline]
-    pub(crate) fn enter_to_copy(&self) -> Result<Option<Current>, Error> {
+    pub(crate) fn enter_to_copy(&self) -> Result<Current, Error> {
         if self.is_default() {
-            return self.enter_if_default();
+            callback::check_allowed()?;
         }
-        let entered = self.context.live(self)?.enter_if_another();
-        entered.map(Some).map_err(|error| self.context.failed(error, self))
+        let entered = self.context.live(self)?.enter();
+        entered.map_err(|error| self.context.failed(error, self))
     }
 
     /// Refuses an object of another driver.

@@ -174,6 +174,38 @@ static void other_context(void) {
   CHECK_OK(cushim_context_destroy(context));
 }
 
+/* Streams of another context wait for an event that other processes may open; drivers crash on that. */
+static void interprocess_elsewhere(void) {
+  cushim_context other;
+  cushim_stream waiting[3];
+  cushim_event event = new_event(all.context, CUSHIM_EVENT_INTERPROCESS);
+  struct busy busy;
+  int32_t done = -1;
+  int i;
+  CHECK_OK(cushim_context_create(all.device, NULL, &other));
+  CHECK_OK(cushim_stream_create(other, NULL, &waiting[0]));
+  CHECK_OK(cushim_stream_wrap_legacy(other, &waiting[1]));
+  CHECK_OK(cushim_stream_wrap_per_thread(other, &waiting[2]));
+  for (i = 0; i < 3; i++) CHECK_OK(cushim_stream_wait_event(waiting[i], event)); /* never recorded */
+  if (can_be_busy(all.driver)) busy_begin(&busy, all.driver, all.stream);
+  CHECK_OK(cushim_event_record(event, all.stream));
+  for (i = 0; i < 3; i++) CHECK_OK(cushim_stream_wait_event(waiting[i], event));
+  if (can_be_busy(all.driver)) {
+    for (i = 0; i < 3; i++) {
+      CHECK_OK(cushim_stream_query(waiting[i], &done));
+      CHECK(!done);
+    }
+    busy_end(&busy);
+  }
+  for (i = 0; i < 3; i++) {
+    CHECK_OK(cushim_stream_synchronize(waiting[i]));
+    CHECK_OK(cushim_stream_wait_event(waiting[i], event)); /* done */
+    CHECK_OK(cushim_stream_destroy(waiting[i]));
+  }
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_OK(cushim_context_destroy(other));
+}
+
 static void labels(void) {
   char label[16];
   CHECK_OK(cushim_event_set_label(all.event, "copied"));
@@ -214,6 +246,7 @@ int main(void) {
   pending();
   wrapping();
   other_context();
+  interprocess_elsewhere();
   labels();
   several_drivers();
   close_objects(&all);

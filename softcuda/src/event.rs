@@ -61,6 +61,18 @@ impl Work for Mark {
 }
 
 impl Event {
+    /// Whether a stream may wait for it; a real driver crashes on an event for several processes where the stream is
+    /// another context's (measured).
+    pub(crate) fn check_may_be_awaited(&self, context: &Activation) -> Answer {
+        let crashes = self.is_interprocess() && self.context.id() != context.id();
+        if crashes { Err(CUDA_ERROR_INVALID_HANDLE) } else { Ok(()) }
+    }
+
+    /// Whether other processes may open it.
+    pub(crate) fn is_interprocess(&self) -> bool {
+        self.flags & INTERPROCESS != 0
+    }
+
     /// The event that a caller's handle means.
     pub(crate) fn of(handle: CUevent) -> Result<Arc<Self>, CUresult> {
         if handle.is_null() {
@@ -201,8 +213,7 @@ pub(crate) fn cuEventElapsedTime_v2(pMilliseconds: Out<f32>, hStart: CUevent, hE
 pub(crate) fn cuIpcGetEventHandle(_pHandle: Out<CUipcEventHandle>, event: CUevent) -> Answer {
     current()?;
     let event = Event::of(event)?;
-    let interprocess = event.flags & INTERPROCESS != 0;
-    Err(if interprocess { CUDA_ERROR_NOT_SUPPORTED } else { CUDA_ERROR_INVALID_HANDLE })
+    Err(if event.is_interprocess() { CUDA_ERROR_NOT_SUPPORTED } else { CUDA_ERROR_INVALID_HANDLE })
 }
 
 /// Shows every event that was created and not destroyed, in contexts that live.

@@ -13,6 +13,11 @@ use std::time::Duration;
 /// Calls that tell more where a context is current, though they do not fail where none is.
 const BETTER_WITH_ONE: &[&str] = &["cuPointerGetAttributes"];
 
+/// Calls that need one where there are several devices: without, the driver crashes on memory of another device's pool
+/// (section `two_devices` of the answers).
+const NEEDED_BETWEEN_DEVICES: &[&str] =
+    &["cuMemcpyAsync", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuMemcpy3DAsync"];
+
 /// Calls of contexts, streams and events, on this thread.
 fn orchestration(context: &Arc<Context>) {
     let created = stream(context);
@@ -85,6 +90,9 @@ impl Needs {
 
     fn of(&self, call: &serde_json::Value) -> Need {
         let name = self.base(call);
+        if NEEDED_BETWEEN_DEVICES.contains(&name) {
+            return Need::Context;
+        }
         let stream = ["hStream", "stream"].iter().find_map(|name| call["arguments"][name].as_str());
         let is_default = stream.is_some_and(|stream| matches!(stream, "0x0" | "0x1" | "0x2"));
         let situations = match is_default {

@@ -9,7 +9,7 @@ use cushim::driver::sys::{CUcontext, CUevent, CUipcEventHandle, CUstream};
 use std::ptr::null_mut;
 use std::time::Duration;
 
-pub(super) const SECTION: Section = Section { name: "events", parts: 2, devices: 1, run };
+pub(super) const SECTION: Section = Section { name: "events", parts: 2 + WAITS.len(), devices: 1, run };
 
 const BLOCKING_SYNC: u32 = 1;
 const DISABLE_TIMING: u32 = 2;
@@ -20,6 +20,9 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     let primary = cu.start()?;
     if part == 1 {
         return other_contexts(t, cu, primary);
+    }
+    if part > 1 {
+        return wait(t, cu, &WAITS[part - 2]);
     }
     let stream = cu.stream(NON_BLOCKING)?;
     never_recorded(t, cu, stream)?;
@@ -167,5 +170,113 @@ fn other_contexts(t: &mut Lines, cu: &Cu, primary: CUcontext) -> Outcome {
     need!(cu, cuStreamSynchronize_2000(own))?;
     t.line("elapsed between contexts", || elapsed_between(cu, there, event));
     t.line("event is usable", || call!(cu, cuEventQuery_2000(event)).then(|| yes(true)));
+    Ok(())
+}
+
+/// A stream that is to wait for an event; each in a process of its own, for a driver may not bear it.
+struct Wait {
+    situation: &'static str,
+    flags: u32,
+    /// Whether the stream is of another context than the event, which is the current one then.
+    elsewhere: bool,
+    stream: fn(&Cu) -> Outcome<CUstream>,
+    /// What is done with the event before, which has a stream of its own.
+    before: fn(&Cu, CUevent, CUstream) -> Outcome,
+}
+
+fn created(cu: &Cu) -> Outcome<CUstream> {
+    cu.stream(NON_BLOCKING)
+}
+
+fn legacy(_: &Cu) -> Outcome<CUstream> {
+    Ok(LEGACY)
+}
+
+fn per_thread(_: &Cu) -> Outcome<CUstream> {
+    Ok(PER_THREAD)
+}
+
+fn not_recorded(_: &Cu, _: CUevent, _: CUstream) -> Outcome {
+    Ok(())
+}
+
+fn recorded(cu: &Cu, event: CUevent, own: CUstream) -> Outcome {
+    need!(cu, cuEventRecord_2000(event, own))?;
+    need!(cu, cuStreamSynchronize_2000(own))
+}
+
+fn recorded_just_now(cu: &Cu, event: CUevent, own: CUstream) -> Outcome {
+    need!(cu, cuEventRecord_2000(event, own))
+}
+
+const ELSEWHERE: Wait =
+    Wait { situation: "", flags: 0, elsewhere: true, stream: created, before: not_recorded };
+const SHARED: Wait = Wait { flags: INTERPROCESS | DISABLE_TIMING, ..ELSEWHERE };
+const SHARED_HERE: Wait = Wait { elsewhere: false, ..SHARED };
+
+static WAITS: [Wait; 18] = [
+    Wait { situation: "of another context: legacy waits", stream: legacy, ..ELSEWHERE },
+    Wait { situation: "of another context: per-thread waits", stream: per_thread, ..ELSEWHERE },
+    Wait {
+        situation: "of another context, recorded: legacy waits",
+        stream: legacy,
+        before: recorded,
+        ..ELSEWHERE
+    },
+    Wait {
+        situation: "of another context, recorded: per-thread waits",
+        stream: per_thread,
+        before: recorded,
+        ..ELSEWHERE
+    },
+    Wait {
+        situation: "of another context, just recorded: legacy waits",
+        stream: legacy,
+        before: recorded_just_now,
+        ..ELSEWHERE
+    },
+    Wait { situation: "interprocess: a stream waits", ..SHARED_HERE },
+    Wait { situation: "interprocess: legacy waits", stream: legacy, ..SHARED_HERE },
+    Wait { situation: "interprocess: per-thread waits", stream: per_thread, ..SHARED_HERE },
+    Wait { situation: "interprocess, recorded: a stream waits", before: recorded, ..SHARED_HERE },
+    Wait {
+        situation: "interprocess, just recorded: a stream waits",
+        before: recorded_just_now,
+        ..SHARED_HERE
+    },
+    Wait { situation: "interprocess, of another context: a stream waits", ..SHARED },
+    Wait { situation: "interprocess, of another context: legacy waits", stream: legacy, ..SHARED },
+    Wait { situation: "interprocess, of another context: per-thread waits", stream: per_thread, ..SHARED },
+    Wait {
+        situation: "interprocess, of another context, recorded: a stream waits",
+        before: recorded,
+        ..SHARED
+    },
+    Wait {
+        situation: "interprocess, of another context, recorded: legacy waits",
+        stream: legacy,
+        before: recorded,
+        ..SHARED
+    },
+    Wait {
+        situation: "interprocess, of another context, just recorded: waits",
+        before: recorded_just_now,
+        ..SHARED
+    },
+    Wait { situation: "blocking, of another context: a stream waits", flags: BLOCKING_SYNC, ..ELSEWHERE },
+    Wait { situation: "untimed, of another context: a stream waits", flags: DISABLE_TIMING, ..ELSEWHERE },
+];
+
+fn wait(t: &mut Lines, cu: &Cu, wait: &Wait) -> Outcome {
+    let (event, own) = (cu.event(wait.flags)?, cu.stream(NON_BLOCKING)?);
+    if wait.elsewhere {
+        cu.context()?;
+    }
+    let stream = (wait.stream)(cu)?;
+    (wait.before)(cu, event, own)?;
+    t.line(wait.situation, || match call!(cu, cuStreamWaitEvent_3020(stream, event, 0)) {
+        answer if answer.succeeded() => call!(cu, cuStreamSynchronize_2000(stream)),
+        answer => answer,
+    });
     Ok(())
 }

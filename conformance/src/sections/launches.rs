@@ -378,8 +378,11 @@ fn attributes(t: &mut Lines, s: &Scene) -> Outcome {
 /// Attributes that name an event.
 fn events(t: &mut Lines, s: &Scene) -> Outcome {
     const NO_TIMING: u32 = 2;
-    let (timed, untimed) = (s.cu.event(0)?, s.cu.event(NO_TIMING)?);
-    for (name, event) in [("without timing", untimed), ("with timing", timed)] {
+    const INTERPROCESS: u32 = 4;
+    for (name, kind) in
+        [("without timing", NO_TIMING), ("with timing", 0), ("interprocess", INTERPROCESS | NO_TIMING)]
+    {
+        let event = s.cu.event(kind)?;
         for (flags, at_start) in [(0, 0), (0, 1), (1, 0), (99, 0)] {
             let mut value = zero();
             value.programmaticEvent =

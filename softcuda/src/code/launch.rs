@@ -144,7 +144,7 @@ impl Triggered {
         const EXTERNAL: i32 = 1;
         let event = event::Event::of(self.event)?;
         match self.flags {
-            0 if event.is_timed() => Err(CUDA_ERROR_NOT_SUPPORTED),
+            0 if event.is_timed() || event.is_interprocess() => Err(CUDA_ERROR_NOT_SUPPORTED),
             0 => Ok(event),
             EXTERNAL => Err(CUDA_ERROR_ILLEGAL_STATE),
             _ => Err(CUDA_ERROR_INVALID_VALUE),

@@ -53,15 +53,25 @@ impl Transfer for Copy {
 }
 
 impl Copy {
-    /// A copy of some bytes between any two places.
-    pub(super) fn unified(to: CUdeviceptr_v2, from: CUdeviceptr_v2, size: usize) -> Result<Self, CUresult> {
-        let span = |address| Span::anywhere(address as usize, size);
+    /// A copy of some bytes between any two places, for a batch: that looks at what the stream's context has access to
+    /// (measured).
+    pub(super) fn unified(
+        to: CUdeviceptr_v2,
+        from: CUdeviceptr_v2,
+        size: usize,
+        stream: &Stream,
+    ) -> Result<Self, CUresult> {
+        let span = |address| {
+            let span = Span::anywhere(address as usize, size)?;
+            span.check_pool_access_of(&stream.context)?;
+            Ok(span)
+        };
         Ok(Self { to: span(to)?, from: span(from)?, size })
     }
 }
 
 /// How a pointer finds its bytes.
-type Place = fn(usize, usize) -> Result<Span, CUresult>;
+type Place = fn(usize, usize, &Stream) -> Result<Span, CUresult>;
 
 /// Copies in a stream. The stream is needed even for nothing, the pointers are not.
 fn copy(
@@ -74,7 +84,8 @@ fn copy(
     if size == 0 {
         return Ok(());
     }
-    transfer::submit(&stream, Copy { to: to.1(to.0, size)?, from: from.1(from.0, size)?, size }, manner)
+    let (to, from) = (to.1(to.0, size, &stream)?, from.1(from.0, size, &stream)?);
+    transfer::submit(&stream, Copy { to, from, size }, manner)
 }
 
 fn now(to: (usize, Place), from: (usize, Place), size: usize) -> Answer {
@@ -86,16 +97,16 @@ fn later(to: (usize, Place), from: (usize, Place), size: usize, stream: CUstream
 }
 
 fn device(pointer: CUdeviceptr_v2) -> (usize, Place) {
-    (pointer as usize, |address, size| checked(Span::on_device(address, size)?))
+    (pointer as usize, |address, size, stream| checked(Span::on_device(address, size)?, stream))
 }
 
 /// Memory of any context, known as the current one's or not.
 fn of_context(pointer: CUdeviceptr_v2) -> (usize, Place) {
-    (pointer as usize, Span::on_device)
+    (pointer as usize, |address, size, _| Span::on_device(address, size))
 }
 
-fn checked(span: Span) -> Result<Span, CUresult> {
-    span.check_pool_access()?;
+fn checked(span: Span, stream: &Stream) -> Result<Span, CUresult> {
+    span.check_pool_access(stream)?;
     Ok(span)
 }
 
@@ -105,7 +116,7 @@ fn host(pointer: *const c_void) -> (usize, Place) {
 }
 
 fn unified(pointer: CUdeviceptr_v2) -> (usize, Place) {
-    (pointer as usize, |address, size| checked(Span::anywhere(address, size)?))
+    (pointer as usize, |address, size, stream| checked(Span::anywhere(address, size)?, stream))
 }
 
 pub(crate) fn cuMemcpy(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> Answer {

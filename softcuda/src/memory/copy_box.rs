@@ -67,7 +67,7 @@ impl Extent {
 }
 
 impl End {
-    fn locate(&self, extent: Extent) -> Result<Located, CUresult> {
+    fn locate(&self, extent: Extent, stream: &Stream) -> Result<Located, CUresult> {
         let address = match self.kind {
             CU_MEMORYTYPE_HOST => self.host as usize,
             CU_MEMORYTYPE_DEVICE | CU_MEMORYTYPE_UNIFIED => self.device as usize,
@@ -81,7 +81,7 @@ impl End {
             _ => Span::anywhere(start, size)?,
         };
         if !self.of_any_context {
-            span.check_pool_access()?;
+            span.check_pool_access(stream)?;
         }
         Ok(Located { span, row, slice })
     }
@@ -177,14 +177,23 @@ impl Layout {
 }
 
 impl BoxCopy {
-    /// A copy between any two places: bytes in a row, rows, slices; none of them 0.
-    pub(super) fn unified(to: &Layout, from: &Layout, extent: [usize; 3]) -> Result<Self, CUresult> {
+    /// A copy between any two places for a batch: bytes in a row, rows, slices; none of them 0. Access is asked for as for
+    /// batches of ranges.
+    pub(super) fn unified(
+        to: &Layout,
+        from: &Layout,
+        extent: [usize; 3],
+        stream: &Stream,
+    ) -> Result<Self, CUresult> {
         let [width, height, depth] = extent;
         let extent = Extent { width, height, depth };
         if extent.is_empty() {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        Ok(Self { to: to.end().locate(extent)?, from: from.end().locate(extent)?, extent })
+        let (to, from) = (to.end().locate(extent, stream)?, from.end().locate(extent, stream)?);
+        to.span.check_pool_access_of(&stream.context)?;
+        from.span.check_pool_access_of(&stream.context)?;
+        Ok(Self { to, from, extent })
     }
 }
 
@@ -193,7 +202,7 @@ fn copy(stream: &Arc<Stream>, (to, from, extent): Parts, manner: Manner) -> Answ
     if extent.is_empty() {
         return Ok(());
     }
-    let copy = BoxCopy { to: to.locate(extent)?, from: from.locate(extent)?, extent };
+    let copy = BoxCopy { to: to.locate(extent, stream)?, from: from.locate(extent, stream)?, extent };
     transfer::submit(stream, copy, manner)
 }
 

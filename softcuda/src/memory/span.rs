@@ -5,9 +5,11 @@ use super::pool::Home;
 use super::table::{Allocation, Kind, find};
 use super::window;
 use crate::context::Activation;
+use crate::context::current::top;
 use crate::device::Device;
 use crate::logs;
 use crate::peer;
+use crate::stream::Stream;
 use crate::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, CUresult};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -150,15 +152,16 @@ impl Span {
     }
 
     /// Refuses memory of a device's pool that the calling thread's current context has no access to: no other memory is
-    /// refused to copies, and no other context is looked at (measured).
-    pub(super) fn check_pool_access(&self) -> Result<(), CUresult> {
-        let refused = match &self.hold {
-            Hold::Allocation(allocation) if self.is_pooled() && self.place() == Place::Device => {
-                !peer::is_in_reach(allocation)
-            }
-            _ => false,
-        };
-        if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+    /// refused to copies, and the stream's context is not looked at (measured). Where none is current, a real driver
+    /// crashes on what the stream's has no access to.
+    pub(super) fn check_pool_access(&self, stream: &Stream) -> Result<(), CUresult> {
+        let current = top().and_then(|context| context.life());
+        self.check_pool_access_of(current.as_ref().unwrap_or(&stream.context))
+    }
+
+    /// The same for a certain context.
+    pub(super) fn check_pool_access_of(&self, context: &Activation) -> Result<(), CUresult> {
+        if self.is_pooled() && self.place() == Place::Device { self.check_access(context) } else { Ok(()) }
     }
 
     /// Work of the context is submitted that goes to the memory directly if it can.

@@ -51,6 +51,7 @@ pub(crate) fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: u32) 
         EXTERNAL => return Err(CUDA_ERROR_ILLEGAL_STATE),
         _ => return Err(CUDA_ERROR_INVALID_VALUE),
     }
+    event.check_may_be_awaited(&stream.context)?;
     if let Some(record) = event.recorded() {
         if Flags == 0 {
             stream.refuse_uncaptured()?;

@@ -161,20 +161,6 @@ impl RawContext {
         if before == self.handle {
             return Ok(Current { table: self.table, restore: None });
         }
-        self.replace(before)
-    }
-
-    /// The same where another context is current; that none is, is left as it is.
-    #[inline]
-    pub(crate) fn enter_if_another(&self) -> Result<Current, CallError> {
-        let before = current(self.table)?;
-        if before == self.handle || before.is_null() {
-            return Ok(Current { table: self.table, restore: None });
-        }
-        self.replace(before)
-    }
-
-    fn replace(&self, before: CUcontext) -> Result<Current, CallError> {
         set_current(self.table, self.handle)?;
         Ok(Current { table: self.table, restore: Some(before) })
     }

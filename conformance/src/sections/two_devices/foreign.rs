@@ -5,7 +5,7 @@ use crate::code::{KERNELS, Shape};
 use crate::driver::{Answer, LEGACY, Outcome, PER_THREAD, call, need, yes};
 use crate::gate::Gate;
 use crate::transcript::Lines;
-use cushim::driver::sys::CUevent;
+use cushim::driver::sys::{CUevent, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -137,4 +137,26 @@ fn copy(s: &Scene) -> Answer {
         answer if answer.succeeded() => call!(s.cu, cuStreamSynchronize_2000(LEGACY)),
         answer => answer,
     }
+}
+
+type Wait = (&'static str, bool, fn() -> CUstream);
+
+/// A default stream of the first that is to wait for the second's event, recorded or not.
+pub(super) const WAITS: &[Wait] = &[
+    ("legacy waits for the other's event, never recorded", false, || LEGACY),
+    ("legacy waits for the other's event, recorded", true, || LEGACY),
+    ("per-thread waits for the other's event, never recorded", false, || PER_THREAD),
+    ("per-thread waits for the other's event, recorded", true, || PER_THREAD),
+];
+
+pub(super) fn wait(t: &mut Lines, s: &Scene, number: usize) -> Outcome {
+    let (situation, is_recorded, stream) = WAITS[number];
+    if is_recorded {
+        need!(s.cu, cuEventRecord_2000(s.there.event, s.there.stream))?;
+    }
+    t.line(situation, || match call!(s.cu, cuStreamWaitEvent_3020(stream(), s.there.event, 0)) {
+        answer if answer.succeeded() => call!(s.cu, cuStreamSynchronize_2000(stream())),
+        answer => answer,
+    });
+    Ok(())
 }

@@ -16,8 +16,12 @@ use crate::transcript::Lines;
 use cushim::driver::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section =
-    Section { name: "two_devices", parts: PARTS.len() + waits::QUESTIONS.len(), devices: 2, run };
+pub(super) const SECTION: Section = Section {
+    name: "two_devices",
+    parts: PARTS.len() + transfers::WITHOUT_CONTEXT.len() + foreign::WAITS.len() + waits::QUESTIONS.len(),
+    devices: 2,
+    run,
+};
 
 const PARTS: &[fn(&mut Lines, &Scene) -> Outcome] = &[
     access::told,
@@ -31,6 +35,7 @@ const PARTS: &[fn(&mut Lines, &Scene) -> Outcome] = &[
     transfers::pooled,
     elsewhere::plain,
     elsewhere::pooled,
+    transfers::batches,
     transfers::contexts,
     transfers::boxes,
     transfers::fills,
@@ -71,10 +76,18 @@ fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     need!(cu, cuInit_2000(0))?;
     let there = side(cu, 1)?;
     let scene = Scene { cu: *cu, here: side(cu, 0)?, there };
-    match PARTS.get(part) {
-        Some(run) => run(t, &scene),
-        None => waits::run(t, scene, part - PARTS.len()),
+    if let Some(run) = PARTS.get(part) {
+        return run(t, &scene);
     }
+    let number = part - PARTS.len();
+    if number < transfers::WITHOUT_CONTEXT.len() {
+        return transfers::without_context(t, &scene, number);
+    }
+    let number = number - transfers::WITHOUT_CONTEXT.len();
+    if number < foreign::WAITS.len() {
+        return foreign::wait(t, &scene, number);
+    }
+    waits::run(t, scene, number - foreign::WAITS.len())
 }
 
 fn side(cu: &Cu, device: i32) -> Outcome<Side> {

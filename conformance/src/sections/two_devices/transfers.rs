@@ -1,11 +1,12 @@
 //! Copies between two devices, and fills of the other's memory, with and without access.
 
-use super::{SIZE, Scene};
+use super::{SIZE, Scene, Side};
 use crate::driver::{Answer, BOGUS, Outcome, call, need};
 use crate::transcript::Lines;
 use cushim::driver::sys::{
-    CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_UNIFIED, CUDA_MEMCPY2D_v2, CUDA_MEMCPY3D_PEER_v1, CUDA_MEMCPY3D_v2,
-    CUcontext, CUdeviceptr, CUmemorytype,
+    CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_UNIFIED, CUDA_MEMCPY2D_v2,
+    CUDA_MEMCPY3D_PEER_v1, CUDA_MEMCPY3D_v2, CUcontext, CUdeviceptr, CUmemcpyAttributes, CUmemorytype,
+    CUstream,
 };
 use std::ptr::null_mut;
 
@@ -116,9 +117,7 @@ pub(super) fn copies(t: &mut Lines, s: &Scene) -> Outcome {
 
 /// From memory of the first one's pool, to which the second has no access.
 pub(super) fn pooled(t: &mut Lines, s: &Scene) -> Outcome {
-    let mut memory = 0;
-    need!(s.cu, cuMemAllocAsync_11020(&raw mut memory, SIZE, s.here.stream))?;
-    need!(s.cu, cuStreamSynchronize_2000(s.here.stream))?;
+    let memory = allocated(s, &s.here)?;
     for (name, side) in [("first", &s.here), ("second", &s.there)] {
         s.enter(side)?;
         all_ways(t, s, &format!("pool, {name}"), memory)?;
@@ -134,6 +133,75 @@ fn all_ways(t: &mut Lines, s: &Scene, name: &str, from: CUdeviceptr) -> Outcome 
         t.line("  it arrived", || s.first_byte(&s.there).arrived(value));
     }
     Ok(())
+}
+
+/// A batch of one copy, from each kind of memory of the first to each of the second, in either's stream.
+pub(super) fn batches(t: &mut Lines, s: &Scene) -> Outcome {
+    let (from_pool, to_pool) = (allocated(s, &s.here)?, allocated(s, &s.there)?);
+    for (name, from, to) in [
+        ("memory to memory", s.here.memory, s.there.memory),
+        ("pool to memory", from_pool, s.there.memory),
+        ("memory to pool", s.here.memory, to_pool),
+        ("pool to pool", from_pool, to_pool),
+    ] {
+        for (whose, stream) in [("first", s.here.stream), ("second", s.there.stream)] {
+            t.line(&format!("a batch from {name} in the {whose}'s stream"), || batch(s, to, from, stream));
+            t.line("  the stream", || call!(s.cu, cuStreamSynchronize_2000(stream)));
+        }
+    }
+    Ok(())
+}
+
+/// Copies with no context current, which a driver may not survive: between the first's memory and the second's pool, in the
+/// first's stream.
+pub(super) const WITHOUT_CONTEXT: &[Way] = &[
+    ("no context: from the other's pool", |s, pooled| {
+        call!(s.cu, cuMemcpyDtoDAsync_3020(s.here.memory, pooled, SIZE, s.here.stream))
+    }),
+    ("no context: to the other's pool", |s, pooled| {
+        call!(s.cu, cuMemcpyDtoDAsync_3020(pooled, s.here.memory, SIZE, s.here.stream))
+    }),
+    ("no context: from the other's pool, unified", |s, pooled| {
+        call!(s.cu, cuMemcpyAsync_4000(s.here.memory, pooled, SIZE, s.here.stream))
+    }),
+    ("no context: from the other's pool to the host", |s, pooled| {
+        let mut host = [0u8; SIZE];
+        call!(s.cu, cuMemcpyDtoHAsync_3020(host.as_mut_ptr().cast(), pooled, SIZE, s.here.stream))
+    }),
+    ("no context: fill the other's pool", |s, pooled| {
+        call!(s.cu, cuMemsetD8Async_3020(pooled, 1, SIZE, s.here.stream))
+    }),
+    ("no context: fill the other's memory", |s, _| {
+        call!(s.cu, cuMemsetD8Async_3020(s.there.memory, 1, SIZE, s.here.stream))
+    }),
+    ("no context: copy the other's memory", |s, _| {
+        call!(s.cu, cuMemcpyDtoDAsync_3020(s.here.memory, s.there.memory, SIZE, s.here.stream))
+    }),
+];
+
+pub(super) fn without_context(t: &mut Lines, s: &Scene, number: usize) -> Outcome {
+    let (situation, ask) = WITHOUT_CONTEXT[number];
+    let pooled = allocated(s, &s.there)?;
+    need!(s.cu, cuCtxSetCurrent_4000(null_mut()))?;
+    t.line(situation, || ask(s, pooled));
+    Ok(())
+}
+
+/// Memory of a side's pool.
+fn allocated(s: &Scene, side: &Side) -> Outcome<CUdeviceptr> {
+    let mut memory = 0;
+    need!(s.cu, cuMemAllocAsync_11020(&raw mut memory, SIZE, side.stream))?;
+    need!(s.cu, cuStreamSynchronize_2000(side.stream))?;
+    Ok(memory)
+}
+
+fn batch(s: &Scene, to: CUdeviceptr, from: CUdeviceptr, stream: CUstream) -> Answer {
+    let (mut to, mut from, mut sizes) = ([to], [from], [SIZE]);
+    let order = CUmemcpyAttributes { srcAccessOrder: CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, ..zeroed() };
+    let (mut attributes, mut which) = ([order], [0usize]);
+    let (to, from, sizes) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr());
+    let (attributes, which) = (attributes.as_mut_ptr(), which.as_mut_ptr());
+    call!(s.cu, cuMemcpyBatchAsync_13000(to, from, sizes, 1, attributes, which, 1, stream))
 }
 
 /// Fills memory of the first device with a value; the context that was current is so again.

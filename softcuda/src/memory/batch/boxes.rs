@@ -24,10 +24,10 @@ fn layout(operand: &CUmemcpy3DOperand_v1) -> Result<Layout, CUresult> {
     }
 }
 
-fn copy(op: &CUDA_MEMCPY3D_BATCH_OP_v1) -> Result<BoxCopy, CUresult> {
+fn copy(op: &CUDA_MEMCPY3D_BATCH_OP_v1, stream: &Stream) -> Result<BoxCopy, CUresult> {
     check(op.srcAccessOrder, op.flags)?;
     let extent = [op.extent.width, op.extent.height, op.extent.depth];
-    BoxCopy::unified(&layout(&op.dst)?, &layout(&op.src)?, extent)
+    BoxCopy::unified(&layout(&op.dst)?, &layout(&op.src)?, extent, stream)
 }
 
 /// Answers which copy is to blame for a failure.
@@ -45,7 +45,7 @@ fn copies(
     let (mut copies, mut orders) = (Vec::new(), Vec::new());
     for i in 0..count {
         let op = ops.item(i).map_err(nobody)?;
-        copies.push(copy(&op).map_err(|code| (code, i))?);
+        copies.push(copy(&op, &stream).map_err(|code| (code, i))?);
         orders.push(op.srcAccessOrder);
     }
     check_current().and_then(|()| stream.spare_capture()).map_err(nobody)?;
@@ -86,7 +86,7 @@ pub(crate) fn cuMemcpy3DWithAttributesAsync(
     if flags != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let mut copy = copy(&op)?;
+    let mut copy = copy(&op, &stream)?;
     read_as_asked(&mut copy, op.srcAccessOrder);
     stream.submit(copy).map(drop)
 }

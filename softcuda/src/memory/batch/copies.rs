@@ -48,8 +48,8 @@ pub(super) fn tell(place: Out<usize>, failed: usize) {
 /// The ends and the size of one copy.
 type Ends = (CUdeviceptr_v2, CUdeviceptr_v2, usize);
 
-fn check_copy((to, from, size): Ends) -> Result<Copy, CUresult> {
-    if size == 0 { Err(CUDA_ERROR_INVALID_VALUE) } else { Copy::unified(to, from, size) }
+fn check_copy((to, from, size): Ends, stream: &Stream) -> Result<Copy, CUresult> {
+    if size == 0 { Err(CUDA_ERROR_INVALID_VALUE) } else { Copy::unified(to, from, size, stream) }
 }
 
 /// Batches of copies, unlike single ones, want a current context (measured).
@@ -72,7 +72,9 @@ fn copies(
     check_all().map_err(nobody)?;
     let mut copies = Vec::new();
     for i in 0..count {
-        copies.push(parts(i).map_err(nobody).and_then(|ends| check_copy(ends).map_err(|code| (code, i)))?);
+        copies.push(
+            parts(i).map_err(nobody).and_then(|ends| check_copy(ends, &stream).map_err(|code| (code, i)))?,
+        );
     }
     stream.spare_capture().map_err(nobody)?;
     let orders = attributes.iter().map(|one| one.srcAccessOrder);
@@ -123,7 +125,7 @@ pub(crate) fn cuMemcpyWithAttributesAsync(
     let stream = Stream::of(hStream)?;
     let attributes = attr.item(0)?;
     check(attributes.srcAccessOrder, attributes.flags)?;
-    let mut copy = check_copy((dst, src, size))?;
+    let mut copy = check_copy((dst, src, size), &stream)?;
     read_as_asked(&mut copy, attributes.srcAccessOrder);
     stream.submit(copy).map(drop)
 }
