@@ -907,7 +907,8 @@ typedef struct cushim_device_pool_options {
   int32_t choice;
   // How other processes may take part in a pool of its own: `CU_MEM_HANDLE_TYPE_*`, combined.
   int32_t handle_types;
-  // Bytes that a pool of its own hands out at most, which the driver may round up; 0 for no limit. Since driver 12.2.
+  // Bytes that a pool of its own hands out at most, less than 2^47; 0 for no limit. The driver rounds it up: 580 to 32 MiB
+  // (measured). Since driver 12.2.
   size_t max_size;
 } cushim_device_pool_options;
 
@@ -923,7 +924,7 @@ typedef struct cushim_pinned_options {
   int32_t own_pool;
   // A NUMA node of the host, by the operating system's number.
   int32_t numa_node;
-  // Bytes that a pool of its own hands out at most, which the driver may round up; 0 for no limit.
+  // Bytes that a pool of its own hands out at most, less than 2^47; 0 for no limit. The driver rounds it up.
   size_t max_size;
   // How other processes may take part in a pool of its own: `CU_MEM_HANDLE_TYPE_*`, combined.
   int32_t handle_types;

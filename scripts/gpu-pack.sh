@@ -105,7 +105,8 @@ for program in "$here"/bin/*; do
 done
 # The same random calls on this driver and on softcuda as a driver of this version: what the answers are, and where they part.
 one fuzz-transcript env CUSHIM_DRIVER="$path" "$here/bin/c-objects_fuzz" --safe --transcript 20000 1
-one fuzz-softcuda env CUSHIM_DRIVER=software CUSHIM_SOFTCUDA="$here/lib/libsoftcuda.so" \
+devices=$(grep -c '^ *device [0-9]* ok' "$results/probe.txt")
+one fuzz-softcuda env CUSHIM_DRIVER=software CUSHIM_SOFTCUDA="$here/lib/libsoftcuda.so" SOFTCUDA_DEVICES="$devices" \
   SOFTCUDA_VERSION="$((number / 1000)).$((number % 1000 / 10))" "$here/bin/c-objects_fuzz" --safe --transcript 20000 1
 one fuzz-compare "$here/bin/c-objects_fuzz" --compare "$results/fuzz-softcuda.txt" "$results/fuzz-transcript.txt"
 sed -n 's/^UNEXPECTED/  &/p' "$results/fuzz-compare.txt"

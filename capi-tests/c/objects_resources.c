@@ -118,6 +118,11 @@ static void a_limited_pool(void) {
   cushim_resource resource = NULL;
   cushim_buffer buffer = NULL;
   options.choice = CUSHIM_POOL_OWN;
+  options.max_size = SIZE_MAX; /* a driver may not come back */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_device_pool(all.device, &options, &resource));
+  CHECK_CONTAINS(last_message(), "ask for less, or for 0, which is no limit");
+  options.max_size = (size_t)1 << 47;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_device_pool(all.device, &options, &resource));
   options.max_size = 64 << 20;
   if (version < 12020) {
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_resource_create_device_pool(all.device, &options, &resource));
@@ -285,6 +290,9 @@ static void pinned(void) {
     CHECK(kind_of(resource) == CUSHIM_RESOURCE_PINNED_POOL && properties_of(resource).stream_ordered == 1);
     memory_comes_and_goes(resource);
     CHECK_OK(cushim_resource_destroy(resource));
+    options.max_size = SIZE_MAX;
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_create_pinned(all.context, &options, &resource));
+    CHECK_CONTAINS(last_message(), "ask for less");
     return;
   }
   options.form = CUSHIM_PINNED_POOL;

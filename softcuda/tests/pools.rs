@@ -340,7 +340,8 @@ fn created_pools() {
         let (mut p, mut current) = (0u64, 0u64);
         assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 4096, mine, s]), 0);
         assert_eq!((number(&cu, mine, USED), number(&cu, own, USED)), (4096, 0));
-        assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut current), 1 << 20, mine, s]), OUT_OF_MEMORY);
+        // The greatest size is rounded up to 32 MiB (measured).
+        assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut current), 32 << 20, mine, s]), OUT_OF_MEMORY);
         assert_eq!(cu.call("cuDeviceGetMemPool", &[at(&mut current), 0]), 0);
         assert_eq!(current, own);
         assert_eq!(cu.call("cuDeviceSetMemPool", &[0, mine]), 0);
@@ -524,9 +525,12 @@ fn pools_of_other_memory() {
                 assert_eq!((cu.live(kind), cu.call("cuMemPoolDestroy", &[mine])), (0, 0));
             }
             let limited = pool(&cu, Props { most: 8192, ..HOST_POOL });
-            let mut p = 0u64;
-            assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 8193, limited, s]), OUT_OF_MEMORY);
-            assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 8192, limited, s]), 0);
+            let (mut p, most) = (0u64, 32 << 20);
+            assert_eq!(
+                cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), most + 1, limited, s]),
+                OUT_OF_MEMORY
+            );
+            assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), most, limited, s]), 0);
             let unlimited = pool(&cu, HOST_POOL);
             assert_eq!(
                 cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 1 << 50, unlimited, s]),

@@ -20,9 +20,15 @@ static const struct difference {
     {"cushim_context_register_host", "what may be registered depends on the host's kernel"},
 };
 
+/* Whether a handle was found to be that of an object that is gone. */
+static int is_of_no_object(int status) {
+  return status == CUSHIM_ERROR_ALREADY_DESTROYED || status == CUSHIM_ERROR_INVALID_HANDLE;
+}
+
 /* Why the two may differ, or NULL if they may not. */
 static const char *reason_of(const char *function, int first, int second) {
   size_t i;
+  if (is_of_no_object(first) && is_of_no_object(second)) return "the place of an object is used again when the driver has let go of it";
   if (first < 0 || second < 0) return NULL;
   for (i = 0; i < sizeof differences / sizeof *differences; i++) {
     if (strcmp(differences[i].function, function) == 0) return differences[i].why;

@@ -105,7 +105,7 @@ static void draw_pinned_options(cushim_pinned_options *options) {
   options->flags = once_in(4) ? (uint32_t)below(9) : 0;
   options->own_pool = once_in(4) ? (int32_t)below(3) : 0;
   options->numa_node = once_in(16) ? (int32_t)ONE_OF(1, 99, UINT64_MAX) : 0;
-  options->max_size = once_in(16) ? (size_t)ONE_OF(1, 1 << 25) : 0;
+  options->max_size = once_in(16) ? (size_t)ONE_OF(1, 1 << 25, SIZE_MAX) : 0;
   options->handle_types = once_in(16) ? (int32_t)below(10) : 0;
   options->reserved = once_in(32);
 }

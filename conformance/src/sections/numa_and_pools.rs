@@ -15,14 +15,19 @@ use cushim::driver::sys::{
 };
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "numa_and_pools", parts: 4, devices: 1, run };
+pub(super) const SECTION: Section =
+    Section { name: "numa_and_pools", parts: 5 + LIMITS.len(), devices: 1, run };
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
+    if part >= 5 {
+        return limit(t, cu, &LIMITS[part - 5]);
+    }
     cu.start()?;
     match part {
         0 => preference(t, cu),
         1 => managed_pool(t, cu),
         2 => host_pool(t, cu),
+        3 => rounding(t, cu),
         _ => {
             creation(t, cu);
             of_places(t, cu);
@@ -54,7 +59,7 @@ fn preference(t: &mut Lines, cu: &Cu) -> Outcome {
     Ok(())
 }
 
-fn props(kind: CUmemAllocationType, location: CUmemLocation) -> CUmemPoolProps {
+pub(super) fn props(kind: CUmemAllocationType, location: CUmemLocation) -> CUmemPoolProps {
     CUmemPoolProps {
         allocType: kind,
         handleTypes: CUmemAllocationHandleType(0),
@@ -234,4 +239,84 @@ fn of_places(t: &mut Lines, cu: &Cu) {
     t.line("set the device's pool as the host's", || {
         call!(cu, cuMemSetMemPool_13000(&raw mut host, pinned, device))
     });
+}
+
+/// A pool that hands out as much as that at most, which may be more than there is. A driver may take its time for it: each has
+/// its process. 2^63 and 2^64 - 1 are not asked for: on a machine
+/// with two devices driver 580 did not come back (one of 2^64 - 1 with one device: OUT_OF_MEMORY).
+struct Limit {
+    situation: &'static str,
+    location: CUmemLocation,
+    bytes: usize,
+    /// Whether there is a context before.
+    context: bool,
+}
+
+const fn of_device(situation: &'static str, bytes: usize) -> Limit {
+    Limit { situation, location: DEVICE, bytes, context: true }
+}
+
+const fn of_host(situation: &'static str, bytes: usize) -> Limit {
+    Limit { location: HOST, ..of_device(situation, bytes) }
+}
+
+const fn first(situation: &'static str, bytes: usize) -> Limit {
+    Limit { context: false, ..of_device(situation, bytes) }
+}
+
+static LIMITS: [Limit; 10] = [
+    of_device("pool of at most 2^56", 1 << 56),
+    of_device("pool of at most 2^47", 1 << 47),
+    of_device("pool of at most 2^45", 1 << 45),
+    of_device("pool of at most 2^40", 1 << 40),
+    of_host("host pool of at most 2^64 - 1 bytes", usize::MAX),
+    of_host("host pool of at most 2^50", 1 << 50),
+    of_host("host pool of at most 2^40", 1 << 40),
+    first("no context: pool of at most 2^47", 1 << 47),
+    first("no context: pool of at most 2^45", 1 << 45),
+    first("no context: pool", 0),
+];
+
+fn limit(t: &mut Lines, cu: &Cu, limit: &Limit) -> Outcome {
+    if limit.context {
+        cu.start()?;
+    } else {
+        need!(cu, cuInit_2000(0))?;
+    }
+    let asked =
+        CUmemPoolProps { maxSize: limit.bytes, ..props(CU_MEM_ALLOCATION_TYPE_PINNED, limit.location) };
+    t.line(limit.situation, || create(cu, &mut null_mut(), &asked));
+    Ok(())
+}
+
+/// How far a greatest size is rounded up: one allocation at a time, from pools that have handed out nothing.
+fn rounding(t: &mut Lines, cu: &Cu) -> Outcome {
+    const UNIT: usize = 2 << 20;
+    let stream = cu.stream(NON_BLOCKING)?;
+    for (limit, name) in [(1, "1 byte"), (UNIT, "2 MiB"), (UNIT + 1, "2 MiB + 1")] {
+        for (bytes, asked) in [
+            (1, "1 byte"),
+            (UNIT, "2 MiB"),
+            (UNIT + 1, "2 MiB + 1"),
+            (2 * UNIT, "4 MiB"),
+            (2 * UNIT + 1, "4 MiB + 1"),
+            (16 * UNIT, "32 MiB"),
+            (16 * UNIT + 1, "32 MiB + 1"),
+        ] {
+            let (mut pool, mut memory) = (null_mut(), 0);
+            let limited = CUmemPoolProps { maxSize: limit, ..props(CU_MEM_ALLOCATION_TYPE_PINNED, DEVICE) };
+            let created = create(cu, &mut pool, &limited).succeeded();
+            t.line(&format!("pool of at most {name}: allocate {asked}"), || {
+                if created {
+                    call!(cu, cuMemAllocFromPoolAsync_11020(&raw mut memory, bytes, pool, stream))
+                } else {
+                    "no pool".into()
+                }
+            });
+            need!(cu, cuMemFreeAsync_11020(memory, stream))?;
+            need!(cu, cuStreamSynchronize_2000(stream))?;
+            let _ = call!(cu, cuMemPoolDestroy_11020(pool));
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Page-locked host memory: from a pool where the driver has one, else at once.
 
-use super::pool::{Pool, explain_creation};
+use super::pool::{Pool, check_max_size, explain_creation};
 use super::{Properties, Resource, Source};
 use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
@@ -33,7 +33,7 @@ pub struct PinnedResourceOptions {
     pub numa_node: Option<i32>,
     /// How memory that does not come from a pool is allocated.
     pub page_locked: PinnedOptions,
-    /// Bytes that a pool of its own hands out at most; 0 for no limit. Only with `numa_node`, and only a pool can do it.
+    /// Bytes that a pool of its own hands out at most, less than 2^47; 0 for no limit. Only with `numa_node`, and only a pool can do it.
     pub max_size: usize,
     /// `CU_MEM_HANDLE_TYPE_*`, combined: how other processes may take part in a pool of its own. As `max_size`.
     pub handle_types: i32,
@@ -121,7 +121,7 @@ impl PinnedResourceOptions {
                 "the host's pool is shared and has neither a greatest size nor handle types; ask for a pool of its own on a \
                  NUMA node"
             }
-            _ => return Ok(()),
+            _ => return check_max_size(self.max_size),
         };
         Err(Error::new(Status::INVALID_ARGUMENT, refusal))
     }

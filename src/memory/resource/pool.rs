@@ -36,7 +36,8 @@ const LIMITED_SINCE: Version = Version::from_number(12020);
 pub struct DevicePoolOptions {
     /// Which pool.
     pub choice: PoolChoice,
-    /// Bytes that a pool of its own hands out at most, since driver 12.2; 0 for no limit.
+    /// Bytes that a pool of its own hands out at most, since driver 12.2, less than 2^47; 0 for no limit. The driver rounds it
+    /// up: 580 to 32 MiB (measured).
     pub max_size: usize,
     /// `CU_MEM_HANDLE_TYPE_*`, combined: how other processes may take part in a pool of its own.
     pub handle_types: i32,
@@ -49,6 +50,7 @@ impl DevicePoolOptions {
     }
 
     fn check(&self) -> Result<(), Error> {
+        check_max_size(self.max_size)?;
         if self.choice == PoolChoice::Own || !self.needs_pool() {
             return Ok(());
         }
@@ -70,6 +72,19 @@ impl DevicePoolOptions {
     }
 }
 
+/// Refuses a greatest size that no driver takes. On a machine with two devices driver 580 did not come back from the creation of
+/// a pool of 2^63 bytes, and answered that there is too little memory from 2^47 on (measured): so many addresses a process has.
+pub(super) fn check_max_size(bytes: usize) -> Result<(), Error> {
+    const ADDRESSES: usize = 1 << 47;
+    if bytes < ADDRESSES {
+        return Ok(());
+    }
+    let refusal = format!(
+        "a pool of at most {bytes} bytes is larger than what a process can address; ask for less, or for 0, which is no limit"
+    );
+    Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+}
+
 /// A pool of the driver's.
 pub(super) struct Pool {
     driver: Driver,
@@ -88,7 +103,7 @@ impl Resource {
     /// and goes at once stands in for it, in the primary context.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a size or handle types of a shared pool; [`Status::UNSUPPORTED`] for them on a device
+    /// [`Status::INVALID_ARGUMENT`] for a size or handle types of a shared pool, and a size of 2^47 or more; [`Status::UNSUPPORTED`] for them on a device
     /// without pools, and for a size before driver 12.2; the driver's.
     pub fn device_pool(device: &Arc<Device>, options: &DevicePoolOptions) -> Result<Arc<Self>, Error> {
         options.check()?;

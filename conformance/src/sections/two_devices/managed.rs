@@ -4,12 +4,15 @@ use super::Scene;
 use crate::code::{Arguments, KERNELS, Shape};
 use crate::driver::{Answer, Cu, Outcome, call, need};
 use crate::sections::managed::{SIZE, last_prefetch, managed, place, preferred};
+use crate::sections::numa_and_pools::props;
 use crate::transcript::Lines;
 use cushim::driver::sys::{
     CU_MEM_ADVISE_SET_ACCESSED_BY, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_UNSET_ACCESSED_BY,
-    CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-    CUdeviceptr, CUmem_advise, CUmemLocation,
+    CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CUdeviceptr, CUmem_advise, CUmemAccess_flags, CUmemAccessDesc,
+    CUmemLocation,
 };
+use std::ptr::null_mut;
 
 const FIRST: CUmemLocation = place(CU_MEM_LOCATION_TYPE_DEVICE, 0);
 const SECOND: CUmemLocation = place(CU_MEM_LOCATION_TYPE_DEVICE, 1);
@@ -56,6 +59,38 @@ pub(super) fn places(t: &mut Lines, s: &Scene) -> Outcome {
         t.line("  access", || super::pointers::flags(cu, memory));
     }
     need!(cu, cuMemFree_3020(memory))
+}
+
+/// Memory of a managed pool, to which a device is given access or not.
+pub(super) fn pooled(t: &mut Lines, s: &Scene) -> Outcome {
+    let (cu, mut pool, mut memory) = (&s.cu, null_mut(), 0);
+    let props = props(CU_MEM_ALLOCATION_TYPE_MANAGED, FIRST);
+    // NULL where there are none yet.
+    let _ = call!(cu, cuMemPoolCreate_11020(&raw mut pool, &raw const props));
+    t.line("memory of a managed pool", || {
+        call!(cu, cuMemAllocFromPoolAsync_11020(&raw mut memory, SIZE, pool, s.here.stream))
+    });
+    t.line("  accessed by", || accessed_by(cu, memory));
+    for access in [3, 0] {
+        for location in [FIRST, SECOND] {
+            let map = CUmemAccessDesc { location, flags: CUmemAccess_flags(access) };
+            t.line(&format!("  access of a device set to {access}"), || {
+                call!(cu, cuMemPoolSetAccess_11020(pool, &raw const map, 1))
+            });
+            t.line("  accessed by", || accessed_by(cu, memory));
+        }
+    }
+    for (name, advice) in [("set", CU_MEM_ADVISE_SET_ACCESSED_BY), ("unset", CU_MEM_ADVISE_UNSET_ACCESSED_BY)]
+    {
+        for location in [FIRST, SECOND] {
+            t.line(&format!("  {name} accessed by a device"), || {
+                call!(cu, cuMemAdvise_12020(memory, SIZE, advice, location))
+            });
+        }
+    }
+    t.line("  accessed by, at last", || accessed_by(cu, memory));
+    need!(cu, cuMemFreeAsync_11020(memory, s.here.stream))?;
+    need!(cu, cuStreamSynchronize_2000(s.here.stream))
 }
 
 /// Ranges that go to different devices in one call.

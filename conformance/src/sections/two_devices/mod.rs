@@ -52,6 +52,7 @@ const PARTS: &[fn(&mut Lines, &Scene) -> Outcome] = &[
     kernels::recovered,
     managed::places,
     managed::batches,
+    managed::pooled,
 ];
 
 /// Bytes of each side's memory.

@@ -3,18 +3,15 @@
 use super::pointers::{attribute, flags};
 use super::{SIZE, Scene};
 use crate::driver::{Answer, Cu, Outcome, call, need, yes};
+use crate::sections::managed::place;
+use crate::sections::numa_and_pools::props;
 use crate::transcript::Lines;
 use cushim::driver::sys::{
     CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_LOCATION_TYPE_HOST,
-    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc,
-    CUmemAllocationHandleType, CUmemLocation, CUmemLocation_v1_u4, CUmemLocationType, CUmemPoolProps,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemLocation,
     CUmemoryPool, CUstream,
 };
 use std::ptr::null_mut;
-
-fn place(kind: CUmemLocationType, id: i32) -> CUmemLocation {
-    CUmemLocation { type_: kind, u4: CUmemLocation_v1_u4 { id } }
-}
 
 fn device(id: i32) -> CUmemLocation {
     place(CU_MEM_LOCATION_TYPE_DEVICE, id)
@@ -48,16 +45,7 @@ fn allocate(cu: &Cu, pool: CUmemoryPool, stream: CUstream) -> Outcome<CUdevicept
 
 fn created(cu: &Cu, location: CUmemLocation) -> Outcome<CUmemoryPool> {
     let mut pool = null_mut();
-    let props = CUmemPoolProps {
-        allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: CUmemAllocationHandleType(0),
-        location,
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
-    };
+    let props = props(CU_MEM_ALLOCATION_TYPE_PINNED, location);
     need!(cu, cuMemPoolCreate_11020(&raw mut pool, &raw const props))?;
     Ok(pool)
 }

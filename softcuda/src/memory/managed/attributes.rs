@@ -6,6 +6,7 @@ use super::pages::Page;
 use crate::context::current::current;
 use crate::error::Answer;
 use crate::memory::location::Location;
+use crate::memory::table::Kind;
 use crate::pointer::Out;
 use crate::settings::version;
 use crate::sys::{
@@ -64,9 +65,13 @@ fn value(part: &Part, attribute: CUmem_range_attribute) -> Result<i32, CUresult>
     })
 }
 
-/// Writes as many of those that access the range as there is room for: devices, then the host, then nobody.
+/// Writes as many of those that access the range as there is room for: devices, then the host, then nobody. Memory of a pool
+/// is accessed by the devices that were given access to that (measured).
 fn write_accessed_by(part: &Part, data: Out<i32>, size: usize) -> Answer {
-    let all = part.pages()?.accessed_by(part.touched());
+    let all = match &part.allocation.kind {
+        Kind::Pooled(pooled) => pooled.pool().admitted(),
+        _ => part.pages()?.accessed_by(part.touched()),
+    };
     let host = all.contains(&HOST).then_some(HOST);
     let mut those = all.iter().copied().filter(|ordinal| *ordinal != HOST).chain(host);
     (0..size / UNIT).try_for_each(|i| data.set_item(i, those.next().unwrap_or(NOWHERE)))

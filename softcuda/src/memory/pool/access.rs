@@ -11,7 +11,7 @@ use crate::sys::{
     CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUmemAccess_flags,
     CUmemAccessDesc_v1, CUmemLocation, CUmemoryPool,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What other devices may do, by ordinal.
 pub(super) type Peers = HashMap<usize, CUmemAccess_flags>;
@@ -20,6 +20,13 @@ impl Pool {
     /// What a device may do with the pool's memory.
     pub(crate) fn access_from(&self, device: Device) -> CUmemAccess_flags {
         if self.home.is_managed() { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { self.granted(device) }
+    }
+
+    /// The ordinals of the devices that were given access.
+    pub(crate) fn admitted(&self) -> BTreeSet<i32> {
+        let content = self.content.lock();
+        let admitted = content.peers.iter().filter(|(_, access)| **access != CU_MEM_ACCESS_FLAGS_PROT_NONE);
+        admitted.map(|(ordinal, _)| *ordinal as i32).collect()
     }
 
     /// What a device was told it may do. Of managed memory that is nothing at first (measured), and it may all the same.

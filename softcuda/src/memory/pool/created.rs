@@ -6,8 +6,8 @@ use crate::pointer::{In, Out};
 use crate::settings::version;
 use crate::sys::{
     CU_MEM_HANDLE_TYPE_FABRIC, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CU_MEM_HANDLE_TYPE_WIN32,
-    CU_MEM_HANDLE_TYPE_WIN32_KMT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUmemPoolProps_v1,
-    CUmemoryPool,
+    CU_MEM_HANDLE_TYPE_WIN32_KMT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED,
+    CUDA_ERROR_OUT_OF_MEMORY, CUmemPoolProps_v1, CUmemoryPool, CUresult,
 };
 
 /// The version that gave pools a greatest size; before, its place was reserved and to be 0.
@@ -29,6 +29,22 @@ fn check_handles(home: Home, handles: i32) -> Answer {
     }
 }
 
+/// What a greatest size is rounded up to (measured).
+const ROUNDED_TO: usize = 32 << 20;
+/// More than there are addresses is refused (measured), where the rounding does not run over.
+const ADDRESSES: usize = 1 << 47;
+
+/// Most bytes that a pool hands out; 0 asks for no limit. Where the rounding runs over, a limit of the host's is none
+/// (measured), and for one of a device's driver 580 does not come back on a machine with two.
+fn most(home: Home, asked: usize) -> Result<usize, CUresult> {
+    match asked.checked_next_multiple_of(ROUNDED_TO) {
+        Some(0) => Ok(home.most()),
+        Some(most) if most < ADDRESSES => Ok(most),
+        None if home.device().is_none() => Ok(home.most()),
+        _ => Err(CUDA_ERROR_OUT_OF_MEMORY),
+    }
+}
+
 pub(crate) fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolProps_v1>) -> Answer {
     pool.check()?;
     let props = poolProps.get()?;
@@ -40,8 +56,7 @@ pub(crate) fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolPr
     if home.is_managed() && props.maxSize != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let most = if props.maxSize == 0 { home.most() } else { props.maxSize };
-    pool.set(Pool::new(home, false, most, props.handleTypes.0).handle())
+    pool.set(Pool::new(home, false, most(home, props.maxSize)?, props.handleTypes.0).handle())
 }
 
 /// Returns at once; what is allocated from it stays until it is freed. Devices that use it go back to their own.
