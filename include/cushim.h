@@ -2078,6 +2078,9 @@ cushim_status cushim_stream_synchronize_within(cushim_stream stream,
 // Makes work that is enqueued from now on wait for what the event recorded last. Nothing waits for an event that was
 // never recorded.
 //
+// An event for several processes (`CUSHIM_EVENT_INTERPROCESS`) that is another context's is waited for by way of a stream of that
+// context, made for the call, which takes longer: driver 580 crashes on it otherwise (measured).
+//
 // @param stream The stream.
 // @param event The event, of any context of the same driver.
 // @return A `cushim_status`.
@@ -2119,7 +2122,8 @@ cushim_status cushim_event_create(cushim_context context,
 // @param native The event; the runtime's `cudaEvent_t` has the same value. A borrowed one stays alive until the last
 //   handle of the object is destroyed.
 // @param ownership A `cushim_ownership`.
-// @param options How the event was created, NULL for the defaults. Read during the call only.
+// @param options How the event was created, NULL for the defaults. Read during the call only. That it is for several
+//   processes must be said: drivers crash where a stream of another context is made to wait for it unprepared.
 // @param event Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_event_destroy`.
 // @return A `cushim_status`.
 //

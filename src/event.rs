@@ -64,7 +64,7 @@ impl Event {
     }
 
     /// Takes in an event that somebody else created; `options` say how. One that is owned here already gives its object
-    /// again, with the options that it has.
+    /// again, with the options that it has. That it is interprocess must be said ([`Stream::wait_event`]).
     ///
     /// # Safety
     /// `native` is an event of `context`, alive until the returned object is gone. If it is to be owned, nobody else

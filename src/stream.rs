@@ -198,7 +198,8 @@ impl Stream {
     }
 
     /// Makes work that is enqueued here from now on wait for what the event recorded last. Nothing waits for an event
-    /// that was never recorded.
+    /// that was never recorded. An interprocess event of another context is waited for by way of a stream of that context, made
+    /// for the call.
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the event belongs to another driver; the driver's.

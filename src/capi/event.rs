@@ -110,7 +110,8 @@ pub unsafe extern "C" fn cushim_event_create(
 /// @param native The event; the runtime's `cudaEvent_t` has the same value. A borrowed one stays alive until the last
 ///   handle of the object is destroyed.
 /// @param ownership A `cushim_ownership`.
-/// @param options How the event was created, NULL for the defaults. Read during the call only.
+/// @param options How the event was created, NULL for the defaults. Read during the call only. That it is for several
+///   processes must be said: drivers crash where a stream of another context is made to wait for it unprepared.
 /// @param event Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_event_destroy`.
 /// @return A `cushim_status`.
 ///

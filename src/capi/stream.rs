@@ -535,6 +535,9 @@ pub unsafe extern "C" fn cushim_stream_synchronize_within(
 /// Makes work that is enqueued from now on wait for what the event recorded last. Nothing waits for an event that was
 /// never recorded.
 ///
+/// An event for several processes (`CUSHIM_EVENT_INTERPROCESS`) that is another context's is waited for by way of a stream of that
+/// context, made for the call, which takes longer: driver 580 crashes on it otherwise (measured).
+///
 /// @param stream The stream.
 /// @param event The event, of any context of the same driver.
 /// @return A `cushim_status`.
