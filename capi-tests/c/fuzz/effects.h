@@ -38,12 +38,15 @@ static void take_claim(const struct plan *plan, enum fuzz_kind kind, uint64_t ha
 /* The object that a getter answers with, if it is known. */
 static int borrowed_from(const struct plan *plan, enum fuzz_kind kind) {
   const int from = subject(plan);
+  int parent;
   if (kind == FUZZ_device && is_named(plan, "cushim_driver_get_device")) return add_object(kind, 0);
   if (from == NOTHING) return NOTHING;
   if (objects[from].kind == FUZZ_device && kind == FUZZ_resource) return objects[from].resource != NOTHING ? objects[from].resource : add_object(kind, from);
   if (objects[from].kind != FUZZ_buffer || kind == FUZZ_resource) return ancestor(from, kind);
   if (kind == FUZZ_stream) return objects[from].stream;
-  if (!objects[from].ordered) return ancestor(objects[from].parent, FUZZ_context);
+  /* Where no resource says in which context the memory is, its stream does. */
+  parent = objects[from].parent;
+  if (!objects[from].ordered && parent != NOTHING && objects[parent].kind == FUZZ_resource) return ancestor(parent, FUZZ_context);
   return objects[from].stream == NOTHING ? NOTHING : ancestor(objects[from].stream, kind);
 }
 
