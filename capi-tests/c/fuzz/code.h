@@ -124,7 +124,7 @@ static void draw_library_options(cushim_library_options *options) {
 /* Launches. */
 
 static void draw_config(struct plan *plan, cushim_launch_config *config) {
-  static cushim_launch_attribute attributes[4];
+  static cushim_launch_attribute attributes[25];
   config->grid.x = (uint32_t)ONE_OF(0, 1, 2, 4);
   config->grid.y = (uint32_t)ONE_OF(0, 0, 1, 2);
   config->block.x = (uint32_t)ONE_OF(0, 1, 32, 64);
@@ -142,7 +142,7 @@ static void draw_config(struct plan *plan, cushim_launch_config *config) {
   attributes[0].id = (int32_t)below(20);
   attributes[1].id = (int32_t)drawn();
   config->attributes = once_in(16) ? NULL : attributes;
-  config->attribute_count = (size_t)ONE_OF(0, 1, 1, 2, 25, SIZE_MAX);
+  config->attribute_count = (size_t)ONE_OF(0, 1, 1, 2, sizeof attributes / sizeof *attributes, SIZE_MAX); /* the last is refused unread */
   config->attribute_stride = (size_t)ONE_OF(0, sizeof *attributes, 8, 7);
 }
 
