@@ -7,10 +7,11 @@
 
 #![allow(clippy::print_stdout)] // a command-line tool
 
-use cushim::batch::{BatchOptions, MOST_ITEMS};
 use cushim::driver::{Choice, Driver, OpenOptions, Table, sys};
-use cushim::managed::Range;
-use cushim::memory::{BatchCopy, DeviceMemory, DevicePointer, PinnedMemory, PinnedOptions, Place};
+use cushim::managed::{Discard, Range};
+use cushim::memory::{DeviceMemory, DevicePointer, PinnedMemory, PinnedOptions};
+use cushim::op::batch::{BatchOptions, MOST_ITEMS};
+use cushim::op::{Copy, CopyBatch};
 use cushim::{Context, Device, Error, Location, Status, Stream, StreamOptions};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ const RANGES: [(usize, usize); 7] = [
 const COPIES: [(usize, usize); 6] = [(1, 64), (8, 64), (64, 64), (1024, 64), (64, 64 << 10), (64, 2 << 20)];
 /// Copies in one call of the driver, of 16384 in all.
 const PARTS: [usize; 5] = [256, 1024, 4096, 8192, 16384];
+/// Bytes of each.
+const PART_BYTES: usize = 64;
 
 /// One way to do something: returns when the calls are made.
 type Way<'a> = (&'static str, Box<dyn FnMut() -> Result<(), Error> + 'a>);
@@ -128,11 +131,12 @@ fn prefetches(bench: &Bench) -> Result<(), Error> {
         let at = |i: usize| memory.pointer().0 + (i * bytes) as u64;
         let ranges: Vec<Range> = (0..count).map(|i| Range::new(DevicePointer(at(i)), bytes)).collect();
         let to = Location::device(0);
-        let back = || bench.stream.prefetch(Range::new(memory.pointer(), count * bytes), Location::HOST);
+        let all = Range::new(memory.pointer(), count * bytes);
+        let back = || bench.stream.prefetch(&all, Location::HOST);
         let options = BatchOptions::default;
         let mut ways: Vec<Way<'_>> = vec![
             (names[0], Box::new(|| bench.stream.prefetch_batch(&ranges, &[to], options()))),
-            (names[1], Box::new(|| ranges.iter().try_for_each(|range| bench.stream.prefetch(*range, to)))),
+            (names[1], Box::new(|| ranges.iter().try_for_each(|range| bench.stream.prefetch(range, to)))),
             (names[2], Box::new(|| raw_batch(bench, &ranges))),
             (names[3], Box::new(|| raw_loop(bench, &ranges))),
         ];
@@ -199,13 +203,12 @@ fn discards(bench: &Bench) -> Result<(), Error> {
         let at = |i: usize| DevicePointer(memory.pointer().0 + (i * bytes) as u64);
         let ranges: Vec<Range> = (0..count).map(|i| Range::new(at(i), bytes)).collect();
         let to = [Location::device(0)];
-        let back = || bench.stream.prefetch(Range::new(memory.pointer(), count * bytes), Location::HOST);
-        let options = BatchOptions::default;
-        let mut ways: Vec<Way<'_>> = vec![
-            (names[0], Box::new(|| bench.stream.prefetch_batch(&ranges, &to, options()))),
-            // SAFETY: nobody reads it.
-            (names[1], Box::new(|| unsafe { bench.stream.discard_prefetch_batch(&ranges, &to, options()) })),
-        ];
+        let all = Range::new(memory.pointer(), count * bytes);
+        let back = || bench.stream.prefetch(&all, Location::HOST);
+        let with = || bench.stream.prefetch_batch(&ranges, &to, BatchOptions::default());
+        // SAFETY: nobody reads it.
+        let without = || unsafe { bench.stream.enqueue(&mut Discard::new(&ranges).with_prefetch(&to)) };
+        let mut ways: Vec<Way<'_>> = vec![(names[0], Box::new(with)), (names[1], Box::new(without))];
         let times = bench.measure(&mut ways, back)?;
         drop(ways);
         bench.line("batch", (count, bytes), &times);
@@ -219,43 +222,55 @@ fn copies(bench: &Bench) -> Result<(), Error> {
     let names = ["batch", "loop"];
     heading("Copies from page-locked memory to the device", &names);
     for (count, bytes) in COPIES {
-        let (memory, host, copies) = blocks(bench, count, bytes)?;
-        let options = BatchOptions::default;
-        let mut ways: Vec<Way<'_>> = vec![
-            // SAFETY: both ends hold so many bytes until the stream is done.
-            (names[0], Box::new(|| unsafe { bench.stream.copy_batch(&copies, &[], options()) })),
-            (
-                names[1],
-                Box::new(|| {
-                    // SAFETY: as above.
-                    copies.iter().try_for_each(|c| unsafe { bench.stream.copy(c.to, c.from, c.bytes) })
-                }),
-            ),
-        ];
+        let blocks = Blocks::new(bench, count, bytes)?;
+        let (mut many, mut each) = (blocks.copies(), blocks.copies());
+        // SAFETY: both ends hold so many bytes until the stream is done.
+        let batch = || unsafe { bench.stream.enqueue(&mut CopyBatch::new(&mut many, &[])) };
+        // SAFETY: as above.
+        let one = |copy: &mut Copy<'_>| unsafe { bench.stream.enqueue(copy) };
+        let one_by_one = || each.iter_mut().try_for_each(one);
+        let mut ways: Vec<Way<'_>> = vec![(names[0], Box::new(batch)), (names[1], Box::new(one_by_one))];
         let times = bench.measure(&mut ways, || Ok(()))?;
         drop(ways);
+        drop((many, each));
         bench.line("copy", (count, bytes), &times);
-        memory.free()?;
-        host.free()?;
+        blocks.free()?;
     }
     Ok(())
 }
 
-/// So many blocks on both sides, and the copies between them.
-fn blocks(
-    bench: &Bench,
+/// So many blocks on both sides.
+struct Blocks {
+    memory: DeviceMemory,
+    host: PinnedMemory,
     count: usize,
     bytes: usize,
-) -> Result<(DeviceMemory, PinnedMemory, Vec<BatchCopy>), Error> {
-    let memory = DeviceMemory::allocate(&bench.context, count * bytes)?;
-    let host = PinnedMemory::allocate(&bench.context, count * bytes, PinnedOptions::default())?;
-    let copy = |i: usize| BatchCopy {
-        to: Place::Device(DevicePointer(memory.pointer().0 + (i * bytes) as u64)),
-        from: Place::host(host.address().cast::<u8>().wrapping_add(i * bytes)),
-        bytes,
-    };
-    let copies = (0..count).map(copy).collect();
-    Ok((memory, host, copies))
+}
+
+impl Blocks {
+    fn new(bench: &Bench, count: usize, bytes: usize) -> Result<Self, Error> {
+        let memory = DeviceMemory::allocate(&bench.context, count * bytes)?;
+        let host = PinnedMemory::allocate(&bench.context, count * bytes, PinnedOptions::default())?;
+        Ok(Self { memory, host, count, bytes })
+    }
+
+    /// The copies between them.
+    fn copies(&self) -> Vec<Copy<'_>> {
+        let offsets = (0..self.count).map(|i| i * self.bytes);
+        offsets.map(|at| Copy::new(self.memory.at(at as u64), self.host.at(at), self.bytes)).collect()
+    }
+
+    /// The addresses of these copies: the destinations, and the sources.
+    fn addresses(&self) -> (Vec<u64>, Vec<u64>) {
+        let (to, from) = (self.memory.pointer().0, self.host.address().expose_provenance() as u64);
+        let offsets = (0..self.count).map(|i| (i * self.bytes) as u64);
+        offsets.map(|at| (to + at, from + at)).unzip()
+    }
+
+    fn free(self) -> Result<(), Error> {
+        self.memory.free()?;
+        self.host.free()
+    }
 }
 
 /// What it costs to give the driver fewer copies at a time than it would take.
@@ -265,28 +280,24 @@ fn parts(bench: &Bench) -> Result<(), Error> {
         return Ok(());
     }
     let count = PARTS[PARTS.len() - 1];
-    let (memory, host, copies) = blocks(bench, count, 64)?;
-    println!("\n{count} copies of 64 B, so many in a call of the driver (cushim: {MOST_ITEMS}), µs\n");
+    let blocks = Blocks::new(bench, count, PART_BYTES)?;
+    let (to, from) = blocks.addresses();
+    println!(
+        "\n{count} copies of {PART_BYTES} B, so many in a call of the driver (cushim: {MOST_ITEMS}), µs\n"
+    );
     println!("| in a call | returns | done |\n|---|---|---|");
     for part in PARTS {
-        let mut ways: Vec<Way<'_>> =
-            vec![("parts", Box::new(|| copies.chunks(part).try_for_each(|part| raw_copies(bench, part))))];
+        let raw =
+            || to.chunks(part).zip(from.chunks(part)).try_for_each(|(to, from)| raw_copies(bench, to, from));
+        let mut ways: Vec<Way<'_>> = vec![("parts", Box::new(raw))];
         let times = bench.measure(&mut ways, || Ok(()))?;
         println!("| {part} | {:.0} | {:.0} |", times[0].0, times[0].1);
     }
-    memory.free()?;
-    host.free()
+    blocks.free()
 }
 
-fn raw_copies(bench: &Bench, copies: &[BatchCopy]) -> Result<(), Error> {
-    let address = |place: Place| match place {
-        Place::Host(address) => address.expose_provenance() as u64,
-        Place::Device(pointer) => pointer.0,
-        _ => unreachable!("the copies are between page-locked and device memory"),
-    };
-    let mut to: Vec<u64> = copies.iter().map(|copy| address(copy.to)).collect();
-    let mut from: Vec<u64> = copies.iter().map(|copy| address(copy.from)).collect();
-    let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.bytes).collect();
+fn raw_copies(bench: &Bench, to: &[u64], from: &[u64]) -> Result<(), Error> {
+    let (mut to, mut from, mut sizes) = (to.to_vec(), from.to_vec(), vec![PART_BYTES; to.len()]);
     let nowhere = sys::CUmemLocation {
         type_: sys::CU_MEM_LOCATION_TYPE_INVALID,
         u4: sys::CUmemLocation_v1_u4 { id: 0 },
@@ -298,7 +309,7 @@ fn raw_copies(bench: &Bench, copies: &[BatchCopy]) -> Result<(), Error> {
         flags: 0,
     };
     let (mut start, mut item, stream) = (0, 0, bench.stream.native());
-    let (to, from, sizes, count) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr(), copies.len());
+    let (to, from, sizes, count) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr(), to.len());
     let (attributes, start) = (&raw mut attributes, &raw mut start);
     // SAFETY: the arrays are as long as is said; both ends hold the bytes until the stream is done.
     accepted(unsafe {

@@ -57,13 +57,11 @@ int main(void) {
   check(cushim_stream_create(context, NULL, &stream)); /* no stream is ever chosen by default */
 
   check(cushim_resource_create_managed(context, NULL, &resource));
-  check(cushim_buffer_create(resource, BLOCKS * BYTES, NULL, &buffer));
+  check(cushim_buffer_create(resource, NULL, BLOCKS * BYTES, &buffer));
   check(cushim_buffer_get_pointer(buffer, &memory));
   for (int i = 0; i < BLOCKS; i++) {
     /* A part of a buffer; memory of any other allocator is CUSHIM_RANGE_POINTER. */
-    blocks[i] = (cushim_range){.kind = CUSHIM_RANGE_BUFFER, .address = (uint64_t)(uintptr_t)buffer};
-    blocks[i].offset = (uint64_t)i * BYTES;
-    blocks[i].bytes = BYTES;
+    blocks[i] = cushim_range_of_part(buffer, (size_t)i * BYTES, BYTES);
   }
 
   /* The last block is a table that everybody reads; the others stay on the device, where the host reaches them. */
@@ -74,7 +72,8 @@ int main(void) {
   /* One call on a driver of CUDA 13, a loop on older ones. */
   check(cushim_stream_prefetch_batch(stream, blocks, BLOCKS, &first, 1, NULL));
   for (int i = 0; i < BLOCKS; i++) {
-    check(cushim_stream_fill(stream, memory + (uint64_t)i * BYTES, 10 + (uint32_t)i, 1, BYTES));
+    cushim_place block = cushim_at_buffer(buffer, (size_t)i * BYTES);
+    check(cushim_stream_fill(stream, &block, 10 + (uint32_t)i, 1, BYTES));
   }
   check(cushim_stream_synchronize(stream));
   printf("block 0 was moved %s\n", whereabouts(context, &blocks[0]));

@@ -18,7 +18,7 @@ static void check(cushim_status status) {
 static cushim_stream new_stream(cushim_context context, const char *label) {
   cushim_stream stream;
   check(cushim_stream_create(context, NULL, &stream));
-  check(cushim_stream_set_label(stream, label)); /* messages say it */
+  check(cushim_set_label(stream, label)); /* messages say it */
   return stream;
 }
 
@@ -51,15 +51,14 @@ int main(void) {
 
   cushim_stream filling = new_stream(context, "filling"), copying = new_stream(context, "copying");
   cushim_event begun = new_event(context), filled = new_event(context), copied = new_event(context);
-  cushim_place from = {.kind = CUSHIM_PLACE_DEVICE, .address = memory};
-  cushim_place to = {.kind = CUSHIM_PLACE_HOST, .address = (uint64_t)(uintptr_t)host};
+  cushim_place on_device = cushim_at_device(memory), on_host = cushim_at_host(host);
 
   /* Nothing here waits; the second stream does, for the first. */
   check(cushim_event_record(begun, filling));
-  check(cushim_stream_fill(filling, memory, VALUE, sizeof(uint32_t), COUNT));
+  check(cushim_stream_fill(filling, &on_device, VALUE, sizeof(uint32_t), COUNT));
   check(cushim_event_record(filled, filling));
   check(cushim_stream_wait_event(copying, filled));
-  check(cushim_stream_copy(copying, &to, &from, BYTES));
+  check(cushim_stream_copy(copying, &on_host, &on_device, BYTES));
   check(cushim_event_record(copied, copying));
 
   check(cushim_event_synchronize(copied));

@@ -4,7 +4,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program
 
 use cushim::driver::Driver;
-use cushim::memory::{DeviceMemory, Fill, PinnedMemory, PinnedOptions};
+use cushim::memory::{DeviceMemory, PinnedMemory, PinnedOptions};
+use cushim::op::{Copy, Memset, Value};
 use cushim::{Context, Device, Error, Event, EventOptions, Stream, StreamOptions};
 use std::sync::Arc;
 
@@ -42,11 +43,11 @@ fn run() -> Result<(), Error> {
     // Nothing here waits; the second stream does, for the first.
     begun.record(&filling)?;
     // SAFETY: the memory is as large as that, and outlives the streams' work, which is waited for below.
-    unsafe { filling.fill(memory.pointer(), Fill::U32(VALUE), COUNT) }?;
+    unsafe { filling.enqueue(&mut Memset::new(memory.at(0), Value::U32(VALUE), COUNT)) }?;
     filled.record(&filling)?;
     copying.wait_event(&filled)?;
     // SAFETY: as above.
-    unsafe { copying.copy(host.place(), memory.place(), BYTES) }?;
+    unsafe { copying.enqueue(&mut Copy::new(host.at(0), memory.at(0), BYTES)) }?;
     copied.record(&copying)?;
 
     copied.synchronize()?;

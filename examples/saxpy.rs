@@ -4,8 +4,9 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program
 
 use cushim::driver::Driver;
-use cushim::kernel::{Image, Launch, Library, LoadOptions};
+use cushim::kernel::{Image, LaunchConfig, Library, LoadOptions};
 use cushim::memory::{DeviceMemory, PinnedMemory, PinnedOptions};
+use cushim::op::{Arguments, Copy, Launch};
 use cushim::{Device, Error, Stream, StreamOptions};
 
 const PTX: &str = "\
@@ -64,14 +65,16 @@ fn run() -> Result<(), Error> {
     numbers(&mut host_x).iter_mut().enumerate().for_each(|(i, x)| *x = i as f32);
     numbers(&mut host_y).fill(1.0);
 
+    let mut arguments = Arguments::new();
+    arguments.push(&N).push(&a).push(x.pointer()).push(y.pointer());
     // SAFETY: the memory is as large as that, and outlives the stream's work, which is waited for below; the kernel takes
     // these arguments.
     unsafe {
-        stream.copy(x.place(), host_x.place(), BYTES)?;
-        stream.copy(y.place(), host_y.place(), BYTES)?;
-        let arguments = [(&N).into(), (&a).into(), x.pointer().into(), y.pointer().into()];
-        Launch::new(N.div_ceil(THREADS), THREADS).enqueue(&saxpy, &stream, arguments)?;
-        stream.copy(host_y.place(), y.place(), BYTES)?;
+        stream.enqueue(&mut Copy::new(x.at(0), host_x.at(0), BYTES))?;
+        stream.enqueue(&mut Copy::new(y.at(0), host_y.at(0), BYTES))?;
+        let config = LaunchConfig::new(N.div_ceil(THREADS), THREADS);
+        stream.enqueue(&mut Launch::new(&saxpy, &config, &mut arguments))?;
+        stream.enqueue(&mut Copy::new(host_y.at(0), y.at(0), BYTES))?;
     }
     stream.synchronize()?;
 

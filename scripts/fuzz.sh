@@ -8,7 +8,7 @@ usage: scripts/fuzz.sh [CALLS [SEED]]
 
 Makes CALLS random calls (default: 100000000) of the functions of cushim.h on softcuda, on as many processors as there are,
 each with a seed of its own, counted up from SEED (default: the time). Handles are good, stale, foreign, of another kind or
-none at all; sizes are good or not. capi-tests/c/objects_fuzz.c says what is checked. Ten million calls take about half a
+none at all; sizes are good or not. capi-tests/c/fuzz/fuzz.c says what is checked. Ten million calls take about half a
 minute on one processor.
 
 A failure prints the calls that lead to it, made as few as possible, and how to replay them:
@@ -19,8 +19,8 @@ To compare softcuda with a GPU, let both print what every call answers, and comp
 it; by hand, with the program from the pack:
 
   cargo run --release -p capi-tests --bin fuzz -- --safe --transcript 20000 1 > softcuda.txt
-  ./bin/c-objects_fuzz --safe --transcript 20000 1 > gpu.txt
-  ./bin/c-objects_fuzz --compare softcuda.txt gpu.txt
+  ./bin/c-fuzz-fuzz --safe --transcript 20000 1 > gpu.txt
+  ./bin/c-fuzz-fuzz --compare softcuda.txt gpu.txt
 
 A difference that is no fault, and why, stands in capi-tests/c/fuzz/compare.h.
 

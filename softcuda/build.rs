@@ -1,9 +1,9 @@
 //! Sets the linker's options and builds one shell per driver version (see `shell/README.md`).
 
-#[path = "src/names.rs"]
+#[path = "src/abi/names.rs"]
 #[allow(dead_code)]
 mod names;
-#[path = "src/versions.rs"]
+#[path = "src/abi/versions.rs"]
 #[allow(unreachable_pub)]
 mod versions;
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
-    for path in ["build.rs", "shell", "src/names.rs", "src/versions.rs"] {
+    for path in ["build.rs", "shell", "src/abi/names.rs", "src/abi/versions.rs"] {
         println!("cargo::rerun-if-changed={path}");
     }
     if env("CARGO_CFG_TARGET_OS") != "linux" {
@@ -46,12 +46,14 @@ fn env(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
 }
 
-/// Compiles and links `libsoftcuda-<version>.so`, which exports what a driver of that version exports.
+/// Compiles and links `libsoftcuda-<version>.so`, which exports what a driver of that version exports, and the control
+/// functions.
 fn build_shell(mut command: Command, out: &Path, text: &str, number: u32) {
     let mut list = String::new();
     let visible = names::EXPORTS.iter().filter(|e| names::exists(e, number));
-    for (index, export) in visible.enumerate() {
-        writeln!(list, "NAME({index}, {})", export.name).expect("a String takes text");
+    let exports = visible.map(|export| (export.name, "status")).chain(names::CONTROLS.iter().copied());
+    for (index, (name, otherwise)) in exports.enumerate() {
+        writeln!(list, "NAME({index}, {name}, {otherwise})").expect("a String takes text");
     }
     let header = out.join(format!("names-{text}.h"));
     std::fs::write(&header, list).expect("OUT_DIR is writable");

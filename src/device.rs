@@ -1,17 +1,15 @@
 //! Devices.
 
-use crate::context::Context;
-use crate::driver::calls::context::{self as context_calls, RawContext};
 use crate::driver::calls::device as calls;
 use crate::driver::{CallError, Driver, Kind, sys};
-use crate::driver_log;
-use crate::error::{Error, Status};
 use crate::feature::Feature;
-use crate::handle::{Header, object};
-use crate::memory::DefaultResource;
+use crate::object::driver_log;
+use crate::object::error::{Error, Status};
+use crate::object::handle::{Header, object};
+use crate::object::slot::Slot;
 use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// A CUDA device of one driver. There is one object per device, which lives until the process ends.
 ///
@@ -31,8 +29,9 @@ pub struct Device {
     ordinal: i32,
     raw: sys::CUdevice,
     /// The primary context, while somebody holds it.
-    primary: Mutex<Weak<Context>>,
-    resource: DefaultResource,
+    primary: Slot,
+    /// The resource that its memory comes from by default, once somebody asked for it.
+    resource: Slot,
 }
 
 object!(Device: Device, header);
@@ -83,8 +82,8 @@ impl Device {
             driver: driver.clone(),
             ordinal,
             raw,
-            primary: Mutex::new(Weak::new()),
-            resource: DefaultResource::new(),
+            primary: Slot::new(),
+            resource: Slot::new(),
         });
         known.push(Arc::clone(&device));
         Ok(device)
@@ -172,64 +171,6 @@ impl Device {
             .map_err(|error| self.failed(error))
     }
 
-    /// The device's primary context, which this process's other users of CUDA (the runtime, other libraries) share. It is
-    /// retained as long as the object lives; all callers get the same object.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn primary_context(self: &Arc<Self>) -> Result<Arc<Context>, Error> {
-        let mut primary = self.primary.lock();
-        if let Some(context) = primary.upgrade().filter(|context| !context.is_gone()) {
-            return Ok(context);
-        }
-        let context = Context::retain_primary(self)?;
-        *primary = Arc::downgrade(&context);
-        Ok(context)
-    }
-
-    /// Whether the primary context is active, for whomever, and its flags (`CU_CTX_*`).
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn primary_context_state(&self) -> Result<(bool, u32), Error> {
-        context_calls::primary_state(self.driver.object_table(), self.raw).map_err(|error| self.failed(error))
-    }
-
-    /// Destroys everything in the primary context, for every user of this process. Objects of the context stay valid
-    /// handles; their calls answer `CUDA_ERROR_CONTEXT_IS_DESTROYED`. Retaining it again gives a new, empty one.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn reset_primary_context(&self) -> Result<(), Error> {
-        let known = self.primary.lock().clone();
-        let native = known.upgrade().map(|context| context.native()).or_else(|| self.primary_of_others());
-        context_calls::reset_primary(self.driver.object_table(), self.raw)
-            .map_err(|error| self.failed(error))?;
-        self.forget(&known);
-        if let Some(native) = native {
-            Context::went(&self.driver, native);
-        }
-        Ok(())
-    }
-
-    /// The primary context that others hold, and that may have been wrapped here.
-    fn primary_of_others(&self) -> Option<sys::CUcontext> {
-        let table = self.driver.object_table();
-        let (active, _) = context_calls::primary_state(table, self.raw).ok()?;
-        let held = active.then(|| RawContext::retain_primary(table, self.raw))?.ok()?;
-        let native = held.handle();
-        held.release_primary(self.raw).ok()?;
-        Some(native)
-    }
-
-    /// From now on a retain asks the driver: the context at hand is gone, although the driver reuses its address.
-    fn forget(&self, context: &Weak<Context>) {
-        let mut primary = self.primary.lock();
-        if primary.ptr_eq(context) {
-            *primary = Weak::new();
-        }
-    }
-
     /// Names the device in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
         self.header.set_label(label);
@@ -241,7 +182,11 @@ impl Device {
         self.header.label()
     }
 
-    pub(crate) fn default_resource(&self) -> &DefaultResource {
+    pub(crate) fn primary_slot(&self) -> &Slot {
+        &self.primary
+    }
+
+    pub(crate) fn resource_slot(&self) -> &Slot {
         &self.resource
     }
 

@@ -1,17 +1,19 @@
 //! Events: marks in a stream that others wait for, and that measure time.
 
-use crate::callback;
+mod captured;
+
 use crate::context::Context;
 use crate::driver::calls::event::RawEvent;
 use crate::driver::{CallError, Driver, sys};
-use crate::error::{Error, Status};
-use crate::handle::{Header, object};
-use crate::ownership::Ownership;
-use crate::registry::Registry;
-use crate::stream::{Stream, wait_until};
+use crate::object::error::{Error, Status};
+use crate::object::handle::{Header, object};
+use crate::object::native::{self, Handle, HasNative, Native, Ownership};
+use crate::object::registry::Registry;
+use crate::stream::wait_until;
+use captured::Mark;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How to create an event.
@@ -32,20 +34,47 @@ pub struct EventOptions {
 /// recorded; who waits already keeps waiting for the earlier record.
 pub struct Event {
     header: Header,
-    context: Arc<Context>,
-    options: EventOptions,
-    ownership: Ownership,
     wrapped: bool,
-    /// Whether it was recorded through this object. Of a wrapped event nobody here knows.
+    /// `CU_EVENT_*`, as it was created; of a wrapped event, all that was said of it.
+    flags: AtomicU32,
+    /// Whether it was recorded through this object. Unknown for wrapped events.
     recorded: AtomicBool,
-    /// `None` only while it is being released.
-    raw: Option<RawEvent>,
+    mark: Mark,
+    native: Native<RawEvent>,
 }
 
 object!(Event: Event, header);
 
-/// The events that were created here, or taken over.
+/// The events for which there are objects.
 static KNOWN: Registry<Event> = Registry::new();
+
+impl Handle for RawEvent {
+    type Place = Context;
+
+    fn address(&self) -> usize {
+        self.handle().addr()
+    }
+
+    fn destroy(self) -> Result<(), CallError> {
+        Self::destroy(self)
+    }
+}
+
+impl HasNative for Event {
+    type Handle = RawEvent;
+
+    fn native_handle(&self) -> &Native<RawEvent> {
+        &self.native
+    }
+
+    fn native_handle_mut(&mut self) -> &mut Native<RawEvent> {
+        &mut self.native
+    }
+
+    fn known() -> &'static Registry<Self> {
+        &KNOWN
+    }
+}
 
 impl Event {
     /// Creates an event in the context.
@@ -63,8 +92,9 @@ impl Event {
         Ok(Self::new(context, *options, Ownership::Owned, false, raw))
     }
 
-    /// Takes in an event that somebody else created; `options` say how. One that is owned here already gives its object
-    /// again, with the options that it has. That it is interprocess must be said ([`Stream::wait_event`]).
+    /// Takes in an event that somebody else created; `options` say how. One for which there is an object already gives it
+    /// again: one that was created here with the options that it has, a wrapped one with these besides. That it is
+    /// interprocess must be said ([`Stream::wait_event`](crate::Stream::wait_event)).
     ///
     /// # Safety
     /// `native` is an event of `context`, alive until the returned object is gone. If it is to be owned, nobody else
@@ -73,7 +103,6 @@ impl Event {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, is to be owned and already is, or belongs to another context by
     /// what is known here.
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn wrap(
         context: &Arc<Context>,
         native: sys::CUevent,
@@ -83,15 +112,35 @@ impl Event {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native event is NULL"));
         }
-        let known = KNOWN.find(context.driver(), native);
-        // Of a context that is gone, the driver may use the handles again.
-        let Some(known) = known.filter(|known| !known.context.is_gone()) else {
-            let raw = RawEvent::adopt(context.table(), native);
+        let known = KNOWN.find(context.driver(), native.addr());
+        // Of a context that was destroyed, the driver may use the handles again.
+        let Some(known) = known.filter(|known| !known.context().is_gone()) else {
+            // SAFETY: the caller vouches for the handle.
+            let raw = unsafe { RawEvent::adopt(context.table(), native) };
             return Ok(Self::new(context, *options, ownership, true, raw));
         };
-        context.has(&known.context, known.as_ref())?;
-        ownership.once(known.as_ref())?;
+        context.has(known.context(), known.as_ref())?;
+        known.native.wrap_again(ownership, known.as_ref())?;
+        known.is_said_to_be(*options);
         Ok(known)
+    }
+
+    /// The object of a native handle that the driver has just named; `None` if there is none.
+    pub(crate) fn of_native(driver: &Driver, native: sys::CUevent) -> Option<Arc<Self>> {
+        if native.is_null() { None } else { KNOWN.find(driver, native.addr()) }
+    }
+
+    /// Another caller wraps the event and may know more of it.
+    fn is_said_to_be(&self, options: EventOptions) {
+        if self.wrapped {
+            let known = self.options();
+            let all = EventOptions {
+                timing: known.timing || options.timing,
+                blocking_sync: known.blocking_sync || options.blocking_sync,
+                interprocess: known.interprocess || options.interprocess,
+            };
+            self.flags.store(flags(&all), Relaxed);
+        }
     }
 
     fn new(
@@ -101,76 +150,57 @@ impl Event {
         wrapped: bool,
         raw: RawEvent,
     ) -> Arc<Self> {
-        let native = raw.handle();
-        let event = Arc::new(Self {
+        native::listed(Self {
             header: Header::new::<Self>(),
-            context: Arc::clone(context),
-            options,
-            ownership,
             wrapped,
+            flags: AtomicU32::new(flags(&options)),
             recorded: AtomicBool::new(wrapped),
-            raw: Some(raw),
-        });
-        if ownership == Ownership::Owned {
-            KNOWN.add(context.driver(), native, &event);
-        }
-        event
+            mark: Mark::new(wrapped),
+            native: Native::new(context, raw, ownership),
+        })
     }
 
     /// The context that the event belongs to.
     #[must_use]
     pub fn context(&self) -> &Arc<Context> {
-        &self.context
+        self.native.place()
     }
 
     /// The driver that the event belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        self.context.driver()
+        self.context().driver()
     }
 
     /// How the event was created.
     #[must_use]
     pub fn options(&self) -> EventOptions {
-        self.options
+        let flags = self.flags.load(Relaxed);
+        let has = |flag: sys::CUevent_flags| flags & flag.0 as u32 != 0;
+        EventOptions {
+            timing: !has(sys::CU_EVENT_DISABLE_TIMING),
+            blocking_sync: has(sys::CU_EVENT_BLOCKING_SYNC),
+            interprocess: has(sys::CU_EVENT_INTERPROCESS),
+        }
     }
 
     /// The driver's own handle, a `CUevent`.
     #[must_use]
     pub fn native(&self) -> sys::CUevent {
+        self.is_shared();
         self.raw().handle()
     }
 
-    /// Records what is enqueued in the stream by now.
-    ///
-    /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the stream belongs to another driver; the driver's, also for a stream of another
-    /// context.
-    pub fn record(&self, stream: &Stream) -> Result<(), Error> {
-        stream.same_driver(self.driver(), self)?;
-        let _current = stream.enter_if_default()?;
-        self.here(|raw| raw.record(stream.raw())).map_err(|failure| self.explain_record(failure, stream))?;
-        if !self.recorded.load(Relaxed) {
-            self.recorded.store(true, Relaxed);
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn explain_record(&self, failure: Error, stream: &Stream) -> Error {
-        self.explain_contexts(failure, stream.context(), || {
-            format!(
-                "{stream} belongs to {}: record an event of that one there; any stream may wait for it",
-                stream.context()
-            )
-        })
-    }
-
     /// A driver that does not take what belongs to another context says no more than that a handle is not good.
-    fn explain_contexts(&self, mut failure: Error, of: &Context, why: impl FnOnce() -> String) -> Error {
+    pub(crate) fn explain_contexts(
+        &self,
+        mut failure: Error,
+        of: &Context,
+        why: impl FnOnce() -> String,
+    ) -> Error {
         let is_refused = failure.status.0 == sys::CUDA_ERROR_INVALID_HANDLE.0;
-        if is_refused && self.context.native() != of.native() {
-            failure.message.push_str(&format!(". {self} belongs to {}, but {}", self.context, why()));
+        if is_refused && self.context().native() != of.native() {
+            failure.message.push_str(&format!(". {self} belongs to {}, but {}", self.context(), why()));
         }
         failure
     }
@@ -178,8 +208,10 @@ impl Event {
     /// Whether what was recorded last is done; yes if nothing was recorded.
     ///
     /// # Errors
-    /// The driver's; an error of the recorded work may appear here.
+    /// [`Status::INVALID_ARGUMENT`] for an event that was last recorded in a stream under capture; the driver's; an error of the
+    /// recorded work may appear here.
     pub fn query(&self) -> Result<bool, Error> {
+        self.check_not_captured()?;
         self.here(RawEvent::query)
     }
 
@@ -188,11 +220,12 @@ impl Event {
     /// # Errors
     /// As [`query`](Self::query).
     pub fn synchronize(&self) -> Result<(), Error> {
+        self.check_not_captured()?;
         self.here(RawEvent::synchronize)
     }
 
     /// Waits until what was recorded last is done, at most this long; answers whether it is. Zero asks once. See
-    /// [`Stream::synchronize_within`].
+    /// [`Stream::synchronize_within`](crate::Stream::synchronize_within).
     ///
     /// # Errors
     /// As [`query`](Self::query).
@@ -213,23 +246,24 @@ impl Event {
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(start));
         }
         let both = [(start, "start"), (self, "end")];
-        both.iter().try_for_each(|(event, _)| event.context.check_there(*event))?;
+        both.iter().try_for_each(|(event, _)| event.context().check_there(*event))?;
         both.iter().try_for_each(|(event, which)| event.check_measures(which))?;
+        both.iter().try_for_each(|(event, _)| event.check_not_captured())?;
         self.raw().elapsed_since(start.raw()).map_err(|error| match error.result() {
             Some(sys::CUDA_ERROR_NOT_READY) => {
                 let mut failure = Error::of_call(self.driver(), error).about(self);
                 failure.message.push_str(". Synchronise both events first");
                 failure
             }
-            _ => self.explain_contexts(self.context.failed(error, self), &start.context, || {
-                format!("{start} to {}: time is measured within one context", start.context)
+            _ => self.explain_contexts(self.context().failed(error, self), start.context(), || {
+                format!("{start} to {}: time is measured within one context", start.context())
             }),
         })
     }
 
     /// Refuses an event that has no time to tell; `which` of two it is.
     fn check_measures(&self, which: &str) -> Result<(), Error> {
-        let (status, why) = if !self.options.timing {
+        let (status, why) = if !self.options().timing {
             (Status::TIMING_DISABLED, "does not measure time; create it with timing (CUSHIM_EVENT_TIMING)")
         } else if !self.recorded.load(Relaxed) {
             (Status::NOT_RECORDED, "was never recorded; record it in a stream first")
@@ -251,13 +285,26 @@ impl Event {
     }
 
     pub(crate) fn raw(&self) -> &RawEvent {
-        self.raw.as_ref().expect("an event has its handle until it is dropped")
+        self.native.handle()
+    }
+
+    /// Whether it was recorded through this object; of a wrapped event, yes.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorded.load(Relaxed)
+    }
+
+    /// Notes that it was recorded.
+    #[inline]
+    pub(crate) fn was_recorded(&self) {
+        if !self.recorded.load(Relaxed) {
+            self.recorded.store(true, Relaxed);
+        }
     }
 
     #[inline]
     fn here<T>(&self, call: impl FnOnce(&RawEvent) -> Result<T, CallError>) -> Result<T, Error> {
-        self.context.check_there(self)?;
-        call(self.raw()).map_err(|error| self.context.failed(error, self))
+        self.context().check_there(self)?;
+        call(self.raw()).map_err(|error| self.context().failed(error, self))
     }
 }
 
@@ -270,23 +317,7 @@ fn flags(options: &EventOptions) -> u32 {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        let Some(raw) = self.raw.take() else { return };
-        if self.ownership == Ownership::Owned {
-            KNOWN.remove(self.driver(), raw.handle(), self);
-            if callback::is_inside() {
-                // The driver destroys nothing there.
-                return callback::later(Self {
-                    header: Header::new::<Self>(),
-                    context: Arc::clone(&self.context),
-                    raw: Some(raw),
-                    recorded: AtomicBool::new(true),
-                    ..*self
-                });
-            }
-            if !self.context.is_gone() {
-                crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
-            }
-        }
+        native::end(self);
     }
 }
 
@@ -303,8 +334,8 @@ impl fmt::Display for Event {
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Event")
-            .field("context", &self.context)
-            .field("options", &self.options)
+            .field("context", self.context())
+            .field("options", &self.options())
             .finish_non_exhaustive()
     }
 }

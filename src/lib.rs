@@ -3,13 +3,15 @@
 //! One binary runs with drivers of CUDA 11.4 to 13.x, or with none: a missing driver or function, or a wrong argument, is a
 //! value with a sentence, never a crash.
 //!
-//! - [`Device`], [`Context`], [`Stream`] and [`Event`], [`memory`] and [`managed`] are the objects;
+//! - [`Device`], [`Context`], [`Stream`] and [`Event`], [`memory`], [`managed`] and [`kernel`] are the objects;
 //!   `include/cushim.h` is the same for C.
+//! - [`op`] has what streams are asked to do, as values.
 //! - [`driver`] is the raw tier, a table of the driver's functions; `include/cushim_driver.h` is the same for C.
 //!
 //! ```
 //! # use cushim::driver::{Choice, OpenOptions};
-//! use cushim::memory::{DeviceMemory, Fill, Place};
+//! use cushim::memory::DeviceMemory;
+//! use cushim::op::{Copy, Endpoint, Memset, Value};
 //! use cushim::{Device, Stream, StreamOptions};
 //!
 //! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
@@ -19,53 +21,42 @@
 //! let mut bytes = [0u8; 64];
 //! // SAFETY: the memory and the array have 64 bytes, and stay until the stream is done.
 //! unsafe {
-//!     stream.fill(memory.pointer(), Fill::U8(7), 64)?;
-//!     stream.copy(Place::host(&mut bytes), memory.place(), 64)?;
+//!     stream.enqueue(&mut Memset::new(memory.at(0), Value::U8(7), 64))?;
+//!     stream.enqueue(&mut Copy::new(Endpoint::host(&mut bytes), memory.at(0), 64))?;
 //! }
 //! stream.synchronize()?;
 //! assert_eq!(bytes, [7; 64]);
 //! # Ok::<(), cushim::Error>(())
 //! ```
 
-#![deny(unsafe_code)]
 // Some of what the objects offer inside the crate only the C ABI asks for.
 #![cfg_attr(not(feature = "capi"), allow(dead_code))]
 
-pub mod batch;
-#[allow(unsafe_code)]
-mod callback;
 #[cfg(feature = "capi")]
-#[allow(unsafe_code)]
 pub mod capi;
 mod context;
 mod device;
-#[allow(unsafe_code)]
 pub mod driver;
-mod driver_log;
-mod error;
 mod event;
 mod feature;
-#[allow(unsafe_code)]
-pub(crate) mod handle;
+pub mod graph;
 pub mod kernel;
 mod location;
-#[cfg(feature = "capi")]
-mod logging;
 pub mod managed;
 pub mod memory;
-mod ownership;
-mod peer_access;
-mod registry;
-mod release;
+mod object;
+pub mod op;
+mod pointer;
+mod scratch;
 mod stream;
 
-pub use callback::{Owner, flush_callbacks};
 pub use context::{Context, ContextKind, NativeContext};
 pub use device::Device;
-pub use error::{Error, Failure, Status};
 pub use event::{Event, EventOptions};
 pub use feature::Feature;
 pub use location::Location;
-pub use ownership::Ownership;
-pub use release::unreported_release_errors;
+pub use object::callback::{Owner, flush_callbacks};
+pub use object::error::{Error, Failure, Status};
+pub use object::native::Ownership;
+pub use object::release::unreported_release_errors;
 pub use stream::{Stream, StreamKind, StreamOptions};

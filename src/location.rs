@@ -2,8 +2,10 @@
 
 use crate::device::Device;
 use crate::driver::sys;
-use crate::error::{Error, Status};
+use crate::object::error::{Error, Status};
 use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Where memory is, or should be.
 ///
@@ -92,14 +94,21 @@ impl Location {
         self.kind() == sys::CU_MEM_LOCATION_TYPE_DEVICE
     }
 
-    /// Refuses what is not written as it should be, or names a device that the driver of this one does not have.
+    /// Refuses what is not written as it should be, or names a device that the driver of this one does not have, or a NUMA
+    /// node that this machine does not have.
     #[inline]
     pub(crate) fn check(self, known: &Device) -> Result<(), Error> {
         self.check_form()?;
-        if !self.is_device() || self.id == known.ordinal() {
-            return Ok(());
+        match self.kind() {
+            sys::CU_MEM_LOCATION_TYPE_DEVICE if self.id != known.ordinal() => {
+                Device::get(known.driver(), self.id).map(drop)
+            }
+            sys::CU_MEM_LOCATION_TYPE_HOST_NUMA if !numa_node_may_exist(self.id) => {
+                let refusal = format!("this machine has no NUMA node {}", self.id);
+                Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+            }
+            _ => Ok(()),
         }
-        Device::get(known.driver(), self.id).map(drop)
     }
 
     /// Refuses what is not written as it should be.
@@ -127,6 +136,23 @@ impl Location {
         };
         Err(Error::new(Status::INVALID_ARGUMENT, refusal))
     }
+}
+
+/// Whether the machine has a NUMA node of this number, as far as the system tells. Asked before the driver is, which takes
+/// the first ranges of a batch before it refuses a node.
+fn numa_node_may_exist(node: i32) -> bool {
+    /// Nodes that are known to exist, by number.
+    static KNOWN: AtomicU64 = AtomicU64::new(0);
+    let bit = 1_u64.checked_shl(node.cast_unsigned()).unwrap_or(0);
+    if KNOWN.load(Relaxed) & bit != 0 {
+        return true;
+    }
+    let nodes = Path::new("/sys/devices/system/node");
+    let may_exist = !nodes.exists() || nodes.join(format!("node{node}")).exists();
+    if may_exist {
+        KNOWN.fetch_or(bit, Relaxed);
+    }
+    may_exist
 }
 
 impl fmt::Display for Location {

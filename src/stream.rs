@@ -1,15 +1,19 @@
 //! Streams: queues of work that runs in order.
 
-use crate::callback;
+mod capturing;
+
+pub(crate) use capturing::CapturedBy;
+
 use crate::context::Context;
 use crate::driver::calls::context::Current;
 use crate::driver::calls::stream::RawStream;
 use crate::driver::{CallError, Driver, sys};
-use crate::error::{Error, Status, Subject};
-use crate::event::{Event, EventOptions};
-use crate::handle::{Header, object};
-use crate::ownership::Ownership;
-use crate::registry::Registry;
+use crate::object::callback;
+use crate::object::error::{Error, Status, Subject};
+use crate::object::handle::{DefaultStream, Header, object};
+use crate::object::native::{self, Handle, HasNative, Native, Ownership};
+use crate::object::registry::Registry;
+use capturing::Capturing;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -31,11 +35,9 @@ pub struct StreamOptions {
 /// Every function may be called from every thread. A stream keeps its context alive.
 pub struct Stream {
     header: Header,
-    context: Arc<Context>,
     kind: StreamKind,
-    ownership: Ownership,
-    /// `None` only while it is being released.
-    raw: Option<RawStream>,
+    native: Native<RawStream>,
+    capturing: Capturing,
 }
 
 object!(Stream: Stream, header);
@@ -53,8 +55,36 @@ pub enum StreamKind {
     PerThread,
 }
 
-/// The streams that were created here, or taken over.
+/// The streams for which there are objects, except default streams.
 static KNOWN: Registry<Stream> = Registry::new();
+
+impl Handle for RawStream {
+    type Place = Context;
+
+    fn address(&self) -> usize {
+        self.handle().addr()
+    }
+
+    fn destroy(self) -> Result<(), CallError> {
+        Self::destroy(self)
+    }
+}
+
+impl HasNative for Stream {
+    type Handle = RawStream;
+
+    fn native_handle(&self) -> &Native<RawStream> {
+        &self.native
+    }
+
+    fn native_handle_mut(&mut self) -> &mut Native<RawStream> {
+        &mut self.native
+    }
+
+    fn known() -> &'static Registry<Self> {
+        &KNOWN
+    }
+}
 
 impl Stream {
     /// Creates a stream in the context.
@@ -67,28 +97,55 @@ impl Stream {
             check_priority(context, options.priority)?;
         }
         let raw = context.here(|there| RawStream::create(there, !options.blocking, options.priority))?;
-        Ok(Self::new(context, StreamKind::Created, Ownership::Owned, raw))
+        Ok(native::listed(Self::new(context, StreamKind::Created, Ownership::Owned, raw)))
     }
 
-    /// The legacy default stream of the context, which waits for all blocking streams and they for it.
+    /// The legacy default stream of the context, which waits for all blocking streams and they for it. The same object
+    /// each time, while somebody holds it.
     #[must_use]
     pub fn legacy(context: &Arc<Context>) -> Arc<Self> {
-        Self::token(context, StreamKind::Legacy, LEGACY)
+        Self::default_of(context, DefaultStream::Legacy)
     }
 
-    /// The default stream that each thread has for itself in the context.
+    /// The default stream that each thread has for itself in the context. The same object each time, while somebody holds
+    /// it.
     #[must_use]
     pub fn per_thread(context: &Arc<Context>) -> Arc<Self> {
-        Self::token(context, StreamKind::PerThread, PER_THREAD)
+        Self::default_of(context, DefaultStream::PerThread)
     }
 
-    fn token(context: &Arc<Context>, kind: StreamKind, token: usize) -> Arc<Self> {
-        let raw = RawStream::adopt(context.table(), std::ptr::without_provenance_mut(token));
-        Self::new(context, kind, Ownership::Borrowed, raw)
+    /// A default stream of the context: the same object for all who hold it. The driver's token for it means that of the current
+    /// context; this object remembers its context.
+    pub(crate) fn default_of(context: &Arc<Context>, which: DefaultStream) -> Arc<Self> {
+        let mut slot = context.stream_slot(which).lock();
+        let kept = slot.get::<KeptDefault>();
+        if let Some(known) = kept.as_ref().and_then(|kept| kept.stream.upgrade()) {
+            return known;
+        }
+        let (kind, token) = match which {
+            DefaultStream::Legacy => (StreamKind::Legacy, LEGACY),
+            DefaultStream::PerThread => (StreamKind::PerThread, PER_THREAD),
+        };
+        // SAFETY: the token is good in every context.
+        let raw = unsafe { RawStream::adopt(context.table(), std::ptr::without_provenance_mut(token)) };
+        let stream = Arc::new(Self::new(context, kind, Ownership::Borrowed, raw));
+        let label = kept.and_then(|kept| kept.label.clone());
+        stream.header.set_label(label.as_deref());
+        drop(slot.replace(Some(Arc::new(KeptDefault { stream: Arc::downgrade(&stream), label }))));
+        stream
+    }
+
+    /// Which default stream this stands for, if it stands for one.
+    pub(crate) fn default(&self) -> Option<DefaultStream> {
+        match self.kind {
+            StreamKind::Legacy => Some(DefaultStream::Legacy),
+            StreamKind::PerThread => Some(DefaultStream::PerThread),
+            StreamKind::Created | StreamKind::Wrapped => None,
+        }
     }
 
     /// Takes in a stream that somebody else created. The values 0 and 1 give the legacy default stream, 2 the calling
-    /// thread's; they are never owned. A stream that is owned here already gives its object again.
+    /// thread's; they are never owned. A stream for which there is an object already gives it again.
     ///
     /// # Safety
     /// `native` is a stream of `context`, alive until the returned object is gone. If it is to be owned, nobody else
@@ -97,7 +154,6 @@ impl Stream {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is to be owned and is a default stream or owned already, or belongs to
     /// another context by what is known here.
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn wrap(
         context: &Arc<Context>,
         native: sys::CUstream,
@@ -106,7 +162,8 @@ impl Stream {
         let default = match native.addr() {
             0 | LEGACY => Self::legacy(context),
             PER_THREAD => Self::per_thread(context),
-            _ => return Self::wrap_created(context, native, ownership),
+            // SAFETY: the caller vouches for the handle.
+            _ => return unsafe { Self::wrap_created(context, native, ownership) },
         };
         if ownership == Ownership::Owned {
             let refusal = format!("the {default} belongs to the driver; wrap it as borrowed");
@@ -115,46 +172,50 @@ impl Stream {
         Ok(default)
     }
 
-    fn wrap_created(
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    unsafe fn wrap_created(
         context: &Arc<Context>,
         native: sys::CUstream,
         ownership: Ownership,
     ) -> Result<Arc<Self>, Error> {
-        let known = KNOWN.find(context.driver(), native);
-        // Of a context that is gone, the driver may use the handles again.
-        let Some(known) = known.filter(|known| !known.context.is_gone()) else {
-            let raw = RawStream::adopt(context.table(), native);
-            return Ok(Self::new(context, StreamKind::Wrapped, ownership, raw));
+        let known = KNOWN.find(context.driver(), native.addr());
+        // Of a context that was destroyed, the driver may use the handles again.
+        let Some(known) = known.filter(|known| !known.context().is_gone()) else {
+            // SAFETY: the caller vouches for the handle.
+            let raw = unsafe { RawStream::adopt(context.table(), native) };
+            return Ok(native::listed(Self::new(context, StreamKind::Wrapped, ownership, raw)));
         };
-        context.has(&known.context, known.as_ref())?;
-        ownership.once(known.as_ref())?;
+        context.has(known.context(), known.as_ref())?;
+        known.native.wrap_again(ownership, known.as_ref())?;
         Ok(known)
     }
 
-    fn new(context: &Arc<Context>, kind: StreamKind, ownership: Ownership, raw: RawStream) -> Arc<Self> {
-        let (header, native) = (Header::new::<Self>(), raw.handle());
-        let stream = Arc::new(Self { header, context: Arc::clone(context), kind, ownership, raw: Some(raw) });
-        if ownership == Ownership::Owned {
-            KNOWN.add(context.driver(), native, &stream);
+    fn new(context: &Arc<Context>, kind: StreamKind, ownership: Ownership, raw: RawStream) -> Self {
+        Self {
+            header: Header::new::<Self>(),
+            kind,
+            native: Native::new(context, raw, ownership),
+            capturing: Capturing::new(kind != StreamKind::Created),
         }
-        stream
     }
 
     /// The context that the stream belongs to.
     #[must_use]
     pub fn context(&self) -> &Arc<Context> {
-        &self.context
+        self.native.place()
     }
 
     /// The driver that the stream belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        self.context.driver()
+        self.context().driver()
     }
 
     /// The driver's own handle, a `CUstream` (the runtime's `cudaStream_t` has the same value).
     #[must_use]
     pub fn native(&self) -> sys::CUstream {
+        self.may_be_captured_by_others();
         self.raw().handle()
     }
 
@@ -167,22 +228,24 @@ impl Stream {
     /// Whether this stands for a default stream.
     #[must_use]
     pub fn is_default(&self) -> bool {
-        matches!(self.kind, StreamKind::Legacy | StreamKind::PerThread)
+        self.default().is_some()
     }
 
     /// Whether all work enqueued so far is done.
     ///
     /// # Errors
-    /// The driver's; an error of earlier work may appear here.
+    /// [`Status::INVALID_ARGUMENT`] while the stream is being captured; the driver's; an error of earlier work may appear here.
     pub fn query(&self) -> Result<bool, Error> {
+        self.check_not_capturing(NOTHING_RUNS)?;
         self.here(RawStream::query)
     }
 
     /// Waits until all work enqueued so far is done.
     ///
     /// # Errors
-    /// The driver's; an error of earlier work may appear here.
+    /// As [`query`](Self::query).
     pub fn synchronize(&self) -> Result<(), Error> {
+        self.check_not_capturing(NOTHING_RUNS)?;
         self.here(RawStream::synchronize)
     }
 
@@ -197,74 +260,12 @@ impl Stream {
         wait_until(timeout, || self.query())
     }
 
-    /// Makes work that is enqueued here from now on wait for what the event recorded last. Nothing waits for an event
-    /// that was never recorded. An interprocess event of another context is waited for by way of a stream of that context, made
-    /// for the call.
-    ///
-    /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the event belongs to another driver; the driver's.
-    pub fn wait_event(&self, event: &Event) -> Result<(), Error> {
-        self.same_driver(event.driver(), event)?;
-        event.context().check_there(event)?;
-        if event.options().interprocess && event.context().native() != self.context.native() {
-            return self.wait_by_way_of(event);
-        }
-        self.here(|raw| raw.wait(event.raw()))
-    }
-
-    /// Driver 580 crashes where a stream is to wait for an event that other processes may open, and that belongs to another
-    /// context (measured): a stream of that context waits for it, and this one for that.
-    #[cold]
-    fn wait_by_way_of(&self, event: &Event) -> Result<(), Error> {
-        let between = Self::create(event.context(), &StreamOptions::default())?;
-        between.here(|raw| raw.wait(event.raw()))?;
-        self.wait_stream(&between)
-    }
-
-    /// Makes work that is enqueued here from now on wait for what is enqueued in `other` by now.
-    ///
-    /// # Errors
-    /// [`Status::INVALID_HANDLE`] if `other` belongs to another driver; the driver's.
-    pub fn wait_stream(&self, other: &Self) -> Result<(), Error> {
-        self.same_driver(other.driver(), other)?;
-        let event = Event::create(&other.context, &EventOptions::default())?;
-        event.record(other)?;
-        self.wait_event(&event)
-    }
-
-    /// Has a function called, once, by a thread of the driver's, when the work enqueued so far is done. Work that is
-    /// enqueued later waits until it returns.
-    ///
-    /// Inside it the driver allows to record and query events, to query streams other than the default ones, and nothing
-    /// else. It must not wait for anything that waits for this stream. If it panics, the log says so and the stream goes
-    /// on. If the context is lost or reset before its turn, it is dropped uncalled.
-    ///
-    /// ```
-    /// # use cushim::driver::{Choice, OpenOptions};
-    /// use cushim::{Device, Stream, StreamOptions};
-    /// use std::sync::mpsc;
-    ///
-    /// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
-    /// let context = Device::get(&driver, 0)?.primary_context()?;
-    /// let stream = Stream::create(&context, &StreamOptions::default())?;
-    /// let (sender, receiver) = mpsc::channel();
-    /// stream.launch_host_function(move || sender.send("the stream got here").unwrap())?;
-    /// assert_eq!(receiver.recv().unwrap(), "the stream got here");
-    /// # Ok::<(), cushim::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] if the stream is being captured: a graph may call its functions many times. The
-    /// driver's. The function is dropped uncalled.
-    pub fn launch_host_function(&self, function: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-        callback::launch(self, Box::new(function), None).map_err(|(error, _)| error)
-    }
-
     /// Whether the stream ignores the legacy default stream.
     ///
     /// # Errors
     /// The driver's.
     pub fn is_non_blocking(&self) -> Result<bool, Error> {
+        self.check_not_capturing(NOT_ASKED)?;
         self.here(RawStream::is_non_blocking)
     }
 
@@ -281,12 +282,20 @@ impl Stream {
     /// # Errors
     /// [`Status::UNSUPPORTED`] before driver 12.0; the driver's.
     pub fn id(&self) -> Result<u64, Error> {
+        self.check_not_capturing(NOT_ASKED)?;
         self.here(RawStream::id)
     }
 
     /// Names the stream in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
         self.header.set_label(label);
+        if let Some(which) = self.default() {
+            let mut slot = self.context().stream_slot(which).lock();
+            if let Some(kept) = slot.get::<KeptDefault>() {
+                let kept = KeptDefault { stream: Weak::clone(&kept.stream), label: label.map(Arc::from) };
+                drop(slot.replace(Some(Arc::new(kept))));
+            }
+        }
     }
 
     /// The name that messages use.
@@ -295,28 +304,36 @@ impl Stream {
         self.header.label()
     }
 
+    /// This stream, held.
+    pub(crate) fn shared(&self) -> Option<Arc<Self>> {
+        match self.default() {
+            Some(which) => Some(Self::default_of(self.context(), which)),
+            None => KNOWN.find(self.driver(), self.raw().handle().addr()),
+        }
+    }
+
     pub(crate) fn raw(&self) -> &RawStream {
-        self.raw.as_ref().expect("a stream has its handle until it is dropped")
+        self.native.handle()
     }
 
     /// Calls the driver; a default stream's token means that of the current context, so its context is made current.
     #[inline]
     pub(crate) fn here<T>(&self, call: impl FnOnce(&RawStream) -> Result<T, CallError>) -> Result<T, Error> {
-        self.context.check_there(self)?;
+        self.context().check_there(self)?;
         let _current = self.enter_if_default()?;
-        call(self.raw()).map_err(|error| self.context.failed(error, self))
+        call(self.raw()).map_err(|error| self.context().failed(error, self))
     }
 
     /// Begins a call on the stream: refused if its context is gone. Makes the context current where the driver would take
     /// the stream for another context's.
     #[inline]
     pub(crate) fn enter_if_default(&self) -> Result<Option<Current>, Error> {
-        self.context.check_there(self)?;
+        self.context().check_there(self)?;
         if !self.is_default() {
             return Ok(None);
         }
         callback::check_allowed()?;
-        self.context.enter().map(Some)
+        self.context().enter().map(Some)
     }
 
     /// Begins a copy in the stream, with its context current. Driver 580 asks whether the current context's device reaches
@@ -327,8 +344,8 @@ impl Stream {
         if self.is_default() {
             callback::check_allowed()?;
         }
-        let entered = self.context.live(self)?.enter();
-        entered.map_err(|error| self.context.failed(error, self))
+        let entered = self.context().live(self)?.enter();
+        entered.map_err(|error| self.context().failed(error, self))
     }
 
     /// Refuses an object of another driver.
@@ -343,11 +360,33 @@ impl Stream {
 
 thread_local! {
     /// This thread's current stream is the last of these. Whoever pushes a stream keeps it alive.
-    static CURRENT: RefCell<Vec<Weak<Stream>>> = const { RefCell::new(Vec::new()) };
+    static CURRENT: RefCell<Vec<Pushed>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A stream that was made current. A default stream is there as long as its context is, whoever holds it.
+enum Pushed {
+    Stream(Weak<Stream>),
+    Default(Weak<Context>, DefaultStream),
+}
+
+impl Pushed {
+    fn new(stream: &Arc<Stream>) -> Self {
+        match stream.default() {
+            Some(which) => Self::Default(Arc::downgrade(stream.context()), which),
+            None => Self::Stream(Arc::downgrade(stream)),
+        }
+    }
+
+    fn upgrade(&self) -> Option<Arc<Stream>> {
+        match self {
+            Self::Stream(stream) => stream.upgrade(),
+            Self::Default(context, which) => Some(Stream::default_of(&context.upgrade()?, *which)),
+        }
+    }
 }
 
 /// A thread that is ending has none: what a process does as it exits may still ask.
-fn with_current<T: Default>(body: impl FnOnce(&mut Vec<Weak<Stream>>) -> T) -> T {
+fn with_current<T: Default>(body: impl FnOnce(&mut Vec<Pushed>) -> T) -> T {
     CURRENT.try_with(|stack| body(&mut stack.borrow_mut())).unwrap_or_default()
 }
 
@@ -369,7 +408,7 @@ fn with_current<T: Default>(body: impl FnOnce(&mut Vec<Weak<Stream>>) -> T) -> T
 impl Stream {
     /// Makes the stream the thread's current one, until it is popped or the thread ends. This does not keep it alive.
     pub fn push_current(self: &Arc<Self>) {
-        with_current(|stack| stack.push(Arc::downgrade(self)));
+        with_current(|stack| stack.push(Pushed::new(self)));
     }
 
     /// Takes the thread's current stream away; the one before it becomes current. `None` if it is gone.
@@ -388,7 +427,7 @@ impl Stream {
     /// # Errors
     /// [`Status::STREAM_REQUIRED`] if the thread has none, [`Status::INVALID_HANDLE`] if it is gone.
     pub fn current() -> Result<Arc<Self>, Error> {
-        let top = with_current(|stack| stack.last().map(Weak::upgrade));
+        let top = with_current(|stack| stack.last().map(Pushed::upgrade));
         top.ok_or_else(|| no_current("push one, or name the stream"))?.ok_or_else(|| {
             let refusal =
                 "the thread's current stream was destroyed; pop it before its last handle is destroyed";
@@ -400,6 +439,20 @@ impl Stream {
 fn no_current(advice: &str) -> Error {
     Error::new(Status::STREAM_REQUIRED, format!("this thread has no current stream: {advice}"))
 }
+
+/// What a context keeps of one of its default streams. The stream keeps the context alive, and not the reverse: it is made again
+/// when it is asked for again, and has its label again.
+struct KeptDefault {
+    stream: Weak<Stream>,
+    label: Option<Arc<str>>,
+}
+
+/// Why a stream under capture is not asked for flags and number: driver 580 invalidates the capture (measured).
+const NOT_ASKED: &str = "the driver would invalidate that if it were asked for this: ask before or after";
+
+/// Why a stream under capture is not waited for.
+const NOTHING_RUNS: &str =
+    "what is captured does not run, so there is nothing to wait for: end the capture, and launch the graph";
 
 const LEGACY: usize = 1;
 const PER_THREAD: usize = 2;
@@ -433,22 +486,7 @@ pub(crate) fn wait_until(timeout: Duration, ask: impl Fn() -> Result<bool, Error
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let Some(raw) = self.raw.take() else { return };
-        if self.ownership == Ownership::Owned {
-            KNOWN.remove(self.driver(), raw.handle(), self);
-            if callback::is_inside() {
-                // The driver destroys nothing there.
-                return callback::later(Self {
-                    header: Header::new::<Self>(),
-                    context: Arc::clone(&self.context),
-                    raw: Some(raw),
-                    ..*self
-                });
-            }
-            if !self.context.is_gone() {
-                crate::release::report(self.driver(), self.context.released(raw.destroy(), self));
-            }
-        }
+        native::end(self);
     }
 }
 
@@ -470,7 +508,7 @@ impl fmt::Display for Stream {
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stream")
-            .field("context", &self.context)
+            .field("context", self.context())
             .field("kind", &self.kind)
             .finish_non_exhaustive()
     }

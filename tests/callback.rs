@@ -377,6 +377,8 @@ fn a_stream_that_is_captured_takes_no_host_function() {
     let fake = Fake::open();
     let stream = fake.stream();
     stream.set_label(Some("recorded"));
+    // Whoever has the native stream may capture it.
+    assert!(!stream.native().is_null());
     fake.tell_number("fake_capture", 1);
     let (value, drops) = counted();
     let error = stream.launch_host_function(move || drop(value)).expect_err("captured");

@@ -20,6 +20,7 @@ use oracle::fetch::{fetch, say, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::thread;
 use tempfile::TempDir;
 
 /// The folders of NVIDIA's headers, oldest release first; `None` where the tests cannot be run.
@@ -41,7 +42,9 @@ fn scratch() -> TempDir {
     TempDir::new().expect("a scratch folder can be made")
 }
 
-fn take_apart(folder: &Path, headers: &Path, catalogue: &Catalogue) -> Release {
+fn take_apart(headers: &Path, catalogue: &Catalogue) -> Release {
+    let folder = scratch();
+    let folder = folder.path();
     let facts = facts::of_nvidia(folder, headers, catalogue);
     let version = facts["value CUDA_VERSION"].parse().expect("CUDA_VERSION is a number");
     let plain_names = facts::plain_names(folder, headers, catalogue);
@@ -52,10 +55,14 @@ fn take_apart(folder: &Path, headers: &Path, catalogue: &Catalogue) -> Release {
 #[test]
 fn the_catalogue_agrees_with_nvidias_headers() {
     let Some(headers) = headers() else { return };
-    let (catalogue, folder) = (Catalogue::read(), scratch());
-    let ours = facts::of_ours(folder.path(), &catalogue);
-    let releases: Vec<Release> =
-        headers.iter().map(|path| take_apart(folder.path(), path, &catalogue)).collect();
+    let catalogue = Catalogue::read();
+    let ours = facts::of_ours(scratch().path(), &catalogue);
+    // The compiler takes a second or two for each.
+    let releases: Vec<Release> = thread::scope(|scope| {
+        let taking = headers.iter().map(|path| scope.spawn(|| take_apart(path, &catalogue)));
+        let taking: Vec<_> = taking.collect();
+        taking.into_iter().map(|release| release.join().expect("the headers are taken apart")).collect()
+    });
     assert!(releases.is_sorted_by_key(|release| release.version), "the headers come oldest first");
 
     let mut findings = Findings::default();

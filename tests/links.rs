@@ -17,7 +17,7 @@ fn papers(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn links_lead_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["", "docs", "docs/verified", "softcuda", "catalogue", "softcuda/shell"];
+    let folders = ["", "docs", "docs/verified", "softcuda", "catalogue", "softcuda/shell", "capi-tests/c"];
     let papers: Vec<PathBuf> = folders.iter().flat_map(|folder| papers(&root.join(folder))).collect();
     let mut seen = 0;
     let mut broken = Vec::new();

@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 	return C.GoString(&message[0])
 }
 
-// Destroy ends the claim on the error.
+// Destroy destroys the handle of the error.
 func (e *Error) Destroy() { C.cushim_error_destroy(e.handle) }
 
 // call runs a function of the library and takes its error, both on one thread: there the error is.
@@ -86,7 +86,7 @@ func Open() (*Context, error) {
 	return context, nil
 }
 
-// Destroy ends the claim on the context.
+// Destroy destroys the handle of the context.
 func (c *Context) Destroy() error {
 	return call(func() C.cushim_status { return C.cushim_context_destroy(c.handle) })
 }
@@ -99,7 +99,7 @@ func (c *Context) Stream(label string) (*Stream, error) {
 	if err := call(func() C.cushim_status { return C.cushim_stream_create(c.handle, nil, &stream.handle) }); err != nil {
 		return nil, err
 	}
-	return stream, call(func() C.cushim_status { return C.cushim_stream_set_label(stream.handle, text) })
+	return stream, call(func() C.cushim_status { return C.cushim_set_label(unsafe.Pointer(stream.handle), text) })
 }
 
 // Event creates an event with a label. It does not measure time.
@@ -110,7 +110,7 @@ func (c *Context) Event(label string) (*Event, error) {
 	if err := call(func() C.cushim_status { return C.cushim_event_create(c.handle, nil, &event.handle) }); err != nil {
 		return nil, err
 	}
-	return event, call(func() C.cushim_status { return C.cushim_event_set_label(event.handle, text) })
+	return event, call(func() C.cushim_status { return C.cushim_set_label(unsafe.Pointer(event.handle), text) })
 }
 
 // Synchronize waits for the stream.
@@ -123,7 +123,7 @@ func (s *Stream) Enqueue(number uintptr) error {
 	return call(func() C.cushim_status { return C.enqueue(s.handle, C.uintptr_t(number)) })
 }
 
-// Destroy ends the claim on the stream.
+// Destroy destroys the handle of the stream.
 func (s *Stream) Destroy() error {
 	return call(func() C.cushim_status { return C.cushim_stream_destroy(s.handle) })
 }
@@ -140,7 +140,7 @@ func (e *Event) Since(start *Event) (float32, error) {
 	return float32(milliseconds), err
 }
 
-// Destroy ends the claim on the event.
+// Destroy destroys the handle of the event.
 func (e *Event) Destroy() error {
 	return call(func() C.cushim_status { return C.cushim_event_destroy(e.handle) })
 }

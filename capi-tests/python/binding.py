@@ -92,10 +92,10 @@ class Cushim:
 
     def place(self, parameter):
         """What makes room for one value, or several, that a call gives; nothing if the caller passes the argument."""
-        if parameter["direction"] != "out" or parameter["role"] not in ("value", "claim", "borrowed"):
+        if parameter["direction"] != "out" or parameter["role"] not in ("value", "owned", "borrowed"):
             return None
         to = parameter["type"].removesuffix("*")
-        return self.type(to) * (parameter["count"] or 1)
+        return self.type(to) * parameter.get("bytes", 1)
 
 
 def saxpy(cushim, ptx):

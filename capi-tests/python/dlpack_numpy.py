@@ -6,7 +6,8 @@ import sys
 import numpy
 
 HOST = 3  # kDLCUDAHost
-NAME = b"dltensor_versioned"
+UNVERSIONED = 2  # CUSHIM_DLPACK_UNVERSIONED
+NAMES = {0: b"dltensor_versioned", UNVERSIONED: b"dltensor"}
 
 lib = ctypes.CDLL(sys.argv[1])
 capsules = ctypes.pythonapi
@@ -16,7 +17,14 @@ capsules.PyCapsule_GetPointer.restype = ctypes.c_void_p
 capsules.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 capsules.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
 lib.cushim_last_error_message.restype = ctypes.c_char_p
-USED = b"used_dltensor_versioned"
+
+
+class Options(ctypes.Structure):
+    """cushim_dlpack_options."""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("code", ctypes.c_int32), ("bits", ctypes.c_int32),
+                ("lanes", ctypes.c_int32), ("flags", ctypes.c_uint32), ("shape", ctypes.c_void_p),
+                ("dimensions", ctypes.c_size_t), ("offset", ctypes.c_uint64)]
 
 
 def check(status):
@@ -39,48 +47,60 @@ def number(function, buffer):
 class Exporter:
     """A buffer as NumPy wants to see it."""
 
-    def __init__(self, buffer):
+    def __init__(self, buffer, flags):
         self.buffer = buffer
+        self.flags = flags
 
     def __dlpack_device__(self):
         return (HOST, 0)
 
     def __dlpack__(self, **_):
-        tensor = made(lib.cushim_buffer_export_dlpack, self.buffer, None)
-        return capsules.PyCapsule_New(tensor, NAME, None)
+        options = Options(struct_size=ctypes.sizeof(Options), flags=self.flags)
+        tensor = made(lib.cushim_buffer_export_dlpack, self.buffer, ctypes.byref(options))
+        return capsules.PyCapsule_New(tensor, NAMES[self.flags], None)
 
+
+def gives(flags):
+    """A buffer becomes an array, which holds the memory."""
+    buffer = made(lib.cushim_buffer_create, resource, stream, ctypes.c_size_t(4096))
+    check(lib.cushim_stream_synchronize(stream))
+    array = numpy.from_dlpack(Exporter(buffer, flags))
+    assert array.shape == (4096,) and array.dtype == numpy.uint8
+    assert array.ctypes.data == number(lib.cushim_buffer_get_pointer, buffer)
+    check(lib.cushim_stream_fill_buffer(stream, buffer, ctypes.c_uint64(0), 0x2A, 1, ctypes.c_size_t(4096)))
+    check(lib.cushim_stream_synchronize(stream))
+    assert (array == 0x2A).all()
+    check(lib.cushim_buffer_destroy(buffer))
+    assert array[4095] == 0x2A
+
+
+def takes(flags):
+    """An array becomes a buffer, which lets go of it in the end."""
+    numbers = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
+    name = NAMES[flags]
+    capsule = numbers.__dlpack__() if flags else numbers.__dlpack__(max_version=(1, 0))
+    tensor = ctypes.c_void_p(capsules.PyCapsule_GetPointer(capsule, name))
+    imported = made(lib.cushim_buffer_import_dlpack, driver, tensor, ctypes.c_uint32(flags), None)
+    capsules.PyCapsule_SetName(capsule, USED[flags])
+    assert number(lib.cushim_buffer_get_pointer, imported) == numbers.ctypes.data
+    assert number(lib.cushim_buffer_get_size, imported) == numbers.nbytes
+    before = sys.getrefcount(numbers)
+    check(lib.cushim_buffer_destroy(imported))
+    done = ctypes.c_int32()
+    check(lib.cushim_flush_callbacks(ctypes.c_int64(10000), ctypes.byref(done)))
+    assert done.value == 1 and sys.getrefcount(numbers) == before - 1
+
+
+USED = {flags: b"used_" + name for flags, name in NAMES.items()}  # a capsule does not copy its name
 
 driver = made(lib.cushim_driver_open, None)
 device = made(lib.cushim_driver_get_device, driver, 0)
 context = made(lib.cushim_context_retain_primary, device)
 stream = made(lib.cushim_stream_create, context, None)
 resource = made(lib.cushim_resource_create_pinned, context, None)
-buffer = made(lib.cushim_buffer_create, resource, ctypes.c_size_t(4096), stream)
-check(lib.cushim_stream_synchronize(stream))
-
-array = numpy.from_dlpack(Exporter(buffer))
-assert array.shape == (4096,) and array.dtype == numpy.uint8
-assert array.ctypes.data == number(lib.cushim_buffer_get_pointer, buffer)
-check(lib.cushim_stream_fill_buffer(stream, buffer, ctypes.c_uint64(0), 0x2A, 1, ctypes.c_size_t(4096)))
-check(lib.cushim_stream_synchronize(stream))
-assert (array == 0x2A).all()
-check(lib.cushim_buffer_destroy(buffer))
-assert array[4095] == 0x2A  # the array holds the memory
-del array
-
-numbers = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
-capsule = numbers.__dlpack__(max_version=(1, 0))
-imported = made(
-    lib.cushim_buffer_import_dlpack, driver, ctypes.c_void_p(capsules.PyCapsule_GetPointer(capsule, NAME)), None
-)
-capsules.PyCapsule_SetName(capsule, USED)
-assert number(lib.cushim_buffer_get_pointer, imported) == numbers.ctypes.data
-assert number(lib.cushim_buffer_get_size, imported) == numbers.nbytes
-before = sys.getrefcount(numbers)
-check(lib.cushim_buffer_destroy(imported))
-done = ctypes.c_int32()
-check(lib.cushim_flush_callbacks(ctypes.c_int64(10000), ctypes.byref(done)))
-assert done.value == 1 and sys.getrefcount(numbers) == before - 1
+for form in NAMES:
+    gives(form)
+    takes(form)
 
 for handle, destroy in [(resource, lib.cushim_resource_destroy), (stream, lib.cushim_stream_destroy),
                         (context, lib.cushim_context_destroy), (driver, lib.cushim_driver_destroy)]:

@@ -1,10 +1,14 @@
-//! Compiles C and C++ programs against the headers and libraries under test.
+//! Compiles C and C++ programs against the headers and libraries under test: each once for the same sources and options,
+//! whoever asks.
 
-use crate::libraries::{Workshop, library};
+use crate::kept::{Recipe, kept};
+use crate::libraries::{installed, library};
 use crate::matrix::{C11, Compiler, Language, Standard};
-use crate::repository;
+use crate::{generated, repository};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 /// How a program gets the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,39 +25,39 @@ pub enum Link {
 pub const STATIC_LIBRARIES: &[&str] = &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
 /// A compilation.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[must_use = "a build does nothing before `program`, `plug_in` or `check`"]
-pub struct Build<'a> {
-    workshop: &'a Workshop,
+pub struct Build {
     sources: Vec<PathBuf>,
     compiler: Compiler,
     standard: Standard,
     link: Link,
     options: Vec<String>,
+    /// What goes into it and the preprocessor does not see.
+    inputs: Vec<PathBuf>,
 }
 
-impl<'a> Build<'a> {
-    /// Of one source in `c/`: C11 with gcc, linked with the shared library.
-    pub fn new(workshop: &'a Workshop, source: &str) -> Self {
-        let sources = vec![repository("capi-tests/c").join(source)];
+impl Build {
+    /// Of one source in `c/`, named without its `.c`: C11 with gcc, linked with the shared library.
+    pub fn new(source: &str) -> Self {
+        Self::of(&in_c(source))
+    }
+
+    /// Of a source elsewhere.
+    pub fn of(source: &Path) -> Self {
         Self {
-            workshop,
-            sources,
+            sources: vec![source.to_owned()],
             compiler: Compiler::Gcc,
             standard: C11,
             link: Link::Shared,
             options: Vec::new(),
+            inputs: Vec::new(),
         }
-    }
-
-    /// Of a source elsewhere.
-    pub fn of(workshop: &'a Workshop, source: &Path) -> Self {
-        Self { sources: vec![source.to_owned()], ..Self::new(workshop, "") }
     }
 
     /// And of another source in `c/`.
     pub fn and(mut self, source: &str) -> Self {
-        self.sources.push(repository("capi-tests/c").join(source));
+        self.sources.push(in_c(source));
         self
     }
 
@@ -81,6 +85,12 @@ impl<'a> Build<'a> {
         self
     }
 
+    /// With what another file holds, which no source includes.
+    pub fn input(mut self, path: PathBuf) -> Self {
+        self.inputs.push(path);
+        self
+    }
+
     /// Compiles without writing anything: whether the compiler has a word to say.
     ///
     /// # Errors
@@ -88,33 +98,77 @@ impl<'a> Build<'a> {
     pub fn check(self) -> Result<(), String> {
         let mut command = self.command();
         command.arg("-fsyntax-only");
-        finish(command)
+        finish(command).map(drop)
     }
 
-    /// Makes the program `name`.
+    /// The program.
     ///
     /// # Errors
     /// The command and what the compiler said.
-    pub fn program(self, name: &str) -> Result<PathBuf, String> {
-        self.make(name, &[])
+    pub fn program(self) -> Result<PathBuf, String> {
+        self.made()
     }
 
-    /// Makes the shared library `name`.
+    /// The shared library.
     ///
     /// # Errors
     /// The command and what the compiler said.
-    pub fn plug_in(self, name: &str) -> Result<PathBuf, String> {
-        self.make(name, &["-shared", "-fPIC"])
+    pub fn plug_in(self) -> Result<PathBuf, String> {
+        self.option("-shared").option("-fPIC").made()
     }
 
-    fn make(self, name: &str, options: &[&str]) -> Result<PathBuf, String> {
-        let path = self.workshop.path().join(name);
+    /// The file, made now or before.
+    fn made(self) -> Result<PathBuf, String> {
+        // A header that takes another's place changes nothing that is known of a file, but the list of them.
+        let mut hasher = DefaultHasher::new();
+        (format!("{self:?}"), self.compiler.version(self.standard.language), headers()).hash(&mut hasher);
+        kept(&format!("{}-{:016x}", self.name(), hasher.finish()), &self)
+    }
+
+    /// What it is called among those that are kept: `objects-streams`, `examples-saxpy`.
+    fn name(&self) -> String {
+        let source = self.sources[0].with_extension("");
+        let known = [repository("capi-tests/c"), repository(""), generated::folder().to_owned()];
+        let path = known.iter().find_map(|folder| source.strip_prefix(folder).ok()).unwrap_or(&source);
+        path.display().to_string().trim_start_matches('/').replace('/', "-")
+    }
+
+    fn command(&self) -> Command {
+        let language = self.standard.language;
+        let mut command = Command::new(self.compiler.command(language));
+        command.arg(format!("-std={}", self.standard.name));
+        command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]);
+        for folder in [&repository("include"), &repository("capi-tests/c/common"), generated::folder()] {
+            command.arg("-I").arg(folder);
+        }
+        command.args(&self.options);
+        command.args(["-x", if language == Language::C { "c" } else { "c++" }]).args(&self.sources);
+        command
+    }
+}
+
+impl Recipe for Build {
+    fn inputs(&self) -> Result<Vec<PathBuf>, String> {
         let mut command = self.command();
-        command.args(options).arg("-o").arg(&path);
+        // Without a word: options for the linker are not used here.
+        command.args(["-M", "-w"]);
+        let mut inputs = prerequisites(&finish(command)?);
+        inputs.extend_from_slice(&self.inputs);
+        match self.link {
+            Link::Shared => inputs.push(library("libcushim.so")),
+            Link::Static => inputs.push(library("libcushim.a")),
+            Link::Without => {}
+        }
+        Ok(inputs)
+    }
+
+    fn make(&self, path: &Path) -> Result<(), String> {
+        let mut command = self.command();
+        command.arg("-o").arg(path);
         match self.link {
             Link::Shared => {
-                command.arg("-L").arg(self.workshop.lib()).arg("-lcushim");
-                command.arg(format!("-Wl,-rpath,{}", self.workshop.lib().display()));
+                let folder = installed().display();
+                command.arg(format!("-L{folder}")).arg("-lcushim").arg(format!("-Wl,-rpath,{folder}"));
             }
             Link::Static => {
                 // Marked as C or C++ like the sources otherwise.
@@ -123,25 +177,74 @@ impl<'a> Build<'a> {
             Link::Without => {}
         }
         command.args(["-pthread", "-ldl"]);
-        finish(command).map(|()| path)
-    }
-
-    fn command(&self) -> Command {
-        let language = self.standard.language;
-        let mut command = Command::new(self.compiler.command(language));
-        command.arg(format!("-std={}", self.standard.name));
-        command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]);
-        command.arg("-I").arg(repository("include")).arg("-I").arg(self.workshop.path());
-        command.args(&self.options);
-        command.args(["-x", if language == Language::C { "c" } else { "c++" }]).args(&self.sources);
-        command
+        finish(command).map(drop)
     }
 }
 
-fn finish(mut command: Command) -> Result<(), String> {
+fn in_c(source: &str) -> PathBuf {
+    repository("capi-tests/c").join(format!("{source}.c"))
+}
+
+/// The files that sources in C include, or could.
+fn headers() -> &'static [PathBuf] {
+    static HEADERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        let mut files = Vec::new();
+        for folder in ["include", "capi-tests/c"] {
+            add_headers(&repository(folder), &mut files);
+        }
+        files.sort();
+        files
+    });
+    &HEADERS
+}
+
+fn add_headers(folder: &Path, files: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for path in entries.map(|entry| entry.expect("the folder is readable").path()) {
+        if path.is_dir() {
+            add_headers(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "h" || extension == "inc") {
+            files.push(path);
+        }
+    }
+}
+
+/// The files that rules for make name: `a.o: a.c b.h \`, with `\` before a space that belongs to a name.
+fn prerequisites(rules: &str) -> Vec<PathBuf> {
+    let (mut words, mut word, mut escaped) = (Vec::new(), String::new(), false);
+    for character in rules.chars() {
+        match character {
+            '\n' if escaped => {}
+            ' ' | '\n' if !escaped => words.push(std::mem::take(&mut word)),
+            '\\' if !escaped => {
+                escaped = true;
+                continue;
+            }
+            other => word.push(other),
+        }
+        escaped = false;
+    }
+    words.push(word);
+    words.into_iter().filter(|word| !word.is_empty() && !word.ends_with(':')).map(PathBuf::from).collect()
+}
+
+/// What the command printed.
+fn finish(mut command: Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     Err(format!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prerequisites;
+    use std::path::Path;
+
+    #[test]
+    fn names_with_spaces_and_lines_that_go_on() {
+        let rules = "a.o: a.c \\\n  /usr/in\\ clude/b.h\nc.o: c.c\n";
+        assert_eq!(prerequisites(rules), ["a.c", "/usr/in clude/b.h", "c.c"].map(Path::new));
+    }
 }

@@ -1,7 +1,6 @@
 //! The program that runs every kernel of `kernels/`, with their PTX in it.
 
 use crate::build::Build;
-use crate::libraries::Workshop;
 use crate::repository;
 use std::fmt::Write as _;
 use std::fs;
@@ -10,19 +9,25 @@ use std::path::{Path, PathBuf};
 const SOURCES: &[&str] = &["run", "child", "arrays", "numbers", "mathematics", "threads", "language"];
 
 /// How it is made.
-pub fn build(workshop: &Workshop) -> Build<'_> {
-    workshop.write("corpus.inc", &images());
-    let main = Build::new(workshop, "corpus/main.c");
-    let all = SOURCES.iter().fold(main, |build, source| build.and(&format!("corpus/{source}.c")));
+pub fn build() -> Build {
+    let main = Build::new("corpus/main");
+    let all = SOURCES.iter().fold(main, |build, source| build.and(&format!("corpus/{source}")));
+    let all = files().into_iter().fold(all, Build::input);
     // A product and a sum are two operations unless the reference says otherwise, and what rounds is chosen as it runs.
     all.option("-O1").option("-ffp-contract=off").option("-frounding-math")
 }
 
-/// The PTX of every compiler, by name, as C that the assembler fills in.
-fn images() -> String {
+/// The PTX of every compiler.
+fn files() -> Vec<PathBuf> {
     let mut files: Vec<_> =
         sorted(&repository("kernels/ptx")).iter().flat_map(|folder| sorted(folder)).collect();
     files.sort_by_key(|file| (stem(file), file.clone()));
+    files
+}
+
+/// `corpus.inc`: the PTX of every compiler, by name, as C that the assembler fills in.
+pub(crate) fn images() -> String {
+    let files = files();
     let mut text = String::new();
     for (number, file) in files.iter().enumerate() {
         let path = file.display();

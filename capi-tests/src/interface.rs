@@ -30,6 +30,15 @@ pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_else(|| panic!("{name} is a text"))
 }
 
+/// The kinds of handles of which there are owning ones: those that a function destroys.
+pub fn owned_kinds(interface: &Value) -> impl Iterator<Item = &str> {
+    let is_owned = |kind: &&str| {
+        let destroy = format!("cushim_{kind}_destroy");
+        list(interface, "functions").iter().any(|function| function["name"] == destroy)
+    };
+    list(interface, "handles").iter().map(|handle| text(handle, "kind")).filter(is_owned)
+}
+
 /// A C or C++ source that does not compile unless the headers say what the file does: sizes, offsets, numbers, signatures.
 #[must_use]
 pub fn as_c(interface: &Value) -> String {

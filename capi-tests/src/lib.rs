@@ -1,10 +1,11 @@
 //! Builds the C and C++ programs that test cushim through its headers, and runs them on the drivers that they are for.
 //!
-//! - `c/`: the programs, one per area, and `check.h`, which they share;
+//! - `c/`: the programs, one per area, in folders that its README explains;
 //! - [`matrix`]: the one list of versions, and those of standards and compilers;
 //! - [`header`]: what the headers declare, as data; [`interface`]: what `cushim.json` says of it;
 //! - [`libraries`]: the libraries under test; [`build`]: programs against them; [`run`]: the programs on a driver;
-//! - [`programs`]: which of them run where; [`fuzz`]: what one of them knows of the interface;
+//! - [`kept`]: what was built and is used again; [`generated`]: what the programs include;
+//! - [`programs`]: which of them run where, built how; [`fuzz`]: what one of them knows of the interface;
 //! - [`corpus`]: the kernels of `kernels/`, in one program;
 //! - [`abi`]: the binary interface, and what has changed in it;
 //! - `go/`: a binding in Go, and its tests;
@@ -18,8 +19,10 @@ pub mod corpus;
 pub mod fault_sweep;
 pub mod forms;
 pub mod fuzz;
+pub mod generated;
 pub mod header;
 pub mod interface;
+pub mod kept;
 pub mod libraries;
 pub mod matrix;
 pub mod parallel;

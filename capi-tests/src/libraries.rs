@@ -1,8 +1,8 @@
 //! The libraries under test, as a program that was installed would find them.
 
+use crate::kept;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use tempfile::TempDir;
+use std::sync::{LazyLock, OnceLock};
 
 /// The folder in which cargo puts the libraries that a program depends on: that of a test's own executable, and below that
 /// of any other.
@@ -40,53 +40,50 @@ pub fn soname() -> String {
     format!("libcushim.so.{version}")
 }
 
-/// A folder for one test: the library under the names that it has when it is installed, and room for programs. It is
-/// removed with the value.
-pub struct Workshop {
-    folder: TempDir,
+/// The folder of the library, under the names that it has when it is installed.
+///
+/// # Panics
+/// If it cannot be made.
+pub fn installed() -> &'static Path {
+    static INSTALLED: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = kept::folder().join("lib");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        link(&library("libcushim.so"), &folder.join(soname()));
+        link(Path::new(&soname()), &folder.join("libcushim.so"));
+        folder
+    });
+    &INSTALLED
 }
 
-impl Workshop {
-    /// Makes the folder.
-    ///
-    /// # Panics
-    /// If that fails.
-    #[must_use]
-    pub fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let lib = folder.path().join("lib");
-        std::fs::create_dir(&lib).expect("a folder");
-        let link = |target: &Path, name: &str| {
-            std::os::unix::fs::symlink(target, lib.join(name)).expect("a symbolic link");
-        };
-        link(&library("libcushim.so"), &soname());
-        link(Path::new(&soname()), "libcushim.so");
-        Self { folder }
-    }
-
-    /// The folder.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// The folder of the library.
-    #[must_use]
-    pub fn lib(&self) -> PathBuf {
-        self.path().join("lib")
-    }
-
-    /// Writes a file that programs include, or read.
-    ///
-    /// # Panics
-    /// If that fails.
-    pub fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.path().join(name), text).expect("the file is written");
-    }
+/// The library under a name of its own, which stays while cargo writes the library anew.
+///
+/// # Panics
+/// If it cannot be made.
+#[must_use]
+pub fn kept_library() -> PathBuf {
+    let folder = kept::folder().join("kept");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(soname());
+    keep(&library("libcushim.so"), &path);
+    path
 }
 
-impl Default for Workshop {
-    fn default() -> Self {
-        Self::new()
+/// Gives a file a second name, under which it stays when cargo, in a test beside this one, writes the first anew.
+fn keep(target: &Path, path: &Path) {
+    let unfinished = path.with_added_extension(std::process::id().to_string());
+    let made = std::fs::hard_link(target, &unfinished).and_then(|()| std::fs::rename(&unfinished, path));
+    // Two names of one file: the new name is left as it was.
+    let _ = std::fs::remove_file(&unfinished);
+    made.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// Makes a symbolic link, unless it is there. It is there at any time, for others look for it.
+fn link(target: &Path, path: &Path) {
+    if std::fs::read_link(path).is_ok_and(|there| there == target) {
+        return;
     }
+    let unfinished = path.with_added_extension(std::process::id().to_string());
+    let made =
+        std::os::unix::fs::symlink(target, &unfinished).and_then(|()| std::fs::rename(&unfinished, path));
+    made.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }

@@ -1,7 +1,9 @@
 //! What the programs are tried with: driver versions, language standards, compilers.
 
 use crate::skip;
+use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// The driver versions, as `SOFTCUDA_VERSION` spells them, with their numbers. There is no other list.
 pub use softcuda::VERSIONS;
@@ -74,11 +76,24 @@ impl Compiler {
         }
     }
 
+    /// What the compiler says of itself; nothing if it is not there.
+    #[must_use]
+    pub fn version(self, language: Language) -> Option<String> {
+        static VERSIONS: Mutex<BTreeMap<&str, Option<String>>> = Mutex::new(BTreeMap::new());
+        let command = self.command(language);
+        let ask = || {
+            let output = Command::new(command).arg("--version").output().ok()?;
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        let mut versions = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        versions.entry(command).or_insert_with(ask).clone()
+    }
+
     /// Whether the compiler is there for the language; says so if not.
     fn is_installed(self, language: Language) -> bool {
-        let command = self.command(language);
-        let installed = Command::new(command).arg("--version").output().is_ok();
+        let installed = self.version(language).is_some();
         if !installed {
+            let command = self.command(language);
             skip(format_args!("no {command}: apt install {}", command.replace("clang++", "clang")));
         }
         installed

@@ -1,62 +1,230 @@
-//! The programs in `c/`, by where they run.
+//! The programs in `c/`: which of them run where, built how. A program's name is its path there without the `.c`:
+//! `objects/streams`.
+//!
+//! `tests/programs/` runs all of these cases, each once.
 
-use crate::libraries::Workshop;
-use crate::{fuzz, header, interface};
+use crate::build::{Build, Link};
+use crate::matrix::{C11, CPP17, Compiler, ONE_VERSION, VERSIONS, compilers};
+use crate::repository;
+use crate::run::Driver;
+use std::path::Path;
 
-/// Those that run on any driver, of any version, as they are.
-pub const ON_ANY_DRIVER: &[&str] = &[
-    "open",
-    "last_error",
-    "handles",
-    "table",
-    "older_table",
-    "getter",
-    "candidates",
-    "names",
-    "own_table",
-    "threads",
-    "fork",
-    "default_fork",
-    "objects_abis",
-    "objects_batch_copy",
-    "objects_buffers",
-    "objects_callbacks",
-    "objects_contexts",
-    "objects_devices",
-    "objects_dlpack",
-    "objects_errors",
-    "objects_events",
-    "objects_exit",
-    "objects_fuzz",
-    "objects_kernels",
-    "objects_managed",
-    "objects_managed_batches",
-    "objects_managed_buffers",
-    "objects_memory",
-    "objects_misuse",
-    "objects_peers",
-    "objects_reset",
-    "objects_resources",
-    "objects_streams",
-    "objects_sweep",
-    "objects_threads",
-];
+/// The folders whose programs run on any driver, of any version, as they are.
+const ON_ANY_DRIVER: &[&str] = &["raw", "objects", "memory", "managed", "kernels", GRAPHS, "sweep", "fuzz"];
 
-/// Those of them that also run on "none".
-pub fn on_none() -> impl Iterator<Item = &'static str> {
-    ON_ANY_DRIVER.iter().copied().filter(|name| name.starts_with("objects_"))
-}
+/// The folder of those of them that look into the driver's table, which "none" has not.
+const RAW: &str = "raw/";
+
+/// The folder of those of them that are C++ programs, too.
+const GRAPHS: &str = "graphs";
 
 /// Those that only work as a shared library's programs do.
-pub const SHARED_ONLY: &[&str] = &["candidates"];
+const SHARED_ONLY: &[&str] = &["raw/candidates"];
 
-/// A folder to build them in, with the files that they include.
+/// One version of the older ABIs, and the newest.
+const OLD_AND_NEW: &[&str] = &["11.4", ONE_VERSION];
+
+/// Programs that need a driver of a certain state, or meet more than usual on one: under each version, with these variables.
+const CONDITIONS: &[Condition] = &[
+    Condition("softcuda/no_device", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "0")]),
+    Condition("softcuda/no_pools", OLD_AND_NEW, &[("SOFTCUDA_MEMORY_POOLS", "0")]),
+    Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
+    // What is ordered is so however late, and in whatever order, everything else runs.
+    Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    // Host and device may not use managed memory at the same time.
+    Condition("managed/managed", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
+    Condition("managed/batches", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
+];
+
+/// Programs for which calls of the driver fail. What their functions return then is no proof that they would of themselves.
+const FAULTS: &[Condition] = &[
+    Condition(
+        "softcuda/faults",
+        OLD_AND_NEW,
+        &[("SOFTCUDA_FAULT", "cuEventDestroy#1=999; cuStreamQuery#2=700/sticky")],
+    ),
+    // In a loop, and in calls for many of each form.
+    Condition(
+        "softcuda/batches_refused",
+        &["11.4", "12.4"],
+        &[("SOFTCUDA_FAULT", "cuMemPrefetchAsync#2=1; cuMemcpyHtoDAsync#2=1")],
+    ),
+    Condition(
+        "softcuda/batches_refused",
+        &["12.8"],
+        &[("SOFTCUDA_FAULT", "cuMemPrefetchAsync#2=1; cuMemcpyBatchAsync#2=1")],
+    ),
+    Condition(
+        "softcuda/batches_refused",
+        &[ONE_VERSION],
+        &[("SOFTCUDA_FAULT", "cuMemPrefetchBatchAsync#1=1; cuMemcpyBatchAsync#2=1")],
+    ),
+    // It asks for the faults itself.
+    Condition("softcuda/every_fault", OLD_AND_NEW, &[]),
+    Condition("softcuda/graph_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
+];
+
+/// A program, versions, and what the driver finds in its environment.
+struct Condition(&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
+impl Condition {
+    fn cases(&self) -> impl Iterator<Item = Case> {
+        let &Self(program, versions, variables) = self;
+        versions.iter().map(move |version| Case::new(program, Driver::Shell(version)).environment(variables))
+    }
+}
+
+/// A program, built in some way and run on some driver.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// What it is called: `objects/streams on 12.4`.
+    pub name: String,
+    /// How the program is built.
+    pub build: Build,
+    /// What it runs on.
+    pub driver: Driver<'static>,
+    /// What else it finds in its environment.
+    pub environment: &'static [(&'static str, &'static str)],
+    /// Whether it counts what its functions return.
+    pub is_recorded: bool,
+}
+
+impl Case {
+    fn new(program: &str, driver: Driver<'static>) -> Self {
+        let name = format!("{program} on {driver}");
+        Self { name, build: Build::new(program), driver, environment: &[], is_recorded: true }
+    }
+
+    /// Built in another way, which the name tells.
+    fn with(self, how: &str, build: impl FnOnce(Build) -> Build) -> Self {
+        Self { name: format!("{}, {how}", self.name), build: build(self.build), ..self }
+    }
+
+    fn environment(self, variables: &'static [(&'static str, &'static str)]) -> Self {
+        let told = |name: String, (variable, value): &(&str, &str)| format!("{name}, {variable}={value}");
+        Self { name: variables.iter().fold(self.name, told), environment: variables, ..self }
+    }
+}
+
+/// The names of the programs that run on any driver.
 #[must_use]
-pub fn workshop() -> Workshop {
-    let workshop = Workshop::new();
-    let header = header::text();
-    workshop.write("entries.inc", &header::entries_as_c(&header));
-    workshop.write("calls.inc", &header::calls_as_c(&header));
-    workshop.write("fuzz.inc", &fuzz::as_c(&interface::read()));
-    workshop
+pub fn on_any_driver() -> Vec<String> {
+    ON_ANY_DRIVER.iter().flat_map(|folder| programs(folder)).collect()
+}
+
+/// Those of them that can be linked with the static library.
+pub fn standing_alone() -> impl Iterator<Item = String> {
+    on_any_driver().into_iter().filter(|name| !SHARED_ONLY.contains(&name.as_str()))
+}
+
+/// Whether a program makes objects.
+#[must_use]
+pub fn uses_objects(program: &str) -> bool {
+    !program.starts_with(RAW)
+}
+
+fn versions() -> impl Iterator<Item = &'static str> {
+    VERSIONS.iter().map(|(name, _)| *name)
+}
+
+/// Every case, so that neighbours are of different programs: those that build at the same time build different ones.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let programs = on_any_driver();
+    let on = |driver: Driver<'static>| programs.iter().map(move |program| Case::new(program, driver));
+    let mut cases: Vec<Case> = versions().flat_map(|version| on(Driver::Shell(version))).collect();
+    cases.extend(programs.iter().filter(|name| uses_objects(name)).map(|name| Case::new(name, Driver::None)));
+    cases.extend(
+        standing_alone().map(|name| Case::new(&name, Driver::Shell(ONE_VERSION)).with("static", alone)),
+    );
+    cases.extend(
+        self::programs(GRAPHS).iter().map(|name| {
+            Case::new(name, Driver::Shell(ONE_VERSION)).with("C++", |build| build.standard(CPP17))
+        }),
+    );
+    cases.extend(names());
+    let two = Case::new("linking/units_a", Driver::Shell(ONE_VERSION));
+    cases.push(two.with("linking/units_b", |build| build.and("linking/units_b")));
+    cases.extend(CONDITIONS.iter().flat_map(Condition::cases));
+    cases.extend(FAULTS.iter().flat_map(Condition::cases).map(|case| Case { is_recorded: false, ..case }));
+    cases
+}
+
+/// With the static library, whose debug information would be most of each program.
+fn alone(build: Build) -> Build {
+    build.link(Link::Static).option("-Wl,--strip-debug")
+}
+
+/// The familiar names: with a driver that the environment names, as a program for the thread's own default stream, with
+/// every compiler as C and C++, and without a driver.
+fn names() -> Vec<Case> {
+    const PER_THREAD: &str = "-DCUDA_API_PER_THREAD_DEFAULT_STREAM";
+    const MISSING: &str = "/nonexistent/libcuda.so.1";
+    let case = |driver| Case::new("raw/names", driver);
+    let mut cases: Vec<Case> = versions().map(|version| case(Driver::Software(version))).collect();
+    let per_thread = |build: Build| build.option(PER_THREAD);
+    cases.extend(versions().map(|version| case(Driver::Shell(version)).with(PER_THREAD, per_thread)));
+    for standard in [C11, CPP17] {
+        // With gcc as C it is one of those that run everywhere.
+        let others = |compiler: &Compiler| standard != C11 || *compiler != Compiler::Gcc;
+        for compiler in compilers(standard.language).into_iter().filter(others) {
+            let build = |build: Build| build.compiler(compiler).standard(standard);
+            let shared = case(Driver::Shell(ONE_VERSION)).with(compiler.command(standard.language), build);
+            cases.extend([shared.clone().with("static", alone), shared]);
+        }
+    }
+    cases.push(Case::new("names/none", Driver::None));
+    cases.push(Case::new("names/none", Driver::Value(MISSING)).environment(&[("CHECK_MESSAGE", MISSING)]));
+    cases
+}
+
+/// The programs of a folder of `c/`.
+fn programs(folder: &str) -> Vec<String> {
+    let path = repository("capi-tests/c").join(folder);
+    let entries = std::fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let files = entries.map(|entry| entry.expect("the folder is readable").path());
+    let sources = files.filter(|file| file.extension().is_some_and(|extension| extension == "c"));
+    let mut names: Vec<String> = sources.map(|source| format!("{folder}/{}", stem(&source))).collect();
+    names.sort_unstable();
+    names
+}
+
+fn stem(source: &Path) -> &str {
+    source.file_stem().and_then(|stem| stem.to_str()).expect("sources have plain names")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONDITIONS, FAULTS, ON_ANY_DRIVER, cases, programs};
+    use crate::repository;
+    use std::collections::BTreeSet;
+
+    /// The folders whose programs other tests run, or scripts: `c/README.md` says which.
+    const ELSEWHERE: &[&str] = &["corpus", "forms", "gpu", "headers", "linking", "names", "pages"];
+
+    #[test]
+    fn no_program_is_forgotten() {
+        let entries = std::fs::read_dir(repository("capi-tests/c")).expect("the folder is readable");
+        for path in entries.map(|entry| entry.expect("the folder is readable").path()) {
+            let name = path.file_name().and_then(|name| name.to_str()).expect("plain names");
+            let is_known = ON_ANY_DRIVER.contains(&name) || ELSEWHERE.contains(&name) || name == "softcuda";
+            let has_programs = path.is_dir() && !programs(name).is_empty();
+            assert!(is_known || !has_programs, "{name} is a folder that no test knows");
+            assert!(path.extension().is_none_or(|extension| extension != "c"), "{name} lies in no folder");
+        }
+        let run: BTreeSet<&str> = CONDITIONS.iter().chain(FAULTS).map(|condition| condition.0).collect();
+        let forgotten: Vec<_> =
+            programs("softcuda").into_iter().filter(|name| !run.contains(name.as_str())).collect();
+        assert!(forgotten.is_empty(), "{forgotten:?} are in no table");
+    }
+
+    #[test]
+    fn every_case_has_a_name_of_its_own() {
+        let cases = cases();
+        let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        assert!(cases.len() > 500 && names.len() == cases.len(), "{} of {}", names.len(), cases.len());
+    }
 }

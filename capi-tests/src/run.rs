@@ -2,6 +2,7 @@
 
 use crate::libraries::library;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
@@ -20,6 +21,18 @@ pub enum Driver<'a> {
     Value(&'a str),
     /// `CUSHIM_DRIVER` unset.
     Unset,
+}
+
+impl fmt::Display for Driver<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shell(version) => f.write_str(version),
+            Self::Software(version) => write!(f, "software {version}"),
+            Self::None => f.write_str("none"),
+            Self::Value(value) => f.write_str(value),
+            Self::Unset => f.write_str("whatever there is"),
+        }
+    }
 }
 
 /// One run of a program.
@@ -148,14 +161,22 @@ impl Run {
     ///
     /// # Errors
     /// As [`output`](Self::output).
-    pub fn checks(mut self) -> Result<(), String> {
+    pub fn checks(self) -> Result<(), String> {
+        self.checked().map(drop)
+    }
+
+    /// As [`checks`](Self::checks); answers what the program has said.
+    ///
+    /// # Errors
+    /// As [`output`](Self::output).
+    pub fn checked(mut self) -> Result<String, String> {
         let output = self.command.output().map_err(|error| format!("{:?}: {error}", self.command))?;
         let printed = String::from_utf8_lossy(&output.stdout);
         let made = printed.lines().last().and_then(|line| line.strip_suffix(" checks passed"));
         if output.status.success()
             && made.and_then(|count| count.parse().ok()).is_some_and(|count: u32| count > 0)
         {
-            return Ok(());
+            return Ok(printed.into_owned());
         }
         Err(self.report(&output))
     }

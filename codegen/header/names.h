@@ -6,20 +6,20 @@
 #endif /* CUSHIM_DRIVER_H */
 
 /*
- * The familiar names: #define CUSHIM_CUDA_NAMES before including this header (also before a second inclusion).
+ * The names of cuda.h: #define CUSHIM_CUDA_NAMES before you include this header, for the first or for a second time.
  *
- * Every name that cuda.h of CUDA 12 declares becomes a call of the ABI which that header gives the name, on every driver:
- * cuCtxCreate(&ctx, flags, dev), cuMemAdvise(ptr, size, advice, dev), cuMemPrefetchAsync(ptr, size, dev, stream) mean the
- * same on an 11.4, a 12.8 and a 13.0 driver, whatever the cuda.h that was included says. A function that is younger than
- * CUDA 12 has the parameters of its first ABI. Where the driver lacks the function the call returns CUDA_ERROR_NOT_FOUND
- * (500) and writes nothing, and cushim_last_error says which driver lacks what (after another result it may still tell of an
- * earlier failure); cuGetErrorName and cuGetErrorString answer
- * from cushim's own list then.
+ * Each function that cuda.h of CUDA 12 declares is then a call of the ABI that cuda.h of CUDA 12 gives the name, on
+ * every driver and whichever cuda.h was included: cuCtxCreate(&ctx, flags, dev), cuMemAdvise(ptr, size, advice, dev)
+ * and cuMemPrefetchAsync(ptr, size, dev, stream) mean the same with CUDA 11.4, 12.8 and 13.0. A function that is
+ * newer than CUDA 12 has the parameters of its first ABI. If the driver does not have the function, the call returns
+ * CUDA_ERROR_NOT_FOUND (500) and writes nothing, and cushim_last_error says which driver lacks it. (After any other
+ * result cushim_last_error may still have an earlier failure.) cuGetErrorName and cuGetErrorString then use cushim's
+ * own list.
  *
- * The first call opens the default driver (cushim_driver_default_table). To use another one, #define CUSHIM_CUDA_TABLE as
- * an expression of type `const cushim_driver_table *` beforehand. The names are static inline functions: several objects
- * and libraries of one program may each have theirs. A program compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM gets the
- * variants whose default stream is the thread's own.
+ * The first call opens the default driver (cushim_driver_default_table). To use another one, #define
+ * CUSHIM_CUDA_TABLE as an expression of type `const cushim_driver_table *` before you include this header. The
+ * functions are static inline: each object file and library of a program may choose for itself. With
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM they are the variants that use the per-thread default stream.
  */
 #if defined(CUSHIM_CUDA_NAMES) && !defined(CUSHIM_CUDA_NAMES_DEFINED)
 #define CUSHIM_CUDA_NAMES_DEFINED
@@ -40,7 +40,7 @@ static inline CUresult cushim_names_missing(const cushim_driver_table *table, co
   return (CUresult)cushim_table_missing(table, name, abi);
 }
 
-/* What cuGetErrorName and cuGetErrorString answer without a driver. */
+/* What cuGetErrorName and cuGetErrorString return without a driver. */
 static inline CUresult cushim_names_error(const char **pStr, const char *text) {
   if (pStr == NULL) return CUDA_ERROR_INVALID_VALUE;
   *pStr = text;

@@ -1,8 +1,8 @@
 //! The headers: prose and functions, and in `include/cushim_driver.h` the generated types, table and names.
 
 use crate::catalogue::{Abi, Catalogue, Param, Struct};
+use crate::ctype;
 use crate::structs::{self, Body, Member, Part};
-use crate::{ctype, functions};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -21,14 +21,16 @@ pub(crate) fn write(catalogue: &Catalogue, parts: &Path, functions: &str) -> Str
     out
 }
 
-/// `include/cushim.h`: prose around the functions of the objects.
-pub(crate) fn objects(root: &Path) -> String {
-    let part = |name: &str| {
-        std::fs::read_to_string(root.join("codegen/header").join(name))
-            .unwrap_or_else(|e| panic!("{name}: {e}"))
-    };
-    let functions = functions::write(&root.join("src/capi"), functions::OBJECTS);
-    part("objects_head.h") + &functions + &part("objects_tail.h")
+/// `include/cushim.h`: prose and index, and the functions of the objects.
+pub(crate) fn objects(parts: &Path, index: &str, functions: &str) -> String {
+    let part =
+        |name: &str| std::fs::read_to_string(parts.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    part("objects_head.h")
+        + index
+        + &part("objects_begin.h")
+        + functions
+        + &part("objects_helpers.h")
+        + &part("objects_tail.h")
 }
 
 /// Declares what the included `cuda.h` does not, in an order in which every type comes before its use.
@@ -209,15 +211,17 @@ fn table(catalogue: &Catalogue, out: &mut String) {
 
 const TABLE_HEAD: &str = "
 /*
- * The driver's functions, one entry per ABI, NULL where this driver has none.
+ * The driver's functions: one entry per ABI, NULL if the driver does not have it.
  *
- * An entry is called after the function's base name and the number of its ABI, the CUDA version that introduced it
- * (1000 * major + 10 * minor): cuMemPrefetchAsync_8000 takes a device ordinal, cuMemPrefetchAsync_12020 a location. The
- * comment behind an entry is the name under which libcuda exports that ABI.
+ * The name of an entry is the base name of the function and the number of its ABI, which is the CUDA version that
+ * introduced it (1000 * major + 10 * minor): cuMemPrefetchAsync_8000 takes a device ordinal, cuMemPrefetchAsync_12020
+ * a location. The comment after an entry is the name that libcuda exports for it.
  *
- * Entries are only ever added at the end, and struct_size says how far the table at hand goes: CUSHIM_HAS tests both. The
- * table is never freed and never changes; any thread may read it. A call through an entry is the driver's own call: what
- * it needs (cuInit, a current context) and answers is NVIDIA's documentation of the driver API.
+ * New entries are only ever added at the end; struct_size is the size of the table at hand. CUSHIM_HAS checks both. A
+ * table is never freed and never changes, and any thread may read it. A call through an entry is the driver's own
+ * call, as NVIDIA documents it: it may need cuInit or a current context. There is one exception: if the driver is
+ * opened while the log is at level debug (CUSHIM_LOG=debug), cuInit is a function of cushim's that calls the
+ * driver's, and then has the driver log to cushim's log (CUDA 12.9).
  */
 typedef struct cushim_driver_table {
   size_t struct_size; /* bytes of this struct in the library that filled it */

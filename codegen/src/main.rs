@@ -3,9 +3,10 @@
 //! `cargo run -p codegen` writes; `cargo run -p codegen -- --check` writes nothing and exits 1 if a file is stale.
 
 mod arguments;
+mod capi;
 mod catalogue;
 mod ctype;
-mod functions;
+mod declarations;
 mod header;
 mod interface;
 mod rust_rows;
@@ -13,6 +14,7 @@ mod rust_sys;
 mod rust_table;
 mod softcuda;
 mod structs;
+mod tags;
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -61,36 +63,38 @@ fn main() -> ExitCode {
 
 fn outputs(root: &Path) -> Vec<Output> {
     let catalogue = catalogue::Catalogue::read(&root.join("catalogue"));
-    let interface = interface(root);
+    let sources = capi::read(&root.join("src/capi"));
+    let interface = interface::read(&catalogue, &sources);
+    let declared = |header| {
+        let files = sources.iter().filter(|source| source.header == header).map(|source| &source.file);
+        declarations::write(files)
+    };
+    let parts = root.join("codegen/header");
+    let softcuda = root.join("softcuda/src");
     let rust = |path, text: String| Output { path, text: rustfmt(root, &text) };
     vec![
         Output {
             path: "include/cushim_driver.h",
-            text: header::write(
-                &catalogue,
-                &root.join("codegen/header"),
-                &functions::write(&root.join("src/capi"), functions::RAW),
-            ),
+            text: header::write(&catalogue, &parts, &declared("cushim_driver.h")),
         },
-        Output { path: "include/cushim.h", text: header::objects(root) },
+        Output {
+            path: "include/cushim.h",
+            text: header::objects(&parts, &interface::index(&interface), &declared("cushim.h")),
+        },
         Output { path: "include/cushim.json", text: interface::json(&interface) },
-        Output { path: "capi-tests/c/recorder.h", text: interface::recorder(&interface) },
+        Output { path: "capi-tests/c/common/recorder.h", text: interface::recorder(&interface) },
+        Output { path: "capi-tests/c/common/kinds.h", text: interface::kinds(&interface) },
         Output { path: "docs/streams.md", text: interface::streams(&interface) },
-        Output { path: "capi-tests/c/sweep.inc", text: interface::sweep(&interface) },
+        Output { path: "capi-tests/c/sweep/sweep.inc", text: interface::sweep(&interface) },
         Output { path: "include/softcuda.h", text: softcuda::header(root) },
         rust("src/driver/rows.rs", rust_rows::write(&catalogue)),
         rust("src/driver/sys.rs", rust_sys::write(&catalogue)),
         rust("src/driver/table.rs", rust_table::write(&catalogue)),
-        rust("softcuda/src/names.rs", softcuda::names(&catalogue)),
-        rust("softcuda/src/sys.rs", softcuda::types(&catalogue)),
-        rust("softcuda/src/exports.rs", softcuda::exports(&catalogue, &root.join("softcuda/src"))),
+        rust("softcuda/src/abi/names.rs", softcuda::names(&catalogue, &softcuda)),
+        rust("softcuda/src/abi/sys.rs", softcuda::types(&catalogue)),
+        rust("softcuda/src/interface/exports.rs", softcuda::exports(&catalogue, &softcuda)),
+        rust("softcuda/src/interface/functions.rs", softcuda::functions(&catalogue, &softcuda)),
     ]
-}
-
-/// The C interface as data.
-fn interface(root: &Path) -> interface::Interface {
-    let headers = [("cushim_driver.h", functions::RAW), ("cushim.h", functions::OBJECTS)];
-    interface::read(&root.join("src/capi"), &headers)
 }
 
 /// Generated Rust is formatted like the rest, so that `cargo fmt --check` has nothing to say about it.

@@ -11,6 +11,12 @@ use std::ptr::null_mut;
 pub(crate) const KERNELS: &CStr = text(concat!(include_str!("../ptx/kernels.ptx"), "\0"));
 /// Kernels that break something.
 pub(crate) const FAULTS: &CStr = text(concat!(include_str!("../ptx/faults.ptx"), "\0"));
+/// Kernels of graphs: the order in which they ran can be told from what they leave.
+pub(crate) const GRAPHS: &CStr = text(concat!(include_str!("../ptx/graphs.ptx"), "\0"));
+/// A kernel that leaves a trace of the order in which it ran.
+pub(crate) const CAPTURES: &CStr = text(concat!(include_str!("../ptx/captures.ptx"), "\0"));
+/// Kernels that set the conditions of graphs, for drivers that have conditions.
+pub(crate) const CONDITIONS: &CStr = text(concat!(include_str!("../ptx/conditions.ptx"), "\0"));
 /// A text that is no code of any kind.
 pub(crate) const GARBAGE: &CStr = c"this is no code";
 

@@ -18,7 +18,8 @@ usage: conformance [options]
   --driver PATH       this library and no other
   --section NAME      only this section (may be given several times)
   --compare           then compare with what is known of drivers of this version, and fail if anything differs; where
-                      softcuda differs on purpose does not count
+                      softcuda differs on purpose does not count, nor what it does not answer yet
+  --strictly          with --compare: what softcuda does not answer yet counts, too
   --learn TRANSCRIPT  print what is known of driver 580, with the answers of its newer TRANSCRIPT where there was none;
                       complain about answers that differ
   --list              the names of the sections
@@ -45,7 +46,16 @@ struct Args {
     driver: Option<OsString>,
     sections: Vec<&'static Section>,
     compare: bool,
-    part: Option<(&'static Section, usize)>,
+    /// Whether what softcuda does not answer yet counts.
+    strictly: bool,
+    part: Option<Part>,
+}
+
+/// A part of a section, and how many of its questions or stories are left out.
+struct Part {
+    section: &'static Section,
+    number: usize,
+    left_out: usize,
 }
 
 enum Command {
@@ -78,6 +88,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
             Some("--section") => args.sections.push(section(&value()?.to_string_lossy())?),
             Some(PART_OPTION) => args.part = Some(part(&value()?.to_string_lossy())?),
             Some("--compare") => args.compare = true,
+            Some("--strictly") => args.strictly = true,
             Some("--learn") => return Ok(Command::Learn(value()?)),
             Some("--list") => return Ok(Command::List),
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -95,11 +106,17 @@ fn section(name: &str) -> Result<&'static Section, String> {
     known.ok_or_else(|| format!("there is no section {name}; --list tells which there are"))
 }
 
-fn part(text: &str) -> Result<(&'static Section, usize), String> {
-    let (name, number) = text.split_once(':').ok_or("a part is NAME:NUMBER")?;
+fn part(text: &str) -> Result<Part, String> {
+    let words: Vec<&str> = text.split(':').collect();
+    let [name, number, left_out] = words[..] else {
+        return Err("a part is NAME:NUMBER:LEFT-OUT".to_owned());
+    };
     let section = section(name)?;
     let number = number.parse().ok().filter(|&number| number < section.parts);
-    Ok((section, number.ok_or_else(|| format!("{name} has {} parts", section.parts))?))
+    let number = number.ok_or_else(|| format!("{name} has {} parts", section.parts))?;
+    let left_out =
+        left_out.parse().map_err(|_| format!("{left_out} is no number of questions or stories"))?;
+    Ok(Part { section, number, left_out })
 }
 
 fn ask(args: &Args) -> ExitCode {
@@ -114,9 +131,9 @@ fn ask(args: &Args) -> ExitCode {
     let Some(version) = driver.version() else {
         return fail(NO_DRIVER, "there is no driver to ask: `none` was chosen");
     };
-    match args.part {
-        Some((section, part)) => {
-            section.run_part(part, driver.table(), version);
+    match &args.part {
+        Some(Part { section, number, left_out }) => {
+            section.run_part(*number, *left_out, driver.table(), version);
             ExitCode::SUCCESS
         }
         None => run_sections(args, &driver),
@@ -126,20 +143,27 @@ fn ask(args: &Args) -> ExitCode {
 fn run_sections(args: &Args, driver: &Driver) -> ExitCode {
     let choice: Vec<OsString> =
         args.driver.iter().flat_map(|driver| ["--driver".into(), driver.clone()]).collect();
-    let transcript = match process::transcript(&args.sections, &choice) {
-        Ok(transcript) => transcript,
-        Err(error) => return fail(NO_DRIVER, &format!("a part of the suite cannot be run: {error}")),
-    };
     let version = driver.version().map(|version| version.to_string()).unwrap_or_default();
-    let printed = print(&format!("# Answers of a {} driver for CUDA {version}\n{transcript}", driver.kind()));
-    if args.compare { compare(driver, &transcript) } else { printed }
+    print(&format!("# Answers of a {} driver for CUDA {version}\n", driver.kind()));
+    let mut transcript = String::new();
+    let ran = process::transcript(&args.sections, &choice, |piece| {
+        print(piece);
+        transcript += piece;
+    });
+    if let Err(error) = ran {
+        return fail(NO_DRIVER, &format!("a part of the suite cannot be run: {error}"));
+    }
+    if args.compare { compare(driver, &transcript, args.strictly) } else { ExitCode::SUCCESS }
 }
 
-fn compare(driver: &Driver, transcript: &str) -> ExitCode {
+fn compare(driver: &Driver, transcript: &str, strictly: bool) -> ExitCode {
     let Some(expected) = driver.version().and_then(expectation::of_version) else {
         return fail(DIFFERS, "nothing is known of drivers for this version of CUDA");
     };
-    let waivers = if driver.kind() == Kind::Software { waiver::of_softcuda() } else { Vec::new() };
+    let mut waivers = if driver.kind() == Kind::Software { waiver::of_softcuda() } else { Vec::new() };
+    if driver.kind() == Kind::Software && !strictly {
+        waivers.extend(waiver::not_yet());
+    }
     let complaints = waiver::complaints(expected, &waivers, transcript);
     let mut text: String = complaints.iter().map(|complaint| format!("# {complaint}\n")).collect();
     text += &format!("# {} complaints\n", complaints.len());

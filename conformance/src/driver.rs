@@ -40,9 +40,48 @@ impl Answer {
         }
     }
 
+    /// What the next call answers, if this one succeeded; otherwise what this one answered.
+    #[must_use]
+    pub(crate) fn and(self, next: impl FnOnce() -> Self) -> Self {
+        if self.succeeded() { next() } else { self }
+    }
+
+    /// The number of a result, for tables that have a row of them.
+    pub(crate) fn number(&self) -> String {
+        match self {
+            Self::Result(CUresult(code)) => code.to_string(),
+            Self::Absent(_) => "absent".to_owned(),
+            Self::Value(text) => text.clone(),
+        }
+    }
+
     /// What a section says if it cannot go on with anything but success.
     pub(crate) fn must(self, call: &str) -> Outcome {
         if self.succeeded() { Ok(()) } else { Err(Stop(format!("{call} {self}"))) }
+    }
+
+    /// What a question says that needs this call to succeed, if it did not.
+    pub(crate) fn given(self, call: &str) -> Given {
+        match self {
+            Self::Result(CUDA_SUCCESS) => Ok(()),
+            Self::Result(_) | Self::Value(_) => Err(Self::Value(format!("cannot ask: {call} {self}"))),
+            Self::Absent(_) => Err(self),
+        }
+    }
+
+    /// The answer with the name of the call, unless that succeeded.
+    pub(crate) fn named(self, call: &str) -> Self {
+        if let Self::Result(CUDA_SUCCESS) | Self::Absent(_) = self {
+            self
+        } else {
+            Self::Value(format!("{call}: {self}"))
+        }
+    }
+
+    /// Several answers as one; without a function that the driver does not have there is none.
+    pub(crate) fn all<const N: usize>(answers: [Self; N]) -> Self {
+        let absent = answers.iter().find(|answer| matches!(answer, Self::Absent(_)));
+        absent.cloned().unwrap_or_else(|| Self::Value(answers.map(|answer| answer.to_string()).join(", ")))
     }
 
     /// Whether it is a call that succeeded.
@@ -77,6 +116,21 @@ impl From<&str> for Answer {
     }
 }
 
+impl From<Given<Self>> for Answer {
+    fn from(asked: Given<Self>) -> Self {
+        asked.unwrap_or_else(|obstacle| obstacle)
+    }
+}
+
+impl From<Stop> for Answer {
+    fn from(Stop(reason): Stop) -> Self {
+        Self::Value(format!("cannot ask: {reason}"))
+    }
+}
+
+/// What a question needs, or the answer that it gets without.
+pub(crate) type Given<T = ()> = Result<T, Answer>;
+
 /// A part of a section cannot go on, because something that it needs did not work.
 #[derive(Debug)]
 pub(crate) struct Stop(pub(crate) String);
@@ -103,7 +157,14 @@ macro_rules! need {
     };
 }
 
-pub(crate) use {call, need};
+/// Calls an entry that must succeed for a question to be one.
+macro_rules! given {
+    ($cu:expr, $entry:ident($($argument:expr),* $(,)?)) => {
+        $crate::driver::call!($cu, $entry($($argument),*)).given(stringify!($entry))
+    };
+}
+
+pub(crate) use {call, given, need};
 
 /// The driver under examination.
 #[derive(Clone, Copy)]

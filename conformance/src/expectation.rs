@@ -2,10 +2,14 @@
 
 use crate::transcript::{self, Line};
 use cushim::driver::Version;
+use std::collections::HashMap;
 use std::fmt;
 
 /// The answer of a line that nobody has put to the driver yet. Any answer is taken for it.
 pub(crate) const UNKNOWN: &str = "?";
+/// The answer of a line that cannot be put to the driver: it has crashed before in the same story. Any answer is taken for it,
+/// and none is needed.
+pub(crate) const UNREACHED: &str = "(crashed before)";
 
 /// The answers of driver 580.159, which is for CUDA 13.0.
 pub(crate) const DRIVER_580: &str = include_str!("../expect/580.txt");
@@ -36,8 +40,9 @@ impl fmt::Display for Difference {
 
 /// Every line whose answer is not the expected one, of the sections that the transcript has.
 ///
-/// A line is known by its section, its situation, and how many of the same name stand before it. `one or other` stands for
-/// what a driver answers now and then: it looks at memory that it has freed.
+/// A line is known by its section, the story in which it stands, its situation, and how many of the same name stand before it
+/// there: lines that a crash keeps from being written move none of another story. `one or other` stands for what a driver
+/// answers now and then: it looks at memory that it has freed.
 pub(crate) fn compare(expected: &str, found: &str) -> Vec<Difference> {
     let (expected, found) = (keyed(expected), keyed(found));
     let in_found = |key: &Key| found.iter().any(|(other, _)| other == key);
@@ -45,13 +50,16 @@ pub(crate) fn compare(expected: &str, found: &str) -> Vec<Difference> {
     let differing = found.iter().filter_map(|(key, answer)| {
         let known = expected.iter().find(|(other, _)| other == key).map(|(_, known)| known);
         let fits = known.is_some_and(|known| {
-            known == UNKNOWN || known == answer || known.split(" or ").any(|one| one == answer)
+            known == UNKNOWN
+                || known == UNREACHED
+                || known == answer
+                || known.split(" or ").any(|one| one == answer)
         });
         (!fits).then(|| key.difference(known, Some(answer)))
     });
     let absent = expected
         .iter()
-        .filter(|(key, _)| was_run(key) && !in_found(key))
+        .filter(|(key, known)| known != UNREACHED && was_run(key) && !in_found(key))
         .map(|(key, known)| key.difference(Some(known), None));
     differing.chain(absent).collect()
 }
@@ -94,9 +102,11 @@ pub(crate) fn learn(expected: &str, transcript: &str) -> String {
     text
 }
 
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     section: String,
+    /// The last line before an indented one that is not: its situation and the lines of that name before it.
+    story: Option<(String, usize)>,
     situation: String,
     /// Lines before it that have the same name.
     before: usize,
@@ -115,17 +125,29 @@ impl Key {
 
 fn keyed(text: &str) -> Vec<(Key, String)> {
     let mut keyed: Vec<(Key, String)> = Vec::new();
+    let mut counts = HashMap::new();
+    let mut story = None;
     for Line { section, situation, answer } in transcript::read(text) {
-        let before =
-            keyed.iter().filter(|(key, _)| key.section == section && key.situation == situation).count();
-        keyed.push((Key { section, situation, before }, answer));
+        if keyed.last().is_some_and(|(last, _)| last.section != section) {
+            story = None;
+        }
+        let in_story = story.clone().filter(|_| situation.starts_with(' '));
+        let mut key = Key { section, story: in_story, situation, before: 0 };
+        let count = counts.entry(key.clone()).or_insert(0);
+        key.before = *count;
+        *count += 1;
+        // A crash between two questions has no situation, and tells no story.
+        if !key.situation.starts_with(' ') && !key.situation.is_empty() {
+            story = Some((key.situation.clone(), key.before));
+        }
+        keyed.push((key, answer));
     }
     keyed
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DRIVER_580, UNKNOWN, compare, keyed, learn, unknown};
+    use super::{DRIVER_580, UNKNOWN, UNREACHED, compare, keyed, learn, unknown};
     use crate::sections::SECTIONS;
     use crate::transcript;
 
@@ -152,6 +174,23 @@ mod tests {
         assert_eq!(
             differences("[a]\n  one  1\n  two  ?\n", "[a]\n  one  1\n"),
             ["[a] two: expected ?, found no such line"]
+        );
+    }
+
+    #[test]
+    fn what_a_crash_keeps_from_being_asked_moves_no_other_answer() {
+        let expected = "[a]\n  one  ?\n    runs  ?\n    ends  ?\n  two  ?\n    runs  ?\n    ends  ?\n  two  ?\n    ends  ?\n";
+        let found = "[a]\n  one  1\n    runs  !! killed by signal 11\n  two  2\n    runs  3\n    ends  4\n  two  5\n    ends  6\n";
+        let learned = learn(expected, found);
+        let answers: Vec<String> = keyed(&learned).into_iter().map(|(_, answer)| answer).collect();
+        assert_eq!(answers, ["1", "!! killed by signal 11", "?", "2", "3", "4", "5", "6"]);
+        assert_eq!(differences(&learned, found), ["[a] ends: expected ?, found no such line"]);
+        let unreached = learned.replace('?', UNREACHED);
+        assert!(compare(&unreached, found).is_empty());
+        let survived = found.replace("!! killed by signal 11", "0\n    ends  7");
+        assert_eq!(
+            differences(&unreached, &survived),
+            ["[a] runs: expected !! killed by signal 11, found 0"]
         );
     }
 
@@ -184,10 +223,10 @@ mod tests {
         let expected =
             "# head\n# of it\n[a]\n  one  1 or 2\n  two  ?\n    sub  ?\n  not asked  ?\n[b]\n  gone  1\n";
         let learned =
-            learn(expected, "[a]\n  one  2\n    sub  4\n  two   !! killed by signal 11\n  new  5\n");
+            learn(expected, "[a]\n  one  2\n  two   !! killed by signal 11\n    sub  4\n  new  5\n");
         assert!(learned.starts_with("# head\n# of it\n[a]\n  one "), "{learned}");
         let answers: Vec<String> = keyed(&learned).into_iter().map(|(_, answer)| answer).collect();
-        assert_eq!(answers, ["1 or 2", "!! killed by signal 11", "5", "4", "?", "1"]);
+        assert_eq!(answers, ["1 or 2", "!! killed by signal 11", "4", "5", "?", "1"]);
         assert_eq!((unknown(expected).len(), unknown(&learned).len()), (3, 1));
     }
 

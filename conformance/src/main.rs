@@ -8,6 +8,7 @@
 //! - `sections`: the situations, a file for each section;
 //! - `driver`, `gate`: the driver's calls, and work that waits until it is let go;
 //! - `code`: what is loaded into a driver, and how it is launched;
+//! - `nodes`, `user_object`: what questions about graphs and about captures look at;
 //! - `transcript`: how lines are written and read;
 //! - `process`: a process for every part of a section, because a driver may crash;
 //! - `expectation`, `waiver`: a driver's known answers, the differences from them, and those that are meant.
@@ -23,11 +24,15 @@ mod expectation;
 #[cfg(unix)]
 mod gate;
 #[cfg(unix)]
+mod nodes;
+#[cfg(unix)]
 mod process;
 #[cfg(unix)]
 mod sections;
 #[cfg(unix)]
 mod transcript;
+#[cfg(unix)]
+mod user_object;
 #[cfg(unix)]
 mod waiver;
 

@@ -11,31 +11,67 @@ use std::io::Write;
 
 /// What stands before something that is no answer: a crash, or a section that could not go on.
 pub(crate) const TROUBLE: &str = "!!";
+/// What a process writes before a story, for its parent: it is no part of the transcript.
+pub(crate) const STORY: &str = "story";
 /// The column where answers begin.
 const COLUMN: usize = 66;
 
 /// Writes lines as they happen, so that what was said before a crash is not lost.
 pub(crate) struct Transcript<W> {
     out: W,
+    /// How many questions are still to be left out: another process has answered them.
+    left_out: usize,
+    /// The same of stories.
+    stories_left_out: usize,
+    /// What is done after each question.
+    afterwards: Option<Box<dyn Fn()>>,
 }
 
 /// What the sections write to.
 pub(crate) type Lines = Transcript<Box<dyn Write>>;
 
 impl<W: Write> Transcript<W> {
-    /// To this writer.
-    pub(crate) const fn new(out: W) -> Self {
-        Self { out }
+    /// To this writer, without the first so many questions.
+    pub(crate) const fn new(out: W, left_out: usize) -> Self {
+        Self { out, left_out, stories_left_out: 0, afterwards: None }
+    }
+
+    /// Without the first so many stories.
+    pub(crate) const fn without_stories(&mut self, left_out: usize) {
+        self.stories_left_out = left_out;
+    }
+
+    /// Begins a story: questions that follow from one another. It is not told if another process has come to it.
+    pub(crate) fn begins_story(&mut self) -> bool {
+        if self.stories_left_out > 0 {
+            self.stories_left_out -= 1;
+            return false;
+        }
+        self.comment(STORY);
+        true
+    }
+
+    /// After each question that is put from now on, this is done.
+    pub(crate) fn after_each(&mut self, afterwards: impl Fn() + 'static) {
+        self.afterwards = Some(Box::new(afterwards));
     }
 
     /// One line: the situation, and what `ask` answers in it.
     ///
     /// The situation is written before the question is put: if that is the end of the process, it can be seen where.
     pub(crate) fn line<A: Into<Answer>>(&mut self, situation: &str, ask: impl FnOnce() -> A) {
-        assert!(situation.len() < COLUMN - 2, "{situation:?} is too long for a line");
+        // Two spaces stand before the answer.
+        assert!(situation.len() + 2 <= COLUMN - 2, "{situation:?} is too long for a line");
+        if self.left_out > 0 {
+            self.left_out -= 1;
+            return;
+        }
         self.write(format_args!("  {situation:<width$}", width = COLUMN - 2));
         let answer = ask().into();
         self.write(format_args!("{answer}\n"));
+        if let Some(afterwards) = &self.afterwards {
+            afterwards();
+        }
     }
 
     /// Ends the process with a situation that has no answer yet: how the process ended, which its parent adds.
@@ -118,9 +154,19 @@ mod tests {
     }
 
     #[test]
+    fn questions_that_are_left_out_are_not_asked() {
+        let mut out = Vec::new();
+        let mut transcript = Transcript::new(&mut out, 1);
+        transcript.line("a crash", || -> Answer { panic!("asked again") });
+        transcript.line("the next", || "answered");
+        let text = String::from_utf8(out).expect("it is text");
+        assert_eq!(read(&text), [line("", "the next", "answered")]);
+    }
+
+    #[test]
     fn what_is_written_is_read() {
         let mut out = Vec::new();
-        let mut transcript = Transcript::new(&mut out);
+        let mut transcript = Transcript::new(&mut out, 0);
         transcript.line("a call", || Answer::Result(CUDA_ERROR_INVALID_VALUE));
         transcript.line("  a value of it", || "two words");
         transcript.line("a newer result", || Answer::Result(CUresult(4711)));

@@ -3,10 +3,10 @@
 //! `cargo bench -p softcuda --bench ptx`
 #![allow(clippy::print_stdout)]
 
-#[path = "../tests/ptx/mod.rs"]
-mod ptx;
+#[path = "../tests/ptx/device.rs"]
+mod device;
 
-use ptx::{Arg, Device, Loaded, load, text};
+use device::{Arg, Device, Loaded, load, text};
 use std::time::Instant;
 
 /// One element a thread.

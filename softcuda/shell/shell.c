@@ -13,16 +13,29 @@ struct slot {
     const void *target;
 };
 
-#define NAME(index, name) extern const char name[];
+#define NAME(index, name, otherwise) extern const char name[];
 #include NAMES
 #undef NAME
 
-/* What every export does when libsoftcuda.so cannot be used: CUDA_ERROR_SHARED_OBJECT_INIT_FAILED. */
-static int unusable(void) {
+/* What exports do when libsoftcuda.so cannot be used. The driver's: CUDA_ERROR_SHARED_OBJECT_INIT_FAILED. */
+static int otherwise_status(void) {
     return 303;
 }
 
-#define NAME(index, name) {#name, name, (const void *)unusable},
+/* The control functions, by what they answer: a failure or no count, a sentence, nothing. */
+static long long otherwise_number(void) {
+    return -1;
+}
+
+static const char *otherwise_text(void) {
+    return "libsoftcuda.so cannot be used, as was said on the standard error stream";
+}
+
+static void *otherwise_nothing(void) {
+    return NULL;
+}
+
+#define NAME(index, name, otherwise) {#name, name, (const void *)otherwise_##otherwise},
 __attribute__((visibility("hidden"))) struct slot softcuda_slots[] = {
 #include NAMES
 };

@@ -1,7 +1,7 @@
 /* The exports of a shell. Each jumps to the `target` of its slot, with registers and stack as the caller left them. */
 
 #if defined(__x86_64__)
-#define NAME(index, name)                                   \
+#define NAME(index, name, otherwise)                        \
     .globl name;                                            \
     .type name, @function;                                  \
     .p2align 4;                                             \
@@ -10,7 +10,7 @@
     jmp *(softcuda_slots + 24 * index + 16)(%rip);          \
     .size name, . - name;
 #elif defined(__aarch64__)
-#define NAME(index, name)                                   \
+#define NAME(index, name, otherwise)                        \
     .globl name;                                            \
     .type name, %function;                                  \
     .p2align 4;                                             \

@@ -1,39 +1,40 @@
 //! How calls that take many items are made.
+//!
+//! @header cushim.h
 
 use super::options;
-use crate::batch::BatchOptions;
-use crate::error::Error;
+use crate::object::error::Error;
+use crate::op::batch::BatchOptions;
 
-/// How a call that takes many items is made.
+/// Flags of a batch.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_batch_flags {
-    /// Refuse a driver that has no call for many items with `CUSHIM_ERROR_UNSUPPORTED`. Without it they are enqueued there
-    /// one after the other.
+    /// Return `CUSHIM_ERROR_UNSUPPORTED` if the driver has no batch call, instead of enqueuing the items one by one.
     CUSHIM_BATCH_REFUSE_LOOP = 1,
 }
 
-/// How a call that takes many items is made.
+/// Options of the functions whose names end in `_batch`. Zero means the default.
 ///
-/// What all such calls (their names end in `_batch`) have in common:
-///
-/// - Parameters: the items and their number; what goes with them and the number of that, 1 for all or as many as there are
-///   items; the options.
-/// - Refused before anything is enqueued, with the item at fault in the error's `item` where it is one: no items; numbers
-///   that do not fit; an item that is not acceptable; the legacy default stream, and a stream that is being captured. It
-///   makes no difference whether the driver has a call for many.
-/// - One item goes by the driver's call for one, where it has one. More go by its call for many, at most 4,096 at a time
-///   (driver 580 is reported to have crashed with 51,828), and on drivers without it one after the other.
-/// - If the driver refuses an item the call ends, and what was enqueued before stays. In a loop the error's `item` is the
-///   one that was refused, and those before it are enqueued. A call for many mostly does not say which one it was, nor
-///   what it has enqueued: `item` is -1 then, and the message says what is known.
+/// - Arguments: the items and their number; then what belongs to them and the number of that, which is 1 (for all
+///   items) or the number of items.
+/// - A call returns an error before it enqueues anything if there are no items, if the numbers do not match, if an
+///   item is not acceptable (`item` of the error is its index), or if the stream is the legacy default stream or is
+///   being captured. This does not depend on the driver.
+/// - A batch of one item is the driver's call for one, if there is one. Larger batches use the driver's batch call,
+///   with at most 4,096 items each (driver branch 580 is reported to have crashed with 51,828), or one call per item
+///   if the driver has none.
+/// - If the driver returns an error for an item, the call ends; what was enqueued before stays enqueued. With one
+///   call per item, `item` of the error is the index of the item, and those before it are enqueued. A batch call
+///   mostly does not tell which item failed, nor what was enqueued: then `item` is -1, and the message says what is
+///   known.
 /// - The items of one call are not ordered among each other.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_batch_options {
-    /// Bytes of the caller's struct, `sizeof(cushim_batch_options)`.
+    /// Bytes of this struct, `sizeof(cushim_batch_options)`.
     pub struct_size: usize,
-    /// `cushim_batch_flags`.
+    /// @field[flags(cushim_batch_flags)] Flags.
     pub flags: u32,
     /// Zero.
     pub reserved: u32,

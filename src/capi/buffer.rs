@@ -1,28 +1,35 @@
 //! Buffers: memory that frees itself, wherever it comes from.
+//!
+//! @header cushim.h
+//! @task use buffers, which free themselves
 
 use super::callback::{cushim_owner, lent};
 use super::context::cushim_context;
 use super::device::cushim_device;
 use super::driver::cushim_driver;
 use super::error::{call, cushim_status};
-use super::handles::{self, Incomplete, borrowed, claim, end_claim, enter, get, hold, hold_if_given};
-use super::memory::fill_of;
+use super::handles::{
+    self, Incomplete, borrowed, end_owning, enter, enter_anywhere, get, hold, hold_all, keep, keep_if_given,
+    owned, reserve,
+};
+use super::options::OutStruct;
+use super::out;
 use super::resource::{cushim_memory_properties, cushim_resource};
 use super::stream::cushim_stream;
-use super::{options, out};
-use crate::callback::{Owner, check_allowed};
-use crate::error::{Error, Status};
 use crate::memory::{Buffer, DevicePointer, Home};
-use crate::release;
-use std::ffi::c_char;
+use crate::object::callback::{Owner, check_allowed};
+use crate::object::error::{Error, Status};
+use crate::object::release;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// Memory of any kind, with what becomes of it when the last hold on it goes. Claims hold it, and so does what uses it.
+/// Memory of any kind that is freed when nothing uses it any more: neither an owning handle nor an object or tensor
+/// made from it.
 ///
-/// Memory of a stream-ordered resource is then freed in the order of the *deallocation stream*: at first that of the
-/// allocation, then the one that was set last, or named in a destroy. The buffer keeps that stream alive, and the
-/// context in which the memory came. No path ever picks a default stream.
+/// Memory of a stream-ordered resource is freed in the order of its *deallocation stream*: the stream in which it was
+/// allocated, unless `cushim_buffer_set_stream`, `cushim_buffer_destroy_on` or `cushim_buffer_destroy_scratch` has
+/// replaced it. It is never a default stream that nobody asked for. A buffer keeps its deallocation stream and the
+/// context of its memory alive.
 pub type cushim_buffer = *mut cushim_buffer_s;
 
 /// Never given a body.
@@ -34,80 +41,79 @@ impl Incomplete for cushim_buffer_s {
     type Object = Buffer;
 }
 
-/// Allocates memory from the resource, as a buffer. What it holds is not defined.
+/// Allocates a buffer from a resource: in stream order if the resource is stream-ordered, otherwise synchronously.
+/// Its contents are undefined.
 ///
-/// @param resource The resource, which the buffer holds.
-/// @param bytes How many; 0 gives a buffer whose pointer is 0.
-/// @param stream The stream in whose order the memory comes, and goes unless another is set; may be NULL if the resource is not
-///   stream-ordered, and is then only checked.
-/// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream
-/// of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a stream that is being captured, if the resource is
-/// stream-ordered (the capture stays valid); `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on
-/// the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's; that of an allocate function. Threads: any.
+/// @param[in] resource The resource.
+/// @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
+///   stream-ordered, which ignores it.
+/// @param[in, example(64)] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
+/// @param[out, owned] buffer The buffer.
+/// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+///   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
+///   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+/// @driver any
 ///
 /// # Safety
 /// `buffer` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_create(
     resource: cushim_resource,
-    bytes: usize,
     stream: cushim_stream,
+    bytes: usize,
     buffer: *mut cushim_buffer,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `buffer`.
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
-        let (resource, stream) = (hold(resource)?, hold_if_given(stream)?);
-        *buffer = claim(Buffer::create(&resource, bytes, stream.as_ref())?)?;
+        let (resource, stream) =
+            hold_all(|guard| Ok((keep(guard, resource)?, keep_if_given(guard, stream)?)))?;
+        *buffer = owned(|| Buffer::create(&resource, bytes, stream.as_ref()))?;
         Ok(())
     })
 }
 
-/// Takes in memory that was allocated elsewhere: to be freed by a resource, to be kept by an owner, or neither, and then its
-/// lender keeps it until the buffer is gone and what uses it is done.
+/// Wraps memory that was allocated elsewhere. A resource frees it, or an owner is released, or neither: then the
+/// memory must outlive the buffer and the work that uses it.
 ///
-/// @param driver The driver with whose memory it is used.
-/// @param pointer Where the memory starts; 0 only if it has no bytes.
-/// @param bytes How many there are.
-/// @param resource The resource that frees it; NULL: none does.
-/// @param owner Is released when the buffer is gone; NULL: none is. Not together with a resource. Read during the call only. If
-///   the call fails, nothing is released.
-/// @param stream The stream in whose order a stream-ordered resource frees the memory, unless another is set; may be NULL
-///   otherwise. Without a stream-ordered resource none is recorded, and a deallocate function gets NULL, for "no stream".
-/// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_HANDLE`, also for a
-/// resource or a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a resource together with an owner, or for
-/// memory that starts at 0 or reaches past the end of all addresses; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the
-/// driver's. Threads: any.
+/// @param[in] driver The driver.
+/// @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered; otherwise ignored, and may
+///   be NULL.
+/// @param[in, address] pointer The start of the memory; 0 only if it has no bytes.
+/// @param[in, example(64)] bytes The size in bytes.
+/// @param[in, nullable] resource The resource that frees the memory. NULL: none does.
+/// @param[in, taken, nullable] owner Released after the last use of the buffer. NULL: nothing is. Must be NULL if
+///   there is a resource.
+/// @param[out, owned] buffer The buffer.
+/// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+///   resource together with an owner, and for memory that starts at 0 or reaches past the last address.
+/// @driver none
 ///
 /// # Safety
-/// The memory is what is said of it; with a resource, nobody else frees it. `owner` is NULL or a valid owner; `buffer` is NULL
-/// or valid for writes.
+/// The memory is what is said of it; with a resource, nobody else frees it. `owner` is NULL or a valid owner;
+/// `buffer` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_wrap(
     driver: cushim_driver,
+    stream: cushim_stream,
     pointer: u64,
     bytes: usize,
     resource: cushim_resource,
     owner: *const cushim_owner,
-    stream: cushim_stream,
     buffer: *mut cushim_buffer,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `buffer`.
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
-        let (driver, resource) = (hold(driver)?, hold_if_given(resource)?);
-        let stream = hold_if_given(stream)?;
+        let (driver, resource, stream) = hold_all(|guard| {
+            Ok((keep(guard, driver)?, keep_if_given(guard, resource)?, keep_if_given(guard, stream)?))
+        })?;
         if resource.is_some() && !owner.is_null() {
             let refusal =
                 "resource and owner are both given; memory is freed by the one or kept by the other";
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
         }
+        let reserved = reserve()?;
         // SAFETY: the caller vouches for the owner.
         let owner = unsafe { lent(owner) };
         let home = match (resource, owner) {
@@ -118,7 +124,7 @@ pub unsafe extern "C" fn cushim_buffer_wrap(
         let pointer = DevicePointer(pointer);
         // SAFETY: the caller vouches for the memory.
         let made = unsafe { Buffer::wrap(&driver.driver, pointer, bytes, home, stream.as_ref()) };
-        *buffer = claim(made.map_err(|(failure, home)| given_back(failure, home))?)?;
+        *buffer = reserved.of(made.map_err(|(failure, home)| given_back(failure, home))?);
         Ok(())
     })
 }
@@ -131,13 +137,10 @@ pub(super) fn given_back(failure: Error, home: Home) -> Error {
     failure
 }
 
-/// Gives the buffer one more handle, which holds it as well.
+/// Returns one more owning handle of a buffer.
 ///
-/// @param buffer The buffer.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -150,41 +153,39 @@ pub unsafe extern "C" fn cushim_buffer_ref(
     unsafe { handles::reference(buffer, reference) }
 }
 
-/// Ends a claim on the buffer. If it was the last hold, the memory is freed: in the order of the deallocation stream, or at once.
-/// Otherwise that happens when the last hold goes; of a per-thread deallocation stream, where it is now is marked by an event.
+/// Destroys an owning handle of a buffer. When nothing uses the buffer any more, the memory is freed: in the order of
+/// the deallocation stream, or synchronously if it is not stream-ordered.
 ///
-/// It answers for the free if that happens inside it. A later one that fails goes to the log, with pointer, bytes and stream, and
-/// is counted by `cushim_driver_get_unreported_errors`.
+/// If something else still uses the buffer, the memory is freed later; a failure is then logged and counted by
+/// `cushim_driver_get_unreported_errors`. If the deallocation stream is a per-thread default stream, the memory is
+/// freed after the work that is in the calling thread's stream now.
 ///
-/// @param buffer The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`;
-/// `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured, and nothing is destroyed;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work; that of a deallocate function.
-/// Threads: any.
+/// @param[in, ended, nullable] buffer The handle; NULL does nothing.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured: nothing is destroyed then;
+///   the status of a deallocate function.
+/// @driver none
+/// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_buffer_destroy(buffer: cushim_buffer) -> cushim_status {
     call(|| if buffer.is_null() { Ok(()) } else { end(buffer, |_| Ok(None)) })
 }
 
-/// The same, with another deallocation stream: the memory is freed after what is in that stream by now, whenever the last hold
-/// goes. Memory that is not stream-ordered is freed at once then, after waiting for the stream.
+/// Destroys an owning handle of a buffer, and makes a stream the deallocation stream: the memory is freed after the
+/// work that is in the stream now.
 ///
-/// @param buffer The claim.
-/// @param stream The stream.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle or a stream of
-/// another driver; `CUSHIM_ERROR_ALREADY_DESTROYED`; `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured, and
-/// nothing is destroyed; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work; that of a
-/// deallocate function. Threads: any.
+/// @param[in, ended] buffer The handle.
+/// @param[in] stream The stream.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
+///   a deallocate function.
+/// @driver none
+/// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_buffer_destroy_on(buffer: cushim_buffer, stream: cushim_stream) -> cushim_status {
     call(|| end(buffer, |_| hold(stream).map(Some)))
 }
 
-/// Ends a claim. What can be wrong is found first; then the claim ends, and only then does the stream change.
+/// Ends an owning handle. What can be wrong is found first; then the handle ends, and only then does the stream
+/// change.
 fn end(
     buffer: cushim_buffer,
     stream: impl FnOnce(&Buffer) -> Result<Option<Arc<crate::stream::Stream>>, Error>,
@@ -193,11 +194,11 @@ fn end(
     let held = match hold(buffer) {
         Ok(held) => held,
         // One that was destroyed says so.
-        Err(_) => return end_claim(buffer).map(drop),
+        Err(_) => return end_owning(buffer).map(drop),
     };
     let stream = stream(&held)?;
     let standing = held.check_destroy(stream.as_ref())?;
-    let released = end_claim(buffer)?;
+    let released = end_owning(buffer)?;
     release::collect(|| {
         if let Some(stream) = &stream {
             // Checked above.
@@ -208,57 +209,10 @@ fn end(
     })
 }
 
-/// Names the buffer in messages.
+/// Returns the start of a buffer's memory. `cushim_buffer_get_properties` tells who can access it.
 ///
-/// @param buffer The buffer.
-/// @param label The name; may be NULL, which takes it away.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `label` is NULL or ends in NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_buffer_set_label(
-    buffer: cushim_buffer,
-    label: *const c_char,
-) -> cushim_status {
-    // SAFETY: the caller vouches for `label`.
-    unsafe { handles::set_label(buffer, label) }
-}
-
-/// The name that messages use for the buffer; empty if it has none.
-///
-/// @param of The buffer.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT` for a buffer that is NULL and has a size;
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_buffer_get_label(
-    of: cushim_buffer,
-    buffer: *mut c_char,
-    size: usize,
-    needed: *mut usize,
-) -> cushim_status {
-    // SAFETY: the caller vouches for the buffer.
-    unsafe { handles::get_label(of, buffer, size, needed) }
-}
-
-/// Where the memory starts: an address for devices, for the host, or for both, as `cushim_buffer_get_properties` says.
-///
-/// @param buffer The buffer.
-/// @param pointer Receives the address; 0 on failure, and of a buffer without bytes. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[out] pointer The address; NULL if the buffer has no bytes.
 ///
 /// # Safety
 /// `pointer` is NULL or valid for writes.
@@ -271,13 +225,28 @@ pub unsafe extern "C" fn cushim_buffer_get_pointer(
     unsafe { handles::tell(buffer, pointer, "pointer", |buffer| Ok(buffer.pointer().0)) }
 }
 
-/// How many bytes the buffer has.
+/// Returns the start of a buffer's memory, like `cushim_buffer_get_pointer`.
 ///
-/// @param buffer The buffer.
-/// @param bytes Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
+/// @param[in] buffer The buffer.
+/// @return The address; 0 if the buffer has no bytes. 0 after a failure, with the last error set.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_buffer_pointer(buffer: cushim_buffer) -> u64 {
+    handles::value(enter_anywhere, buffer, |buffer| Ok(buffer.pointer().0))
+}
+
+/// Returns the size of a buffer, like `cushim_buffer_get_size`.
 ///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] buffer The buffer.
+/// @return The size in bytes; 0 after a failure, with the last error set.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_buffer_size(buffer: cushim_buffer) -> usize {
+    handles::value(enter_anywhere, buffer, |buffer| Ok(buffer.bytes()))
+}
+
+/// Returns the size of a buffer.
+///
+/// @param[in] buffer The buffer.
+/// @param[out] bytes The size in bytes.
 ///
 /// # Safety
 /// `bytes` is NULL or valid for writes.
@@ -287,14 +256,12 @@ pub unsafe extern "C" fn cushim_buffer_get_size(buffer: cushim_buffer, bytes: *m
     unsafe { handles::tell(buffer, bytes, "bytes", |buffer| Ok(buffer.bytes())) }
 }
 
-/// What may be done with the memory: as its resource says, or else the driver. Managed is what the driver or the resource says is.
+/// Tells who can use a buffer's memory: as its resource says, or the driver if it has no resource. `managed` is 1 if
+/// either says so.
 ///
-/// @param buffer The buffer.
-/// @param properties Written, as far as its `struct_size` goes; must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[inout] properties Receives the properties.
+/// @driver none
 ///
 /// # Safety
 /// `properties` is NULL or valid for writes of the bytes that its `struct_size` names.
@@ -305,21 +272,17 @@ pub unsafe extern "C" fn cushim_buffer_get_properties(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `properties`.
-        unsafe { options::check_out(properties, "properties") }?;
+        let out = unsafe { OutStruct::cleared(properties, "properties") }?;
         let guard = enter()?;
-        let full = cushim_memory_properties::from(get(&guard, buffer)?.properties()?);
-        // SAFETY: the caller vouches for `properties`.
-        unsafe { options::write_out(properties, &full, "properties") }
+        out.fill(&cushim_memory_properties::from(get(&guard, buffer)?.properties()?));
+        Ok(())
     })
 }
 
-/// The resource that frees the buffer's memory.
+/// Returns the resource that frees a buffer's memory.
 ///
-/// @param buffer The buffer.
-/// @param resource Receives the borrowed handle; NULL on failure, and if no resource frees it. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[out, borrowed] resource The resource; NULL if there is none.
 ///
 /// # Safety
 /// `resource` is NULL or valid for writes.
@@ -336,14 +299,11 @@ pub unsafe extern "C" fn cushim_buffer_get_resource(
     }
 }
 
-/// Whether an owner keeps the buffer's memory, and which one.
+/// Tells whether a buffer's memory has an owner, and returns the owner's `data`.
 ///
-/// @param buffer The buffer.
-/// @param owned Receives 1 if there is an owner, else 0; 0 on failure. Must not be NULL.
-/// @param data Receives the owner's `data`; NULL on failure, and if there is none; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[out] owned Receives 1 or 0.
+/// @param[out, nullable] data The owner's `data`; NULL if there is no owner.
 ///
 /// # Safety
 /// `owned` and `data` are NULL or valid for writes.
@@ -365,13 +325,10 @@ pub unsafe extern "C" fn cushim_buffer_get_owner(
     }
 }
 
-/// The context in which the memory was allocated, or else that of its deallocation stream.
+/// Returns the context in which a buffer's memory was allocated, or else the context of its deallocation stream.
 ///
-/// @param buffer The buffer.
-/// @param context Receives the borrowed handle; NULL on failure, and if it has neither. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[out, borrowed] context The context; NULL if there is neither.
 ///
 /// # Safety
 /// `context` is NULL or valid for writes.
@@ -388,13 +345,10 @@ pub unsafe extern "C" fn cushim_buffer_get_context(
     }
 }
 
-/// The deallocation stream.
+/// Returns the deallocation stream of a buffer.
 ///
-/// @param buffer The buffer.
-/// @param stream Receives the borrowed handle; NULL on failure, and if there is none. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[out, borrowed] stream The stream; NULL if there is none.
 ///
 /// # Safety
 /// `stream` is NULL or valid for writes.
@@ -411,93 +365,28 @@ pub unsafe extern "C" fn cushim_buffer_get_stream(
     }
 }
 
-/// Sets the deallocation stream. For memory that is not stream-ordered it is the stream that is waited for before the memory is
-/// freed.
+/// Sets the deallocation stream of a buffer. If the memory is not stream-ordered, cushim waits for that stream before
+/// it frees the memory.
 ///
-/// @param buffer The buffer.
-/// @param stream The stream.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[in] stream The stream.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_buffer_set_stream(buffer: cushim_buffer, stream: cushim_stream) -> cushim_status {
-    call(|| hold(buffer)?.set_stream(&hold(stream)?))
-}
-
-/// Copies all of a buffer to another of the same size, after the work that is in the stream by now. The buffers may be of any
-/// kinds, and of two devices, neither of which need reach the other's memory; for memory that was wrapped without a resource
-/// `cushim_stream_copy_peer` does that. A part is copied by `cushim_stream_copy`, from and to places of the kind
-/// `CUSHIM_PLACE_BUFFER`.
-///
-/// @param stream The stream.
-/// @param to The destination.
-/// @param from The source.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a buffer of another driver;
-/// `CUSHIM_ERROR_INVALID_ARGUMENT` for buffers of different sizes; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the
-/// driver's. Threads: any.
-///
-/// # Safety
-/// Both stay until the stream has passed the copy; until then nobody writes the source, and nobody else uses the destination.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_copy_buffer(
-    stream: cushim_stream,
-    to: cushim_buffer,
-    from: cushim_buffer,
-) -> cushim_status {
     call(|| {
-        let (stream, to, from) = (hold(stream)?, hold(to)?, hold(from)?);
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.copy_buffer(&to, &from) }
+        let (buffer, stream) = hold_all(|guard| Ok((keep(guard, buffer)?, keep(guard, stream)?)))?;
+        buffer.set_stream(&stream)
     })
 }
 
-/// Fills a buffer with one value, repeated, after the work that is in the stream by now. Of no values, nothing is looked at.
+/// Creates a buffer of the same size from the same resource, and copies the contents, in stream order.
 ///
-/// @param stream The stream.
-/// @param buffer The buffer.
-/// @param offset Bytes before the first value; a multiple of the value's size.
-/// @param value The value; what does not fit into its bytes is not looked at.
-/// @param value_bytes Bytes of the value: 1, 2 or 4.
-/// @param count Number of values.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a buffer of another driver;
-/// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for values that reach past the end of the buffer; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
-///
-/// # Safety
-/// The buffer stays until the stream has passed the fill; until then nobody else uses those bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_fill_buffer(
-    stream: cushim_stream,
-    buffer: cushim_buffer,
-    offset: u64,
-    value: u32,
-    value_bytes: i32,
-    count: usize,
-) -> cushim_status {
-    call(|| {
-        let value = fill_of(value, value_bytes)?;
-        let (stream, buffer) = (hold(stream)?, hold(buffer)?);
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.fill_buffer(&buffer, offset, value, count) }
-    })
-}
-
-/// Makes a new buffer from the same resource with the same bytes, which are copied after the work that is in the stream by
-/// now. The stream is its deallocation stream, if the resource is stream-ordered.
-///
-/// @param buffer The source.
-/// @param stream The stream.
-/// @param copy Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver;
-/// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a buffer without a resource; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's; that of an allocate function. Threads: any.
+/// @param[in] buffer The source.
+/// @param[in] stream The stream; also the deallocation stream of the copy, if the resource is stream-ordered.
+/// @param[out, owned] copy The new buffer.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a buffer without a resource; the status of an allocate function.
+/// @driver none
+/// @task copy memory
 ///
 /// # Safety
 /// As for `cushim_stream_copy_buffer`; `copy` is NULL or valid for writes.
@@ -510,92 +399,93 @@ pub unsafe extern "C" fn cushim_buffer_create_copy(
     call(|| {
         // SAFETY: the caller vouches for `copy`.
         let copy = unsafe { out::cleared(copy, null_mut(), "copy") }?;
-        let (buffer, stream) = (hold(buffer)?, hold(stream)?);
+        let (buffer, stream) = hold_all(|guard| Ok((keep(guard, buffer)?, keep(guard, stream)?)))?;
         // SAFETY: the caller vouches for the memory.
-        *copy = claim(unsafe { buffer.create_copy(&stream) }?)?;
+        *copy = owned(|| unsafe { buffer.create_copy(&stream) })?;
         Ok(())
     })
 }
 
-/// Brings a host array to the device for the time of a launch: allocates memory in the stream, and copies so many bytes into it.
-/// `cushim_buffer_destroy_scratch` brings them back.
+/// Copies a host array to a new buffer, in stream order, for a launch that uses it. `cushim_buffer_destroy_scratch`
+/// copies it back.
 ///
-/// @param resource The resource; NULL: that of the stream's device.
-/// @param from The host memory, of any kind; ordinary memory is read before the call returns. NULL: nothing is copied.
-/// @param bytes How many.
-/// @param stream The stream, which is the buffer's deallocation stream, also if the resource is not stream-ordered.
-/// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy_scratch`, or
-///   `cushim_buffer_destroy`, which brings nothing back.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver;
-/// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a stream that is being captured, if the resource is stream-ordered;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none";
-/// `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's; that of an allocate function. Threads: any.
+/// @param[in, nullable] resource The resource. NULL: the resource of the stream's device.
+/// @param[in] stream The stream; also the deallocation stream of the buffer, even if the resource is not
+///   stream-ordered.
+/// @param[in, bytes(bytes), nullable] from The host memory, of any kind; pageable memory is read before the call
+///   returns. NULL: nothing is copied.
+/// @param[in] bytes The size in bytes.
+/// @param[out, owned] buffer The buffer. Destroy it with `cushim_buffer_destroy_scratch`, or with
+///   `cushim_buffer_destroy`, which copies nothing.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured, if the resource is stream-ordered;
+///   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+/// @driver any
 ///
 /// # Safety
-/// `from` is NULL or holds so many bytes; if it is page-locked, until the stream has passed the copy. `buffer` is NULL or valid
-/// for writes.
+/// `from` is NULL or holds so many bytes; if it is page-locked, until the stream has passed the copy. `buffer` is
+/// NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_create_scratch(
     resource: cushim_resource,
+    stream: cushim_stream,
     from: *const std::ffi::c_void,
     bytes: usize,
-    stream: cushim_stream,
     buffer: *mut cushim_buffer,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `buffer`.
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
-        let (resource, stream) = (hold_if_given(resource)?, hold(stream)?);
+        let (resource, stream) =
+            hold_all(|guard| Ok((keep_if_given(guard, resource)?, keep(guard, stream)?)))?;
         // SAFETY: the caller vouches for the memory.
-        *buffer = claim(unsafe { Buffer::create_scratch(resource.as_ref(), from, bytes, &stream) }?)?;
+        *buffer = owned(|| unsafe { Buffer::create_scratch(resource.as_ref(), from, bytes, &stream) })?;
         Ok(())
     })
 }
 
-/// Brings a buffer's bytes back to the host, and ends the claim: copy and free are in the stream's order. If that is another one
-/// than the deallocation stream, it waits for what is in that by now. The bytes have arrived when the stream has passed the copy.
+/// Copies a buffer to a host array and destroys the owning handle, as `cushim_buffer_destroy_on` does: the copy and
+/// the free are in the stream's order.
 ///
-/// If the copy is refused, the claim ends all the same, and the memory is freed as `cushim_buffer_destroy` would.
+/// If the stream is not the deallocation stream, it first waits for the work that is in the deallocation stream now.
+/// The array has the contents when the copy in the stream is done. If the copy fails, the handle is destroyed all the
+/// same.
 ///
-/// @param buffer The claim.
-/// @param to The host memory, of any kind; a copy to ordinary memory may block until it is done. NULL: nothing is copied.
-/// @param stream The stream.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL; `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle or a stream of
-/// another driver; `CUSHIM_ERROR_ALREADY_DESTROYED`; `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured, and nothing
-/// is destroyed; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work; that of a deallocate
-/// function. Threads: any.
+/// @param[in, ended] buffer The handle.
+/// @param[in] stream The stream.
+/// @param[in, nullable] to The host memory, of any kind; a copy to pageable memory may block until it is done. NULL:
+///   nothing is copied.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
+///   a deallocate function.
+/// @driver none
+/// @sync context if the memory is not stream-ordered
 ///
 /// # Safety
 /// `to` is NULL or has room for the buffer's bytes until the stream has passed the copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_destroy_scratch(
     buffer: cushim_buffer,
-    to: *mut std::ffi::c_void,
     stream: cushim_stream,
+    to: *mut std::ffi::c_void,
 ) -> cushim_status {
     call(|| {
         check_allowed()?;
-        let Ok(held) = hold(buffer) else { return end_claim(buffer).map(drop) };
+        let Ok(held) = hold(buffer) else { return end_owning(buffer).map(drop) };
         let stream = hold(stream)?;
         held.check_destroy(Some(&stream))?;
-        let released = end_claim(buffer)?;
+        let released = end_owning(buffer)?;
         drop(released); // `held` is left
-        held.end_scratch(to, &stream)
+        // SAFETY: the caller vouches for the memory.
+        unsafe { held.end_scratch(to, &stream) }
     })
 }
 
-/// The device's resource: the one that was set, or the pool that is current when it is first asked for.
+/// Returns the resource of a device: the one that was set, or else that of the device's current pool when it is first
+/// asked for.
 ///
-/// @param device The device.
-/// @param resource Receives the borrowed handle; NULL on failure. Must not be NULL. It is good until another resource is set.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[out, borrowed] resource The resource, valid until another one is set.
+/// @driver none
+/// @task choose where memory comes from
 ///
 /// # Safety
 /// `resource` is NULL or valid for writes.
@@ -608,49 +498,51 @@ pub unsafe extern "C" fn cushim_device_get_resource(
     unsafe { handles::ask(device, resource, "resource", |device| borrowed(&device.resource()?)) }
 }
 
-/// Sets the device's resource, for every user of the device in this process. The device holds it.
+/// Sets the resource of a device, for all users of the device in the process. The device keeps it alive.
 ///
-/// @param device The device.
-/// @param resource The resource; NULL: the pool that is current when it is next asked for.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a resource of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for one whose
-/// memory the device does not reach, as far as is known; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] device The device.
+/// @param[in, nullable] resource The resource. NULL: that of the device's current pool when it is next asked for.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known.
+/// @callback refused
+/// @task choose where memory comes from
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_device_set_resource(
     device: cushim_device,
     resource: cushim_resource,
 ) -> cushim_status {
-    call(|| hold(device)?.set_resource(hold_if_given(resource)?))
+    call(|| {
+        let (device, resource) =
+            hold_all(|guard| Ok((keep(guard, device)?, keep_if_given(guard, resource)?)))?;
+        device.set_resource(resource)
+    })
 }
 
-/// Allocates a buffer from the device's resource, as `cushim_buffer_create` does.
+/// Allocates a buffer from the resource of a device, as `cushim_buffer_create` does.
 ///
-/// @param device The device.
-/// @param bytes How many; 0 gives a buffer whose pointer is 0.
-/// @param stream The stream in whose order the memory comes, and goes unless another is set; may be NULL if the resource is not
-///   stream-ordered, as a pool is.
-/// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: as for `cushim_buffer_create`: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered;
-/// `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
-/// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
+///   stream-ordered, which ignores it.
+/// @param[in, example(64)] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
+/// @param[out, owned] buffer The buffer.
+/// @errors as `cushim_buffer_create`: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered;
+///   `CUDA_ERROR_OUT_OF_MEMORY`.
+/// @driver any
+/// @task use buffers, which free themselves
 ///
 /// # Safety
 /// `buffer` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_device_allocate(
     device: cushim_device,
-    bytes: usize,
     stream: cushim_stream,
+    bytes: usize,
     buffer: *mut cushim_buffer,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `buffer`.
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
-        let (device, stream) = (hold(device)?, hold_if_given(stream)?);
-        *buffer = claim(device.allocate(bytes, stream.as_ref())?)?;
+        let (device, stream) = hold_all(|guard| Ok((keep(guard, device)?, keep_if_given(guard, stream)?)))?;
+        *buffer = owned(|| device.allocate(bytes, stream.as_ref()))?;
         Ok(())
     })
 }

@@ -1,36 +1,42 @@
 //! What callers lend, and pull mode.
+//!
+//! @header cushim.h
+//! @task be called back, or poll instead
 
 use super::error::{call, copy_text, cushim_status};
 use super::handles;
 use super::log::level_number;
 use super::out;
 use super::stream::cushim_stream;
-use crate::callback::pull::{self, Data, Item};
-use crate::callback::{self, Owner, flush_callbacks};
-use crate::error::{Error, Status};
-use crate::handle;
+use crate::object::callback::pull::{self, Data, Item};
+use crate::object::callback::{Owner, flush_callbacks};
+use crate::object::error::{Error, Status};
+use crate::object::handle;
+use crate::op::HostFunction;
+use crate::op::node::Given;
+use crate::stream::Stream;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
-/// A function that releases something that was lent to the library. It must not unwind.
+/// A function that releases what an owner keeps. It must not throw C++ exceptions.
 pub type cushim_release_function = Option<unsafe extern "C" fn(data: *mut c_void)>;
 
-/// A lifetime that is lent to the library: it keeps the owner while it uses what the owner stands for, and then releases
-/// it, exactly once, unless the process ends first.
+/// What keeps something alive that the program lends to the library. The library calls `release(data)` exactly once,
+/// after the last use, unless the process ends first.
 ///
-/// `release(data)` is called by a thread of the library's own, soon after the last use: never while the library holds a
-/// lock, never inside a function that the driver called, never on a thread of the program's. So it may take the program's
-/// locks, and may call every function of the library. Where `release` is NULL, `data` comes out of `cushim_drain` instead,
-/// as an item of kind `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
+/// `release` runs on a thread of the library's own: never while the library holds a lock, never inside a function
+/// that the driver called, never on a thread of the program's. So it may lock what the program locks, and may call
+/// every function of the library. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
+/// `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
 ///
-/// A function that takes an owner reads the struct during the call only. It takes the owner if it succeeds; if it fails,
-/// nothing is released, then or later.
+/// A function that takes an owner reads this struct during the call only. If the call fails, nothing is released,
+/// then or later.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_owner {
-    /// Given to `release`. May be NULL.
+    /// Passed to `release`; may be NULL.
     pub data: *mut c_void,
-    /// Releases `data`; NULL: it is drained.
+    /// Releases `data`. NULL: `cushim_drain` returns it.
     pub release: cushim_release_function,
 }
 
@@ -43,36 +49,38 @@ pub(super) unsafe fn lent(owner: *const cushim_owner) -> Option<Owner> {
     unsafe { owner.as_ref().map(|owner| Owner::from_c(owner.data, owner.release)) }
 }
 
-/// A function that a stream reaches. It must not unwind.
+/// A function that a stream calls. It must not throw C++ exceptions.
 pub type cushim_host_function = Option<unsafe extern "C" fn(data: *mut c_void)>;
 
-/// Has a function called, once, by a thread of the driver's, when the work enqueued in the stream so far is done. Work
-/// that is enqueued later waits until it returns.
+/// Has a function called, once, by a thread of the driver's, when the work enqueued in the stream so far is done.
+/// Work that is enqueued later waits until it returns.
 ///
-/// Inside it these may be called: recording and querying an event, querying a stream that is not a default one, and what
-/// never reaches the driver, such as errors, labels, references and `cushim_drain`. Everything else answers
+/// Inside it these may be called: recording and querying an event, querying a stream that is not a default one, and
+/// what never reaches the driver, such as errors, labels, references and `cushim_drain`. Everything else answers
 /// `CUSHIM_ERROR_IN_CALLBACK`, destroying what the driver made included. The function must not wait for anything that
 /// waits for this stream, nor for another host function.
 ///
-/// If the context is lost to an error of the device, or is reset, before its turn, the function is never called (driver
-/// 580 calls none then); the owner is released all the same. With the driver "none" the function is called at once, by
-/// this call.
+/// If the context is lost to an error of the device, or is reset, before its turn, the function is never called
+/// (driver 580 calls none then); the owner is released all the same. With the driver "none" the function is called at
+/// once, by this call.
 ///
-/// @param stream The stream. It need not live until the function is called.
-/// @param function The function; NULL: `data` comes out of `cushim_drain` at that time instead, as an item of kind
-///   `CUSHIM_ITEM_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
-/// @param data Given to the function. May be NULL.
-/// @param owner Keeps `data` alive: released after the function returned, or the item was queued. NULL: nothing to release.
-///   Without a function its `release` must be NULL too, so that the release is drained after the item. Read during the
-///   call only. If the call fails, nothing is released.
-/// @return A `cushim_status`.
+/// In a stream that is being captured the function becomes a node of the graph, which keeps the owner and calls the
+/// function at each launch.
 ///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also if the
-/// stream is being captured, because a graph may call its functions many times; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] stream The stream. It need not live until the function is called.
+/// @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at that time instead, as an
+///   item of kind `CUSHIM_ITEM_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
+/// @param[in, nullable] data Given to the function.
+/// @param[in, taken, nullable] owner Keeps `data` alive: released after the function returned, or the item was
+///   queued. NULL: nothing to release. Without a function its `release` must be NULL too, so that the release is
+///   drained after the item. If the call fails, nothing is released.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a release function without a function.
+/// @driver none
+/// @task be called back, or poll instead
 ///
 /// # Safety
-/// `function` may be called with `data`, once, from another thread; `owner` is NULL or a valid owner.
+/// `function` may be called with `data`, once or at each launch of the graph, from another thread; `owner` is NULL or
+/// a valid owner.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_host_function(
     stream: cushim_stream,
@@ -83,70 +91,158 @@ pub unsafe extern "C" fn cushim_stream_host_function(
     call(|| {
         // Held, because "none" calls the function before this call is over.
         let stream = handles::hold(stream)?;
-        let data = Data(data);
-        let task: Box<dyn FnOnce() + Send> = match function {
-            // SAFETY: the caller vouches for the function.
-            Some(function) => Box::new(move || unsafe { function(data.get()) }),
-            None => Box::new(move || pull::push(Item::HostFunction(data))),
-        };
-        // SAFETY: the caller vouches for the owner.
-        if function.is_none() && unsafe { owner.as_ref() }.is_some_and(|owner| owner.release.is_some()) {
-            return Err(Error::new(
-                Status::INVALID_ARGUMENT,
-                "without a function the owner must have no release function: it could be called while the item still \
-                 waits to be drained",
-            ));
-        }
-        // SAFETY: as above.
-        callback::launch(&stream, task, unsafe { lent(owner) }).map_err(|(error, owner)| {
-            owner.into_iter().for_each(Owner::disarm);
-            error
-        })
+        // SAFETY: the caller vouches for all of it.
+        enqueue(&stream, unsafe { operation(function, data, owner) }?)
     })
+}
+
+/// A caller's host function as an operation.
+///
+/// # Safety
+/// `function` may be called with `data`, as often as the operation is done, from any thread; `owner` is NULL or a
+/// valid owner.
+pub(super) unsafe fn operation(
+    function: cushim_host_function,
+    data: *mut c_void,
+    owner: *const cushim_owner,
+) -> Result<HostFunction, Error> {
+    // SAFETY: the caller vouches for the owner.
+    if function.is_none() && unsafe { owner.as_ref() }.is_some_and(|owner| owner.release.is_some()) {
+        return Err(Error::new(
+            Status::INVALID_ARGUMENT,
+            "without a function the owner must have no release function: it could be called while the item still \
+             waits to be drained",
+        ));
+    }
+    let operation = match function {
+        // SAFETY: the caller vouches for the function.
+        Some(function) => unsafe { HostFunction::given(Given { function, data }) },
+        None => {
+            let data = Data(data);
+            HostFunction::new(move || pull::push(Item::HostFunction(data)))
+        }
+    };
+    // SAFETY: the caller vouches for the owner.
+    Ok(match unsafe { lent(owner) } {
+        Some(owner) => operation.owned_by(owner),
+        None => operation,
+    })
+}
+
+/// The same with a copy of some bytes.
+///
+/// # Safety
+/// `function` may be called with a copy of the bytes, as above; `bytes` is NULL or valid for reads of `size` bytes.
+pub(super) unsafe fn operation_on_bytes(
+    function: cushim_host_function,
+    bytes: *const c_void,
+    size: usize,
+) -> Result<HostFunction, Error> {
+    let Some(function) = function else { return Err(out::null("function")) };
+    // SAFETY: the caller vouches for the bytes.
+    let kept = unsafe { Kept::copy(bytes, size) }?;
+    let data = kept.data();
+    // SAFETY: the caller vouches for the function; the owner keeps the bytes as long as it may be called.
+    Ok(unsafe { HostFunction::given(Given { function, data }) }.owned_by(Owner::keeping(kept)))
+}
+
+fn enqueue(stream: &Stream, mut operation: HostFunction) -> Result<(), Error> {
+    // SAFETY: the function owns what it uses, or its caller vouched for that.
+    let result = unsafe { stream.enqueue(&mut operation) };
+    result.inspect_err(|_| operation.take_owner().into_iter().for_each(Owner::disarm))
+}
+
+/// Has a function called with a copy of some bytes, made now and kept until it was called. Otherwise as
+/// `cushim_stream_host_function`.
+///
+/// @param[in] stream The stream. It need not live until the function is called.
+/// @param[in] function The function. Its `data` points to the copy, aligned to 16 bytes; NULL if there are no bytes.
+/// @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes to copy.
+/// @param[in] size How many.
+/// @errors `CUSHIM_ERROR_OUT_OF_MEMORY`.
+/// @driver none
+///
+/// # Safety
+/// `bytes` is valid for reads of `size` bytes; `function` may be called with a copy of them from another thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_stream_host_function_bytes(
+    stream: cushim_stream,
+    function: cushim_host_function,
+    bytes: *const c_void,
+    size: usize,
+) -> cushim_status {
+    call(|| {
+        let stream = handles::hold(stream)?;
+        // SAFETY: the caller vouches for function and bytes.
+        enqueue(&stream, unsafe { operation_on_bytes(function, bytes, size) }?)
+    })
+}
+
+/// Bytes of a caller's, aligned for every type that C has.
+struct Kept(Vec<u128>);
+
+impl Kept {
+    /// # Safety
+    /// `bytes` is valid for reads of `size` bytes.
+    unsafe fn copy(bytes: *const c_void, size: usize) -> Result<Self, Error> {
+        if bytes.is_null() && size > 0 {
+            return Err(out::null("bytes"));
+        }
+        let (mut kept, count) = (Vec::new(), size.div_ceil(size_of::<u128>()));
+        kept.try_reserve_exact(count)
+            .map_err(|_| Error::new(Status::OUT_OF_MEMORY, format!("{size} bytes cannot be kept")))?;
+        kept.resize(count, 0);
+        if size > 0 {
+            // SAFETY: the caller vouches for the bytes, and there is room for them.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.cast::<u8>(), kept.as_mut_ptr().cast(), size) };
+        }
+        Ok(Self(kept))
+    }
+
+    fn data(&self) -> *mut c_void {
+        if self.0.is_empty() { std::ptr::null_mut() } else { self.0.as_ptr().cast_mut().cast() }
+    }
 }
 
 /// What an item of `cushim_drain` is.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_item_kind {
-    /// The library does not use `data` any more: it was lent by an owner without a release function.
+    /// The library no longer uses `data`, whose owner has no release function.
     CUSHIM_ITEM_RELEASE = 1,
-    /// A stream got to a host function without a function: `data` is what was given with it.
+    /// A stream has reached a host function whose function is NULL: `data` is what was passed with it.
     CUSHIM_ITEM_HOST_FUNCTION = 2,
     /// A line of the log.
     CUSHIM_ITEM_LOG_LINE = 3,
 }
 
-/// Something that a program does for itself instead of being called.
+/// Something that the program does itself instead of being called.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_item {
-    /// A `cushim_item_kind`.
+    /// @field[enum(cushim_item_kind)] What the item is.
     pub kind: i32,
-    /// A line's `cushim_log_level`; 0 in other items.
+    /// @field[enum(cushim_log_level)] The level of a log line; 0 in other items.
     pub level: i32,
-    /// What was lent or given; NULL in a line.
+    /// What the program lent or passed; NULL for a log line.
     pub data: *mut c_void,
-    /// The part of the library that speaks, in a line; "" in other items.
+    /// The part of the library that logged a line; "" in other items.
     pub target: [c_char; 48],
-    /// The text of a line; one that does not fit is cut and ends with "...". "" in other items.
+    /// The text of a log line, cut and ended with "..." if it does not fit; "" in other items.
     pub text: [c_char; 960],
 }
 
-/// Takes what waits in the queue of pull mode, the oldest first, and never waits.
+/// Takes items out of the process's queue, the oldest first. It never waits.
 ///
-/// There is one queue per process, which outlives drivers. An item is handed out once, so in a process with several users
-/// of pull mode one of them drains and passes on. A host function comes before the release of its owner.
+/// There is one queue per process, and each item is returned once. If several parts of a program use it, one of them
+/// drains and passes items on. A host function comes before the release of its owner.
 ///
-/// @param items An array of `capacity` structs that may be a longer or shorter version of `cushim_item`. May be NULL if
-///   `capacity` is 0.
-/// @param stride Bytes from one struct to the next, `sizeof(cushim_item)`; at least 16.
-/// @param capacity Number of structs.
-/// @param count Receives how many were written; 0 on failure. Must not be NULL. If it equals `capacity`, more may wait.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`, and nothing is taken; `CUSHIM_ERROR_FORKED`. Threads: any, also inside
-/// functions that the driver calls. Needs no driver.
+/// @param[out, array(capacity), nullable_if_zero(capacity)] items Receives the items. The structs may be of a shorter
+///   or longer version of `cushim_item`.
+/// @param[in, example(sizeof(cushim_item))] stride Bytes from one struct to the next, `sizeof(cushim_item)`; at least
+///   16.
+/// @param[in] capacity The number of structs.
+/// @param[out] count The number of items written. If it equals `capacity`, there may be more.
 ///
 /// # Safety
 /// `items` is valid for writes of `stride * capacity` bytes; `count` is NULL or valid for writes.
@@ -210,16 +306,12 @@ impl From<Item> for cushim_item {
     }
 }
 
-/// The descriptor to wait on, with poll, epoll or an event loop: it is readable exactly while `cushim_drain` would give
-/// something.
+/// Returns a file descriptor to wait on, with poll, epoll or an event loop: it is readable while `cushim_drain` would
+/// return an item.
 ///
-/// @param fd Receives the descriptor, the same each time; 0 on failure. Must not be NULL. It is the library's: wait on
-///   it, and neither read, write nor close it.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` on systems other than Linux, where a program drains
-/// at regular times instead; `CUSHIM_ERROR_INTERNAL` if the process has no descriptor left; `CUSHIM_ERROR_FORKED`.
-/// Threads: any, also inside functions that the driver calls. Needs no driver.
+/// @param[out] fd The descriptor, the same each time. It belongs to the library: do not read, write or close it.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` on systems other than Linux, where a program drains at regular times;
+///   `CUSHIM_ERROR_INTERNAL` if the process has no descriptor left.
 ///
 /// # Safety
 /// `fd` is NULL or valid for writes.
@@ -234,17 +326,17 @@ pub unsafe extern "C" fn cushim_drain_fd(fd: *mut i32) -> cushim_status {
     })
 }
 
-/// Waits until everything that was due for release before the call has been released, with what that led to in turn, and
-/// every line of the log been given to its callback. What waits to be drained does not count.
+/// Waits until all releases that were due when it was called have been made, with those that they lead to, and all
+/// log lines have been passed to the log callback. Items that wait to be drained do not count.
 ///
-/// A program need not call it, except to see its owners released before it ends.
+/// A program calls it before it ends, if it wants its owners released.
 ///
-/// @param timeout_ms The longest time to wait, in milliseconds; 0 asks, a negative number waits without limit.
-/// @param done Receives 1, or 0 if the time was over first; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_IN_CALLBACK` in a release function, a log callback or a function
-/// that the driver called, which would wait for itself; `CUSHIM_ERROR_FORKED`. Threads: any. Needs no driver.
+/// @param[in] timeout_ms The longest time to wait, in milliseconds; 0 does not wait, a negative number waits without
+///   limit.
+/// @param[out] done Receives 1, or 0 if the time is over.
+/// @errors `CUSHIM_ERROR_IN_CALLBACK` in a release function or a log callback, too, which would wait for itself.
+/// @callback refused
+/// @sync callbacks
 ///
 /// # Safety
 /// `done` is NULL or valid for writes.

@@ -1,16 +1,18 @@
 //! Contexts.
+//!
+//! @header cushim.h
+//! @task get or create a context
 
 use super::device::cushim_device;
 use super::driver::cushim_driver;
 use super::driver_types::{CUcontext, CUgreenCtx, CUlimit, Driver};
 use super::error::{call, cushim_status};
-use super::handles::{self, Incomplete, borrowed, claim, enter, get};
+use super::handles::{self, Incomplete, borrowed, enter, get, owned};
 use super::{options, out};
 use crate::context::{Context, ContextKind, NativeContext};
-use crate::error::Error;
-use std::ffi::c_char;
+use crate::object::error::Error;
 
-/// A context of a device. Objects in it keep it alive.
+/// A context of a device. Objects in a context keep it alive.
 pub type cushim_context = *mut cushim_context_s;
 
 /// Never given a body.
@@ -28,11 +30,11 @@ impl Incomplete for cushim_context_s {
 pub enum cushim_context_kind {
     /// The device's primary context, which all users of CUDA in a process share.
     CUSHIM_CONTEXT_PRIMARY = 1,
-    /// One that `cushim_context_create` made.
+    /// Created by `cushim_context_create`.
     CUSHIM_CONTEXT_CREATED = 2,
-    /// One that was wrapped.
+    /// Wrapped.
     CUSHIM_CONTEXT_WRAPPED = 3,
-    /// One that stands for a green context.
+    /// The context of a green context.
     CUSHIM_CONTEXT_GREEN = 4,
 }
 
@@ -42,27 +44,23 @@ pub enum cushim_context_kind {
 pub struct cushim_context_options {
     /// Bytes of this struct, `sizeof(cushim_context_options)`.
     pub struct_size: usize,
-    /// A combination of `CUctx_flags`.
+    /// @field[flags(CUctx_flags)] Flags.
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
 }
 
-/// Retains the device's primary context, which this process's other users of CUDA (the runtime, other libraries) share.
-/// Prefer it to a context of one's own.
+/// Retains the device's primary context, which all users of CUDA in a process share. Prefer it to a context of your
+/// own.
 ///
-/// Whoever of these resets it takes from under all others what they made in it: while objects of the context are in use
-/// here, reset it with `cushim_device_reset_primary_context` only, which has their calls refused. After a reset by others
-/// destroying them, and freeing outside of a stream, is still safe from driver 12.0 on; but driver 580 crashes in calls on
-/// their streams.
+/// A reset of a primary context destroys what all its users have made in it. While the program has objects in the
+/// context, reset it only with `cushim_device_reset_primary_context`, after which calls on them are refused. After a
+/// reset by anybody else, destroying the objects, and freeing memory without a stream, is safe from CUDA 12.0 on;
+/// other calls on their streams crash driver branch 580.
 ///
-/// @param device The device.
-/// @param context Receives a claim, each time on the same object as long as one is held; NULL on failure. Must not be NULL.
-///   Give it back with `cushim_context_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[out, owned] context The context: the same object each time, as long as a handle of it exists.
+/// @driver none
 ///
 /// # Safety
 /// `context` is NULL or valid for writes.
@@ -74,20 +72,17 @@ pub unsafe extern "C" fn cushim_context_retain_primary(
     call(|| {
         // SAFETY: the caller vouches for `context`.
         let context = unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?;
-        *context = claim(handles::hold(device)?.primary_context()?)?;
+        *context = owned(|| handles::hold(device)?.primary_context())?;
         Ok(())
     })
 }
 
-/// Creates a context. It is not made current.
+/// Creates a context. The context is not made current.
 ///
-/// @param device The device.
-/// @param options NULL for the defaults. Read during the call only.
-/// @param context Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_context_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] context The context.
+/// @driver none
 ///
 /// # Safety
 /// `options` is NULL or valid for the bytes that its `struct_size` names; `context` is NULL or valid for writes.
@@ -103,22 +98,20 @@ pub unsafe extern "C" fn cushim_context_create(
         // SAFETY: the caller vouches for `options`; all its members may be zero.
         let options = unsafe { options::read(options, "options") }?;
         options::check_reserved(options.reserved)?;
-        *context = claim(Context::create(&handles::hold(device)?, options.flags)?)?;
+        *context = owned(|| Context::create(&handles::hold(device)?, options.flags))?;
         Ok(())
     })
 }
 
-/// Takes in a context that somebody else created. One that an object here owns already gives that object again.
+/// Wraps a context that was created elsewhere. A context that cushim owns returns its own object.
 ///
-/// @param device The device of the context.
-/// @param native The context. A borrowed one stays alive until the last object that is made in it here is gone: driver 580
-///   crashes in calls on streams of a context that was destroyed.
-/// @param ownership A `cushim_ownership`.
-/// @param context Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_context_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `native` is NULL, or is to be owned
-/// and is owned already; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] device The device of the context.
+/// @param[in] native The context. A borrowed one must outlive every object that is made in it: driver branch 580
+///   crashes in calls on streams of a destroyed context.
+/// @param[in, enum(cushim_ownership)] ownership Who destroys it.
+/// @param[out, owned] context The context.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is to be owned and is already owned.
+/// @callback refused
 ///
 /// # Safety
 /// `native` is NULL or as described; `context` is NULL or valid for writes.
@@ -135,23 +128,20 @@ pub unsafe extern "C" fn cushim_context_wrap(
         let ownership = handles::ownership(ownership)?;
         let device = handles::hold(device)?;
         // SAFETY: the caller vouches for `native`.
-        *context = claim(unsafe { Context::wrap(&device, native, ownership) }?)?;
+        *context = owned(|| unsafe { Context::wrap(&device, native, ownership) })?;
         Ok(())
     })
 }
 
-/// Takes in a green context, by way of the context that stands for it. Streams in it get its share of the device and must
-/// be non-blocking.
+/// Wraps a green context, by way of the context that belongs to it. Streams in that context must be non-blocking;
+/// they use its share of the device.
 ///
-/// @param device The device of the context.
-/// @param native The green context. A borrowed one stays alive until the last object that is made in it here is gone.
-/// @param ownership A `cushim_ownership`.
-/// @param context Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_context_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `native` is NULL, or is to be owned
-/// and is owned already; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` before driver
-/// 12.4; the driver's. Threads: any. Driver: 12.4.
+/// @param[in] device The device of the context.
+/// @param[in] native The green context. A borrowed one must outlive every object that is made in it.
+/// @param[in, enum(cushim_ownership)] ownership Who destroys it.
+/// @param[out, owned] context The context.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is to be owned and is already owned.
+/// @driver 12.4
 ///
 /// # Safety
 /// `native` is NULL or as described; `context` is NULL or valid for writes.
@@ -168,18 +158,15 @@ pub unsafe extern "C" fn cushim_context_wrap_green(
         let ownership = handles::ownership(ownership)?;
         let device = handles::hold(device)?;
         // SAFETY: the caller vouches for `native`.
-        *context = claim(unsafe { Context::wrap_green(&device, native, ownership) }?)?;
+        *context = owned(|| unsafe { Context::wrap_green(&device, native, ownership) })?;
         Ok(())
     })
 }
 
-/// Gives the context one more handle.
+/// Returns one more owned handle of a context.
 ///
-/// @param context The context.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_context_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -192,69 +179,21 @@ pub unsafe extern "C" fn cushim_context_ref(
     unsafe { handles::reference(context, reference) }
 }
 
-/// Ends a claim on the context. With the last hold, those of objects in it included, the context is destroyed, or a
-/// primary one given back.
+/// Destroys an owned handle of a context. The context is destroyed, or released if it is primary, when nothing uses
+/// it any more, objects in it included.
 ///
-/// @param context The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in, ended, nullable] context The handle; NULL does nothing.
+/// @driver none
+/// @sync context if this releases the context
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_context_destroy(context: cushim_context) -> cushim_status {
     handles::destroy(context)
 }
 
-/// Names the context in messages.
+/// Returns the device of a context.
 ///
-/// @param context The context.
-/// @param label The name; may be NULL, which takes it away.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `label` is NULL or ends in NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_context_set_label(
-    context: cushim_context,
-    label: *const c_char,
-) -> cushim_status {
-    // SAFETY: the caller vouches for `label`.
-    unsafe { handles::set_label(context, label) }
-}
-
-/// The name that messages use for the context; empty if it has none.
-///
-/// @param context The context.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_context_get_label(
-    context: cushim_context,
-    buffer: *mut c_char,
-    size: usize,
-    needed: *mut usize,
-) -> cushim_status {
-    // SAFETY: the caller vouches for the buffer.
-    unsafe { handles::get_label(context, buffer, size, needed) }
-}
-
-/// The device that the context belongs to.
-///
-/// @param context The context.
-/// @param device Receives the borrowed handle, good until the process ends; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context.
+/// @param[out, borrowed] device The device, valid until the process ends.
 ///
 /// # Safety
 /// `device` is NULL or valid for writes.
@@ -267,13 +206,10 @@ pub unsafe extern "C" fn cushim_context_get_device(
     unsafe { handles::tell(context, device, "device", |context| borrowed(context.device())) }
 }
 
-/// What the context is.
+/// Tells what a context is.
 ///
-/// @param context The context.
-/// @param kind Receives a `cushim_context_kind`; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context.
+/// @param[out, enum(cushim_context_kind)] kind The kind.
 ///
 /// # Safety
 /// `kind` is NULL or valid for writes.
@@ -292,14 +228,11 @@ fn kind_number(kind: ContextKind) -> cushim_context_kind {
     }
 }
 
-/// The driver's own handle of the context. After a reset of the primary context the driver may use the same address
-/// again.
+/// Returns the driver's own handle of a context. After a reset the driver may give the same handle to another
+/// context.
 ///
-/// @param context The context.
-/// @param native Receives the handle, which stays the object's; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context.
+/// @param[out] native The handle, which cushim keeps.
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -312,16 +245,13 @@ pub unsafe extern "C" fn cushim_context_native(
     unsafe { handles::tell(context, native, "native", |context| Ok(context.native())) }
 }
 
-/// The error after which nothing in the context works any more.
+/// Tells which error has made a context unusable, as far as cushim knows.
 ///
-/// Either one that is sticky, after which the process has to end, or `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) after a
-/// reset. It is known once a call met it, or if the reset happened here.
+/// It is a sticky error, after which the process must be restarted, or `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) after
+/// a reset. cushim knows it once a call in the context has returned it, or if the reset was made through cushim.
 ///
-/// @param context The context.
-/// @param lost Receives the status, or 0 if the context works as far as is known; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context.
+/// @param[out] lost The status; 0 if none is known.
 ///
 /// # Safety
 /// `lost` is NULL or valid for writes.
@@ -334,14 +264,11 @@ pub unsafe extern "C" fn cushim_context_get_lost(
     unsafe { handles::tell(context, lost, "lost", |context| Ok(context.lost().map_or(0, |status| status.0))) }
 }
 
-/// The number by which the driver tells contexts apart; never used again, unlike the native handle.
+/// Returns the unique id of a context. It is never reused, unlike the native handle.
 ///
-/// @param context The context.
-/// @param id Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` before driver 12.0; the driver's. Threads: any. Driver: 12.0.
+/// @param[in] context The context.
+/// @param[out] id The id.
+/// @driver 12.0
 ///
 /// # Safety
 /// `id` is NULL or valid for writes.
@@ -351,14 +278,11 @@ pub unsafe extern "C" fn cushim_context_get_id(context: cushim_context, id: *mut
     unsafe { handles::ask(context, id, "id", |context| context.id()) }
 }
 
-/// The flags of the context.
+/// Returns the flags of a context.
 ///
-/// @param context The context.
-/// @param flags Receives a combination of `CUctx_flags`; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[out, flags(CUctx_flags)] flags The flags.
+/// @driver any
 ///
 /// # Safety
 /// `flags` is NULL or valid for writes.
@@ -368,15 +292,12 @@ pub unsafe extern "C" fn cushim_context_get_flags(context: cushim_context, flags
     unsafe { handles::ask(context, flags, "flags", |context| context.flags()) }
 }
 
-/// The priorities that streams of the context may have. The greatest is the smaller number.
+/// Returns the range of priorities that streams of a context can have. A smaller number is a higher priority.
 ///
-/// @param context The context.
-/// @param least Receives the least; 0 on failure. Must not be NULL.
-/// @param greatest Receives the greatest; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[out] least The lowest priority, the greatest number.
+/// @param[out] greatest The highest priority, the smallest number.
+/// @driver none
 ///
 /// # Safety
 /// `least` and `greatest` are NULL or valid for writes.
@@ -396,16 +317,13 @@ pub unsafe extern "C" fn cushim_context_get_stream_priorities(
     })
 }
 
-/// A limit of the context, in the unit of that limit.
+/// Returns a limit of a context.
 ///
-/// @param context The context.
-/// @param limit A `CUlimit`.
-/// @param value Receives the value; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_INVALID_VALUE` for a limit that this
-/// driver does not know, and others of the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, enum(CUlimit), example(CU_LIMIT_STACK_SIZE)] limit Which limit.
+/// @param[out] value The value, in the unit of the limit.
+/// @errors `CUDA_ERROR_INVALID_VALUE` for a limit that this driver does not know.
+/// @driver any
 ///
 /// # Safety
 /// `value` is NULL or valid for writes.
@@ -419,15 +337,13 @@ pub unsafe extern "C" fn cushim_context_get_limit(
     unsafe { handles::ask(context, value, "value", |context| context.limit(CUlimit(limit))) }
 }
 
-/// Sets a limit of the context. The driver may round it.
+/// Sets a limit of a context. The driver may round the value, and waits for the work in the context first.
 ///
-/// @param context The context.
-/// @param limit A `CUlimit`.
-/// @param value The value, in the unit of the limit.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED`
-/// on the driver "none"; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, enum(CUlimit), example(CU_LIMIT_STACK_SIZE)] limit Which limit.
+/// @param[in, example(2048)] value The value, in the unit of the limit.
+/// @driver any
+/// @sync context
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_context_set_limit(
     context: cushim_context,
@@ -440,27 +356,23 @@ pub extern "C" fn cushim_context_set_limit(
     })
 }
 
-/// Waits until all work in the context is done. Invalidates any capture that is under way in it.
+/// Waits until all work in a context is done. A stream of the context that is being captured loses its capture.
 ///
-/// @param context The context.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of
-/// earlier work. Threads: any.
+/// @param[in] context The context.
+/// @driver none
+/// @sync context
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_context_synchronize(context: cushim_context) -> cushim_status {
     call(|| handles::hold(context)?.synchronize())
 }
 
-/// Makes the context current on this thread, in place of the one that is.
+/// Makes a context current on the calling thread, instead of the one that is.
 ///
-/// Functions of the objects need no current context, and leave it as it is. It is for other users of CUDA.
+/// The functions of cushim.h need no current context and do not change it. This is for other users of CUDA on the
+/// thread.
 ///
-/// @param context The context.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads:
-/// any.
+/// @param[in] context The context.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_context_set_current(context: cushim_context) -> cushim_status {
     call(|| {
@@ -469,13 +381,10 @@ pub extern "C" fn cushim_context_set_current(context: cushim_context) -> cushim_
     })
 }
 
-/// Makes no context current on this thread, in place of the one that is.
+/// Makes no context current on the calling thread, instead of the one that is.
 ///
-/// @param driver The driver.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads:
-/// any.
+/// @param[in] driver The driver.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_context_clear_current(driver: cushim_driver) -> cushim_status {
     call(|| {
@@ -484,16 +393,13 @@ pub extern "C" fn cushim_context_clear_current(driver: cushim_driver) -> cushim_
     })
 }
 
-/// The context that is current on this thread.
+/// Returns the context that is current on the calling thread.
 ///
-/// @param driver The driver.
-/// @param context Receives the borrowed handle of the object that owns the context; NULL if none is current or the context is somebody
-///   else's, also where it was wrapped as borrowed, and on failure. Must not be NULL.
-/// @param native Receives the driver's own handle; NULL if none is current, and on failure. May be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] driver The driver.
+/// @param[out, borrowed] context The object that owns the context; NULL if none is current or cushim does not own it,
+///   even if it is wrapped as borrowed.
+/// @param[out, nullable] native The driver's own handle; NULL if none is current.
+/// @driver none
 ///
 /// # Safety
 /// `context` and `native` are NULL or valid for writes.
@@ -507,13 +413,10 @@ pub unsafe extern "C" fn cushim_context_get_current(
     call(|| unsafe { hand_back(driver, context, native, Context::current) })
 }
 
-/// Puts the context on top of this thread's stack, which makes it current.
+/// Pushes a context onto the calling thread's stack of contexts, which makes it current.
 ///
-/// @param context The context.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads:
-/// any.
+/// @param[in] context The context.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_context_push(context: cushim_context) -> cushim_status {
     call(|| {
@@ -522,16 +425,14 @@ pub extern "C" fn cushim_context_push(context: cushim_context) -> cushim_status 
     })
 }
 
-/// Takes the topmost context off this thread's stack; the one below becomes current.
+/// Pops the current context from the calling thread's stack of contexts. The one below becomes current.
 ///
-/// @param driver The driver.
-/// @param context Receives the borrowed handle of the object that owns the context; NULL if the context is somebody
-///   else's, also where it was wrapped as borrowed, and on failure. Must not be NULL.
-/// @param native Receives the driver's own handle; NULL on failure. May be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_CONTEXT` if the stack is empty, and others of the driver's. Threads: any.
+/// @param[in] driver The driver.
+/// @param[out, borrowed] context The object that owns the popped context; NULL if cushim does not own it, even if it
+///   is wrapped as borrowed.
+/// @param[out, nullable] native The driver's own handle.
+/// @errors `CUDA_ERROR_INVALID_CONTEXT` if the stack is empty.
+/// @driver none
 ///
 /// # Safety
 /// `context` and `native` are NULL or valid for writes.

@@ -1,6 +1,10 @@
 //! Devices.
+//!
+//! @header cushim.h
+//! @task choose a device
 
 use super::driver::cushim_driver;
+use super::driver_object::driver_handle;
 use super::driver_types::{CUdevice, CUdevice_attribute};
 use super::error::{call, cushim_status};
 use super::handles::{self, Incomplete, borrowed, enter, get};
@@ -9,7 +13,7 @@ use crate::device::Device;
 use crate::feature::Feature;
 use std::ffi::c_char;
 
-/// A device of a driver. Its borrowed handle is good until the process ends.
+/// A device of a driver. Its borrowed handle is valid until the process ends.
 pub type cushim_device = *mut cushim_device_s;
 
 /// Never given a body.
@@ -21,14 +25,12 @@ impl Incomplete for cushim_device_s {
     type Object = Device;
 }
 
-/// The number of devices that the driver shows. Initialises the driver.
+/// Returns the number of devices. Calls `cuInit`.
 ///
-/// @param driver The driver.
-/// @param count Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_NO_DEVICE` on a machine without a device, and others of the driver's. Threads: any.
+/// @param[in] driver The driver.
+/// @param[out] count The number.
+/// @errors `CUDA_ERROR_NO_DEVICE` on a machine without a device.
+/// @driver none
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.
@@ -41,16 +43,14 @@ pub unsafe extern "C" fn cushim_driver_get_device_count(
     unsafe { handles::ask(driver, count, "count", |driver| Device::count(&driver.driver)) }
 }
 
-/// The device with this ordinal, the same each time. Initialises the driver.
+/// Returns a device by its ordinal. Calls `cuInit`.
 ///
-/// @param driver The driver.
-/// @param ordinal 0 to the number of devices - 1.
-/// @param device Receives the borrowed handle; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an ordinal that there is not;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_NO_DEVICE` on a machine without a device, and others of
-/// the driver's. Threads: any.
+/// @param[in] driver The driver.
+/// @param[in] ordinal The ordinal, from 0.
+/// @param[out, borrowed] device The device, valid until the process ends.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an ordinal that does not exist; `CUDA_ERROR_NO_DEVICE` on a machine
+///   without a device.
+/// @driver none
 ///
 /// # Safety
 /// `device` is NULL or valid for writes.
@@ -66,13 +66,11 @@ pub unsafe extern "C" fn cushim_driver_get_device(
     }
 }
 
-/// Gives the device a handle that can be destroyed, for owners who treat all handles alike.
+/// Returns an owning handle of a device, for programs that treat all handles alike. A device itself is never
+/// released.
 ///
-/// @param device The device.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_device_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] device The device.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -85,68 +83,18 @@ pub unsafe extern "C" fn cushim_device_ref(
     unsafe { handles::reference(device, reference) }
 }
 
-/// Ends a claim on the device, which itself stays.
+/// Destroys an owning handle of a device.
 ///
-/// @param device The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in, ended, nullable] device The handle; NULL does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_device_destroy(device: cushim_device) -> cushim_status {
     handles::destroy_anywhere(device)
 }
 
-/// Names the device in messages.
+/// Returns the driver of a device.
 ///
-/// @param device The device.
-/// @param label The name; may be NULL, which takes it away.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `label` is NULL or ends in NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_device_set_label(
-    device: cushim_device,
-    label: *const c_char,
-) -> cushim_status {
-    // SAFETY: the caller vouches for `label`.
-    unsafe { handles::set_label(device, label) }
-}
-
-/// The name that messages use for the device; empty if it has none.
-///
-/// @param device The device.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_device_get_label(
-    device: cushim_device,
-    buffer: *mut c_char,
-    size: usize,
-    needed: *mut usize,
-) -> cushim_status {
-    // SAFETY: the caller vouches for the buffer.
-    unsafe { handles::get_label(device, buffer, size, needed) }
-}
-
-/// The driver that the device belongs to.
-///
-/// @param device The device.
-/// @param driver Receives the borrowed handle, good until the process ends; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] device The device.
+/// @param[out, borrowed] driver The driver, valid until the process ends.
 ///
 /// # Safety
 /// `driver` is NULL or valid for writes.
@@ -156,16 +104,13 @@ pub unsafe extern "C" fn cushim_device_get_driver(
     driver: *mut cushim_driver,
 ) -> cushim_status {
     // SAFETY: the caller vouches for `driver`.
-    unsafe { handles::tell(device, driver, "driver", |device| handles::driver_handle(device.driver())) }
+    unsafe { handles::tell(device, driver, "driver", |device| driver_handle(device.driver())) }
 }
 
-/// The device's number, from 0.
+/// Returns the ordinal of a device.
 ///
-/// @param device The device.
-/// @param ordinal Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] device The device.
+/// @param[out] ordinal The ordinal, from 0.
 ///
 /// # Safety
 /// `ordinal` is NULL or valid for writes.
@@ -178,13 +123,10 @@ pub unsafe extern "C" fn cushim_device_get_ordinal(
     unsafe { handles::tell(device, ordinal, "ordinal", |device| Ok(device.ordinal())) }
 }
 
-/// The driver's own handle of the device.
+/// Returns the driver's own handle of a device.
 ///
-/// @param device The device.
-/// @param native Receives the handle; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] device The device.
+/// @param[out] native The handle.
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -194,17 +136,13 @@ pub unsafe extern "C" fn cushim_device_native(device: cushim_device, native: *mu
     unsafe { handles::tell(device, native, "native", |device| Ok(device.native())) }
 }
 
-/// The device's name: "NVIDIA H100 80GB HBM3".
+/// Copies the name of a device, such as "NVIDIA H100 80GB HBM3".
 ///
-/// @param device The device.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer; 256 hold every name.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
+/// @param[in] size Bytes of the buffer; 256 are enough.
+/// @param[out, nullable] needed Receives the bytes that the whole name takes.
+/// @driver none
 ///
 /// # Safety
 /// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
@@ -224,14 +162,11 @@ pub unsafe extern "C" fn cushim_device_get_name(
     })
 }
 
-/// The device's UUID; of a MIG instance its own, on drivers of 11.4 or later.
+/// Returns the UUID of a device; of a MIG instance, that of the instance.
 ///
-/// @param device The device.
-/// @param uuid Receives 16 bytes; zeros on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[out, bytes(16)] uuid The UUID.
+/// @driver any
 ///
 /// # Safety
 /// `uuid` is NULL or valid for writes of 16 bytes.
@@ -246,14 +181,11 @@ pub unsafe extern "C" fn cushim_device_get_uuid(device: cushim_device, uuid: *mu
     })
 }
 
-/// Bytes of the device's memory.
+/// Returns the size of the device's memory.
 ///
-/// @param device The device.
-/// @param bytes Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[out] bytes The size in bytes.
+/// @driver any
 ///
 /// # Safety
 /// `bytes` is NULL or valid for writes.
@@ -266,16 +198,13 @@ pub unsafe extern "C" fn cushim_device_get_total_memory(
     unsafe { handles::ask(device, bytes, "bytes", |device| device.total_memory()) }
 }
 
-/// An attribute of the device.
+/// Returns an attribute of a device.
 ///
-/// @param device The device.
-/// @param attribute A `CUdevice_attribute`.
-/// @param value Receives the value; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` for an attribute that this driver does not know, and others of the
-/// driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[in, enum(CUdevice_attribute), example(CU_DEVICE_ATTRIBUTE_WARP_SIZE)] attribute Which attribute.
+/// @param[out] value The value.
+/// @errors `CUDA_ERROR_INVALID_VALUE` for an attribute that this driver does not know.
+/// @driver none
 ///
 /// # Safety
 /// `value` is NULL or valid for writes.
@@ -289,42 +218,40 @@ pub unsafe extern "C" fn cushim_device_get_attribute(
     unsafe { handles::ask(device, value, "value", |device| device.attribute(CUdevice_attribute(attribute))) }
 }
 
-/// Whether the device and its driver offer a feature. It is there if the driver is new enough and has the function for
-/// it, and the device says yes.
+/// Tells whether a feature can be used: the driver is new enough and has the functions, and the device has the
+/// attribute.
 ///
 /// - "unified-addressing": host and device share one address space
-/// - "managed-memory": memory that host and device share
-/// - "concurrent-managed-access": host and device may use managed memory at the same time
-/// - "pageable-memory-access": the device reads and writes memory of malloc
+/// - "managed-memory": managed memory
+/// - "concurrent-managed-access": host and device may access managed memory at the same time
+/// - "pageable-memory-access": the device can access pageable host memory (malloc)
 /// - "memory-pools": stream-ordered allocation
-/// - "virtual-memory": address ranges and the memory behind them are managed apart
-/// - "multicast": one write reaches several devices
-/// - "dma-buf": device memory is handed to other kernel drivers as a file descriptor
-/// - "memory-locations": advice and prefetch name NUMA nodes of the host (12.2)
-/// - "batch-copy": many copies in one call (12.8)
-/// - "batch-prefetch": many prefetches in one call (13.0)
-/// - "memory-discard": managed memory is given up without a copy (13.0)
-/// - "cooperative-launch": all blocks of a kernel run at once and synchronise
-/// - "thread-block-clusters": blocks are launched in clusters (11.8)
-/// - "tensor-maps": tensors are copied by descriptor (12.0)
-/// - "libraries": kernels are loaded without a context (12.0)
-/// - "graph-memory-nodes": graphs allocate and free memory
-/// - "graph-conditional-nodes": graphs branch and loop (12.3)
-/// - "graph-edge-data": edges of graphs carry data (12.3)
-/// - "green-contexts": a context has a share of the device (12.4)
-/// - "context-ids": contexts have a number that is never used again (12.0)
-/// - "stream-ids": streams have a number that is never used again (12.0)
-/// - "driver-logs": the driver says in words why a call failed (12.9)
-/// - "host-memory-pools": stream-ordered allocation of page-locked host memory (13.0)
-/// - "managed-memory-pools": stream-ordered allocation of managed memory (13.0)
+/// - "virtual-memory": virtual memory management
+/// - "multicast": multicast objects
+/// - "dma-buf": device memory can be exported as a dma-buf file descriptor
+/// - "memory-locations": advice and prefetch take NUMA nodes of the host (CUDA 12.2)
+/// - "batch-copy": several copies in one call (CUDA 12.8)
+/// - "batch-prefetch": several prefetches in one call (CUDA 13.0)
+/// - "memory-discard": the contents of managed memory can be discarded (CUDA 13.0)
+/// - "cooperative-launch": cooperative launches
+/// - "thread-block-clusters": thread block clusters (CUDA 11.8)
+/// - "tensor-maps": tensor maps (CUDA 12.0)
+/// - "libraries": context-independent loading, `CUlibrary` (CUDA 12.0)
+/// - "graph-memory-nodes": memory nodes in graphs
+/// - "graph-conditional-nodes": conditional nodes in graphs (CUDA 12.3)
+/// - "graph-edge-data": edge data in graphs (CUDA 12.3)
+/// - "green-contexts": green contexts (CUDA 12.4)
+/// - "context-ids": contexts have a unique id (CUDA 12.0)
+/// - "stream-ids": streams have a unique id (CUDA 12.0)
+/// - "driver-logs": the driver logs why a call failed (CUDA 12.9)
+/// - "host-memory-pools": stream-ordered allocation of page-locked host memory (CUDA 13.0)
+/// - "managed-memory-pools": stream-ordered allocation of managed memory (CUDA 13.0)
 ///
-/// @param device The device.
-/// @param feature One of these names. Must not be NULL.
-/// @param yes Receives 1 or 0; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that this version does not
-/// know; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[in, example("memory-pools")] feature One of these names.
+/// @param[out] yes Receives 1 or 0.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a name that this version does not know.
+/// @driver none
 ///
 /// # Safety
 /// `feature` is NULL or ends in NUL; `yes` is NULL or valid for writes.
@@ -345,27 +272,22 @@ pub unsafe extern "C" fn cushim_device_supports(
     })
 }
 
-/// The names that `cushim_device_supports` knows.
+/// Returns the names that `cushim_device_supports` knows, one by one.
 ///
-/// @param index From 0.
-/// @return The name, valid for ever; NULL beyond the last one.
-///
-/// Errors: none. Threads: any. Needs no driver.
+/// @param[in] index The index, from 0.
+/// @return The name, which stays valid; NULL after the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_feature_name(index: usize) -> *const c_char {
     Feature::all().get(index).map_or(std::ptr::null(), |feature| feature.c_name.as_ptr())
 }
 
-/// Whether the device can reach the memory of another.
+/// Tells whether the device can access the memory of another device.
 ///
-/// @param device The device.
-/// @param peer The other device, of the same driver.
-/// @param yes Receives 1 or 0; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for devices of different drivers; `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's.
-/// Threads: any.
+/// @param[in] device The device.
+/// @param[in] peer The other device.
+/// @param[out] yes Receives 1 or 0.
+/// @driver any
+/// @task reach another device's memory
 ///
 /// # Safety
 /// `yes` is NULL or valid for writes.
@@ -384,15 +306,12 @@ pub unsafe extern "C" fn cushim_device_can_access_peer(
     })
 }
 
-/// Whether the device's primary context is active, for whomever, and its flags.
+/// Tells whether any user in the process has retained the device's primary context, and its flags.
 ///
-/// @param device The device.
-/// @param active Receives 1 or 0; 0 on failure. Must not be NULL.
-/// @param flags Receives a combination of `CUctx_flags`; 0 on failure. May be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[out] active Receives 1 or 0.
+/// @param[out, flags(CUctx_flags), nullable] flags The flags.
+/// @driver any
 ///
 /// # Safety
 /// `active` and `flags` are NULL or valid for writes.
@@ -415,16 +334,15 @@ pub unsafe extern "C" fn cushim_device_get_primary_state(
     })
 }
 
-/// Destroys everything in the device's primary context, for every user of this process.
+/// Resets the device's primary context: waits for its work and destroys everything in it, for every user in the
+/// process.
 ///
-/// Objects of the context stay valid handles; their calls answer `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709), destroying them
-/// succeeds. `cushim_context_retain_primary` then gives a new, empty context.
+/// Handles of objects in the context stay valid: destroying them succeeds, and other calls return
+/// `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). `cushim_context_retain_primary` then returns a new, empty context.
 ///
-/// @param device The device.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on
-/// the driver "none"; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @driver any
+/// @sync context
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_device_reset_primary_context(device: cushim_device) -> cushim_status {
     call(|| handles::hold(device)?.reset_primary_context())

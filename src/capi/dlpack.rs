@@ -1,16 +1,19 @@
 //! Buffers as DLPack tensors, and DLPack tensors as buffers: memory that passes between libraries without a copy.
+//!
+//! @header cushim.h
+//! @task exchange tensors with other libraries
 
 use super::buffer::cushim_buffer;
 use super::driver::cushim_driver;
 use super::driver_types::Driver;
 use super::error::{call, cushim_status};
-use super::handles::{claim, hold};
+use super::handles::{hold, reserve};
 use super::{options, out};
-use crate::callback::Owner;
 use crate::device::Device;
-use crate::error::{Error, Status};
-use crate::handle;
 use crate::memory::{Buffer, DevicePointer, Home, Properties};
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::object::handle;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -20,13 +23,78 @@ const VERSION: (u32, u32) = (1, 0);
 
 /// `DLManagedTensorVersioned` of DLPack 1.
 #[repr(C)]
-pub(super) struct ManagedTensor {
+struct Versioned {
     major: u32,
     minor: u32,
     manager_ctx: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Self)>,
+    deleter: Option<Deleter<Self>>,
     flags: u64,
     tensor: Tensor,
+}
+
+/// `DLManagedTensor`, as it was before DLPack 1.
+#[repr(C)]
+struct Unversioned {
+    tensor: Tensor,
+    manager_ctx: *mut c_void,
+    deleter: Option<Deleter<Self>>,
+}
+
+type Deleter<M> = unsafe extern "C" fn(*mut M);
+
+/// One of the two layouts.
+trait Managed: Sized + 'static {
+    fn new(tensor: Tensor, flags: u64, deleter: Deleter<Self>) -> Self;
+    fn tensor(&self) -> &Tensor;
+    fn tensor_mut(&mut self) -> &mut Tensor;
+    fn flags(&self) -> u64;
+    fn deleter(&self) -> Option<Deleter<Self>>;
+}
+
+impl Managed for Versioned {
+    fn new(tensor: Tensor, flags: u64, deleter: Deleter<Self>) -> Self {
+        let (major, minor) = VERSION;
+        Self { major, minor, manager_ctx: null_mut(), deleter: Some(deleter), flags, tensor }
+    }
+
+    fn tensor(&self) -> &Tensor {
+        &self.tensor
+    }
+
+    fn tensor_mut(&mut self) -> &mut Tensor {
+        &mut self.tensor
+    }
+
+    fn flags(&self) -> u64 {
+        self.flags
+    }
+
+    fn deleter(&self) -> Option<Deleter<Self>> {
+        self.deleter
+    }
+}
+
+impl Managed for Unversioned {
+    /// It has no place for flags, and those that it cannot have were refused.
+    fn new(tensor: Tensor, _flags: u64, deleter: Deleter<Self>) -> Self {
+        Self { tensor, manager_ctx: null_mut(), deleter: Some(deleter) }
+    }
+
+    fn tensor(&self) -> &Tensor {
+        &self.tensor
+    }
+
+    fn tensor_mut(&mut self) -> &mut Tensor {
+        &mut self.tensor
+    }
+
+    fn flags(&self) -> u64 {
+        0
+    }
+
+    fn deleter(&self) -> Option<Deleter<Self>> {
+        self.deleter
+    }
 }
 
 /// `DLTensor`.
@@ -55,13 +123,19 @@ const CUDA_MANAGED: i32 = 13;
 /// No library has tensors of more dimensions.
 const MOST_DIMENSIONS: usize = 64;
 
-/// What `cushim_dlpack_options.flags` may contain.
+/// Flags of a DLPack tensor.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_dlpack_flags {
-    /// Nobody may write to the tensor.
+    /// Nobody may write the tensor. Not together with `CUSHIM_DLPACK_UNVERSIONED`: such a tensor cannot say so.
     CUSHIM_DLPACK_READ_ONLY = 1,
+    /// A `DLManagedTensor` (a capsule named "dltensor"), as before DLPack 1, instead of a `DLManagedTensorVersioned`
+    /// ("dltensor_versioned"). NumPy before 2.1 accepts no others.
+    CUSHIM_DLPACK_UNVERSIONED = 2,
 }
+
+const READ_ONLY_FLAG: u32 = cushim_dlpack_flags::CUSHIM_DLPACK_READ_ONLY as u32;
+const UNVERSIONED: u32 = cushim_dlpack_flags::CUSHIM_DLPACK_UNVERSIONED as u32;
 
 /// Options of `cushim_buffer_export_dlpack`. Zero means the default.
 #[repr(C)]
@@ -69,41 +143,39 @@ pub enum cushim_dlpack_flags {
 pub struct cushim_dlpack_options {
     /// Bytes of this struct, `sizeof(cushim_dlpack_options)`.
     pub struct_size: usize,
-    /// What an element is, a `DLDataTypeCode` (0 signed, 1 unsigned, 2 floating); only with `bits`.
+    /// The type of an element, a `DLDataTypeCode` (0 signed, 1 unsigned, 2 floating-point); needs `bits`.
     pub code: i32,
-    /// Bits of an element: a multiple of 8, at most 128. 0 for unsigned bytes.
+    /// The bits of an element: a multiple of 8, at most 128. 0: unsigned bytes.
     pub bits: i32,
-    /// Elements in a vector; 0 and 1 mean that there are none.
+    /// The elements of a vector; 0 and 1 mean no vectors.
     pub lanes: i32,
-    /// A combination of `cushim_dlpack_flags`.
+    /// @field[flags(cushim_dlpack_flags)] Flags.
     pub flags: u32,
-    /// Elements in each dimension; they are contiguous, the last dimension innermost. NULL for one dimension with as many
+    /// The number of elements in each dimension, in row-major order, contiguous. NULL: one dimension with as many
     /// elements as fit.
     pub shape: *const i64,
-    /// Number of dimensions, at most 64.
+    /// The number of dimensions, at most 64.
     pub dimensions: usize,
     /// Bytes before the first element.
     pub offset: u64,
 }
 
-/// Gives a buffer out as a DLPack tensor, which holds it until its deleter is called.
+/// Exports a buffer as a DLPack tensor. The tensor keeps the buffer alive until its deleter is called.
 ///
-/// The tensor is a `DLManagedTensorVersioned` of DLPack 1. Its device is CUDA, CUDA managed, CUDA host (page-locked) or CPU, by
-/// the buffer's properties. DLPack does not order work: what uses the memory must come before the free in the deallocation
-/// stream's order, and after what is written here; the two sides see to that by an event or a synchronisation.
+/// Its device is CUDA, CUDA managed, CUDA host (page-locked) or CPU, by the buffer's properties. DLPack orders
+/// nothing: make the consumer's work wait for what was written, and the free of the memory (the deallocation stream)
+/// for the consumer's work, with events or by synchronising.
 ///
-/// @param buffer The buffer.
-/// @param options NULL for the defaults: one dimension of unsigned bytes. Read during the call only.
-/// @param tensor Receives a pointer to the `DLManagedTensorVersioned`; NULL on failure. Must not be NULL. Whoever has the tensor
-///   in the end calls its deleter, once, on any thread.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for elements that reach past the end of the buffer;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] buffer The buffer.
+/// @param[in, nullable] options The options. NULL: one dimension of unsigned bytes.
+/// @param[out, owned] tensor The `DLManagedTensorVersioned`, or `DLManagedTensor` with `CUSHIM_DLPACK_UNVERSIONED`.
+///   Call its deleter exactly once, on any thread.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for elements that reach past the end of the buffer.
+/// @driver none
 ///
 /// # Safety
-/// `options` is NULL or valid for the bytes that its `struct_size` names, and its shape for its dimensions; `tensor` is NULL or
-/// valid for writes.
+/// `options` is NULL or valid for the bytes that its `struct_size` names, and its shape for its dimensions; `tensor`
+/// is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_export_dlpack(
     buffer: cushim_buffer,
@@ -120,7 +192,10 @@ pub unsafe extern "C" fn cushim_buffer_export_dlpack(
         let buffer = hold(buffer)?;
         let shape = format.fit(&buffer)?;
         let properties = buffer.properties()?;
-        *tensor = Exported::make(buffer, &properties, &format, shape).cast();
+        *tensor = match format.unversioned {
+            false => Exported::<Versioned>::make(buffer, &properties, &format, shape).cast(),
+            true => Exported::<Unversioned>::make(buffer, &properties, &format, shape).cast(),
+        };
         Ok(())
     })
 }
@@ -131,6 +206,7 @@ struct Format {
     bits: u8,
     lanes: u16,
     read_only: bool,
+    unversioned: bool,
     shape: Option<Vec<i64>>,
     offset: u64,
 }
@@ -140,7 +216,12 @@ impl Format {
     /// The shape is NULL or valid for reads of the dimensions.
     unsafe fn of(given: &cushim_dlpack_options) -> Result<Self, Error> {
         let cushim_dlpack_options { code, bits, lanes, flags, shape, dimensions, offset, .. } = *given;
-        options::check_flags(flags, cushim_dlpack_flags::CUSHIM_DLPACK_READ_ONLY as u32)?;
+        options::check_flags(flags, READ_ONLY_FLAG | UNVERSIONED)?;
+        if flags == READ_ONLY_FLAG | UNVERSIONED {
+            return Err(invalid(
+                "an unversioned tensor cannot say that it is read-only; export a versioned one".to_owned(),
+            ));
+        }
         if !(0..=128).contains(&bits) || bits % 8 != 0 {
             return Err(invalid(format!("bits is {bits}; an element has a multiple of 8, at most 128")));
         }
@@ -163,7 +244,8 @@ impl Format {
         // SAFETY: the caller vouches for the shape.
         let shape = (!shape.is_null())
             .then(|| (0..dimensions).map(|at| unsafe { shape.add(at).read_unaligned() }).collect());
-        Ok(Self { code, bits, lanes, read_only: flags != 0, shape, offset })
+        let (read_only, unversioned) = (flags & READ_ONLY_FLAG != 0, flags & UNVERSIONED != 0);
+        Ok(Self { code, bits, lanes, read_only, unversioned, shape, offset })
     }
 
     /// Bytes of an element.
@@ -208,49 +290,35 @@ fn invalid(refusal: String) -> Error {
 
 /// A tensor that was given out, with what it points to.
 #[repr(C)]
-struct Exported {
+struct Exported<M> {
     /// First, so that a pointer to it is one to the whole.
-    tensor: ManagedTensor,
+    managed: M,
     buffer: Arc<Buffer>,
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
 
-impl Exported {
-    fn make(
-        buffer: Arc<Buffer>,
-        properties: &Properties,
-        format: &Format,
-        shape: Vec<i64>,
-    ) -> *mut ManagedTensor {
+impl<M: Managed> Exported<M> {
+    fn make(buffer: Arc<Buffer>, properties: &Properties, format: &Format, shape: Vec<i64>) -> *mut M {
         let (device_type, device_id) = device_of(&buffer, properties);
         let strides = contiguous(&shape);
-        let mut exported = Box::new(Self {
-            tensor: ManagedTensor {
-                major: VERSION.0,
-                minor: VERSION.1,
-                manager_ctx: null_mut(),
-                deleter: Some(delete),
-                flags: if format.read_only { READ_ONLY } else { 0 },
-                tensor: Tensor {
-                    data: std::ptr::with_exposed_provenance_mut(buffer.pointer().0 as usize),
-                    device_type,
-                    device_id,
-                    ndim: shape.len() as i32,
-                    code: format.code,
-                    bits: format.bits,
-                    lanes: format.lanes,
-                    shape: null_mut(),
-                    strides: null_mut(),
-                    byte_offset: format.offset,
-                },
-            },
-            buffer,
-            shape,
-            strides,
-        });
-        exported.tensor.tensor.shape = exported.shape.as_mut_ptr();
-        exported.tensor.tensor.strides = exported.strides.as_mut_ptr();
+        let tensor = Tensor {
+            data: std::ptr::with_exposed_provenance_mut(buffer.pointer().0 as usize),
+            device_type,
+            device_id,
+            ndim: shape.len() as i32,
+            code: format.code,
+            bits: format.bits,
+            lanes: format.lanes,
+            shape: null_mut(),
+            strides: null_mut(),
+            byte_offset: format.offset,
+        };
+        let flags = if format.read_only { READ_ONLY } else { 0 };
+        let mut exported =
+            Box::new(Self { managed: M::new(tensor, flags, delete::<M>), buffer, shape, strides });
+        exported.managed.tensor_mut().shape = exported.shape.as_mut_ptr();
+        exported.managed.tensor_mut().strides = exported.strides.as_mut_ptr();
         Box::into_raw(exported).cast()
     }
 }
@@ -267,37 +335,38 @@ fn device_of(buffer: &Buffer, properties: &Properties) -> (i32, i32) {
 }
 
 /// The deleter of exported tensors.
-unsafe extern "C" fn delete(tensor: *mut ManagedTensor) {
+unsafe extern "C" fn delete<M>(tensor: *mut M) {
     // What the parent of a fork exported belongs to the parent.
     if tensor.is_null() || handle::forked() {
         return;
     }
     // SAFETY: whoever has the tensor calls this once, and it is the first member of what was made above.
-    let exported = unsafe { Box::from_raw(tensor.cast::<Exported>()) };
+    let exported = unsafe { Box::from_raw(tensor.cast::<Exported<M>>()) };
     let Exported { buffer, .. } = *exported;
-    crate::callback::caught("the deleter of a tensor", || buffer.let_go());
+    crate::object::callback::caught("the deleter of a tensor", || buffer.let_go());
 }
 
-/// Takes in a DLPack tensor as a buffer of its bytes. The tensor's deleter is called when the buffer is gone, as the `release` of
-/// a `cushim_owner` is.
+/// Wraps the memory of a DLPack tensor as a buffer. The tensor's deleter is called after the last use, as the
+/// `release` of a `cushim_owner` is.
 ///
-/// @param driver The driver with whose memory it is used.
-/// @param tensor A pointer to a `DLManagedTensorVersioned` of DLPack 1.x, whose elements are contiguous. The call takes it if it
-///   succeeds; if it fails, it is still the caller's. Must not be NULL.
-/// @param read_only Receives 1 if nobody may write to it; 0 on failure; may be NULL.
-/// @param buffer Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_buffer_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a tensor that is not contiguous, of another
-/// version, or on a device that there is not here; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] driver The driver.
+/// @param[in, taken] tensor A `DLManagedTensorVersioned` of DLPack 1.x, or a `DLManagedTensor`, with contiguous
+///   elements. If the call fails, it still belongs to the caller.
+/// @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`, otherwise 0.
+/// @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
+/// @param[out, owned] buffer The buffer.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a tensor that is not contiguous, is of another version, or is on a
+///   device that the driver does not have.
+/// @driver none
 ///
 /// # Safety
-/// `tensor` is NULL or such a tensor, whose deleter may be called, once, from any thread; `read_only` and `buffer` are NULL or
-/// valid for writes.
+/// `tensor` is NULL or such a tensor, whose deleter may be called, once, from any thread; `read_only` and `buffer`
+/// are NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_buffer_import_dlpack(
     driver: cushim_driver,
     tensor: *mut c_void,
+    flags: u32,
     read_only: *mut i32,
     buffer: *mut cushim_buffer,
 ) -> cushim_status {
@@ -308,56 +377,79 @@ pub unsafe extern "C" fn cushim_buffer_import_dlpack(
         if tensor.is_null() {
             return Err(out::null("tensor"));
         }
-        let driver = hold(driver)?;
-        let tensor = tensor.cast::<ManagedTensor>();
-        // SAFETY: the caller vouches for the tensor, whose first member is the version in every version of the layout.
-        let (start, bytes) = unsafe { range_of(&driver.driver, tensor) }?;
-        // SAFETY: as above.
-        let (flags, deleter) = unsafe { ((*tensor).flags, (*tensor).deleter) };
-        let taken = Taken(tensor);
-        // SAFETY: the caller vouches for the deleter, which the owner calls once.
-        let owner =
-            Owner::new(move || deleter.into_iter().for_each(|deleter| unsafe { deleter(taken.get()) }));
-        // SAFETY: the caller vouches for the memory.
-        let made = unsafe { Buffer::wrap(&driver.driver, start, bytes, Home::Owner(owner), None) };
-        *buffer = claim(made.map_err(|(failure, home)| super::buffer::given_back(failure, home))?)?;
-        out::put(read_only, i32::from(flags & READ_ONLY != 0));
+        options::check_flags(flags, UNVERSIONED)?;
+        let driver = &hold(driver)?.driver;
+        let reserved = reserve()?;
+        let (made, its_flags) = if flags & UNVERSIONED != 0 {
+            // SAFETY: the caller vouches for the tensor.
+            unsafe { take_in::<Unversioned>(driver, tensor.cast()) }
+        } else {
+            // SAFETY: the caller vouches for the tensor.
+            unsafe {
+                check_version(tensor.cast())?;
+                take_in::<Versioned>(driver, tensor.cast())
+            }
+        }?;
+        *buffer = reserved.of(made);
+        out::put(read_only, i32::from(its_flags & READ_ONLY != 0));
         Ok(())
     })
 }
 
+/// Makes a buffer that deletes the tensor in the end; answers with the tensor's flags, too.
+///
+/// # Safety
+/// As for `cushim_buffer_import_dlpack`; the tensor has this layout.
+unsafe fn take_in<M: Managed>(driver: &Driver, managed: *mut M) -> Result<(Arc<Buffer>, u64), Error> {
+    // SAFETY: the caller vouches for the tensor.
+    let tensor = unsafe { &*managed };
+    // SAFETY: as above.
+    let (start, bytes) = unsafe { range_of(driver, tensor.tensor()) }?;
+    let (flags, deleter, taken) = (tensor.flags(), tensor.deleter(), Taken(managed));
+    // SAFETY: the caller vouches for the deleter, which the owner calls once.
+    let owner = Owner::new(move || deleter.into_iter().for_each(|deleter| unsafe { deleter(taken.get()) }));
+    // SAFETY: the caller vouches for the memory.
+    let made = unsafe { Buffer::wrap(driver, start, bytes, Home::Owner(owner), None) };
+    let made = made.map_err(|(failure, home)| super::buffer::given_back(failure, home))?;
+    Ok((made, flags))
+}
+
 /// A tensor on its way to the thread that deletes it.
-struct Taken(*mut ManagedTensor);
+struct Taken<M>(*mut M);
 
 // SAFETY: the caller vouches that the deleter may be called from any thread.
-unsafe impl Send for Taken {}
+unsafe impl<M> Send for Taken<M> {}
 
-impl Taken {
-    fn get(&self) -> *mut ManagedTensor {
+impl<M> Taken<M> {
+    fn get(&self) -> *mut M {
         self.0
     }
+}
+
+/// Refuses a tensor of a version that is not known.
+///
+/// # Safety
+/// `tensor` is a `DLManagedTensorVersioned` of whatever version.
+unsafe fn check_version(tensor: *const Versioned) -> Result<(), Error> {
+    // SAFETY: the version is the first member in every version of the layout.
+    let (major, minor) = unsafe { ((*tensor).major, (*tensor).minor) };
+    if major == VERSION.0 {
+        return Ok(());
+    }
+    let refusal = format!("the tensor is of DLPack {major}.{minor}; only {}.x is known", VERSION.0);
+    Err(invalid(refusal))
 }
 
 /// The memory of a tensor: where it starts, and how many bytes it has.
 ///
 /// # Safety
-/// `tensor` is a `DLManagedTensorVersioned`.
-unsafe fn range_of(driver: &Driver, tensor: *const ManagedTensor) -> Result<(DevicePointer, usize), Error> {
-    // SAFETY: the version is the first member in every version of the layout.
-    let (major, minor) = unsafe { ((*tensor).major, (*tensor).minor) };
-    if major != VERSION.0 {
-        return Err(invalid(format!(
-            "the tensor is of DLPack {major}.{minor}; only {}.x is known",
-            VERSION.0
-        )));
-    }
-    // SAFETY: the version says that it is this layout.
-    let tensor = unsafe { &(*tensor).tensor };
+/// The tensor has as many extents and strides as dimensions, or no strides.
+unsafe fn range_of(driver: &Driver, tensor: &Tensor) -> Result<(DevicePointer, usize), Error> {
     check_device(driver, tensor)?;
     let dimensions = usize::try_from(tensor.ndim).ok().filter(|count| *count <= MOST_DIMENSIONS);
     let dimensions =
         dimensions.ok_or_else(|| invalid(format!("the tensor has {} dimensions", tensor.ndim)))?;
-    // SAFETY: the tensor has as many extents and strides as dimensions; strides may be left out.
+    // SAFETY: as the caller vouches.
     let (shape, strides) =
         unsafe { (numbers(tensor.shape, dimensions), numbers(tensor.strides, dimensions)) };
     let shape = shape.ok_or_else(|| invalid("the tensor has no shape".to_owned()))?;
@@ -385,7 +477,8 @@ unsafe fn numbers<'a>(values: *const i64, count: usize) -> Option<&'a [i64]> {
     }
 }
 
-/// Whether the elements lie side by side. Of a dimension of one element the stride means nothing, and of no elements none does.
+/// Whether the elements lie side by side. Of a dimension of one element the stride means nothing, and of no elements
+/// none does.
 fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
     let is_as_expected =
         |((extent, stride), expected): ((&i64, &i64), &i64)| *extent == 1 || stride == expected;

@@ -1,7 +1,15 @@
-//! What stands behind a `cushim_driver`: the driver, with its texts as C reads them.
+//! What stands behind a `cushim_driver`: the driver, with its texts as C reads them; and what all its handles have.
+//!
+//! @header cushim.h
 
-use crate::driver::{Candidate, Driver, catalogue};
-use crate::handle::{Header, object};
+use super::driver::{cushim_driver, cushim_driver_s};
+use super::driver_types::Driver;
+use super::error::cushim_status;
+use super::handles::{self, Incomplete, borrowed};
+use crate::driver::{Candidate, catalogue};
+use crate::object::error::Error;
+use crate::object::handle::{Header, object};
+use crate::object::release;
 use parking_lot::Mutex;
 use std::ffi::{CString, OsStr};
 use std::sync::{Arc, OnceLock, Weak};
@@ -60,6 +68,10 @@ impl All {
 
 object!(DriverObject: Driver, header);
 
+impl Incomplete for cushim_driver_s {
+    type Object = DriverObject;
+}
+
 /// The object that stands for the driver where a device is asked for it: one for each driver, and never released.
 pub(super) fn shared(driver: &Driver) -> Arc<DriverObject> {
     static SHARED: Mutex<Vec<Arc<DriverObject>>> = Mutex::new(Vec::new());
@@ -111,4 +123,48 @@ pub(super) fn catalogue_texts() -> &'static [RowTexts] {
         });
         rows.collect()
     })
+}
+
+/// The driver's borrowed handle, whoever opened it.
+pub(super) fn driver_handle(driver: &Driver) -> Result<cushim_driver, Error> {
+    borrowed(&shared(driver))
+}
+
+/// Returns one more owning handle of a driver.
+///
+/// @param[in] driver The driver.
+/// @param[out, owned] reference The new handle.
+/// @task open a driver
+///
+/// # Safety
+/// `reference` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_driver_ref(
+    driver: cushim_driver,
+    reference: *mut cushim_driver,
+) -> cushim_status {
+    // SAFETY: the caller vouches for `reference`.
+    unsafe { handles::reference(driver, reference) }
+}
+
+/// Returns how many deferred releases have failed.
+///
+/// An object whose last handle is destroyed while a thread or another object still uses it is released later. If that
+/// release fails, no call can return the error: it is logged and counted here.
+///
+/// @param[in] driver The driver.
+/// @param[out] count The number since the process started.
+/// @task find out why a call failed
+///
+/// # Safety
+/// `count` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_driver_get_unreported_errors(
+    driver: cushim_driver,
+    count: *mut u64,
+) -> cushim_status {
+    // SAFETY: the caller vouches for `count`.
+    unsafe {
+        handles::tell(driver, count, "count", |driver| Ok(release::unreported_release_errors(&driver.driver)))
+    }
 }

@@ -1,8 +1,4 @@
-//! The driver's own types, as far as the functions of the objects name them.
+//! The driver's own types, for the functions of the objects.
 
 pub(super) use crate::driver::Driver;
-pub use crate::driver::sys::{
-    CUarray, CUcontext, CUdevice, CUdevice_attribute, CUevent, CUfunction, CUfunction_attribute, CUgreenCtx,
-    CUjit_option, CUkernel, CUlaunchAttributeID, CUlibrary, CUlimit, CUmem_advise, CUmemoryPool, CUmodule,
-    CUstream,
-};
+pub use crate::driver::sys::*;

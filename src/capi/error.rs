@@ -1,77 +1,84 @@
 //! Statuses and the calling thread's last error.
+//!
+//! @header cushim_driver.h
+//! @task find out why a call failed
 
-use crate::error::{Error, Status};
+use super::options::OutStruct;
+use crate::object::error::{Error, Status};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What every function returns: `CUSHIM_SUCCESS` (0); a positive number is the driver's own `CUresult`, unchanged; a
-/// negative one is a `cushim_status_code`.
+/// The result of a call: `CUSHIM_SUCCESS` (0); the driver's own `CUresult`, unchanged, which is positive; or a
+/// `cushim_status_code`, which is negative.
 pub type cushim_status = i32;
 
-/// The statuses of cushim's own. Numbers are never reused.
+/// The statuses of cushim itself. A number is never reused.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_status_code {
-    /// The call did what it says.
+    /// The call did what its comment says.
     CUSHIM_SUCCESS = 0,
-    /// An argument is outside what the function accepts; the message says which and what is accepted.
+    /// An argument is not acceptable. The message says which one, its value, and what is accepted.
     CUSHIM_ERROR_INVALID_ARGUMENT = -1,
-    /// The handle is not one of this library, or of another kind, or its object is gone.
+    /// The handle is not a handle of this library, is of another kind, or names an object that was destroyed.
     CUSHIM_ERROR_INVALID_HANDLE = -2,
-    /// The handle was destroyed before. A program that destroys from several places may ignore it.
+    /// The handle was already destroyed. A program that destroys from several places may ignore it.
     CUSHIM_ERROR_ALREADY_DESTROYED = -3,
-    /// This driver does not offer what was asked for; the message names the function, the driver's version and path, and
-    /// the version that has it.
+    /// The driver or the device cannot do it. The message names the driver function, the CUDA version that has it,
+    /// and the driver's own version and path.
     CUSHIM_ERROR_UNSUPPORTED = -4,
-    /// No CUDA driver was found; the message lists what was tried and why each failed.
+    /// No CUDA driver was found. The message lists what was tried and why each attempt failed.
     CUSHIM_ERROR_DRIVER_NOT_FOUND = -5,
-    /// The library that was named, or the only one that was found, cannot be used: it does not open, is a toolkit's stub,
-    /// or exports nothing of a driver.
+    /// The library cannot be used as a driver: it does not load, is the toolkit's stub, or exports no driver
+    /// functions.
     CUSHIM_ERROR_DRIVER_UNUSABLE = -6,
     /// A bug in cushim. Please report the message.
     CUSHIM_ERROR_INTERNAL = -7,
-    /// The process was forked after cushim was used. CUDA does not work in such a child; start it with exec.
+    /// The process was forked after it had used cushim. CUDA does not work in such a child process; start the child
+    /// with exec.
     CUSHIM_ERROR_FORKED = -8,
-    /// An event does not measure time; create it with `CUSHIM_EVENT_TIMING`.
+    /// An event does not measure time. Create it with `CUSHIM_EVENT_TIMING`.
     CUSHIM_ERROR_TIMING_DISABLED = -9,
-    /// An event was never recorded.
+    /// An event has never been recorded.
     CUSHIM_ERROR_NOT_RECORDED = -10,
-    /// No stream was named. Nothing was enqueued: no stream is ever chosen by default.
+    /// A stream is required, and none was given. Nothing was enqueued: cushim never uses a default stream unasked.
     CUSHIM_ERROR_STREAM_REQUIRED = -11,
-    /// The call was made inside a function that the driver called, where it allows next to none.
+    /// The call was made inside a function that the driver called, where CUDA allows almost none.
     CUSHIM_ERROR_IN_CALLBACK = -12,
-    /// 16,777,216 handles are in use, as many as there can be. Any function that gives a handle may answer it; a program
-    /// that sees it forgets to destroy what it creates.
+    /// All 16,777,216 handles are in use. The program probably does not destroy what it creates.
     CUSHIM_ERROR_TOO_MANY_HANDLES = -13,
+    /// The process has no memory left for what the library has to keep. (A device's memory is
+    /// `CUDA_ERROR_OUT_OF_MEMORY`.)
+    CUSHIM_ERROR_OUT_OF_MEMORY = -14,
 }
 
-/// The detail of a failed call. Texts end with NUL; one that did not fit is cut and ends with "...".
+/// The details of a failed call. A text that does not fit is cut and ends with "...".
 #[repr(C)]
 pub struct cushim_error_detail {
-    /// In: bytes of the caller's struct, `sizeof(cushim_error_detail)`. Out: bytes that the library wrote.
+    /// In: bytes of the caller's struct, `sizeof(cushim_error_detail)`. Out: bytes written.
     pub struct_size: usize,
-    /// The status that the failed call returned; 0 if no call of this thread failed yet.
+    /// The status that the call returned; 0 if no call of this thread has failed.
     pub status: cushim_status,
-    /// Number of the ABI of the driver function concerned, e.g. 12020; 0 where none is.
+    /// The ABI number of the driver function, such as 12020; 0 if the error is about none.
     pub abi: i32,
-    /// Base name of the driver function concerned, e.g. "cuMemPrefetchAsync"; empty where none is.
+    /// The base name of the driver function, such as "cuMemPrefetchAsync"; "" if the error is about none.
     pub function: [c_char; 64],
     /// What went wrong and what to do about it.
     pub message: [c_char; 4096],
-    /// Which of several items failed, from 0, where the call took several; otherwise -1.
+    /// The index of the item that failed, from 0, if the call took several; otherwise -1.
     pub item: i64,
-    /// What the driver answered, a `CUresult`; 0 where it was not asked or is not to blame.
+    /// The `CUresult` that the driver returned; 0 if the driver was not called or is not at fault.
     pub driver_code: i32,
     /// Zero.
     pub reserved: i32,
-    /// The name of that code, e.g. "CUDA_ERROR_INVALID_VALUE"; empty where there is none.
+    /// Its name, such as "CUDA_ERROR_INVALID_VALUE"; "" if there is none.
     pub driver_code_name: [c_char; 64],
-    /// The object that the call was about, e.g. `stream "copy"`; empty where none is.
+    /// The object that the call was about, such as `stream "copy"`; "" if there is none.
     pub object: [c_char; 256],
-    /// That object's label; empty where it has none.
+    /// The label of that object; "" if it has none.
     pub label: [c_char; 256],
-    /// What the driver logged about the call, a line per entry; empty before driver 12.9, or if it logged nothing.
+    /// What the driver logged during the call, one entry per line; "" before CUDA 12.9, or if it logged nothing.
     pub driver_log: [c_char; 4096],
 }
 
@@ -118,8 +125,8 @@ thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Runs the body of an exported function: an error becomes the thread's last error and its status, a panic an internal
-/// error. Success leaves the last error as it is.
+/// Runs the body of an exported function: an error becomes the thread's last error and its status, a panic an
+/// internal error. Success leaves the last error as it is.
 #[inline]
 pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(internal(panic.as_ref())));
@@ -153,14 +160,10 @@ pub(super) fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
     Error::new(Status::INTERNAL, format!("cushim has a bug: {text}. Please report it."))
 }
 
-/// Copies the detail of the last call that failed on this thread.
+/// Copies the details of the last call that failed on the calling thread. A successful call leaves them as they are.
 ///
-/// A call that succeeds leaves the detail untouched, and other threads' calls have details of their own.
-///
-/// @param detail Written, as far as its `struct_size` goes; must not be NULL.
-/// @return `CUSHIM_SUCCESS`; `CUSHIM_ERROR_INVALID_ARGUMENT` if `detail` is NULL or its `struct_size` is 0.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`. Threads: any. Needs no driver.
+/// @param[inout] detail Receives the details.
+/// @fork allowed
 ///
 /// # Safety
 /// `detail` is NULL or valid for writes of the bytes that its `struct_size` names.
@@ -168,18 +171,17 @@ pub(super) fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
 pub unsafe extern "C" fn cushim_last_error(detail: *mut cushim_error_detail) -> cushim_status {
     let last = LAST.try_with(|last| last.borrow().clone()).ok().flatten();
     call(|| {
-        let full = cushim_error_detail::of(last.as_ref());
         // SAFETY: the caller vouches for `detail`.
-        unsafe { super::options::write_out(detail, &full, "detail") }
+        let detail = unsafe { OutStruct::cleared(detail, "detail") }?;
+        detail.fill(&cushim_error_detail::of(last.as_ref()));
+        Ok(())
     })
 }
 
-/// The message of the last call that failed on this thread, for programs that only print it.
+/// Returns the message of the last call that failed on the calling thread.
 ///
-/// @return The whole message, never NULL; "" if no call of this thread failed yet. Valid until this thread calls this
+/// @return The whole message; "" if no call of this thread has failed. It is valid until this thread calls this
 ///   function again or ends.
-///
-/// Errors: none. Threads: any. Needs no driver.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_last_error_message() -> *const c_char {
     let message =
@@ -199,23 +201,19 @@ pub(super) fn copy_text<const N: usize>(text: &str, field: &mut [c_char; N]) {
     field.iter_mut().zip(super::text::cut(text, N)).for_each(|(to, from)| *to = from as c_char);
 }
 
-/// The name of a status: "CUSHIM_ERROR_UNSUPPORTED", "CUDA_ERROR_INVALID_VALUE".
+/// Returns the name of a status, such as "CUSHIM_ERROR_UNSUPPORTED" or "CUDA_ERROR_INVALID_VALUE".
 ///
-/// @param status Any number.
-/// @return The name, valid for ever; NULL for a number that this version does not know.
-///
-/// Errors: none. Threads: any. Needs no driver.
+/// @param[in] status Any number.
+/// @return The name, which stays valid; NULL for a number that this version does not know.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_status_name(status: cushim_status) -> *const c_char {
     Status(status).name().map_or(std::ptr::null(), std::ffi::CStr::as_ptr)
 }
 
-/// A few words on what a status means.
+/// Returns a short description of a status.
 ///
-/// @param status Any number.
-/// @return The text, in English, valid for ever; NULL for a number that this version does not know.
-///
-/// Errors: none. Threads: any. Needs no driver.
+/// @param[in] status Any number.
+/// @return The description, in English, which stays valid; NULL for a number that this version does not know.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_status_string(status: cushim_status) -> *const c_char {
     Status(status).text().map_or(std::ptr::null(), std::ffi::CStr::as_ptr)

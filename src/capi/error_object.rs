@@ -1,14 +1,18 @@
 //! Errors as objects, which outlive the thread's next failure and which any thread reads.
+//!
+//! @header cushim.h
+//! @task find out why a call failed
 
 use super::error::{call, cushim_error_detail, cushim_status, take};
-use super::handles::{self, Incomplete, claim, enter_anywhere, get};
-use super::{options, out, text};
-use crate::error::Error;
-use crate::handle::{Header, object};
+use super::handles::{self, Incomplete, enter_anywhere, get, reserve};
+use super::options::OutStruct;
+use super::{out, text};
+use crate::object::error::Error;
+use crate::object::handle::{Header, object};
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// A failure that was taken from its thread. Never changes.
+/// An error that was taken from its thread. It never changes, and any thread can read it.
 pub type cushim_error = *mut cushim_error_s;
 
 /// Never given a body.
@@ -28,13 +32,9 @@ impl Incomplete for cushim_error_s {
     type Object = ErrorObject;
 }
 
-/// Takes the calling thread's last error as an object. The thread has none afterwards.
+/// Turns the calling thread's last error into an object. The thread then has no last error.
 ///
-/// @param error Receives a claim; NULL if no call of this thread failed since the last one was taken, or on failure. Must
-///   not be NULL. Give it back with `cushim_error_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any. Needs no driver.
+/// @param[out, owned] error The error; NULL if no call of this thread has failed since the last one was taken.
 ///
 /// # Safety
 /// `error` is NULL or valid for writes.
@@ -44,19 +44,17 @@ pub unsafe extern "C" fn cushim_error_take(error: *mut cushim_error) -> cushim_s
         // SAFETY: the caller vouches for `error`.
         let out = unsafe { out::cleared(error, std::ptr::null_mut(), "error") }?;
         let _guard = enter_anywhere()?;
+        let reserved = reserve()?;
         let Some(error) = take() else { return Ok(()) };
-        *out = claim(Arc::new(ErrorObject { header: Header::new::<ErrorObject>(), error }))?;
+        *out = reserved.of(Arc::new(ErrorObject { header: Header::new::<ErrorObject>(), error }));
         Ok(())
     })
 }
 
-/// Gives the error one more handle.
+/// Returns one more owning handle of an error.
 ///
-/// @param error The error.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_error_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] error The error.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -69,24 +67,18 @@ pub unsafe extern "C" fn cushim_error_ref(
     unsafe { handles::reference(error, reference) }
 }
 
-/// Ends a claim on the error.
+/// Destroys an owning handle of an error.
 ///
-/// @param error The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_ALREADY_DESTROYED`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in, ended, nullable] error The handle; NULL does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_error_destroy(error: cushim_error) -> cushim_status {
     handles::destroy_anywhere(error)
 }
 
-/// Copies the detail of the error.
+/// Copies the details of an error.
 ///
-/// @param error The error.
-/// @param detail Written, as far as its `struct_size` goes; must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] error The error.
+/// @param[inout] detail Receives the details.
 ///
 /// # Safety
 /// `detail` is NULL or valid for writes of the bytes that its `struct_size` names.
@@ -96,23 +88,20 @@ pub unsafe extern "C" fn cushim_error_get_detail(
     detail: *mut cushim_error_detail,
 ) -> cushim_status {
     call(|| {
-        let guard = enter_anywhere()?;
-        let full = cushim_error_detail::of(Some(&get(&guard, error)?.error));
         // SAFETY: the caller vouches for `detail`.
-        unsafe { options::write_out(detail, &full, "detail") }
+        let detail = unsafe { OutStruct::cleared(detail, "detail") }?;
+        let guard = enter_anywhere()?;
+        detail.fill(&cushim_error_detail::of(Some(&get(&guard, error)?.error)));
+        Ok(())
     })
 }
 
-/// Copies the whole message of the error, however long it is.
+/// Copies the message of an error, however long it is.
 ///
-/// @param error The error.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] error The error.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the message.
+/// @param[in] size Bytes of the buffer.
+/// @param[out, nullable] needed Receives the bytes that the whole message takes.
 ///
 /// # Safety
 /// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
@@ -127,16 +116,12 @@ pub unsafe extern "C" fn cushim_error_get_message(
     call(|| unsafe { write_text(error, buffer, size, needed, |error| &error.message) })
 }
 
-/// Copies all that the driver logged about the failed call, a line per entry.
+/// Copies what the driver logged during the failed call, one entry per line.
 ///
-/// @param error The error.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] error The error.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the lines; "" if there are none.
+/// @param[in] size Bytes of the buffer.
+/// @param[out, nullable] needed Receives the bytes that all lines take.
 ///
 /// # Safety
 /// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.

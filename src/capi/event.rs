@@ -1,18 +1,20 @@
 //! Events.
+//!
+//! @header cushim.h
+//! @task wait for work and time it
 
 use super::context::cushim_context;
 use super::driver_types::CUevent;
 use super::error::{call, cushim_status};
-use super::handles::{self, Incomplete, borrowed, claim, enter, enter_anywhere, get};
+use super::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, owned};
 use super::stream::cushim_stream;
 use super::{options, out};
-use crate::error::Error;
 use crate::event::{Event, EventOptions};
-use std::ffi::c_char;
+use crate::object::error::Error;
 use std::time::Duration;
 
-/// An event of a context. An event keeps its context alive. Recording it again replaces what was recorded; who waits
-/// already keeps waiting for the earlier record.
+/// An event of a context. An event keeps its context alive. Recording an event again replaces the earlier record;
+/// what already waits keeps waiting for the earlier one.
 pub type cushim_event = *mut cushim_event_s;
 
 /// Never given a body.
@@ -24,15 +26,15 @@ impl Incomplete for cushim_event_s {
     type Object = Event;
 }
 
-/// What `cushim_event_options.flags` may contain.
+/// Flags of an event.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_event_flags {
-    /// Measure time; recording is cheaper without.
+    /// Measure time. CUDA's default, not cushim's: recording is cheaper without.
     CUSHIM_EVENT_TIMING = 1,
-    /// Let a thread that waits for the event sleep instead of spin.
+    /// A thread that waits for the event sleeps instead of spinning (`CU_EVENT_BLOCKING_SYNC`).
     CUSHIM_EVENT_BLOCKING_SYNC = 2,
-    /// Let other processes open the event; excludes `CUSHIM_EVENT_TIMING`.
+    /// Other processes can open the event (`CU_EVENT_INTERPROCESS`). Not together with `CUSHIM_EVENT_TIMING`.
     CUSHIM_EVENT_INTERPROCESS = 4,
 }
 
@@ -42,7 +44,7 @@ pub enum cushim_event_flags {
 pub struct cushim_event_options {
     /// Bytes of this struct, `sizeof(cushim_event_options)`.
     pub struct_size: usize,
-    /// A combination of `cushim_event_flags`.
+    /// @field[flags(cushim_event_flags)] Flags.
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
@@ -73,15 +75,14 @@ fn flags_of(options: EventOptions) -> u32 {
         | flag(options.interprocess, INTERPROCESS)
 }
 
-/// Creates an event: unless asked otherwise, one that does not measure time.
+/// Creates an event, by default one that does not measure time (`CU_EVENT_DISABLE_TIMING`), unlike
+/// `cuEventCreate(…, 0)`.
 ///
-/// @param context The context.
-/// @param options NULL for the defaults. Read during the call only.
-/// @param event Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_event_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for one that is both timed and for
-/// several processes; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] event The event.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that is both timed and interprocess.
+/// @driver none
 ///
 /// # Safety
 /// `options` is NULL or valid for the bytes that its `struct_size` names; `event` is NULL or valid for writes.
@@ -98,30 +99,27 @@ pub unsafe extern "C" fn cushim_event_create(
         let options = unsafe { event_options(options) }?;
         let guard = enter()?;
         let context = get(&guard, context)?;
-        *event = claim(Event::create(&context, &options)?)?;
+        *event = owned(|| Event::create(&context, &options))?;
         Ok(())
     })
 }
 
-/// Takes in an event that somebody else created. One that an object here owns already gives that object again, with the
-/// options that it has.
+/// Wraps an event that was created elsewhere. An event that cushim created or has wrapped returns its own object,
+/// with the flags that it has.
 ///
-/// @param context The context of the event.
-/// @param native The event; the runtime's `cudaEvent_t` has the same value. A borrowed one stays alive until the last
-///   handle of the object is destroyed.
-/// @param ownership A `cushim_ownership`.
-/// @param options How the event was created, NULL for the defaults. Read during the call only. That it is for several
-///   processes must be said: drivers crash where a stream of another context is made to wait for it unprepared.
-/// @param event Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_event_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `native` is NULL, is to be owned and
-/// is owned already, or belongs to another context as far as is known; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context of the event.
+/// @param[in] native The event; a `cudaEvent_t` is the same. A borrowed one must outlive the object.
+/// @param[in, enum(cushim_ownership)] ownership Who destroys it.
+/// @param[in, nullable] options How the event was created. An interprocess event must be declared as such: driver
+///   branch 580 crashes if a stream of another context waits for one directly.
+/// @param[out, owned] event The event.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the event is to be owned and is already owned, or if it is known to
+///   belong to another context.
+/// @callback refused
 ///
 /// # Safety
-/// `native` is NULL or as described; `options` is NULL or valid for the bytes that its `struct_size` names; `event` is NULL
-/// or valid for writes.
+/// `native` is NULL or as described; `options` is NULL or valid for the bytes that its `struct_size` names; `event`
+/// is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_event_wrap(
     context: cushim_context,
@@ -139,18 +137,15 @@ pub unsafe extern "C" fn cushim_event_wrap(
         let guard = enter()?;
         let context = get(&guard, context)?;
         // SAFETY: the caller vouches for `native`.
-        *event = claim(unsafe { Event::wrap(&context, native, ownership, &options) }?)?;
+        *event = owned(|| unsafe { Event::wrap(&context, native, ownership, &options) })?;
         Ok(())
     })
 }
 
-/// Gives the event one more handle.
+/// Returns one more owned handle of an event.
 ///
-/// @param event The event.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_event_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] event The event.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -163,66 +158,20 @@ pub unsafe extern "C" fn cushim_event_ref(
     unsafe { handles::reference(event, reference) }
 }
 
-/// Ends a claim on the event. With the last hold the event is destroyed, unless it is borrowed; what waits for it goes on
-/// waiting for what it recorded.
+/// Destroys an owned handle of an event. When nothing uses the event any more it is destroyed, unless it is borrowed;
+/// what waits for it keeps waiting for what it recorded.
 ///
-/// @param event The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in, ended, nullable] event The handle; NULL does nothing.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_event_destroy(event: cushim_event) -> cushim_status {
     handles::destroy(event)
 }
 
-/// Names the event in messages.
+/// Returns the context of an event.
 ///
-/// @param event The event.
-/// @param label The name; may be NULL, which takes it away.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `label` is NULL or ends in NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_event_set_label(event: cushim_event, label: *const c_char) -> cushim_status {
-    // SAFETY: the caller vouches for `label`.
-    unsafe { handles::set_label(event, label) }
-}
-
-/// The name that messages use for the event; empty if it has none.
-///
-/// @param event The event.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_event_get_label(
-    event: cushim_event,
-    buffer: *mut c_char,
-    size: usize,
-    needed: *mut usize,
-) -> cushim_status {
-    // SAFETY: the caller vouches for the buffer.
-    unsafe { handles::get_label(event, buffer, size, needed) }
-}
-
-/// The context that the event belongs to.
-///
-/// @param event The event.
-/// @param context Receives the borrowed handle, good as long as the event; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] event The event.
+/// @param[out, borrowed] context The context, valid as long as the event.
 ///
 /// # Safety
 /// `context` is NULL or valid for writes.
@@ -235,13 +184,10 @@ pub unsafe extern "C" fn cushim_event_get_context(
     unsafe { handles::tell(event, context, "context", |event| borrowed(event.context())) }
 }
 
-/// The driver's own handle of the event; the runtime's `cudaEvent_t` has the same value.
+/// Returns the driver's own handle of an event; a `cudaEvent_t` is the same.
 ///
-/// @param event The event.
-/// @param native Receives the handle, which stays the object's; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] event The event.
+/// @param[out] native The handle, which cushim keeps.
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -251,13 +197,10 @@ pub unsafe extern "C" fn cushim_event_native(event: cushim_event, native: *mut C
     unsafe { handles::tell(event, native, "native", |event| Ok(event.native())) }
 }
 
-/// The flags that the event was created, or wrapped, with.
+/// Returns the flags with which an event was created or wrapped.
 ///
-/// @param event The event.
-/// @param flags Receives a combination of `cushim_event_flags`; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] event The event.
+/// @param[out, flags(cushim_event_flags)] flags The flags.
 ///
 /// # Safety
 /// `flags` is NULL or valid for writes.
@@ -267,17 +210,14 @@ pub unsafe extern "C" fn cushim_event_get_flags(event: cushim_event, flags: *mut
     unsafe { handles::tell(event, flags, "flags", |event| Ok(flags_of(event.options()))) }
 }
 
-/// Records what is enqueued in the stream by now.
+/// Records an event in a stream: the event is done when all work that is in the stream now is done.
 ///
-/// May be called in a host function, for streams other than the default ones, which answer `CUSHIM_ERROR_IN_CALLBACK`
-/// there.
+/// Default streams return `CUSHIM_ERROR_IN_CALLBACK` inside a host function.
 ///
-/// @param event The event.
-/// @param stream The stream, of the context of the event.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_STREAM_REQUIRED` if
-/// `stream` is NULL; `CUSHIM_ERROR_FORKED`; the driver's, also for a stream of another context. Threads: any.
+/// @param[in] event The event.
+/// @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+/// @driver none
+/// @callback allowed
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_event_record(event: cushim_event, stream: cushim_stream) -> cushim_status {
     call(|| {
@@ -286,16 +226,12 @@ pub extern "C" fn cushim_event_record(event: cushim_event, stream: cushim_stream
     })
 }
 
-/// Whether what was recorded last is done; yes if nothing was recorded.
+/// Tells whether what an event last recorded is done. It is if nothing was recorded.
 ///
-/// May be called in a host function.
-///
-/// @param event The event.
-/// @param done Receives 1 or 0; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`; the driver's, also of
-/// the recorded work. Threads: any.
+/// @param[in] event The event.
+/// @param[out] done Receives 1 or 0.
+/// @driver none
+/// @callback allowed
 ///
 /// # Safety
 /// `done` is NULL or valid for writes.
@@ -305,27 +241,23 @@ pub unsafe extern "C" fn cushim_event_query(event: cushim_event, done: *mut i32)
     unsafe { handles::tell(event, done, "done", |event| Ok(i32::from(event.query()?))) }
 }
 
-/// Waits until what was recorded last is done; returns at once if nothing was.
+/// Waits until what an event last recorded is done; returns immediately if nothing was recorded.
 ///
-/// @param event The event.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of the
-/// recorded work. Threads: any.
+/// @param[in] event The event.
+/// @driver none
+/// @sync event
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_event_synchronize(event: cushim_event) -> cushim_status {
     call(|| handles::hold(event)?.synchronize())
 }
 
-/// Waits until what was recorded last is done, at most for this time. See `cushim_stream_synchronize_within`.
+/// Waits until what an event last recorded is done, or a time is over, like `cushim_stream_synchronize_within`.
 ///
-/// @param event The event.
-/// @param nanoseconds The time; 0 asks once.
-/// @param done Receives 1 or 0; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's, also of the recorded work. Threads: any.
+/// @param[in] event The event.
+/// @param[in] nanoseconds The longest time to wait; 0 queries once.
+/// @param[out] done Receives 1 if it is done, 0 if the time is over.
+/// @driver none
+/// @sync event
 ///
 /// # Safety
 /// `done` is NULL or valid for writes.
@@ -344,17 +276,14 @@ pub unsafe extern "C" fn cushim_event_synchronize_within(
     })
 }
 
-/// The time between what one event recorded and what another did, to about half a microsecond.
+/// Returns the time between two events, with a resolution of about 0.5 microseconds.
 ///
-/// @param start The event that came first, created with `CUSHIM_EVENT_TIMING`.
-/// @param end The event that came later, created with `CUSHIM_EVENT_TIMING`.
-/// @param milliseconds Receives the time, negative if `end` came first; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_TIMING_DISABLED` if one of them does not measure time; `CUSHIM_ERROR_NOT_RECORDED` if one was
-/// never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_HANDLE`, also for events of
-/// different drivers; `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; others of the
-/// driver's. Threads: any.
+/// @param[in] start The event that was recorded first, created with `CUSHIM_EVENT_TIMING`.
+/// @param[in] end The event that was recorded later, created with `CUSHIM_EVENT_TIMING`.
+/// @param[out] milliseconds The time; negative if `end` was recorded first.
+/// @errors `CUSHIM_ERROR_TIMING_DISABLED` if an event does not measure time; `CUSHIM_ERROR_NOT_RECORDED` if one was
+///   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done.
+/// @driver none
 ///
 /// # Safety
 /// `milliseconds` is NULL or valid for writes.

@@ -1,7 +1,7 @@
 //! Structs and arrays that the caller lends for the time of a call.
 
 use super::out;
-use crate::error::Error;
+use crate::object::error::Error;
 
 /// A struct of the caller's that must be there.
 ///
@@ -16,7 +16,8 @@ pub(super) unsafe fn given<T: Copy>(value: *const T, what: &str) -> Result<T, Er
     Ok(unsafe { value.read_unaligned() })
 }
 
-/// An array of the caller's that must be there: what each element means, or an error that says which one means nothing.
+/// An array of the caller's that must be there: what each element means, or an error that says which one means
+/// nothing.
 ///
 /// # Safety
 /// `values` is NULL or valid for reads of `count` values.
@@ -34,9 +35,30 @@ pub(super) unsafe fn array<T: Copy, U>(
     for index in 0..count {
         // SAFETY: the caller vouches for so many.
         let value = unsafe { values.add(index).read_unaligned() };
-        meanings.push(meaning(&value).map_err(|failure| at(failure, index))?);
+        meanings.push(meaning(&value).map_err(|failure| failure.of_item("item", index))?);
     }
     Ok(meanings)
+}
+
+/// Gives each element of a caller's array, which may be NULL if it has none, to a function that may refuse it.
+///
+/// # Safety
+/// As for [`array`].
+#[inline]
+pub(super) unsafe fn for_each<T: Copy>(
+    values: *const T,
+    count: usize,
+    what: &str,
+    mut take: impl FnMut(T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if values.is_null() && count > 0 {
+        return Err(out::null(what));
+    }
+    (0..count).try_for_each(|index| {
+        // SAFETY: the caller vouches for so many.
+        let value = unsafe { values.add(index).read_unaligned() };
+        take(value).map_err(|failure| failure.of_item("item", index))
+    })
 }
 
 /// The same for an array that may be NULL if it has no elements.
@@ -53,9 +75,11 @@ pub(super) unsafe fn array_if_any<T: Copy, U>(
     if count == 0 { Ok(Vec::new()) } else { unsafe { array(values, count, what, meaning) } }
 }
 
-#[cold]
-fn at(mut failure: Error, index: usize) -> Error {
-    failure.message = format!("item {index}: {}", failure.message);
-    failure.item = Some(index);
-    failure
+/// What each of some values means, or an error that says which one means nothing.
+pub(super) fn each<'a, T, U>(
+    values: &'a [T],
+    mut meaning: impl FnMut(&'a T) -> Result<U, Error>,
+) -> Result<Vec<U>, Error> {
+    let with_index = |(index, value)| meaning(value).map_err(|failure| failure.of_item("item", index));
+    values.iter().enumerate().map(with_index).collect()
 }

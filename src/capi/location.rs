@@ -1,33 +1,35 @@
 //! Where memory is, or should be.
+//!
+//! @header cushim.h
 
 use super::input::{array, array_if_any, given};
-use crate::error::Error;
 use crate::location::Location;
+use crate::object::error::Error;
 
-/// What sort of place a location is; the numbers are those of `CUmemLocationType`.
+/// What a location is. The numbers are those of `CUmemLocationType`.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_location_kind {
-    /// None: where nothing is set. No call takes it for a place to go to.
+    /// No location. No call accepts it as a destination.
     CUSHIM_LOCATION_UNSET = 0,
     /// A device.
     CUSHIM_LOCATION_DEVICE = 1,
-    /// The host, on whatever NUMA node.
+    /// The host, any NUMA node.
     CUSHIM_LOCATION_HOST = 2,
-    /// A NUMA node of the host. Driver: 12.2.
+    /// A NUMA node of the host (CUDA 12.2).
     CUSHIM_LOCATION_HOST_NUMA = 3,
-    /// The NUMA node on which the calling thread runs. Driver: 12.2.
+    /// The NUMA node of the calling thread (CUDA 12.2).
     CUSHIM_LOCATION_HOST_NUMA_CURRENT = 4,
 }
 
-/// Where memory is, or should be. There is one way to write each place, so equal locations are equal byte for byte; what
-/// does not follow it is refused before the driver is called.
+/// Where memory is, or should be. Equal locations are equal byte for byte; `cushim_on_device`, `CUSHIM_ON_HOST` and
+/// `cushim_on_host_node` make them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_location {
-    /// A `cushim_location_kind`.
+    /// @field[enum(cushim_location_kind)] What the location is.
     pub kind: i32,
-    /// The ordinal of the device, or the number of the node as the operating system counts; of other kinds 0.
+    /// The ordinal of the device, or the operating system's number of the NUMA node; 0 for other kinds.
     pub id: i32,
 }
 

@@ -1,10 +1,13 @@
 //! Where the library's log goes.
+//!
+//! @header cushim.h
+//! @task read the log
 
 use super::callback::{cushim_owner, lent};
 use super::error::{call, cushim_status};
-use crate::callback::pull::Data;
-use crate::error::{Error, Status};
-use crate::{handle, logging};
+use crate::object::callback::pull::Data;
+use crate::object::error::{Error, Status};
+use crate::object::{handle, logging};
 use log::{Level, LevelFilter};
 use std::ffi::{CString, c_char, c_void};
 
@@ -12,53 +15,58 @@ use std::ffi::{CString, c_char, c_void};
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_log_level {
-    /// Nothing is logged.
+    /// Nothing.
     CUSHIM_LOG_OFF = 0,
-    /// What the library could not do and nobody was told of otherwise.
+    /// Failures that no call has returned.
     CUSHIM_LOG_ERROR = 1,
-    /// What probably is not meant: a release that failed, a function that will never be called.
+    /// Likely mistakes: a release that failed, a function that will never be called.
     CUSHIM_LOG_WARN = 2,
     /// What a user may want to know.
     CUSHIM_LOG_INFO = 3,
-    /// What helps to find out why something went wrong, the driver's own lines among it.
+    /// What helps to find a cause, the driver's own log included.
     CUSHIM_LOG_DEBUG = 4,
     /// Everything.
     CUSHIM_LOG_TRACE = 5,
 }
 
-/// A function that gets the lines of the log, one at a time and in order, on the library's worker thread. No lock of the
-/// library is held meanwhile, and every function of it may be called. What such a call logs is given to no callback, so that
-/// one whose own call fails does not feed itself; only stderr and `cushim_drain` get it. It must not unwind.
+/// A function that receives the lines of the log, one at a time and in order, on a thread of the library's own. It
+/// must not throw C++ exceptions.
 ///
-/// `level` is a `cushim_log_level`, `target` the part of the library that speaks ("cushim", "cushim::driver" for lines of
-/// the driver's own). Both texts are valid during the call only, and never NULL.
+/// It is never called while the library holds a lock, and may call every function of the library. What it causes to
+/// be logged is passed to no callback; only stderr and `cushim_drain` get it. Both texts are never NULL, and valid
+/// during the call only.
+///
+/// @param[in, nullable] user What was passed with the function.
+/// @param[in, enum(cushim_log_level)] level How important the line is.
+/// @param[in] target The part of the library that logged it: "cushim", or "cushim::driver" for the driver's own log.
+/// @param[in] message The line.
 pub type cushim_log_callback = Option<
     unsafe extern "C" fn(user: *mut c_void, level: i32, target: *const c_char, message: *const c_char),
 >;
 
-/// Has every line of the log given to a callback, from now on.
+/// Passes every later line of the log to a function, instead of stderr.
 ///
-/// May be called at any time, also from inside a callback. Lines that were logged before still go where they would have
-/// gone. What is logged on a thread that is inside such a callback is given to no callback. A program that does not keep up
-/// loses lines beyond 1,024 that wait, and is told how many.
+/// It may be called at any time, also inside the callback. Lines that were logged before still go where they would
+/// have gone. If more than 1,024 lines wait for the function, further ones are dropped; a line says how many.
 ///
-/// Without this function, the environment variable `CUSHIM_LOG` says what goes to stderr: a level ("warn"), and perhaps
-/// levels of parts ("warn,cushim::driver=debug"). It is read when the first driver is opened, except in set-uid processes
-/// and with `CUSHIM_DRIVER_IGNORE_ENVIRONMENT`; unset, nothing is logged.
+/// Without this function the log goes to stderr, by the environment variable `CUSHIM_LOG`: a level ("warn"), perhaps
+/// with levels of parts ("warn,cushim::driver=debug"). It is read when the first driver is opened, but not in a
+/// set-uid process, nor with `CUSHIM_DRIVER_IGNORE_ENVIRONMENT`. If it is not set, nothing is logged.
 ///
-/// @param callback The function; NULL: the lines go to stderr again, as `CUSHIM_LOG` says.
-/// @param user Given to each call. May be NULL.
-/// @param owner Keeps `user` alive: released when no call can use it any more. NULL: nothing to release. Must be NULL if
-///   `callback` is. Read during the call only. If the call fails, nothing is released.
-/// @param level A `cushim_log_level`: what is less important is not logged. Ignored if `callback` is NULL.
-/// @return A `cushim_status`.
+/// At level debug the log has the driver's own lines, too (CUDA 12.9), also about calls that a program makes by a
+/// table of the driver's functions, if the level was set before the driver was opened.
 ///
-/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that logs by itself;
-/// `CUSHIM_ERROR_FORKED`. Threads: any, also inside functions that the driver calls. Needs no driver.
+/// @param[in, nullable] callback The function. NULL: the log goes to stderr again, by `CUSHIM_LOG`.
+/// @param[in, nullable] user Passed to each call.
+/// @param[in, taken, nullable] owner Keeps `user` alive; released after the last call that uses it. NULL: nothing to
+///   release. Must be NULL if `callback` is. If the call fails, nothing is released.
+/// @param[in, enum(cushim_log_level), example(CUSHIM_LOG_WARN)] level The least important level to log. Ignored if
+///   `callback` is NULL.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that has set its own logger.
 ///
 /// # Safety
-/// `callback` keeps its contract and may be called with `user`, from another thread, until the owner is released; `owner`
-/// is NULL or a valid owner.
+/// `callback` keeps its contract and may be called with `user`, from another thread, until the owner is released;
+/// `owner` is NULL or a valid owner.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_log_set_callback(
     callback: cushim_log_callback,
@@ -96,16 +104,12 @@ pub unsafe extern "C" fn cushim_log_set_callback(
     })
 }
 
-/// Has every line of the log queued for `cushim_drain`, from now on, as items of kind `CUSHIM_ITEM_LOG_LINE`.
+/// Queues every later line of the log for `cushim_drain`, as items of kind `CUSHIM_ITEM_LOG_LINE`.
 ///
-/// `cushim_log_set_callback` ends it. A program that does not keep up loses lines beyond 1,024 that wait, and is told how
-/// many.
+/// `cushim_log_set_callback` ends it. If more than 1,024 lines wait, further ones are dropped; a line says how many.
 ///
-/// @param level A `cushim_log_level`: what is less important is not logged.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that logs by itself;
-/// `CUSHIM_ERROR_FORKED`. Threads: any, also inside functions that the driver calls. Needs no driver.
+/// @param[in, enum(cushim_log_level), example(CUSHIM_LOG_WARN)] level The least important level to log.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that has set its own logger.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_log_set_pull(level: i32) -> cushim_status {
     call(|| {

@@ -1,29 +1,52 @@
 //! The C ABI: checks arguments, looks handles up, calls, translates errors. No logic.
+//!
+//! The headers declare what is exported in the order in which the modules stand here.
 
 #![allow(non_camel_case_types)]
+// Comments of exported functions are C's: `@param[out]` is no link.
+#![allow(rustdoc::broken_intra_doc_links, rustdoc::private_intra_doc_links)]
+
+pub mod error;
+
+pub mod driver;
+
+pub mod error_object;
+
+pub mod any;
+pub mod handles;
+
+pub mod driver_object;
+
+pub mod device;
+
+pub mod context;
+pub mod peer_access;
+
+pub mod stream;
+
+pub mod event;
+
+pub mod memory;
 
 pub mod batch;
-pub mod buffer;
-pub mod callback;
-pub mod context;
-pub mod device;
-pub mod dlpack;
-pub mod driver;
-mod driver_object;
-pub mod driver_types;
-pub mod error;
-pub mod error_object;
-pub mod event;
-pub mod handles;
-mod input;
-pub mod kernel;
 pub mod location;
-pub mod log;
 pub mod managed;
-pub mod memory;
+
+pub mod callback;
+
+pub mod resource;
+
+pub mod buffer;
+pub mod dlpack;
+
+pub mod kernel;
+
+pub mod graph;
+
+pub mod log;
+
+pub mod driver_types;
+mod input;
 mod options;
 mod out;
-pub mod peer_access;
-pub mod resource;
-pub mod stream;
 mod text;

@@ -1,15 +1,17 @@
 //! Structs that grow: how the library reads a caller's options and writes into a caller's out-struct.
 
-use crate::error::{Error, Status};
+use super::out;
+use crate::object::error::{Error, Status};
+use std::marker::PhantomData;
 
 /// A copy of the caller's options, whatever version of the struct they are.
 ///
-/// A shorter struct is completed with zeros, which mean the defaults. A longer one is accepted if what this library does
-/// not know is zero.
+/// A shorter struct is completed with zeros, which mean the defaults. A longer one is accepted if what this library
+/// does not know is zero.
 ///
 /// # Safety
-/// `T` is a `repr(C)` struct of plain data that starts with its `struct_size` and for which zeros are valid. `options` is
-/// NULL or valid for reads of the bytes that its `struct_size` names.
+/// `T` is a `repr(C)` struct of plain data that starts with its `struct_size` and for which zeros are valid.
+/// `options` is NULL or valid for reads of the bytes that its `struct_size` names.
 #[inline]
 pub(super) unsafe fn read<T: Copy>(options: *const T, what: &str) -> Result<T, Error> {
     if options.is_null() {
@@ -60,11 +62,12 @@ unsafe fn read_another<T: Copy>(options: *const T, size: usize, what: &str) -> R
     Ok(copy)
 }
 
-/// The caller's array of structs, one by one, whatever version of the struct they are; a stride of 0 is the size of ours.
+/// The caller's array of structs, one by one, whatever version of the struct they are; a stride of 0 is the size of
+/// ours.
 ///
 /// # Safety
-/// `T` is a `repr(C)` struct of plain data for which zeros are valid. `first` is NULL or valid for reads of `count` times
-/// `stride` bytes, for as long as the result is used.
+/// `T` is a `repr(C)` struct of plain data for which zeros are valid. `first` is NULL or valid for reads of `count`
+/// times `stride` bytes, for as long as the result is used.
 pub(super) unsafe fn array<T: Copy>(
     first: *const T,
     count: usize,
@@ -91,19 +94,48 @@ pub(super) unsafe fn array<T: Copy>(
     Ok((0..count).map(move |index| unsafe { first.byte_add(index * stride).read_unaligned() }))
 }
 
-/// Writes `full` into the caller's struct as far as that goes, and the number of bytes written into its `struct_size`.
-///
-/// # Safety
-/// As for [`read`], with `out` valid for writes.
-pub(super) unsafe fn write_out<T>(out: *mut T, full: &T, what: &str) -> Result<(), Error> {
-    // SAFETY: the caller vouches for `out`.
-    let size = unsafe { check_out(out, what) }?.min(size_of::<T>());
-    // SAFETY: the caller vouches for `size` bytes, and `T` has as many.
-    unsafe {
-        std::ptr::copy_nonoverlapping(std::ptr::from_ref(full).cast::<u8>(), out.cast::<u8>(), size);
-        out.cast::<usize>().write_unaligned(size);
+/// A caller's out-struct. Until it is filled it is zero but for its `struct_size`: so is what a failed call leaves.
+/// What this library does not know of a longer one stays as it is.
+pub(super) struct OutStruct<'a, T> {
+    bytes: &'a mut [u8],
+    _of: PhantomData<T>,
+}
+
+impl<T> OutStruct<'_, T> {
+    /// Refuses a struct that cannot be written; zeroes any other.
+    ///
+    /// # Safety
+    /// As for [`read`], with `out` valid for writes while the result lives.
+    pub(super) unsafe fn cleared(out: *mut T, what: &str) -> Result<Self, Error> {
+        if out.is_null() {
+            return Err(out::null(what));
+        }
+        // SAFETY: `struct_size` is the first member.
+        let size = unsafe { out.cast::<usize>().read_unaligned() };
+        check_size(size, what)?;
+        let size = size.min(size_of::<T>());
+        // SAFETY: the caller vouches for as many bytes and more; they may be uninitialised, so they are written before they are
+        // borrowed.
+        let bytes = unsafe {
+            out.cast::<u8>().add(size_of::<usize>()).write_bytes(0, size - size_of::<usize>());
+            std::slice::from_raw_parts_mut(out.cast::<u8>(), size)
+        };
+        Ok(Self { bytes, _of: PhantomData })
     }
-    Ok(())
+
+    /// Writes `full` as far as the struct goes, and the number of bytes written into its `struct_size`.
+    pub(super) fn fill(self, full: &T) {
+        let size = self.bytes.len();
+        // SAFETY: both have so many bytes, and `T` is plain data, as who made this vouches.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                std::ptr::from_ref(full).cast::<u8>(),
+                self.bytes.as_mut_ptr(),
+                size,
+            );
+            self.bytes.as_mut_ptr().cast::<usize>().write_unaligned(size);
+        }
+    }
 }
 
 /// Refuses flags that are not known.
@@ -125,20 +157,6 @@ pub(super) fn check_reserved(reserved: u32) -> Result<(), Error> {
 
 /// No struct of the interface comes near it: more is a struct that was not initialised.
 const LARGEST: usize = 1 << 16;
-
-/// Refuses an out-struct that cannot be written; answers with the bytes that it says it has.
-///
-/// # Safety
-/// As for [`write_out`].
-pub(super) unsafe fn check_out<T>(out: *mut T, what: &str) -> Result<usize, Error> {
-    if out.is_null() {
-        return Err(Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")));
-    }
-    // SAFETY: `struct_size` is the first member.
-    let size = unsafe { out.cast::<usize>().read_unaligned() };
-    check_size(size, what)?;
-    Ok(size)
-}
 
 fn check_size(size: usize, what: &str) -> Result<(), Error> {
     if !(size_of::<usize>()..=LARGEST).contains(&size) {
@@ -208,7 +226,30 @@ mod tests {
         let full = New { struct_size: size_of::<New>(), a: 1, b: 2 };
         let mut room = New { struct_size: size_of::<Old>(), a: 0, b: 99 };
         // SAFETY: `room` is longer than it says.
-        unsafe { write_out(&mut room, &full, "out") }.expect("written");
+        unsafe { OutStruct::cleared(&raw mut room, "out") }.expect("a place").fill(&full);
         assert_eq!(room, New { struct_size: size_of::<Old>(), a: 1, b: 99 });
+    }
+
+    #[test]
+    fn what_is_not_filled_is_zero() {
+        let mut room = New { struct_size: size_of::<New>(), a: 98, b: 99 };
+        // SAFETY: `room` is as long as it says.
+        let cleared = unsafe { OutStruct::cleared(&raw mut room, "out") };
+        assert!(cleared.is_ok());
+        assert_eq!(room, New { struct_size: size_of::<New>(), a: 0, b: 0 });
+        room = New { struct_size: 0, a: 98, b: 99 };
+        // SAFETY: a size like this is refused before anything is written.
+        assert!(unsafe { OutStruct::cleared(&raw mut room, "out") }.is_err());
+        assert_eq!(room.a, 98);
+    }
+
+    /// A newer program than this library.
+    #[test]
+    fn a_longer_out_struct_keeps_what_is_not_known() {
+        let mut room = New { struct_size: size_of::<New>(), a: 98, b: 99 };
+        // SAFETY: `room` starts with the members of `Old` and is as long as it says.
+        let out = unsafe { OutStruct::cleared((&raw mut room).cast::<Old>(), "out") }.expect("a place");
+        out.fill(&Old { struct_size: size_of::<Old>(), a: 5 });
+        assert_eq!(room, New { struct_size: size_of::<Old>(), a: 5, b: 99 });
     }
 }

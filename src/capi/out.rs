@@ -1,6 +1,6 @@
 //! Out-parameters.
 
-use crate::error::{Error, Status};
+use crate::object::error::{Error, Status};
 
 /// The caller's out-parameter, set to what it holds if the call fails.
 ///
@@ -34,6 +34,34 @@ pub(super) unsafe fn cleared_if_given<'a, T>(out: *mut T, empty: T) -> Option<&'
         out.write(empty);
         &mut *out
     })
+}
+
+/// The caller's array of `capacity` values, set to what it holds if the call fails; it may be NULL if it has none.
+///
+/// # Safety
+/// `first` is NULL or valid for writes of `capacity` values, for as long as the result is used.
+pub(super) unsafe fn array<'a, T: Copy>(
+    first: *mut T,
+    capacity: usize,
+    empty: T,
+    what: &str,
+) -> Result<&'a mut [T], Error> {
+    if capacity == 0 {
+        return Ok(&mut []);
+    }
+    if first.is_null() {
+        return Err(null(what));
+    }
+    // SAFETY: the caller vouches for the array; it may be uninitialised, so it is written before it is borrowed.
+    unsafe {
+        (0..capacity).for_each(|index| first.add(index).write(empty));
+        Ok(std::slice::from_raw_parts_mut(first, capacity))
+    }
+}
+
+/// Several out-parameters: each was cleared before one of them is refused.
+pub(super) fn both<A, B>(first: Result<A, Error>, second: Result<B, Error>) -> Result<(A, B), Error> {
+    Ok((first?, second?))
 }
 
 /// Writes a value where it is wanted.

@@ -1,19 +1,24 @@
 //! Streams.
+//!
+//! @header cushim.h
+//! @task order work in streams
 
 use super::context::cushim_context;
 use super::driver_types::CUstream;
 use super::error::{call, cushim_status};
 use super::event::cushim_event;
-use super::handles::{self, Incomplete, borrowed, claim, enter, enter_anywhere, get};
+use super::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, owned};
 use super::{options, out};
-use crate::error::{Error, Status};
+use crate::context::Context;
+use crate::graph::Builder;
+use crate::object::error::{Error, Status};
+use crate::object::handle::{self, Guard, Token};
 use crate::stream::{Stream, StreamKind, StreamOptions};
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A stream of a context. A stream keeps its context alive. Wherever one is asked for, NULL is
-/// `CUSHIM_ERROR_STREAM_REQUIRED`: no stream is ever chosen by default.
+/// A stream of a context. A stream keeps its context alive.
 pub type cushim_stream = *mut cushim_stream_s;
 
 /// Never given a body.
@@ -24,36 +29,62 @@ pub struct cushim_stream_s {
 impl Incomplete for cushim_stream_s {
     type Object = Stream;
 
-    fn meant(stream: cushim_stream) -> Option<Result<Arc<Stream>, Error>> {
+    fn meant(guard: &Guard, stream: cushim_stream) -> Option<Result<Arc<Stream>, Error>> {
+        let token = Token::from_pointer(stream);
+        if let Some(which) = token.default_stream() {
+            let context = guard.find::<Context>(token.in_slot())?;
+            return Some(Ok(Stream::default_of(&context, which)));
+        }
+        if token.is_builder_stream() {
+            let builder = guard.find::<Builder>(token.in_slot())?;
+            return Some(builder.require_stream());
+        }
         match stream.addr() {
             0 => Some(Err(Error::new(
                 Status::STREAM_REQUIRED,
-                "a stream is needed, not NULL; for a default stream pass the handle of cushim_stream_wrap_legacy or \
-                 cushim_stream_wrap_per_thread, for this thread's current one that of cushim_stream_current",
+                "a stream is required, not NULL; for a default stream pass the handle of cushim_context_get_legacy_stream \
+                 or cushim_context_get_per_thread_stream, for this thread's current one that of cushim_stream_current",
             ))),
             CURRENT => Some(Stream::current()),
             _ => None,
         }
     }
+
+    /// That of a default stream is good as long as its context, whether somebody holds the stream or not.
+    fn borrow(stream: &Arc<Stream>) -> Result<Token, Error> {
+        match stream.default() {
+            Some(which) => Ok(handle::borrowed(stream.context())?.of_default_stream(which)),
+            None => Ok(handle::borrowed(stream)?),
+        }
+    }
 }
 
-/// The value that stands for the calling thread's current stream. It is built like a handle, of a kind that there is not.
+/// The value that stands for the calling thread's current stream. It is built like a handle, of a kind that there is
+/// not.
 const CURRENT: usize = 1 << 63 | 1 << 55 | 1;
 
-/// What is said of the value that stands for the current stream; `None` for every other value.
-pub(super) fn describe_current(handle: *const c_void) -> Option<String> {
-    let describe = || match Stream::current() {
-        Ok(stream) => format!("the current stream: {stream}"),
-        Err(_) => "the current stream: none".to_owned(),
-    };
-    (handle.addr() == CURRENT).then(describe)
+/// The handle of the stream of a builder.
+pub(super) fn of_builder(builder: &Arc<Builder>) -> Result<cushim_stream, Error> {
+    Ok(handle::borrowed(builder)?.of_builder_stream().to_pointer())
 }
 
-/// What `cushim_stream_options.flags` may contain.
+/// What is said of the values that are no handles of an object and still mean a stream; `None` for every other value.
+pub(super) fn describe(guard: &Guard, handle: *const c_void) -> Option<String> {
+    let meant = cushim_stream_s::meant(guard, handle.cast_mut().cast());
+    match (handle.addr(), meant?) {
+        (0, _) => None,
+        (CURRENT, Ok(stream)) => Some(format!("the current stream: {stream}")),
+        (CURRENT, Err(_)) => Some("the current stream: none".to_owned()),
+        (_, Ok(stream)) => Some(format!("{stream} (borrowed)")),
+        (_, Err(_)) => Some("the stream of a builder that does not capture".to_owned()),
+    }
+}
+
+/// Flags of a stream.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_stream_flags {
-    /// The stream waits for the legacy default stream and it for the stream, as the driver has it unless told otherwise.
+    /// The stream and the legacy default stream wait for each other: CUDA's default, not cushim's.
     CUSHIM_STREAM_BLOCKING = 1,
 }
 
@@ -61,13 +92,13 @@ pub enum cushim_stream_flags {
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_stream_kind {
-    /// One that `cushim_stream_create` made.
+    /// Created by `cushim_stream_create`.
     CUSHIM_STREAM_CREATED = 1,
-    /// One that was wrapped.
+    /// Wrapped.
     CUSHIM_STREAM_WRAPPED = 2,
     /// The legacy default stream of its context.
     CUSHIM_STREAM_LEGACY = 3,
-    /// The default stream that the calling thread has in its context.
+    /// The per-thread default stream of its context.
     CUSHIM_STREAM_PER_THREAD = 4,
 }
 
@@ -77,21 +108,22 @@ pub enum cushim_stream_kind {
 pub struct cushim_stream_options {
     /// Bytes of this struct, `sizeof(cushim_stream_options)`.
     pub struct_size: usize,
-    /// The priority, one of those that `cushim_context_get_stream_priorities` tells; a smaller number is preferred.
+    /// The priority, in the range that `cushim_context_get_stream_priorities` returns. A smaller number is a higher
+    /// priority.
     pub priority: i32,
-    /// A combination of `cushim_stream_flags`.
+    /// @field[flags(cushim_stream_flags)] Flags.
     pub flags: u32,
 }
 
-/// Creates a stream: unless asked otherwise, one that the legacy default stream cannot block.
+/// Creates a stream, by default a non-blocking one (`CU_STREAM_NON_BLOCKING`), unlike `cuStreamCreate(…, 0)`: it does
+/// not wait for the legacy default stream, nor the legacy default stream for it.
 ///
-/// @param context The context.
-/// @param options NULL for the defaults. Read during the call only.
-/// @param stream Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_stream_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a priority that the context does
-/// not have; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] stream The stream.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a priority out of range, which `cuStreamCreateWithPriority` would
+///   clamp.
+/// @driver none
 ///
 /// # Safety
 /// `options` is NULL or valid for the bytes that its `struct_size` names; `stream` is NULL or valid for writes.
@@ -108,7 +140,7 @@ pub unsafe extern "C" fn cushim_stream_create(
         let options = stream_options(unsafe { options::read(options, "options") }?)?;
         let guard = enter()?;
         let context = get(&guard, context)?;
-        *stream = claim(Stream::create(&context, &options)?)?;
+        *stream = owned(|| Stream::create(&context, &options))?;
         Ok(())
     })
 }
@@ -119,19 +151,16 @@ fn stream_options(given: cushim_stream_options) -> Result<StreamOptions, Error> 
     Ok(StreamOptions { blocking: given.flags & blocking != 0, priority: given.priority })
 }
 
-/// Takes in a stream that somebody else created. One that an object here owns already gives that object again. The values
-/// 0 and 1 give the legacy default stream, 2 the calling thread's.
+/// Wraps a stream that was created elsewhere. A stream that cushim created or has wrapped returns its own object; 0
+/// and 1 return the legacy default stream, 2 (`CU_STREAM_PER_THREAD`) the per-thread one.
 ///
-/// @param context The context of the stream.
-/// @param native The stream; the runtime's `cudaStream_t` has the same value. A borrowed one stays alive until the last
-///   handle of the object is destroyed. May be NULL, the legacy default stream.
-/// @param ownership A `cushim_ownership`; default streams are never owned.
-/// @param stream Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_stream_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `native` is to be owned and is a
-/// default stream or owned already, or belongs to another context as far as is known; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context of the stream.
+/// @param[in, nullable] native The stream; a `cudaStream_t` is the same. A borrowed one must outlive the object.
+/// @param[in, enum(cushim_ownership)] ownership Who destroys it. Default streams are borrowed.
+/// @param[out, owned] stream The stream.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is to be owned and is a default stream or already owned, or
+///   if it is known to belong to another context.
+/// @callback refused
 ///
 /// # Safety
 /// `native` is as described; `stream` is NULL or valid for writes.
@@ -149,78 +178,56 @@ pub unsafe extern "C" fn cushim_stream_wrap(
         let guard = enter()?;
         let context = get(&guard, context)?;
         // SAFETY: the caller vouches for `native`.
-        *stream = claim(unsafe { Stream::wrap(&context, native, ownership) }?)?;
+        *stream = owned(|| unsafe { Stream::wrap(&context, native, ownership) })?;
         Ok(())
     })
 }
 
-/// The legacy default stream of the context, which waits for all blocking streams and they for it.
+/// Returns the legacy default stream of a context, which is ordered with all blocking streams of the context.
 ///
-/// @param context The context.
-/// @param stream Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_stream_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context.
+/// @param[out, borrowed] stream The stream, valid as long as the context; the same handle each time.
 ///
 /// # Safety
 /// `stream` is NULL or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_wrap_legacy(
+pub unsafe extern "C" fn cushim_context_get_legacy_stream(
     context: cushim_context,
     stream: *mut cushim_stream,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `stream`.
-        let stream = unsafe { out::cleared(stream, std::ptr::null_mut(), "stream") }?;
-        let guard = enter_anywhere()?;
-        let context = get(&guard, context)?;
-        *stream = claim(Stream::legacy(&context))?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `stream`.
+    unsafe { handles::tell(context, stream, "stream", |context| borrowed(&Stream::legacy(context))) }
 }
 
-/// The default stream that each thread has for itself in the context: calls on it act on that of the calling thread.
+/// Returns the per-thread default stream of a context. Each call on it uses the stream of the thread that makes the
+/// call.
 ///
-/// @param context The context.
-/// @param stream Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_stream_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context.
+/// @param[out, borrowed] stream The stream, valid as long as the context; the same handle each time.
 ///
 /// # Safety
 /// `stream` is NULL or valid for writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_wrap_per_thread(
+pub unsafe extern "C" fn cushim_context_get_per_thread_stream(
     context: cushim_context,
     stream: *mut cushim_stream,
 ) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for `stream`.
-        let stream = unsafe { out::cleared(stream, std::ptr::null_mut(), "stream") }?;
-        let guard = enter_anywhere()?;
-        let context = get(&guard, context)?;
-        *stream = claim(Stream::per_thread(&context))?;
-        Ok(())
-    })
+    // SAFETY: the caller vouches for `stream`.
+    unsafe { handles::tell(context, stream, "stream", |context| borrowed(&Stream::per_thread(context))) }
 }
 
-/// The handle that stands, wherever a stream is asked for, for the calling thread's current stream. The same value each
-/// time and on every thread. Where the thread has none, what it is passed to answers `CUSHIM_ERROR_STREAM_REQUIRED`.
+/// Returns a handle that stands for the calling thread's current stream wherever a stream is required. If the thread
+/// has none, calls with it return `CUSHIM_ERROR_STREAM_REQUIRED`.
 ///
-/// @return The handle, which is borrowed and good until the process ends.
-///
-/// Errors: none. Threads: any. Needs no driver.
+/// @return The handle: the same on every thread, valid until the process ends, not to be destroyed.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_current() -> cushim_stream {
     std::ptr::without_provenance_mut(CURRENT)
 }
 
-/// Makes the stream the calling thread's current one, until it is popped or the thread ends.
+/// Makes a stream the calling thread's current stream, until it is popped or the thread ends.
 ///
-/// @param stream The stream. This does not keep it alive: pop it before its last handle is destroyed.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] stream The stream. Being current does not keep it alive: pop it before you destroy its last handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_push_current(stream: cushim_stream) -> cushim_status {
     call(|| {
@@ -230,12 +237,10 @@ pub extern "C" fn cushim_stream_push_current(stream: cushim_stream) -> cushim_st
     })
 }
 
-/// Takes the calling thread's current stream away; the one that was pushed before it becomes current.
+/// Pops the calling thread's current stream. The one that was pushed before it becomes current.
 ///
-/// @param stream Receives the borrowed handle of the stream; NULL if it is gone, and on failure. May be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` if the thread has no current stream; `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[out, borrowed, nullable] stream The stream; NULL if it was destroyed.
+/// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the thread has no current stream.
 ///
 /// # Safety
 /// `stream` is NULL or valid for writes.
@@ -252,13 +257,11 @@ pub unsafe extern "C" fn cushim_stream_pop_current(stream: *mut cushim_stream) -
     })
 }
 
-/// The calling thread's current stream itself.
+/// Returns the calling thread's current stream.
 ///
-/// @param stream Receives the borrowed handle of the stream; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` if the thread has no current stream; `CUSHIM_ERROR_INVALID_HANDLE` if it is
-/// gone; `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[out, borrowed] stream The stream.
+/// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the thread has no current stream; `CUSHIM_ERROR_INVALID_HANDLE` if it
+///   was destroyed.
 ///
 /// # Safety
 /// `stream` is NULL or valid for writes.
@@ -273,14 +276,10 @@ pub unsafe extern "C" fn cushim_stream_get_current(stream: *mut cushim_stream) -
     })
 }
 
-/// Gives the stream one more handle.
+/// Returns one more owned handle of a stream.
 ///
-/// @param stream The stream.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_stream_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] stream The stream.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -293,70 +292,20 @@ pub unsafe extern "C" fn cushim_stream_ref(
     unsafe { handles::reference(stream, reference) }
 }
 
-/// Ends a claim on the stream. With the last hold the stream is destroyed, unless it is borrowed; its work goes on.
+/// Destroys an owned handle of a stream. When nothing uses the stream any more it is destroyed, unless it is
+/// borrowed; enqueued work still runs.
 ///
-/// @param stream The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in, ended, nullable] stream The handle; NULL does nothing.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_destroy(stream: cushim_stream) -> cushim_status {
     handles::destroy(stream)
 }
 
-/// Names the stream in messages.
+/// Returns the context of a stream.
 ///
-/// @param stream The stream.
-/// @param label The name; may be NULL, which takes it away.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `label` is NULL or ends in NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_set_label(
-    stream: cushim_stream,
-    label: *const c_char,
-) -> cushim_status {
-    // SAFETY: the caller vouches for `label`.
-    unsafe { handles::set_label(stream, label) }
-}
-
-/// The name that messages use for the stream; empty if it has none.
-///
-/// @param stream The stream.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_get_label(
-    stream: cushim_stream,
-    buffer: *mut c_char,
-    size: usize,
-    needed: *mut usize,
-) -> cushim_status {
-    // SAFETY: the caller vouches for the buffer.
-    unsafe { handles::get_label(stream, buffer, size, needed) }
-}
-
-/// The context that the stream belongs to.
-///
-/// @param stream The stream.
-/// @param context Receives the borrowed handle, good as long as the stream; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] stream The stream.
+/// @param[out, borrowed] context The context, valid as long as the stream.
 ///
 /// # Safety
 /// `context` is NULL or valid for writes.
@@ -369,14 +318,10 @@ pub unsafe extern "C" fn cushim_stream_get_context(
     unsafe { handles::tell(stream, context, "context", |stream| borrowed(stream.context())) }
 }
 
-/// What the stream is.
+/// Tells what a stream is.
 ///
-/// @param stream The stream.
-/// @param kind Receives a `cushim_stream_kind`; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] stream The stream.
+/// @param[out, enum(cushim_stream_kind)] kind The kind.
 ///
 /// # Safety
 /// `kind` is NULL or valid for writes.
@@ -395,15 +340,11 @@ fn kind_number(kind: StreamKind) -> cushim_stream_kind {
     }
 }
 
-/// The driver's own handle of the stream; the runtime's `cudaStream_t` has the same value. Of a default stream it is 1
-/// or 2, which means that of whichever context is current.
+/// Returns the driver's own handle of a stream; a `cudaStream_t` is the same. That of a default stream is 1 or 2,
+/// which means the default stream of whichever context is current.
 ///
-/// @param stream The stream.
-/// @param native Receives the handle, which stays the object's; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] stream The stream.
+/// @param[out] native The handle, which cushim keeps.
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -413,14 +354,11 @@ pub unsafe extern "C" fn cushim_stream_native(stream: cushim_stream, native: *mu
     unsafe { handles::tell(stream, native, "native", |stream| Ok(stream.native())) }
 }
 
-/// The flags of the stream, as the driver has them.
+/// Returns the flags of a stream.
 ///
-/// @param stream The stream.
-/// @param flags Receives a combination of `cushim_stream_flags`; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] stream The stream.
+/// @param[out, flags(cushim_stream_flags)] flags The flags.
+/// @driver none
 ///
 /// # Safety
 /// `flags` is NULL or valid for writes.
@@ -434,14 +372,11 @@ pub unsafe extern "C" fn cushim_stream_get_flags(stream: cushim_stream, flags: *
     }
 }
 
-/// The priority of the stream; a smaller number is preferred.
+/// Returns the priority of a stream. A smaller number is a higher priority.
 ///
-/// @param stream The stream.
-/// @param priority Receives the priority; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] stream The stream.
+/// @param[out] priority The priority.
+/// @driver none
 ///
 /// # Safety
 /// `priority` is NULL or valid for writes.
@@ -454,15 +389,11 @@ pub unsafe extern "C" fn cushim_stream_get_priority(
     unsafe { handles::ask(stream, priority, "priority", |stream| stream.priority()) }
 }
 
-/// The number by which the driver tells streams apart; never used again, unlike the native handle.
+/// Returns the unique id of a stream. It is never reused, unlike the native handle.
 ///
-/// @param stream The stream.
-/// @param id Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` before driver 12.0; the driver's.
-/// Threads: any. Driver: 12.0.
+/// @param[in] stream The stream.
+/// @param[out] id The id.
+/// @driver 12.0
 ///
 /// # Safety
 /// `id` is NULL or valid for writes.
@@ -472,17 +403,24 @@ pub unsafe extern "C" fn cushim_stream_get_id(stream: cushim_stream, id: *mut u6
     unsafe { handles::ask(stream, id, "id", |stream| stream.id()) }
 }
 
-/// Whether all work that was enqueued so far is done.
+/// Returns the unique id of a stream, like `cushim_stream_get_id`.
 ///
-/// May be called in a host function, for streams other than the default ones, which answer `CUSHIM_ERROR_IN_CALLBACK`
-/// there.
+/// @param[in] stream The stream.
+/// @return The id; 0 after a failure, with the last error set.
+/// @driver 12.0
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_stream_id(stream: cushim_stream) -> u64 {
+    handles::value(enter, stream, |stream| stream.id())
+}
+
+/// Tells whether all work in a stream is done.
 ///
-/// @param stream The stream.
-/// @param done Receives 1 or 0; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
+/// Default streams return `CUSHIM_ERROR_IN_CALLBACK` inside a host function.
 ///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work. Threads: any.
+/// @param[in] stream The stream.
+/// @param[out] done Receives 1 or 0.
+/// @driver none
+/// @callback allowed
 ///
 /// # Safety
 /// `done` is NULL or valid for writes.
@@ -492,28 +430,24 @@ pub unsafe extern "C" fn cushim_stream_query(stream: cushim_stream, done: *mut i
     unsafe { handles::tell(stream, done, "done", |stream| Ok(i32::from(stream.query()?))) }
 }
 
-/// Waits until all work that was enqueued so far is done.
+/// Waits until all work in a stream is done.
 ///
-/// @param stream The stream.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work. Threads: any.
+/// @param[in] stream The stream.
+/// @driver none
+/// @sync stream
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_synchronize(stream: cushim_stream) -> cushim_status {
     call(|| handles::hold(stream)?.synchronize())
 }
 
-/// Waits until all work is done, at most for this time. The driver has no such call: the stream is asked again and again,
-/// up to half a millisecond apart.
+/// Waits until all work in a stream is done, or a time is over. CUDA has no such call: cushim queries the stream
+/// again and again, at most 0.5 ms apart.
 ///
-/// @param stream The stream.
-/// @param nanoseconds The time; 0 asks once.
-/// @param done Receives 1 or 0; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, also of earlier work. Threads: any.
+/// @param[in] stream The stream.
+/// @param[in] nanoseconds The longest time to wait; 0 queries once.
+/// @param[out] done Receives 1 if the work is done, 0 if the time is over.
+/// @driver none
+/// @sync stream
 ///
 /// # Safety
 /// `done` is NULL or valid for writes.
@@ -532,18 +466,15 @@ pub unsafe extern "C" fn cushim_stream_synchronize_within(
     })
 }
 
-/// Makes work that is enqueued from now on wait for what the event recorded last. Nothing waits for an event that was
-/// never recorded.
+/// Makes work that is enqueued in a stream from now on wait for what an event last recorded. An event that was never
+/// recorded is not waited for.
 ///
-/// An event for several processes (`CUSHIM_EVENT_INTERPROCESS`) that is another context's is waited for by way of a stream of that
-/// context, made for the call, which takes longer: driver 580 crashes on it otherwise (measured).
+/// If an interprocess event belongs to another context, cushim makes it wait by way of a temporary stream of that
+/// context, which takes longer: driver branch 580 crashes otherwise (measured).
 ///
-/// @param stream The stream.
-/// @param event The event, of any context of the same driver.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for an event of another driver;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] stream The stream.
+/// @param[in] event The event, of any context of the driver.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_wait_event(stream: cushim_stream, event: cushim_event) -> cushim_status {
     call(|| {
@@ -552,14 +483,11 @@ pub extern "C" fn cushim_stream_wait_event(stream: cushim_stream, event: cushim_
     })
 }
 
-/// Makes work that is enqueued from now on wait for what is enqueued in another stream by now.
+/// Makes work that is enqueued in a stream from now on wait for the work that is in another stream now.
 ///
-/// @param stream The stream.
-/// @param other The other stream, of any context of the same driver.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] stream The stream.
+/// @param[in] other The other stream, of any context of the driver.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_wait_stream(stream: cushim_stream, other: cushim_stream) -> cushim_status {
     call(|| {

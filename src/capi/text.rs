@@ -1,6 +1,6 @@
 //! Texts that come in, and texts that go into a caller's buffer.
 
-use crate::error::{Error, Status};
+use crate::object::error::{Error, Status};
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
@@ -34,8 +34,8 @@ impl<'a> Room<'a> {
     /// The caller's buffer, with an empty text in it, and 0 as the length.
     ///
     /// # Safety
-    /// `buffer` is NULL or valid for writes of `size` bytes, `needed` is NULL or valid for writes, both while the result
-    /// lives.
+    /// `buffer` is NULL or valid for writes of `size` bytes, `needed` is NULL or valid for writes, both while the
+    /// result lives.
     pub(super) unsafe fn new(buffer: *mut c_char, size: usize, needed: *mut usize) -> Result<Self, Error> {
         // SAFETY: the caller vouches for `needed`; it may be uninitialised, so it is written before it is borrowed.
         let needed = (!needed.is_null()).then(|| unsafe {
@@ -67,8 +67,8 @@ impl<'a> Room<'a> {
     }
 }
 
-/// The bytes of a text and its NUL for a place of `size` bytes: cut at a character's start and marked with "..." where it
-/// does not fit.
+/// The bytes of a text and its NUL for a place of `size` bytes: cut at a character's start and marked with "..."
+/// where it does not fit.
 pub(super) fn cut(text: &str, size: usize) -> impl Iterator<Item = u8> {
     let room = size.saturating_sub(1);
     let (kept, mark) = if text.len() <= room {

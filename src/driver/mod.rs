@@ -34,6 +34,7 @@ mod rows;
 pub mod sys;
 #[allow(clippy::type_complexity)] // the driver's functions take as many parameters as they take
 mod table;
+mod told_init;
 mod version;
 
 pub use call::CallError;

@@ -8,7 +8,9 @@ use super::library::Library;
 use super::options::OpenOptions;
 use super::report::LoadReport;
 use super::resolve::{self, Resolved, Resolver, Symbol};
+use super::sys::CUresult;
 use super::table::Table;
+use super::told_init::telling_of;
 use super::version::Version;
 use parking_lot::Mutex;
 use std::fmt;
@@ -22,6 +24,8 @@ pub(super) struct Core {
     pub(super) version: Option<Version>,
     pub(super) getter: GetterKind,
     table: Table,
+    /// The `cuInit` of the tables, and its number, where somebody wants to know that a program calls it.
+    telling: Option<(usize, Init)>,
     resolved: Resolved,
     /// The symbols with all that can be said of them, made when somebody asks.
     symbols: OnceLock<Vec<Symbol>>,
@@ -40,13 +44,17 @@ struct PerThread {
 impl Core {
     pub(super) fn new(path: Option<PathBuf>, resolver: &Resolver) -> Self {
         let resolved = resolver.resolve();
+        let mut table = Table::from_addresses(&resolved.addresses);
+        let telling = telling(&table);
+        tell_by(&mut table, telling);
         let without = if resolver.library.is_some() { GetterKind::Dlsym } else { GetterKind::None };
         let core = Self {
             kind: resolver.kind,
             path,
             version: resolver.version,
             getter: resolver.getter.as_ref().map_or(without, Getter::kind),
-            table: Table::from_addresses(&resolved.addresses),
+            table,
+            telling,
             resolved,
             symbols: OnceLock::new(),
             per_thread: OnceLock::new(),
@@ -73,7 +81,33 @@ impl Core {
 
     fn resolve_per_thread(&self, resolver: &Resolver) -> PerThread {
         let variants = resolver.per_thread_symbols();
-        PerThread { table: resolve::per_thread_table(&self.resolved.addresses, &variants), symbols: variants }
+        let mut table = resolve::per_thread_table(&self.resolved.addresses, &variants);
+        tell_by(&mut table, self.telling);
+        PerThread { table, symbols: variants }
+    }
+}
+
+type Init = unsafe extern "C" fn(flags: u32) -> CUresult;
+
+/// What is told of each driver that a program initialises by its table.
+static LISTENER: OnceLock<fn(&Driver)> = OnceLock::new();
+
+/// The `cuInit` that tells of itself, while the log is at level debug.
+fn telling(table: &Table) -> Option<(usize, Init)> {
+    let own =
+        table.cuInit_2000.filter(|_| log::max_level() >= log::Level::Debug && LISTENER.get().is_some())?;
+    telling_of(own, |number| {
+        let is_it = |driver: &&Driver| driver.core.telling.is_some_and(|(its, _)| its == number);
+        let driver = KNOWN.lock().iter().find(is_it).cloned();
+        if let (Some(driver), Some(listener)) = (driver, LISTENER.get()) {
+            listener(&driver);
+        }
+    })
+}
+
+fn tell_by(table: &mut Table, telling: Option<(usize, Init)>) {
+    if let Some((_, init)) = telling {
+        table.cuInit_2000 = Some(init);
     }
 }
 
@@ -106,6 +140,13 @@ impl Driver {
                 || per_thread.is_some_and(|per_thread| std::ptr::eq(table, &per_thread.table))
         };
         KNOWN.lock().iter().find(is_behind).cloned()
+    }
+
+    /// Has `listener` be told of drivers that are opened from now on, while the log is at level debug, and that a program
+    /// initialises by their tables.
+    #[cfg(feature = "capi")]
+    pub(crate) fn listen(listener: fn(&Self)) {
+        LISTENER.get_or_init(|| listener);
     }
 
     /// Opens the driver that `CUSHIM_DRIVER` names, or else the one of this machine: short for

@@ -1,6 +1,6 @@
 //! Code as it comes: PTX, cubin, fatbin.
 
-use crate::error::{Error, Status};
+use crate::object::error::{Error, Status};
 use std::path::Path;
 
 /// Code for a device, complete: the driver is given no length and reads as far as the image says of itself.

@@ -1,14 +1,14 @@
 //! Code that the driver loaded.
 
 use super::{Image, Kernel};
-use crate::callback;
 use crate::context::Context;
 use crate::driver::calls::context::RawContext;
 use crate::driver::calls::kernel::library::RawLibrary;
 use crate::driver::{CallError, Driver, sys};
-use crate::error::{Error, Status};
-use crate::handle::{Header, object};
-use crate::memory::DevicePointer;
+use crate::object::error::{Error, Status};
+use crate::object::handle::{Header, object};
+use crate::object::native::{self, Handle};
+use crate::pointer::DevicePointer;
 use std::ffi::{CStr, CString, c_void};
 use std::fmt;
 use std::sync::Arc;
@@ -122,7 +122,8 @@ impl Library {
     pub fn kernel(self: &Arc<Self>, name: &str) -> Result<Arc<Kernel>, Error> {
         let c_name = c_name(name)?;
         let raw = self
-            .here(|raw, context| raw.kernel(context, &c_name))
+            // SAFETY: the kernel's object keeps the library.
+            .here(|raw, context| unsafe { raw.kernel(context, &c_name) })
             .map_err(|error| self.explain_missing(error, "kernel", name))?;
         Kernel::of_library(self, name, raw)
     }
@@ -132,7 +133,11 @@ impl Library {
     /// # Errors
     /// [`Status::UNSUPPORTED`] before driver 12.4; the driver's.
     pub fn kernel_names(&self) -> Result<Vec<String>, Error> {
-        self.here(|raw, context| raw.kernels(context)?.iter().map(|kernel| kernel.name()).collect())
+        self.here(|raw, context| {
+            // SAFETY: the kernels are gone before this returns.
+            let kernels = unsafe { raw.kernels(context) }?;
+            kernels.iter().map(|kernel| kernel.name()).collect()
+        })
     }
 
     /// Address and bytes of a variable of the code in its context. Managed ones too, there.
@@ -140,7 +145,7 @@ impl Library {
     /// # Errors
     /// As [`kernel`](Self::kernel).
     pub fn global(&self, name: &str) -> Result<(DevicePointer, usize), Error> {
-        self.variable(name, RawLibrary::global)
+        self.variable("variable", name, RawLibrary::global)
     }
 
     /// Address and bytes of a managed variable, which are the same in every context.
@@ -148,18 +153,19 @@ impl Library {
     /// # Errors
     /// As [`kernel`](Self::kernel).
     pub fn managed(&self, name: &str) -> Result<(DevicePointer, usize), Error> {
-        self.variable(name, RawLibrary::managed)
+        self.variable("managed variable", name, RawLibrary::managed)
     }
 
     fn variable(
         &self,
+        what: &str,
         name: &str,
         find: impl FnOnce(&RawLibrary, &RawContext, &CStr) -> Result<(u64, usize), CallError>,
     ) -> Result<(DevicePointer, usize), Error> {
         let c_name = c_name(name)?;
         let (address, bytes) = self
             .here(|raw, context| find(raw, context, &c_name))
-            .map_err(|error| self.explain_missing(error, "variable", name))?;
+            .map_err(|error| self.explain_missing(error, what, name))?;
         Ok((DevicePointer(address), bytes))
     }
 
@@ -250,22 +256,28 @@ fn say_what_the_compiler_said(error: &mut Error, image: &Image, log: &str) {
     error.driver_log.push_str(log);
 }
 
+impl Handle for RawLibrary {
+    type Place = Context;
+
+    fn address(&self) -> usize {
+        self.handle().addr()
+    }
+
+    /// What belongs to one context went with it; a `CUlibrary` outlives every context.
+    fn outlives_place(&self) -> bool {
+        !self.is_of_one_context()
+    }
+
+    fn destroy(self) -> Result<(), CallError> {
+        self.unload()
+    }
+}
+
 impl Drop for Library {
     fn drop(&mut self) {
         let Some(raw) = self.raw.take() else { return };
-        if callback::is_inside() {
-            // The driver unloads nothing there.
-            return callback::later(Self {
-                header: Header::new::<Self>(),
-                context: Arc::clone(&self.context),
-                raw: Some(raw),
-            });
-        }
-        // What belongs to one context went with it; a library outlives every context.
-        if raw.is_of_one_context() && self.context.is_gone() {
-            return;
-        }
-        crate::release::report(self.driver(), self.context.released(raw.unload(), self));
+        let context = Arc::clone(&self.context);
+        native::release(self.driver(), self, move |library| native::destroy(raw, context.as_ref(), library));
     }
 }
 

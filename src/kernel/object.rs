@@ -1,15 +1,15 @@
 //! One kernel.
 
 use super::{Library, refusal};
-use crate::callback::Owner;
 use crate::context::Context;
 use crate::driver::calls::context::RawContext;
 use crate::driver::calls::kernel::function::{Parameter, RawKernel};
 use crate::driver::calls::kernel::library::of_kernel;
 use crate::driver::{CallError, Driver, sys};
-use crate::error::{Error, Status};
-use crate::handle::{Header, object};
-use crate::registry::Registry;
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::object::handle::{Header, object};
+use crate::object::registry::Registry;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -70,13 +70,13 @@ static FUNCTIONS: Registry<Kernel> = Registry::new();
 
 impl Kernel {
     pub(super) fn of_library(library: &Arc<Library>, name: &str, raw: RawKernel) -> Result<Arc<Self>, Error> {
-        if let Some(known) = KNOWN.find(library.driver(), raw.handle()) {
+        if let Some(known) = KNOWN.find(library.driver(), raw.handle().addr()) {
             return Ok(known);
         }
         let keeper = Keeper::Library(Arc::clone(library));
         let parameters = Self::layout_of(library.context(), &raw)?;
         let kernel = Self::new(library.context(), name.to_owned(), raw, parameters, keeper);
-        KNOWN.add(kernel.driver(), kernel.raw.handle(), &kernel);
+        KNOWN.add(kernel.driver(), kernel.raw.handle().addr(), &kernel);
         Ok(kernel)
     }
 
@@ -117,17 +117,20 @@ impl Kernel {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL; [`Status::UNSUPPORTED`] for a `CUkernel` before driver 12.0; the
     /// driver's.
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn wrap(
         context: &Arc<Context>,
         native: NativeKernel,
         keeper: Keeper,
     ) -> Result<Arc<Self>, Error> {
-        Self::take_in(context, native, keeper).map_err(|(error, _)| error)
+        // SAFETY: as the caller vouches.
+        unsafe { Self::take_in(context, native, keeper) }.map_err(|(error, _)| error)
     }
 
-    /// As [`wrap`](Self::wrap), whose callers vouch for `native`; on failure the keeper is given back.
-    pub(crate) fn take_in(
+    /// As [`wrap`](Self::wrap); on failure the keeper is given back.
+    ///
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    pub(crate) unsafe fn take_in(
         context: &Arc<Context>,
         native: NativeKernel,
         keeper: Keeper,
@@ -137,20 +140,24 @@ impl Kernel {
             return Err((Error::new(Status::INVALID_ARGUMENT, "the native kernel is NULL"), keeper));
         }
         let known = match native {
-            NativeKernel::Kernel(_) => KNOWN.find(driver, address),
-            NativeKernel::Function(_) => {
-                FUNCTIONS.find(driver, address).or_else(|| KNOWN.find(driver, address))
-            }
+            NativeKernel::Kernel(_) => KNOWN.find(driver, address.addr()),
+            NativeKernel::Function(_) => Self::of_native(driver, address),
         };
         if let Some(known) = known {
             known.warn_of_another(&keeper);
             return Ok(known);
         }
         let table = driver.object_table();
-        let raw = match native {
-            NativeKernel::Kernel(kernel) => RawKernel::kernel(table, kernel),
-            NativeKernel::Function(function) => RawKernel::function(table, function),
+        // SAFETY: the caller vouches for the handle.
+        let raw = unsafe {
+            match native {
+                NativeKernel::Kernel(kernel) => RawKernel::kernel(table, kernel),
+                NativeKernel::Function(function) => RawKernel::function(table, function),
+            }
         };
+        if let Err(missing) = raw.check() {
+            return Err((Error::of_call(driver, missing).about(&**context), keeper));
+        }
         // Before driver 12.3 a kernel does not know its name.
         let name = raw.name().unwrap_or_default();
         let kernel = match Self::layout_of(context, &raw) {
@@ -159,6 +166,11 @@ impl Kernel {
         };
         kernel.warn_of_false_library();
         Ok(kernel)
+    }
+
+    /// The object of a native handle that the driver has just named; `None` if there is none.
+    pub(crate) fn of_native(driver: &Driver, native: *mut c_void) -> Option<Arc<Self>> {
+        KNOWN.find(driver, native.addr()).or_else(|| FUNCTIONS.find(driver, native.addr()))
     }
 
     /// Whoever wrapped a kernel of a known library names that library, or none.
@@ -221,7 +233,7 @@ impl Kernel {
     pub fn native_function(self: &Arc<Self>) -> Result<sys::CUfunction, Error> {
         let function = self.here(RawKernel::function_in)?;
         if self.library().is_some() && self.function.swap(function.addr(), Relaxed) == 0 {
-            FUNCTIONS.add(self.driver(), function, self);
+            FUNCTIONS.add(self.driver(), function.addr(), self);
         }
         Ok(function)
     }
@@ -257,8 +269,23 @@ impl Kernel {
         })
     }
 
+    /// Refuses a kernel that cannot run in this context.
+    #[inline]
+    pub(crate) fn check_in(&self, at: &Context) -> Result<(), Error> {
+        if std::ptr::eq(Arc::as_ptr(&self.context), at) {
+            return self.context.check_there(self);
+        }
+        if self.driver() != at.driver() {
+            let refusal = format!("{self} belongs to another driver than {at}");
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(self));
+        }
+        // The driver does not say that the kernel's own context is gone.
+        self.context.check_still_there(self)?;
+        if self.raw.is_of_one_context() { at.has(&self.context, self) } else { Ok(()) }
+    }
+
     /// As [`parameters`](Self::parameters), where the driver says so.
-    pub(super) fn layout(&self) -> Option<&[Parameter]> {
+    pub(crate) fn layout(&self) -> Option<&[Parameter]> {
         self.parameters.as_deref()
     }
 
@@ -273,7 +300,12 @@ impl Kernel {
         self.header.label()
     }
 
-    pub(super) fn raw(&self) -> &RawKernel {
+    /// Whether its lender keeps it, and nobody here.
+    pub(crate) fn is_lent(&self) -> bool {
+        matches!(self.keeper, Keeper::Lender)
+    }
+
+    pub(crate) fn raw(&self) -> &RawKernel {
         &self.raw
     }
 
@@ -292,8 +324,8 @@ impl Kernel {
 impl Drop for Kernel {
     fn drop(&mut self) {
         if let Keeper::Library(_) = self.keeper {
-            KNOWN.remove(self.context.driver(), self.raw.handle(), self);
-            let function: sys::CUfunction = std::ptr::without_provenance_mut(*self.function.get_mut());
+            KNOWN.remove(self.context.driver(), self.raw.handle().addr(), self);
+            let function = *self.function.get_mut();
             FUNCTIONS.remove(self.context.driver(), function, self);
         }
     }

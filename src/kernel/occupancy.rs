@@ -1,12 +1,13 @@
 //! How much of a device a kernel fills.
 
-use super::launch::check_place;
-use super::{Kernel, Launch};
+use super::{Kernel, LaunchConfig};
+use crate::context::Context;
 use crate::driver::CallError;
 use crate::driver::calls::context::RawContext;
 use crate::driver::calls::kernel::launch::{RawAttributes, RawShape};
 use crate::driver::calls::kernel::occupancy::{self as calls, SharedMemory};
-use crate::error::Error;
+use crate::driver::sys::CUstream;
+use crate::object::error::Error;
 use crate::stream::Stream;
 use std::fmt;
 
@@ -80,41 +81,56 @@ impl Kernel {
 
     /// Blocks of the largest cluster in which the kernel can be launched like this, on the stream's device.
     ///
+    /// # Safety
+    /// Attributes by number ([`LaunchConfig::others`]) have good values.
+    ///
     /// # Errors
     /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) before driver 11.8; the driver's.
-    pub fn largest_cluster(&self, stream: &Stream, launch: &Launch<'_>) -> Result<u32, Error> {
-        largest_cluster(self, stream, launch)
+    pub unsafe fn largest_cluster(&self, stream: &Stream, launch: &LaunchConfig<'_>) -> Result<u32, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { largest_cluster(self, stream.context(), stream.raw().handle(), launch) }
     }
 
     /// How many clusters of this launch the stream's device holds at a time.
     ///
+    /// # Safety
+    /// As for [`largest_cluster`](Self::largest_cluster).
+    ///
     /// # Errors
     /// As [`largest_cluster`](Self::largest_cluster).
-    pub fn active_clusters(&self, stream: &Stream, launch: &Launch<'_>) -> Result<u32, Error> {
-        ask(self, stream, launch, |context, shape, attributes| {
-            let raw = self.raw();
-            calls::active_clusters(raw, context, stream.raw().handle(), shape, attributes)
+    pub unsafe fn active_clusters(&self, stream: &Stream, launch: &LaunchConfig<'_>) -> Result<u32, Error> {
+        ask(self, stream.context(), launch, |context, shape, attributes| {
+            // SAFETY: the caller vouches for the attributes; the stream is alive.
+            unsafe { calls::active_clusters(self.raw(), context, stream.raw().handle(), shape, attributes) }
         })
     }
 }
 
-pub(super) fn largest_cluster(kernel: &Kernel, stream: &Stream, launch: &Launch<'_>) -> Result<u32, Error> {
-    ask(kernel, stream, launch, |context, shape, attributes| {
-        let raw = kernel.raw();
-        calls::largest_cluster(raw, context, stream.raw().handle(), shape, attributes)
+/// # Safety
+/// As for [`Kernel::largest_cluster`]; the stream is alive.
+pub(super) unsafe fn largest_cluster(
+    kernel: &Kernel,
+    at: &Context,
+    stream: CUstream,
+    launch: &LaunchConfig<'_>,
+) -> Result<u32, Error> {
+    ask(kernel, at, launch, |context, shape, attributes| {
+        // SAFETY: the caller vouches for the attributes and the stream.
+        unsafe { calls::largest_cluster(kernel.raw(), context, stream, shape, attributes) }
     })
 }
 
 fn ask(
     kernel: &Kernel,
-    stream: &Stream,
-    launch: &Launch<'_>,
+    at: &Context,
+    launch: &LaunchConfig<'_>,
     call: impl FnOnce(&RawContext, &RawShape, &mut RawAttributes) -> Result<i32, CallError>,
 ) -> Result<u32, Error> {
-    check_place(kernel, stream)?;
+    launch.check()?;
+    kernel.check_in(at)?;
     let mut attributes = RawAttributes::new();
-    launch.list(&mut attributes)?;
-    let answer = call(stream.context().live(kernel)?, &launch.shape(), &mut attributes)
-        .map_err(|error| stream.context().failed(error, kernel))?;
+    launch.list(&mut attributes);
+    let answer =
+        call(at.live(kernel)?, &launch.shape(), &mut attributes).map_err(|error| at.failed(error, kernel))?;
     Ok(answer.cast_unsigned())
 }

@@ -1,10 +1,11 @@
 //! Why the driver refused a launch, with the limit that it met: its own answer is one number for all of them.
 
-use super::{Kernel, Launch, occupancy};
+use super::{Kernel, LaunchConfig, MemorySyncDomain, occupancy};
+use crate::context::Context;
 use crate::device::Device;
+use crate::driver::Version;
 use crate::driver::sys;
-use crate::error::Error;
-use crate::stream::Stream;
+use crate::object::error::{Error, Status};
 
 /// Adds to the refusal of an attribute what was asked for, and what there is.
 #[cold]
@@ -28,25 +29,87 @@ pub(super) fn explain_attribute(
 
 /// Adds to the refusal of a launch what was asked for, and what there is.
 #[cold]
-pub(super) fn explain(mut failure: Error, launch: &Launch<'_>, kernel: &Kernel, stream: &Stream) -> Error {
-    let Some(limit) = limit(&failure, launch, kernel, stream) else { return failure };
+pub(crate) fn explain(mut failure: Error, launch: &LaunchConfig<'_>, kernel: &Kernel, at: &Context) -> Error {
+    if let Some(refusal) = too_old(&failure, launch, at) {
+        failure.status = Status::UNSUPPORTED;
+        failure.message = refusal;
+        return failure;
+    }
+    let Some(limit) = limit(&failure, &launch.filled(), kernel, at) else { return failure };
     failure.message.push_str(". ");
     failure.message.push_str(&limit);
     failure
 }
 
-fn limit(failure: &Error, launch: &Launch<'_>, kernel: &Kernel, stream: &Stream) -> Option<String> {
-    let device = stream.context().device();
+/// What the driver would refuse of a launch in a stream under capture, and invalidate the capture with it (measured on 580): a grid, a
+/// block, shared memory or a cluster that is too large.
+pub(crate) fn shape_beyond_limits(
+    launch: &LaunchConfig<'_>,
+    kernel: &Kernel,
+    at: &Context,
+) -> Option<String> {
+    let launch = launch.filled();
+    let ([x, y, z], [_, rows, slices]) = (launch.block, launch.grid);
+    let is_common = x <= 32 && y == 1 && z == 1 && rows.max(slices) <= 65_535 && launch.shared == 0;
+    let shape = if is_common { None } else { shape(&launch, kernel, at.device()) };
+    shape.or_else(|| cluster_beyond_limits(&launch, kernel))
+}
+
+/// Blocks of a cluster that every device takes, and those that one may take of kernels that say so.
+const CLUSTER: (u64, u64) = (8, 16);
+
+fn cluster_beyond_limits(launch: &LaunchConfig<'_>, kernel: &Kernel) -> Option<String> {
+    let cluster = launch.cluster?;
+    if let Some(uneven) = uneven(launch, cluster) {
+        return Some(uneven);
+    }
+    let blocks: u64 = cluster.iter().map(|n| u64::from(*n)).product();
+    let is_larger_allowed = || {
+        let attribute = kernel.attribute(sys::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+        attribute.is_ok_and(|value| value != 0)
+    };
+    let most = if blocks > CLUSTER.0 && is_larger_allowed() { CLUSTER.1 } else { CLUSTER.0 };
+    (blocks > most)
+        .then(|| format!("A cluster of {blocks} blocks; a launch under capture takes at most {most}"))
+}
+
+fn limit(failure: &Error, launch: &LaunchConfig<'_>, kernel: &Kernel, at: &Context) -> Option<String> {
+    let device = at.device();
     match sys::CUresult(failure.status.0) {
         sys::CUDA_ERROR_INVALID_VALUE | sys::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
             shape(launch, kernel, device)
                 .or_else(|| features(launch, device))
                 .or_else(|| unchecked_arguments(kernel))
         }
-        sys::CUDA_ERROR_INVALID_CLUSTER_SIZE => cluster(launch, kernel, stream),
+        sys::CUDA_ERROR_INVALID_CLUSTER_SIZE => cluster(launch, kernel, at),
         sys::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => cooperative(launch, kernel, device),
         _ => features(launch, device),
     }
+}
+
+/// What the driver is too old for, if it refused something that it does not know.
+fn too_old(failure: &Error, launch: &LaunchConfig<'_>, at: &Context) -> Option<String> {
+    let version = at.driver().version()?;
+    let is_unknown = failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0
+        || failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0
+        || failure.status == Status::UNSUPPORTED;
+    let asked = [
+        (launch.cluster.is_some(), "clusters of blocks", Version::from_number(11080)),
+        (launch.priority.is_some(), "a priority of its own", Version::from_number(11080)),
+        (launch.programmatic_serialization, "programmatic stream serialization", Version::from_number(11080)),
+        (launch.programmatic_event.is_some(), "a programmatic event", Version::from_number(11080)),
+        (
+            launch.memory_sync_domain != MemorySyncDomain::Unset,
+            "a memory synchronization domain",
+            Version::from_number(12000),
+        ),
+    ];
+    let (_, what, since) = asked.into_iter().find(|(is_asked, _, since)| *is_asked && version < *since)?;
+    is_unknown.then(|| {
+        format!(
+            "a launch with {what} needs a driver for CUDA {since} or newer, and this one is for {version}"
+        )
+    })
 }
 
 /// Where the driver does not tell the parameters, the arguments may be what it refuses.
@@ -58,11 +121,7 @@ fn unchecked_arguments(kernel: &Kernel) -> Option<String> {
 
 const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
 
-fn shape(launch: &Launch<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
-    let zero = launch.grid.contains(&0) || launch.block.contains(&0);
-    if zero {
-        return Some("Grid and block have at least 1 in each direction".to_owned());
-    }
+fn shape(launch: &LaunchConfig<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
     let threads: u64 = launch.block.iter().map(|n| u64::from(*n)).product();
     let most = kernel.attribute(sys::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK).ok()?;
     if threads > most.cast_unsigned().into() {
@@ -100,7 +159,7 @@ fn beyond(
     })
 }
 
-fn shared(launch: &Launch<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
+fn shared(launch: &LaunchConfig<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
     let allowed = kernel.attribute(sys::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES).ok()?;
     if launch.shared <= allowed.cast_unsigned() {
         return None;
@@ -122,10 +181,16 @@ fn largest_shared(kernel: &Kernel, device: &Device) -> Option<i32> {
     Some(device.attribute(sys::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).ok()? - fixed)
 }
 
-fn features(launch: &Launch<'_>, device: &Device) -> Option<String> {
+fn features(launch: &LaunchConfig<'_>, device: &Device) -> Option<String> {
     let lacks = |feature: &str| device.supports(feature).is_ok_and(|has| !has);
     if launch.cluster.is_some() && lacks("thread-block-clusters") {
         return Some(format!("{device} has no clusters of blocks (feature thread-block-clusters)"));
+    }
+    if let Some(trigger) = launch.programmatic_event.filter(|trigger| trigger.event.options().timing) {
+        return Some(format!(
+            "The programmatic event, {}, measures time; create it without timing",
+            trigger.event
+        ));
     }
     if launch.cooperative && lacks("cooperative-launch") {
         return Some(format!("{device} has no cooperative launches (feature cooperative-launch)"));
@@ -133,27 +198,33 @@ fn features(launch: &Launch<'_>, device: &Device) -> Option<String> {
     None
 }
 
-fn cluster(launch: &Launch<'_>, kernel: &Kernel, stream: &Stream) -> Option<String> {
-    let cluster = launch.cluster?;
+fn uneven(launch: &LaunchConfig<'_>, cluster: [u32; 3]) -> Option<String> {
     if cluster.contains(&0) {
         return Some("A cluster has at least 1 block in each direction".to_owned());
     }
-    let uneven = (0..3).find(|&direction| !launch.grid[direction].is_multiple_of(cluster[direction]));
-    if let Some(direction) = uneven {
-        return Some(format!(
-            "The grid, {} in {}, is not divisible by the cluster, {}",
-            launch.grid[direction], DIRECTIONS[direction], cluster[direction]
-        ));
+    let uneven = (0..3).find(|&direction| !launch.grid[direction].is_multiple_of(cluster[direction]))?;
+    Some(format!(
+        "The grid, {} in {}, is not divisible by the cluster, {}",
+        launch.grid[uneven], DIRECTIONS[uneven], cluster[uneven]
+    ))
+}
+
+fn cluster(launch: &LaunchConfig<'_>, kernel: &Kernel, at: &Context) -> Option<String> {
+    let cluster = launch.cluster?;
+    if let Some(uneven) = uneven(launch, cluster) {
+        return Some(uneven);
     }
     let blocks: u64 = cluster.iter().map(|n| u64::from(*n)).product();
-    let most = occupancy::largest_cluster(kernel, stream, &Launch { cluster: None, ..*launch }).ok()?;
+    let without = LaunchConfig { cluster: None, ..*launch };
+    // SAFETY: the driver was given the same attributes before; NULL is the default stream of the context.
+    let most = unsafe { occupancy::largest_cluster(kernel, at, std::ptr::null_mut(), &without) }.ok()?;
     Some(format!(
         "A cluster of {blocks} blocks; {kernel} takes at most {most}, more only if its attribute \
          CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED says so"
     ))
 }
 
-fn cooperative(launch: &Launch<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
+fn cooperative(launch: &LaunchConfig<'_>, kernel: &Kernel, device: &Device) -> Option<String> {
     let threads = launch.block.iter().product();
     let each = kernel.active_blocks(threads, launch.shared as usize).ok()?;
     let processors = device.attribute(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).ok()?.cast_unsigned();

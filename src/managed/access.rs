@@ -2,8 +2,8 @@
 
 use crate::device::Device;
 use crate::driver::{Driver, sys};
-use crate::error::{Error, Status};
 use crate::location::Location;
+use crate::object::error::{Error, Status};
 use parking_lot::Mutex;
 
 /// Refuses a device without concurrent managed access.

@@ -2,12 +2,12 @@
 
 use super::range::Range;
 use super::{access, advise::Advice, advise::check_accessor};
-use crate::batch;
 use crate::context::Context;
 use crate::device::Device;
 use crate::driver::calls::managed::attributes as calls;
-use crate::error::Error;
 use crate::location::Location;
+use crate::object::error::Error;
+use crate::op::batch;
 
 /// A range is accessed by a location if all of it is, as the driver says at the time of the call. The functions that
 /// change the set check everything first, send the driver what differs and nothing else, and take back what they have
@@ -20,7 +20,7 @@ impl Context {
     ///
     /// # Errors
     /// As for [`range_attributes`](Self::range_attributes).
-    pub fn accessed_by(&self, range: Range) -> Result<Vec<Location>, Error> {
+    pub fn accessed_by(&self, range: &Range) -> Result<Vec<Location>, Error> {
         self.check_question(range)?;
         self.accessors(range)
     }
@@ -29,7 +29,7 @@ impl Context {
     ///
     /// # Errors
     /// As for [`advise`](Self::advise); the error's [`item`](crate::Failure::item) says which location is not acceptable.
-    pub fn add_accessed_by(&self, range: Range, locations: &[Location]) -> Result<(), Error> {
+    pub fn add_accessed_by(&self, range: &Range, locations: &[Location]) -> Result<(), Error> {
         self.change(range, locations, |now| missing(locations, now).map(Advice::SetAccessedBy).collect())
     }
 
@@ -37,7 +37,7 @@ impl Context {
     ///
     /// # Errors
     /// As for [`add_accessed_by`](Self::add_accessed_by).
-    pub fn remove_accessed_by(&self, range: Range, locations: &[Location]) -> Result<(), Error> {
+    pub fn remove_accessed_by(&self, range: &Range, locations: &[Location]) -> Result<(), Error> {
         self.change(range, locations, |now| {
             let there = now.iter().copied().filter(|location| locations.contains(location));
             there.map(Advice::UnsetAccessedBy).collect()
@@ -48,7 +48,7 @@ impl Context {
     ///
     /// # Errors
     /// As for [`add_accessed_by`](Self::add_accessed_by).
-    pub fn set_accessed_by(&self, range: Range, locations: &[Location]) -> Result<(), Error> {
+    pub fn set_accessed_by(&self, range: &Range, locations: &[Location]) -> Result<(), Error> {
         self.change(range, locations, |now| {
             let removed = missing(now, locations).map(Advice::UnsetAccessedBy);
             removed.chain(missing(locations, now).map(Advice::SetAccessedBy)).collect()
@@ -57,7 +57,7 @@ impl Context {
 
     fn change(
         &self,
-        range: Range,
+        range: &Range,
         locations: &[Location],
         steps: impl FnOnce(&[Location]) -> Vec<Advice>,
     ) -> Result<(), Error> {
@@ -71,7 +71,7 @@ impl Context {
         self.take(range, &steps(&self.accessors(range)?))
     }
 
-    fn accessors(&self, range: Range) -> Result<Vec<Location>, Error> {
+    fn accessors(&self, range: &Range) -> Result<Vec<Location>, Error> {
         // All devices, and the host.
         let most = Device::count(self.driver())?.unsigned_abs() as usize + 1;
         let told = self.here(|context| calls::accessed_by(context, range.native(), most))?;
@@ -79,7 +79,7 @@ impl Context {
     }
 
     /// Takes all steps, or none.
-    fn take(&self, range: Range, steps: &[Advice]) -> Result<(), Error> {
+    fn take(&self, range: &Range, steps: &[Advice]) -> Result<(), Error> {
         for (done, step) in steps.iter().enumerate() {
             let Err(mut failure) = self.advise_checked(range, *step) else { continue };
             let taken_back =

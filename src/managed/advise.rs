@@ -1,14 +1,14 @@
 //! Advice on where managed memory should be.
 
 use super::access;
-use super::range::{Operation, Range};
-use crate::batch;
+use super::range::{Kind, Range};
 use crate::context::Context;
 use crate::driver::calls::managed::advise as calls;
 use crate::driver::{CallError, sys};
-use crate::error::{Error, Status};
 use crate::location::Location;
-use crate::memory::PointerAttributes;
+use crate::object::error::{Error, Status};
+use crate::op::batch;
+use crate::pointer::PointerAttributes;
 
 /// What a program tells the driver about its use of a range. Advice changes how fast a program is, not what it computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +105,10 @@ impl Context {
     /// [`Status::INVALID_ARGUMENT`] for a range that is not managed memory, or a location that does not exist or is not one
     /// for this advice; [`Status::UNSUPPORTED`] without concurrent managed access, and for NUMA nodes before driver 12.2;
     /// the driver's: `CUDA_ERROR_NOT_SUPPORTED` (801) for memory of a pool, on driver 13.0.
-    pub fn advise(&self, range: Range, advice: Advice) -> Result<(), Error> {
+    pub fn advise(&self, range: &Range, advice: Advice) -> Result<(), Error> {
         self.check_there(self)?;
         range.check_form()?;
-        range.check_managed(&Operation::ADVICE, self.device())?;
+        range.check_managed(&Kind::ADVICE, self)?;
         advice.check_location(self)?;
         self.check_advice(advice)?;
         self.advise_checked(range, advice)
@@ -128,9 +128,9 @@ impl Context {
         let advice = batch::PerItem::new("pieces of advice", advice, "ranges", ranges.len())?;
         batch::check_each(ranges, |range| range.check_form())?;
         batch::check_each(advice.values(), |advice| advice.check_location(self))?;
-        batch::check_each(ranges, |range| range.check_managed(&Operation::ADVICE, self.device()))?;
+        batch::check_each(ranges, |range| range.check_managed(&Kind::ADVICE, self))?;
         batch::check_each(advice.values(), |advice| self.check_advice(*advice))?;
-        batch::one_by_one(ranges.len(), |index| self.advise_checked(ranges[index], advice.of(index)))
+        batch::one_by_one(ranges.len(), |index| self.advise_checked(&ranges[index], advice.of(index)))
     }
 
     /// Refuses advice that this driver or these devices cannot take.
@@ -144,14 +144,15 @@ impl Context {
     }
 
     /// Gives advice that has been checked.
-    pub(super) fn advise_checked(&self, range: Range, advice: Advice) -> Result<(), Error> {
+    pub(super) fn advise_checked(&self, range: &Range, advice: Advice) -> Result<(), Error> {
         calls::advise(self.live(self)?, range.native(), advice.number(), advice.native_location())
             .map_err(|error| self.refused_advice(error, range))
     }
 
     #[cold]
-    fn refused_advice(&self, error: CallError, range: Range) -> Error {
+    fn refused_advice(&self, error: CallError, range: &Range) -> Error {
         let mut failure = self.failed(error, self);
+        failure.message.push_str(&format!(". It was advice for {range}"));
         let is_of_pool = || {
             PointerAttributes::of(self.driver(), range.pointer().0).is_ok_and(|known| !known.pool.is_null())
         };

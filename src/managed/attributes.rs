@@ -1,10 +1,10 @@
 //! What the driver knows of a range.
 
-use super::range::{Operation, Range};
+use super::range::{Kind, Range};
 use crate::context::Context;
 use crate::driver::calls::managed::attributes as calls;
-use crate::error::Error;
 use crate::location::Location;
+use crate::object::error::Error;
 
 /// What the driver says of a range at the time of the call: nothing here is remembered from calls that set it.
 ///
@@ -25,7 +25,7 @@ impl Context {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a range that is not managed memory; the driver's.
-    pub fn range_attributes(&self, range: Range) -> Result<RangeAttributes, Error> {
+    pub fn range_attributes(&self, range: &Range) -> Result<RangeAttributes, Error> {
         self.check_question(range)?;
         let told = self.here(|context| calls::of(context, range.native()))?;
         Ok(RangeAttributes {
@@ -36,9 +36,9 @@ impl Context {
     }
 
     /// Refuses to ask about what is no managed memory.
-    pub(super) fn check_question(&self, range: Range) -> Result<(), Error> {
+    pub(super) fn check_question(&self, range: &Range) -> Result<(), Error> {
         self.check_there(self)?;
         range.check_form()?;
-        range.check_managed(&Operation::QUERY, self.device())
+        range.check_managed(&Kind::QUERY, self)
     }
 }

@@ -20,15 +20,15 @@
 //! # assert_eq!(unsafe { allocate(&raw mut pointer, 4 << 20, 1) }, sys::CUDA_SUCCESS);
 //! let whole = Range::new(DevicePointer(pointer), 4 << 20); // of cuMemAllocManaged, or of any other allocator
 //!
-//! context.advise(whole, Advice::SetPreferredLocation(Location::device(0)))?;
-//! context.set_accessed_by(whole, &[Location::HOST])?;
-//! stream.prefetch(whole, Location::device(0))?;
+//! context.advise(&whole, Advice::SetPreferredLocation(Location::device(0)))?;
+//! context.set_accessed_by(&whole, &[Location::HOST])?;
+//! stream.prefetch(&whole, Location::device(0))?;
 //! stream.synchronize()?;
 //!
-//! let known = context.range_attributes(whole)?;
+//! let known = context.range_attributes(&whole)?;
 //! assert_eq!(known.preferred_location, Location::device(0));
 //! assert_eq!(known.last_prefetch_location, Location::device(0));
-//! assert_eq!(context.accessed_by(whole)?, [Location::HOST]);
+//! assert_eq!(context.accessed_by(&whole)?, [Location::HOST]);
 //! # unsafe { cushim::memory::DeviceMemory::from_pointer(&context, DevicePointer(pointer), 0) }.free()?;
 //! # Ok::<(), cushim::Error>(())
 //! ```
@@ -53,4 +53,6 @@ mod range;
 
 pub use advise::Advice;
 pub use attributes::RangeAttributes;
+pub use discard::Discard;
+pub use prefetch::Prefetch;
 pub use range::Range;

@@ -1,11 +1,15 @@
 //! Ranges of memory, and whether they are managed.
 
+use crate::context::Context;
 use crate::device::Device;
 use crate::driver::calls::memory::pointer as calls;
 use crate::driver::{Driver, sys};
-use crate::error::{Error, Status};
-use crate::memory::{Buffer, DevicePointer};
+use crate::memory::Buffer;
+use crate::object::error::{Error, Status};
+use crate::op::check_operand;
+use crate::pointer::DevicePointer;
 use std::fmt;
+use std::sync::{Arc, Weak};
 
 /// A range of managed memory: all of an allocation or a part of one, from whatever allocator (`cuMemAllocManaged`,
 /// `cudaMallocManaged`, a `__managed__` variable, a managed pool). Where the device has the feature
@@ -13,7 +17,7 @@ use std::fmt;
 /// `Range::from(&buffer)`.
 ///
 /// The driver works in pages; what is a page is its own business. Nothing here reads or writes through the address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Range {
     pointer: DevicePointer,
     bytes: usize,
@@ -22,16 +26,11 @@ pub struct Range {
 }
 
 /// What a buffer says of its memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 struct OfBuffer {
-    /// The address of its driver's functions, by which drivers are told apart.
-    driver: usize,
+    buffer: Weak<Buffer>,
     /// Whether its resource says that it is managed: drivers need not say so of memory of a pool.
     managed: bool,
-}
-
-fn identity(driver: &Driver) -> usize {
-    std::ptr::from_ref(driver.object_table()).addr()
 }
 
 impl Range {
@@ -45,12 +44,12 @@ impl Range {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if the buffer has not so many.
-    pub fn of_part(buffer: &Buffer, offset: usize, bytes: usize) -> Result<Self, Error> {
+    pub fn of_part(buffer: &Arc<Buffer>, offset: usize, bytes: usize) -> Result<Self, Error> {
         let fits = offset.checked_add(bytes).is_some_and(|end| end <= buffer.bytes());
         let start = buffer.pointer().offset(offset as u64);
         let (Some(pointer), true) = (start, fits) else {
             let refusal = format!("{bytes} bytes from byte {offset} on are not all within {buffer}");
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer));
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref()));
         };
         Ok(Self::within(buffer, pointer, bytes))
     }
@@ -59,13 +58,13 @@ impl Range {
     ///
     /// # Errors
     /// As for [`of_part`](Self::of_part).
-    pub fn of_rest(buffer: &Buffer, offset: usize) -> Result<Self, Error> {
+    pub fn of_rest(buffer: &Arc<Buffer>, offset: usize) -> Result<Self, Error> {
         Self::of_part(buffer, offset, buffer.bytes().saturating_sub(offset))
     }
 
-    fn within(buffer: &Buffer, pointer: DevicePointer, bytes: usize) -> Self {
+    fn within(buffer: &Arc<Buffer>, pointer: DevicePointer, bytes: usize) -> Self {
         let managed = buffer.resource().is_some_and(|resource| resource.properties().managed);
-        Self { pointer, bytes, buffer: Some(OfBuffer { driver: identity(buffer.driver()), managed }) }
+        Self { pointer, bytes, buffer: Some(OfBuffer { buffer: Arc::downgrade(buffer), managed }) }
     }
 
     /// Where it starts.
@@ -87,10 +86,10 @@ impl Range {
 
     /// Refuses what no memory can be.
     pub(super) fn check_form(&self) -> Result<(), Error> {
-        let Self { pointer, bytes, .. } = *self;
-        let refusal = match pointer.offset(bytes as u64) {
+        let Self { pointer, bytes, .. } = self;
+        let refusal = match pointer.offset(*bytes as u64) {
             _ if pointer.is_null() => "the range starts at NULL".to_owned(),
-            _ if bytes == 0 => format!("the range at {pointer} has no bytes"),
+            _ if *bytes == 0 => format!("the range at {pointer}{} has no bytes", self.within_what()),
             Some(_) => return Ok(()),
             None => format!("the range reaches past the end of all addresses: {bytes} bytes from {pointer}"),
         };
@@ -98,16 +97,18 @@ impl Range {
     }
 
     /// Refuses a range whose first or last byte is not managed memory, nor what the device treats as such.
-    pub(super) fn check_managed(&self, operation: &Operation, device: &Device) -> Result<(), Error> {
-        if let Some(buffer) = self.buffer {
-            if buffer.driver != identity(device.driver()) {
-                let refusal = format!("{self} is of a buffer of another driver than {device}'s");
+    pub(super) fn check_managed(&self, operation: &Kind, at: &Context) -> Result<(), Error> {
+        if let Some(known) = &self.buffer {
+            let Some(buffer) = known.buffer.upgrade() else {
+                let refusal = format!("{self} is of a buffer that was destroyed");
                 return Err(Error::new(Status::INVALID_HANDLE, refusal));
-            }
-            if buffer.managed {
+            };
+            check_operand(buffer.as_ref(), at)?;
+            if known.managed {
                 return Ok(());
             }
         }
+        let device = at.device();
         let (driver, last) = (device.driver(), self.pointer.0 + (self.bytes as u64 - 1));
         let first = Known::of(driver, self.pointer.0)?;
         if first.is_managed && last < first.end {
@@ -122,8 +123,15 @@ impl Range {
         Ok(())
     }
 
+    /// ` in` the buffer, for a message.
     #[cold]
-    fn not_managed(&self, operation: &Operation, address: u64) -> Error {
+    fn within_what(&self) -> String {
+        let buffer = self.buffer.as_ref().and_then(|known| known.buffer.upgrade());
+        buffer.map(|buffer| format!(" in {buffer}")).unwrap_or_default()
+    }
+
+    #[cold]
+    fn not_managed(&self, operation: &Kind, address: u64) -> Error {
         let which = if address == self.pointer.0 { "starts" } else { "ends" };
         let refusal = format!(
             "{operation} needs managed memory, and {self} {which} in memory that is not: allocate it with \
@@ -134,27 +142,33 @@ impl Range {
     }
 }
 
-impl From<&Buffer> for Range {
-    fn from(buffer: &Buffer) -> Self {
+impl From<&Arc<Buffer>> for Range {
+    fn from(buffer: &Arc<Buffer>) -> Self {
         Self::within(buffer, buffer.pointer(), buffer.bytes())
+    }
+}
+
+impl fmt::Debug for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Range({} bytes at {})", self.bytes, self.pointer)
     }
 }
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the range of {} bytes at {}", self.bytes, self.pointer)
+        write!(f, "the range of {} bytes at {}{}", self.bytes, self.pointer, self.within_what())
     }
 }
 
 /// What is done with a range.
-pub(super) struct Operation {
+pub(super) struct Kind {
     /// The word for it in messages.
     name: &'static str,
     /// Whether it can be done with memory of the process where the device reaches that.
     pageable: bool,
 }
 
-impl Operation {
+impl Kind {
     pub(super) const ADVICE: Self = Self { name: "advice", pageable: true };
     pub(super) const PREFETCH: Self = Self { name: "a prefetch", pageable: true };
     pub(super) const DISCARD: Self = Self { name: "a discard", pageable: false };
@@ -165,7 +179,7 @@ impl Operation {
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }

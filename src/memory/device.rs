@@ -1,11 +1,13 @@
 //! Device memory.
 
-use super::{Block, DevicePointer, Place, PointerAttributes, is_out_of_memory, went_with_reset};
-use crate::callback;
+use super::Block;
 use crate::context::Context;
-use crate::driver::calls::memory::allocation::{self as calls, RawMemory};
-use crate::driver::{Driver, sys};
-use crate::error::{Error, Status};
+use crate::driver::calls::memory::allocation::RawMemory;
+use crate::object::callback;
+use crate::object::error::Error;
+use crate::object::native;
+use crate::op::{Allocate, Endpoint, Free, explain_free, explain_out_of_memory};
+use crate::pointer::DevicePointer;
 use crate::stream::{Stream, StreamKind};
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +21,8 @@ use std::thread::ThreadId;
 /// ```
 /// # use cushim::driver::{Choice, OpenOptions};
 /// use cushim::Device;
-/// use cushim::memory::{DeviceMemory, Fill, Place};
+/// use cushim::memory::DeviceMemory;
+/// use cushim::op::{Copy, Endpoint, Memset, Value};
 ///
 /// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
 /// let context = Device::get(&driver, 0)?.primary_context()?;
@@ -27,16 +30,16 @@ use std::thread::ThreadId;
 /// let mut bytes = [0u8; 64];
 /// // SAFETY: the memory holds 16 values of four bytes, and so does the array.
 /// unsafe {
-///     context.fill(memory.pointer(), Fill::U32(0x0706_0504), 16)?;
-///     context.copy(Place::host(&mut bytes), memory.place(), 64)?;
+///     context.run(&mut Memset::new(memory.at(0), Value::U32(0x0706_0504), 16))?;
+///     context.run(&mut Copy::new(Endpoint::host(&mut bytes), memory.at(0), 64))?;
 /// }
 /// assert_eq!(bytes[..8], [4, 5, 6, 7, 4, 5, 6, 7]);
 /// memory.free()?;
 /// # Ok::<(), cushim::Error>(())
 /// ```
 pub struct DeviceMemory {
-    /// `None` only while it is being released.
-    raw: Option<RawMemory>,
+    /// `NULL` once it was given up.
+    pointer: DevicePointer,
     bytes: usize,
     order: Order,
 }
@@ -44,30 +47,35 @@ pub struct DeviceMemory {
 /// In which order memory comes and goes.
 #[derive(Clone)]
 enum Order {
-    /// At once.
-    Now(Arc<Context>),
+    /// In none: outside of any stream.
+    None(Arc<Context>),
     /// In that of a stream, and of this thread if the stream means another one on each.
     Stream(Arc<Stream>, Option<ThreadId>),
 }
 
 impl DeviceMemory {
-    /// Allocates memory at once, aligned to at least 256 bytes; of no bytes it is `NULL`. What it holds is not defined.
+    /// Allocates memory outside of any stream, aligned to at least 256 bytes; of zero bytes it is `NULL`. What it holds is not
+    /// defined.
     ///
     /// # Errors
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
     pub fn allocate(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
-        let raw = context.allocate_raw(bytes)?;
-        Ok(Self { raw: Some(raw), bytes, order: Order::Now(Arc::clone(context)) })
+        let pointer = context.allocate(bytes)?;
+        Ok(Self { pointer, bytes, order: Order::None(Arc::clone(context)) })
     }
 
-    /// Allocates memory in the stream's order, from the current pool of its device; of no bytes it is `NULL`. Work that
-    /// is enqueued in the stream afterwards may use it, and so may what waits for such work.
+    /// Allocates memory in the stream's order, from the current pool of its device: [`Allocate`](crate::op::Allocate).
     ///
     /// # Errors
-    /// [`Status::UNSUPPORTED`] if the device has no pools; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) if the device has no pools; the driver's:
+    /// `CUDA_ERROR_OUT_OF_MEMORY` (2).
     pub fn allocate_on(stream: &Arc<Stream>, bytes: usize) -> Result<Self, Error> {
-        let raw = stream.allocate_raw(bytes)?;
-        Ok(Self { raw: Some(raw), bytes, order: Order::of_stream(stream) })
+        stream.check_not_capturing(
+            "memory of its own would become a graph's: use a resource of graphs, or an arena",
+        )?;
+        // SAFETY: allocating touches no memory.
+        let pointer = unsafe { stream.enqueue(&mut Allocate::new(bytes)) }?;
+        Ok(Self { pointer, bytes, order: Order::of_stream(stream) })
     }
 
     /// Takes over memory that was allocated elsewhere: it will be freed with `cuMemFree`.
@@ -75,10 +83,8 @@ impl DeviceMemory {
     /// # Safety
     /// `pointer` is the start of an allocation that the driver can free in `context`, and nobody else frees it.
     #[must_use]
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn from_pointer(context: &Arc<Context>, pointer: DevicePointer, bytes: usize) -> Self {
-        let raw = RawMemory::adopt(context.table(), pointer.0);
-        Self { raw: Some(raw), bytes, order: Order::Now(Arc::clone(context)) }
+        Self { pointer, bytes, order: Order::None(Arc::clone(context)) }
     }
 
     /// Takes over memory that was allocated elsewhere: it will be freed in the order of `stream`.
@@ -87,30 +93,27 @@ impl DeviceMemory {
     /// `pointer` is the start of an allocation that the driver can free in stream order, nobody else frees it, and what
     /// uses it comes before the free in the stream's order.
     #[must_use]
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn from_pointer_on(stream: &Arc<Stream>, pointer: DevicePointer, bytes: usize) -> Self {
-        let raw = RawMemory::adopt(stream.context().table(), pointer.0);
-        Self { raw: Some(raw), bytes, order: Order::of_stream(stream) }
+        Self { pointer, bytes, order: Order::of_stream(stream) }
     }
 
     /// Gives the memory up: the caller frees it.
     #[must_use = "nobody else frees the memory"]
     pub fn into_pointer(mut self) -> DevicePointer {
-        let pointer = self.pointer();
-        self.raw = None;
-        pointer
+        std::mem::take(&mut self.pointer)
     }
 
     /// Where the memory starts.
     #[must_use]
     pub fn pointer(&self) -> DevicePointer {
-        DevicePointer(self.raw.as_ref().map_or(0, RawMemory::pointer))
+        self.pointer
     }
 
-    /// The memory's start, as an end of a copy.
+    /// The memory from so many bytes on, for an operation that does not reach past its end.
     #[must_use]
-    pub fn place(&self) -> Place {
-        Place::Device(self.pointer())
+    pub fn at(&self, offset: u64) -> Endpoint<'_> {
+        let end = self.pointer.0 + self.bytes as u64;
+        Endpoint::device(DevicePointer(self.pointer.0.saturating_add(offset))).within(end)
     }
 
     /// How many bytes there are.
@@ -129,7 +132,7 @@ impl DeviceMemory {
     #[must_use]
     pub fn stream(&self) -> Option<&Arc<Stream>> {
         match &self.order {
-            Order::Now(_) => None,
+            Order::None(_) => None,
             Order::Stream(stream, _) => Some(stream),
         }
     }
@@ -141,7 +144,7 @@ impl DeviceMemory {
     /// because the other thread cannot name that stream.
     ///
     /// # Errors
-    /// [`Status::IN_CALLBACK`] inside a host function, where the memory is freed soon afterwards instead; the driver's. The
+    /// [`Status::IN_CALLBACK`](crate::Status::IN_CALLBACK) inside a host function, where the memory is freed soon afterwards instead; the driver's. The
     /// memory is given up all the same.
     pub fn free(mut self) -> Result<(), Error> {
         callback::check_allowed()?;
@@ -152,13 +155,13 @@ impl DeviceMemory {
     /// after waiting for the stream.
     ///
     /// # Errors
-    /// As for [`free`](Self::free), and [`Status::INVALID_HANDLE`] if the stream belongs to another driver. The memory is
+    /// As for [`free`](Self::free), and [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the stream belongs to another driver. The memory is
     /// given up all the same: if the stream is not to be had, as [`free`](Self::free) would do it.
     pub fn free_on(mut self, stream: &Arc<Stream>) -> Result<(), Error> {
         callback::check_allowed()?;
         stream.same_driver(self.context().driver(), &self.block())?;
         match &self.order {
-            Order::Now(_) => stream.synchronize()?,
+            Order::None(_) => stream.synchronize()?,
             Order::Stream(..) => self.order = Order::of_stream(stream),
         }
         self.release()
@@ -166,9 +169,10 @@ impl DeviceMemory {
 
     fn release(&mut self) -> Result<(), Error> {
         let block = self.block();
-        match self.raw.take() {
-            Some(raw) if !went_with_reset(self.context()) => self.order.free(raw, &block),
-            _ => Ok(()),
+        match std::mem::take(&mut self.pointer) {
+            DevicePointer::NULL => Ok(()),
+            // SAFETY: the memory is this object's, which gives it up; whoever enqueued work that uses it vouched for that.
+            pointer => unsafe { self.order.free(pointer, &block) },
         }
     }
 
@@ -189,21 +193,37 @@ impl Order {
 
     fn context(&self) -> &Arc<Context> {
         match self {
-            Self::Now(context) => context,
+            Self::None(context) => context,
             Self::Stream(stream, _) => stream.context(),
         }
     }
 
-    fn free(&self, raw: RawMemory, block: &Block) -> Result<(), Error> {
+    /// # Safety
+    /// Nobody else frees the memory, and nobody uses it any more.
+    unsafe fn free(&self, pointer: DevicePointer, block: &Block) -> Result<(), Error> {
         let context = self.context();
-        match self {
-            Self::Now(_) => context.released(raw.free(), block),
-            Self::Stream(stream, thread) if thread.is_none_or(is_this) => stream.free_raw(raw, block),
+        if context.is_gone() {
+            return Ok(());
+        }
+        let freed = match self {
+            // What was allocated outside of a graph is not freed in one; the driver waits for what uses it.
+            // SAFETY: as the caller vouches.
+            Self::Stream(stream, _) if stream.is_capturing().unwrap_or(false) => unsafe {
+                context.free_block(pointer, block)
+            },
+            // SAFETY: as the caller vouches.
+            Self::Stream(stream, thread) if thread.is_none_or(is_this) => unsafe {
+                stream.enqueue(&mut Free::new(pointer))
+            },
             Self::Stream(..) => {
                 let waited = context.synchronize();
-                waited.and(context.released(raw.free(), block))
+                // SAFETY: as the caller vouches.
+                waited.and(unsafe { context.free_block(pointer, block) })
             }
-        }
+            // SAFETY: as the caller vouches.
+            Self::None(_) => unsafe { context.free_block(pointer, block) },
+        };
+        context.forgiven(freed)
     }
 }
 
@@ -211,143 +231,51 @@ fn is_this(thread: ThreadId) -> bool {
     thread == std::thread::current().id()
 }
 
-/// Allocation for those who keep the pointer themselves: no object comes of it that would hold its stream.
-impl Stream {
-    /// As [`DeviceMemory::allocate_on`].
-    pub(crate) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
-        Ok(DevicePointer(self.allocate_raw(bytes)?.pointer()))
-    }
-
-    /// Frees the memory after the work that is in the stream by now.
-    ///
-    /// # Safety
-    /// As for [`DeviceMemory::from_pointer_on`].
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
-    pub(crate) unsafe fn free(&self, pointer: DevicePointer) -> Result<(), Error> {
-        // The driver is not asked whether others reset the context, no more than by other calls on a stream: that is a second
-        // call of the driver.
-        if self.context().is_known_gone() {
-            return Ok(());
-        }
-        let raw = RawMemory::adopt(self.context().table(), pointer.0);
-        self.free_raw(raw, &block(0, pointer)).map_err(|failure| {
-            let mut failure = explain_free(failure, self.driver(), pointer);
-            explain_pools(&mut failure, self.context());
-            failure
-        })
-    }
-
-    #[inline]
-    fn allocate_raw(&self, bytes: usize) -> Result<RawMemory, Error> {
-        let context = self.context();
-        let _current = self.enter_if_default()?;
-        RawMemory::allocate_on(context.table(), self.raw(), bytes).map_err(|error| {
-            let mut failure = context.failed(error, self);
-            explain_out_of_memory(&mut failure, context, bytes);
-            explain_pools(&mut failure, context);
-            failure
-        })
-    }
-
-    #[inline]
-    fn free_raw(&self, raw: RawMemory, block: &Block) -> Result<(), Error> {
-        let _current = self.enter_if_default()?;
-        self.context().released(raw.free_on(self.raw()), block)
-    }
-}
-
-/// The same outside of any stream.
+/// Allocation for those who keep the pointer themselves.
 impl Context {
     /// As [`DeviceMemory::allocate`].
+    #[inline]
     pub(crate) fn allocate(&self, bytes: usize) -> Result<DevicePointer, Error> {
-        Ok(DevicePointer(self.allocate_raw(bytes)?.pointer()))
+        RawMemory::allocate(self.live(self)?, bytes).map(|memory| DevicePointer(memory.pointer())).map_err(
+            |error| {
+                let mut failure = self.failed(error, self);
+                explain_out_of_memory(&mut failure, self, bytes);
+                failure
+            },
+        )
     }
 
-    /// Frees the memory at once.
+    /// Frees the memory outside of any stream.
     ///
     /// # Safety
     /// As for [`DeviceMemory::from_pointer`].
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub(crate) unsafe fn free(&self, pointer: DevicePointer) -> Result<(), Error> {
-        if went_with_reset(self) {
+        if self.is_gone() {
             return Ok(());
         }
-        let freed = RawMemory::adopt(self.table(), pointer.0).free();
-        self.released(freed, &block(0, pointer))
-            .map_err(|failure| explain_free(failure, self.driver(), pointer))
+        // SAFETY: as the caller vouches.
+        let freed = unsafe { self.free_block(pointer, &block(0, pointer)) };
+        self.forgiven(freed).map_err(|failure| explain_free(failure, self.driver(), pointer))
     }
 
-    #[inline]
-    fn allocate_raw(&self, bytes: usize) -> Result<RawMemory, Error> {
-        RawMemory::allocate(self.live(self)?, bytes).map_err(|error| {
-            let mut failure = self.failed(error, self);
-            explain_out_of_memory(&mut failure, self, bytes);
-            failure
-        })
-    }
-}
-
-impl Context {
-    /// Bytes of the device's memory that are free, for whomever, and all bytes of it.
-    ///
-    /// # Errors
-    /// The driver's.
-    pub fn memory_info(&self) -> Result<(usize, usize), Error> {
-        self.here(calls::info)
-    }
-}
-
-/// Adds to an error of memory that ran out how much was asked for, and how much there is.
-pub(super) fn explain_out_of_memory(failure: &mut Error, context: &Context, bytes: usize) {
-    if !is_out_of_memory(failure) {
-        return;
-    }
-    failure.message.push_str(&format!(". {bytes} bytes were asked for"));
-    if let Ok((free, total)) = context.memory_info() {
-        failure.message.push_str(&format!("; {} has {free} of {total} bytes free", context.device()));
-    }
-}
-
-/// A driver that refuses to free says no more than that it does not like an argument, or does not do that; there is only
-/// one argument.
-#[cold]
-pub(super) fn explain_free(mut failure: Error, driver: &Driver, pointer: DevicePointer) -> Error {
-    let is_managed = || PointerAttributes::of(driver, pointer.0).is_ok_and(|found| found.managed);
-    if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
-        failure.message.push_str(&format!(
-            ". No memory that can be freed so starts at {:#x}: it was freed before, or never allocated",
-            pointer.0
-        ));
-    } else if failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0 && is_managed() {
-        failure.message.push_str(&format!(
-            ". The memory at {:#x} is managed, and goes at once, not in the order of a stream",
-            pointer.0
-        ));
-    }
-    failure
-}
-
-/// A device without pools answers that allocating and freeing in stream order is not supported; this says why.
-fn explain_pools(failure: &mut Error, context: &Context) {
-    let device = context.device();
-    let no_pools = || matches!(device.attribute(sys::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), Ok(0));
-    if failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0 && no_pools() {
-        failure.status = Status::UNSUPPORTED;
-        failure.message = format!(
-            "{device} has no memory pools, without which nothing is allocated or freed in stream order; do it without a stream"
-        );
+    /// # Safety
+    /// As for [`DeviceMemory::from_pointer`].
+    unsafe fn free_block(&self, pointer: DevicePointer, block: &Block) -> Result<(), Error> {
+        // SAFETY: as the caller vouches.
+        let raw = unsafe { RawMemory::adopt(self.table(), pointer.0) };
+        raw.free().map_err(|error| self.failed(error, block))
     }
 }
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        if callback::is_inside() {
-            // The driver frees nothing there.
-            let (raw, bytes, order) = (self.raw.take(), self.bytes, self.order.clone());
-            return callback::later(Self { raw, bytes, order });
+        let block = self.block();
+        let (pointer, order) = (std::mem::take(&mut self.pointer), self.order.clone());
+        if pointer.is_null() {
+            return;
         }
-        let result = self.release();
-        crate::release::report(self.context().driver(), result);
+        // SAFETY: the memory was this object's; whoever enqueued work that uses it vouched for that.
+        native::release(self.context().driver(), &block, move |_| unsafe { order.free(pointer, &block) });
     }
 }
 

@@ -1,10 +1,13 @@
 //! Host memory that devices reach: what memory that was allocated page-locked and memory that was registered share.
 
-use super::{Block, DevicePointer, Place, went_with_reset};
-use crate::callback;
+use super::{Block, DevicePointer};
 use crate::context::Context;
+use crate::driver::CallError;
 use crate::driver::calls::memory::host::{self as calls, HostKind, RawHost};
-use crate::error::Error;
+use crate::object::callback;
+use crate::object::error::Error;
+use crate::object::native::{self, Handle};
+use crate::op::Endpoint;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -23,8 +26,17 @@ impl HostRange {
     }
 
     /// Takes over what somebody else gives up.
-    pub(super) fn adopt(context: &Arc<Context>, address: *mut c_void, kind: HostKind, bytes: usize) -> Self {
-        Self::new(context, RawHost::adopt(context.table(), address, kind), bytes)
+    ///
+    /// # Safety
+    /// As for [`RawHost::adopt`].
+    pub(super) unsafe fn adopt(
+        context: &Arc<Context>,
+        address: *mut c_void,
+        kind: HostKind,
+        bytes: usize,
+    ) -> Self {
+        // SAFETY: as the caller vouches.
+        Self::new(context, unsafe { RawHost::adopt(context.table(), address, kind) }, bytes)
     }
 
     /// Gives the range up: the caller ends what there is.
@@ -38,8 +50,10 @@ impl HostRange {
         self.raw.as_ref().map_or(std::ptr::null_mut(), RawHost::address)
     }
 
-    pub(super) fn place(&self) -> Place {
-        Place::Host(self.address())
+    pub(super) fn at(&self, offset: usize) -> Endpoint<'_> {
+        let start = self.address().cast::<u8>();
+        let end = start.addr().saturating_add(self.bytes) as u64;
+        Endpoint::host(start.wrapping_add(offset)).within(end)
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -63,8 +77,8 @@ impl HostRange {
     fn release(&mut self) -> Result<(), Error> {
         let block = self.block();
         match self.raw.take() {
-            Some(raw) if !went_with_reset(&self.context) => self.context.released(raw.end(), &block),
-            _ => Ok(()),
+            Some(raw) => native::destroy(raw, self.context.as_ref(), &block),
+            None => Ok(()),
         }
     }
 
@@ -97,15 +111,26 @@ impl fmt::Display for HostRange {
     }
 }
 
+impl Handle for RawHost {
+    type Place = Context;
+
+    fn address(&self) -> usize {
+        self.address().addr()
+    }
+
+    fn destroy(self) -> Result<(), CallError> {
+        self.end()
+    }
+}
+
 impl Drop for HostRange {
     fn drop(&mut self) {
-        if callback::is_inside() {
-            // The driver frees and unregisters nothing there.
-            let (raw, bytes, context) = (self.raw.take(), self.bytes, Arc::clone(&self.context));
-            return callback::later(Self { raw, bytes, context });
+        let (block, context) = (self.block(), Arc::clone(&self.context));
+        if let Some(raw) = self.raw.take() {
+            native::release(self.context.driver(), &block, move |range| {
+                native::destroy(raw, context.as_ref(), range)
+            });
         }
-        let result = self.release();
-        crate::release::report(self.context.driver(), result);
     }
 }
 

@@ -1,10 +1,11 @@
 //! Page-locked host memory.
 
+use super::DevicePointer;
 use super::host::HostRange;
-use super::{DevicePointer, Place, is_out_of_memory};
 use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
-use crate::error::Error;
+use crate::object::error::Error;
+use crate::op::{Endpoint, is_out_of_memory};
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -71,9 +72,9 @@ impl PinnedMemory {
     /// # Safety
     /// `address` is what `cuMemHostAlloc` or `cuMemAllocHost` of this driver gave, or NULL, and nobody else frees it.
     #[must_use]
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn from_address(context: &Arc<Context>, address: *mut c_void, bytes: usize) -> Self {
-        Self(HostRange::adopt(context, address, HostKind::Pinned, bytes))
+        // SAFETY: as the caller vouches.
+        Self(unsafe { HostRange::adopt(context, address, HostKind::Pinned, bytes) })
     }
 
     /// Gives the memory up: the caller frees it.
@@ -88,10 +89,10 @@ impl PinnedMemory {
         self.0.address()
     }
 
-    /// The memory's start, as an end of a copy.
+    /// The memory from so many bytes on, for an operation that does not reach past its end.
     #[must_use]
-    pub fn place(&self) -> Place {
-        self.0.place()
+    pub fn at(&self, offset: usize) -> Endpoint<'_> {
+        self.0.at(offset)
     }
 
     /// How many bytes there are.

@@ -1,10 +1,11 @@
 //! The caller's own host memory, page-locked.
 
+use super::DevicePointer;
 use super::host::{HostRange, block};
-use super::{DevicePointer, Place, check_range};
 use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
-use crate::error::{Error, Status};
+use crate::object::error::{Error, Status};
+use crate::op::{Endpoint, check_range};
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -65,7 +66,6 @@ impl Registration {
     /// [`Status::INVALID_ARGUMENT`] for a range that is NULL or empty; the driver's:
     /// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` (712) if a part of it is registered, `CUDA_ERROR_NOT_SUPPORTED` (801)
     /// if the device does not register memory, or not as the options say.
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn register(
         context: &Arc<Context>,
         address: *mut c_void,
@@ -76,7 +76,9 @@ impl Registration {
         if bytes == 0 {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the range to register is empty"));
         }
-        let raw = RawHost::register(context.live(context.as_ref())?, address, bytes, options.flags())
+        let there = context.live(context.as_ref())?;
+        // SAFETY: the caller vouches for the range.
+        let raw = unsafe { RawHost::register(there, address, bytes, options.flags()) }
             .map_err(|error| context.failed(error, &block(HostKind::Registered, address, bytes)))?;
         Ok(Self(HostRange::new(context, raw, bytes)))
     }
@@ -87,9 +89,9 @@ impl Registration {
     /// `address` is the start of a range that is registered with this driver, nobody else unregisters it, and the range
     /// stays mapped until the registration ends.
     #[must_use]
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn from_address(context: &Arc<Context>, address: *mut c_void, bytes: usize) -> Self {
-        Self(HostRange::adopt(context, address, HostKind::Registered, bytes))
+        // SAFETY: as the caller vouches.
+        Self(unsafe { HostRange::adopt(context, address, HostKind::Registered, bytes) })
     }
 
     /// Gives the registration up: the caller ends it.
@@ -104,10 +106,10 @@ impl Registration {
         self.0.address()
     }
 
-    /// The range's start, as an end of a copy.
+    /// The memory from so many bytes on, for an operation that does not reach past its end.
     #[must_use]
-    pub fn place(&self) -> Place {
-        self.0.place()
+    pub fn at(&self, offset: usize) -> Endpoint<'_> {
+        self.0.at(offset)
     }
 
     /// How many bytes the range has.

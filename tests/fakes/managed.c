@@ -168,10 +168,67 @@ int cuMemRangeGetAttribute(void *place, size_t size, int asked, pointer at, size
     return SUCCESS;
 }
 
-int cuMemcpyAsync(pointer to, pointer from, size_t bytes, void *stream) {
-    note("copy 4000: %llx from %llx, %zu bytes%s\n", to, from, bytes, stream ? "" : ", no stream");
-    return fails("cuMemcpyAsync");
+/* Each function for one copy has its word: between whatever addresses, from the host, to it, within devices, between two. */
+static int copy(const char *name, const char *word, pointer to, pointer from, size_t bytes, void *stream) {
+    note("copy %s: %llx from %llx, %zu bytes%s\n", word, to, from, bytes, stream ? "" : ", no stream");
+    return fails(name);
 }
+
+int cuStreamSynchronize(void *stream) { return stream ? SUCCESS : INVALID_VALUE; }
+int cuMemcpy(pointer to, pointer from, size_t bytes) { return copy("cuMemcpy", "any", to, from, bytes, NULL); }
+int cuMemcpyAsync(pointer to, pointer from, size_t bytes, void *stream) {
+    return copy("cuMemcpyAsync", "any", to, from, bytes, stream);
+}
+int cuMemcpyHtoD_v2(pointer to, const void *from, size_t bytes) {
+    return copy("cuMemcpyHtoD", "in", to, (pointer)from, bytes, NULL);
+}
+int cuMemcpyHtoDAsync_v2(pointer to, const void *from, size_t bytes, void *stream) {
+    return copy("cuMemcpyHtoDAsync", "in", to, (pointer)from, bytes, stream);
+}
+int cuMemcpyDtoH_v2(void *to, pointer from, size_t bytes) {
+    return copy("cuMemcpyDtoH", "out", (pointer)to, from, bytes, NULL);
+}
+int cuMemcpyDtoHAsync_v2(void *to, pointer from, size_t bytes, void *stream) {
+    return copy("cuMemcpyDtoHAsync", "out", (pointer)to, from, bytes, stream);
+}
+int cuMemcpyDtoD_v2(pointer to, pointer from, size_t bytes) {
+    return copy("cuMemcpyDtoD", "within", to, from, bytes, NULL);
+}
+int cuMemcpyDtoDAsync_v2(pointer to, pointer from, size_t bytes, void *stream) {
+    return copy("cuMemcpyDtoDAsync", "within", to, from, bytes, stream);
+}
+
+/* The device of a primary context. */
+static int device_of(void *context) { return context == device_attributes[1]; }
+
+int cuMemcpyPeerAsync(pointer to, void *there, pointer from, void *here, size_t bytes, void *stream) {
+    note("devices %d from %d, ", device_of(there), device_of(here));
+    return copy("cuMemcpyPeerAsync", "between", to, from, bytes, stream);
+}
+int cuMemcpyPeer(pointer to, void *there, pointer from, void *here, size_t bytes) {
+    return cuMemcpyPeerAsync(to, there, from, here, bytes, NULL);
+}
+
+/* A box, as the driver is told of it: what sort of memory it is, and where. */
+typedef struct {
+    struct { size_t x, y, z, level; int type; const void *host; pointer device; void *array, *context; size_t pitch, rows; } from, to;
+    size_t width, height, depth;
+} box;
+
+static int copy_box(const char *word, const box *all, void *stream) {
+    note("box %s: %d at %llx from %d at %llx, %zu by %zu by %zu%s\n", word, all->to.type,
+         all->to.type == 1 ? (pointer)all->to.host : all->to.device, all->from.type,
+         all->from.type == 1 ? (pointer)all->from.host : all->from.device, all->width, all->height, all->depth,
+         stream ? "" : ", no stream");
+    return SUCCESS;
+}
+int cuMemcpy3D_v2(const box *all) { return copy_box("any", all, NULL); }
+int cuMemcpy3DAsync_v2(const box *all, void *stream) { return copy_box("any", all, stream); }
+int cuMemcpy3DPeerAsync(const box *all, void *stream) {
+    note("devices %d from %d, ", device_of(all->to.context), device_of(all->from.context));
+    return copy_box("between", all, stream);
+}
+int cuMemcpy3DPeer(const box *all) { return cuMemcpy3DPeerAsync(all, NULL); }
 
 #if VERSION >= 12020
 int cuMemAdvise_v2(pointer at, size_t bytes, int advice, location where) {

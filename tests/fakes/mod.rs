@@ -6,10 +6,12 @@
 use cushim::driver::catalogue::{ROWS, Row};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// A folder for one test's files, which other users may look into.
@@ -79,15 +81,12 @@ impl Fake {
 
     /// Builds it as `path`.
     pub(crate) fn build(self, path: impl AsRef<Path>) -> PathBuf {
-        let lists = tempfile::tempdir().expect("a temporary folder");
-        std::fs::write(lists.path().join("abis.inc"), self.list()).expect("the list is written");
-        let mut cc = compiler("driver.c", path.as_ref());
-        cc.arg("-I").arg(lists.path()).args(&self.defines);
+        let mut cc = compiler("driver.c");
+        cc.args(&self.defines);
         cc.arg(format!("-DVERSION={}", self.version)).arg(format!("-DGETTER={}", self.getter));
         cc.args(self.soname.map(|name| format!("-Wl,-soname,{name}")));
         cc.args(self.needed.iter().flat_map(|library| ["-Wl,--no-as-needed".as_ref(), library.as_os_str()]));
-        run(cc);
-        path.as_ref().to_owned()
+        build(cc, "driver.c", &self.list(), path.as_ref())
     }
 
     fn list(&self) -> String {
@@ -108,37 +107,74 @@ impl Fake {
 
 /// A library that is no driver.
 pub(crate) fn other_library(path: impl AsRef<Path>) -> PathBuf {
-    run(compiler("other.c", path.as_ref()));
-    path.as_ref().to_owned()
+    build(compiler("other.c"), "other.c", "", path.as_ref())
 }
 
 /// A driver whose host functions run and whose failures are logged; `streams.c` describes it.
 pub(crate) fn streams(version: u32, path: impl AsRef<Path>) -> PathBuf {
-    let mut cc = compiler("streams.c", path.as_ref());
+    let mut cc = compiler("streams.c");
     cc.arg("-pthread").arg(format!("-DVERSION={version}"));
-    run(cc);
-    path.as_ref().to_owned()
+    build(cc, "streams.c", "", path.as_ref())
 }
 
 /// A driver that notes what it is told about managed memory; `managed.c` describes it.
 pub(crate) fn managed(version: u32, path: impl AsRef<Path>) -> PathBuf {
-    let mut cc = compiler("managed.c", path.as_ref());
+    let mut cc = compiler("managed.c");
     cc.arg(format!("-DVERSION={version}"));
-    run(cc);
-    path.as_ref().to_owned()
+    build(cc, "managed.c", "", path.as_ref())
 }
 
-fn compiler(source: &str, path: &Path) -> Command {
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fakes").join(name)
+}
+
+fn compiler(name: &str) -> Command {
     let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o"])
-        .arg(path);
-    cc.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fakes").join(source));
+    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,-Bsymbolic"]);
+    cc.arg(source(name));
     cc
 }
 
-fn run(mut command: Command) {
+/// A copy of what the command makes of the source, which includes the list as `abis.inc`. Tests ask for the same drivers
+/// again and again: each stays in the target folder, under a name that stands for the command and all that it reads.
+fn build(mut cc: Command, name: &str, list: &str, path: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(source(name)).expect("the source is there");
+    let mut hasher = DefaultHasher::new();
+    (format!("{cc:?}"), compiler_version(), text, list).hash(&mut hasher);
+    let built = kept().join(format!("{name}-{:016x}.so", hasher.finish()));
+    if !built.exists() {
+        let folder = tempfile::tempdir_in(kept()).expect("a temporary folder");
+        std::fs::write(folder.path().join("abis.inc"), list).expect("the list is written");
+        let unfinished = folder.path().join("unfinished.so");
+        run(cc.arg("-I").arg(folder.path()).arg("-o").arg(&unfinished));
+        std::fs::rename(&unfinished, &built).expect("the library is there");
+    }
+    std::fs::copy(&built, path).expect("the library is copied");
+    path.to_owned()
+}
+
+/// The folder of what was built.
+fn kept() -> &'static Path {
+    static KEPT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fakes");
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        folder
+    });
+    &KEPT
+}
+
+fn compiler_version() -> &'static [u8] {
+    static VERSION: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+        run(cc.arg("--version"))
+    });
+    &VERSION
+}
+
+fn run(command: &mut Command) -> Vec<u8> {
     let output = command.output().expect("the C compiler runs (apt install gcc, or set CC)");
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
 }
 
 /// Runs a test's body in a process of its own, because it needs an environment or an identity of its own.

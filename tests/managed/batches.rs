@@ -2,7 +2,8 @@
 
 use crate::*;
 use cushim::Location;
-use cushim::batch::BatchOptions;
+use cushim::managed::Discard;
+use cushim::op::batch::BatchOptions;
 
 /// Every batch of ranges, with so many locations.
 fn all(fake: &Fake, stream: &Stream, ranges: &[Range], locations: &[Location]) -> Vec<Result<(), Error>> {
@@ -10,9 +11,9 @@ fn all(fake: &Fake, stream: &Stream, ranges: &[Range], locations: &[Location]) -
     let mut results = vec![stream.prefetch_batch(ranges, locations, options)];
     // SAFETY: nothing is read.
     unsafe {
-        results.push(stream.discard_prefetch_batch(ranges, locations, options));
+        results.push(stream.enqueue(&mut Discard::new(ranges).with_prefetch(locations)));
         if locations.len() == 1 {
-            results.push(stream.discard_batch(ranges, options));
+            results.push(stream.enqueue(&mut Discard::new(ranges)));
         }
     }
     fake.calls();

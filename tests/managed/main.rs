@@ -1,4 +1,4 @@
-//! Managed memory and batches of copies, on a driver that notes what it is told: which ABI, in which terms, how often.
+//! Managed memory, copies and batches of copies, on a driver that notes what it is told: which ABI, in which terms, how often.
 
 #[path = "../fakes/mod.rs"]
 mod fakes;
@@ -18,6 +18,7 @@ use cushim::managed::Range;
 use cushim::memory::DevicePointer;
 use cushim::{Context, Device, Error, Status, Stream, StreamOptions};
 use std::ffi::{CStr, CString, c_char};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Where the driver's managed memory is; a MiB behind it there is more of it.
@@ -80,6 +81,8 @@ impl Fake {
     }
 
     fn capture(&self, on: bool) {
+        // Whoever has the native stream may capture it.
+        assert!(!self.stream.native().is_null());
         // SAFETY: the function has this type.
         unsafe { self.library.get::<extern "C" fn(i32)>("fake_capture").expect("it is there")(i32::from(on)) }
     }
@@ -101,6 +104,15 @@ fn page(n: u64) -> Range {
 
 fn pages(count: u64) -> Vec<Range> {
     (0..count).map(page).collect()
+}
+
+/// Where the system says which NUMA nodes the machine has.
+const NODES: &str = "/sys/devices/system/node";
+
+/// The last NUMA node of the machine, or any number where the system does not tell.
+fn last_node() -> i32 {
+    let has = |node: &i32| Path::new(NODES).join(format!("node{node}")).exists();
+    (0..1024).rev().find(has).unwrap_or(1)
 }
 
 /// The call is refused so, by cushim, and the driver is told nothing.

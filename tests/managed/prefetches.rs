@@ -2,7 +2,7 @@
 
 use crate::*;
 use cushim::Location;
-use cushim::batch::{BatchOptions, MOST_ITEMS};
+use cushim::op::batch::{BatchOptions, MOST_ITEMS};
 
 fn prefetch(fake: &Fake, ranges: &[Range], locations: &[Location]) -> Result<(), Error> {
     fake.stream.prefetch_batch(ranges, locations, BatchOptions::default())
@@ -16,8 +16,8 @@ fn one_range() {
         (13000, "prefetch 12020: 100000+1000 to 1/1, flags 0", "prefetch 12020: 100000+1000 to 2/0, flags 0"),
     ] {
         let fake = Fake::open(version);
-        fake.stream.prefetch(page(0), Location::device(1)).expect("enqueued");
-        fake.stream.prefetch(page(0), Location::HOST).expect("enqueued");
+        fake.stream.prefetch(&page(0), Location::device(1)).expect("enqueued");
+        fake.stream.prefetch(&page(0), Location::HOST).expect("enqueued");
         // A batch of one is the same call.
         prefetch(&fake, &pages(1), &[Location::HOST]).expect("enqueued");
         assert_eq!(fake.calls(), [device, host, host], "{version}");
@@ -29,10 +29,15 @@ fn one_range() {
 fn default_streams() {
     let fake = Fake::open(13000);
     let legacy = Stream::legacy(&fake.context);
-    legacy.prefetch(page(0), Location::HOST).expect("enqueued");
+    legacy.prefetch(&page(0), Location::HOST).expect("enqueued");
     assert_eq!(fake.calls().len(), 1);
     let result = legacy.prefetch_batch(&pages(1), &[Location::HOST], BatchOptions::default());
-    refused(&fake, result, Status::INVALID_ARGUMENT, "do not go into the legacy default stream");
+    refused(
+        &fake,
+        result,
+        Status::INVALID_ARGUMENT,
+        "legacy default stream cannot take prefetches: create a stream",
+    );
     let own = Stream::per_thread(&fake.context);
     own.prefetch_batch(&pages(2), &[Location::HOST], BatchOptions::default()).expect("enqueued");
 }
@@ -67,14 +72,15 @@ fn an_old_driver_gets_one_after_the_other_or_nothing() {
 #[test]
 fn numa_nodes_need_the_second_abi() {
     let fake = Fake::open(11040);
-    let result = fake.stream.prefetch(page(0), Location::HOST_NUMA_CURRENT);
+    let result = fake.stream.prefetch(&page(0), Location::HOST_NUMA_CURRENT);
     refused(&fake, result, Status::UNSUPPORTED, "12.2");
-    let each = [Location::HOST, Location::HOST, Location::host_numa(1)];
+    let each = [Location::HOST, Location::HOST, Location::host_numa(last_node())];
     let error = refused(&fake, prefetch(&fake, &pages(3), &each), Status::UNSUPPORTED, "12.2");
     assert_eq!(error.item, Some(2));
     let fake = Fake::open(12020);
     prefetch(&fake, &pages(3), &each).expect("enqueued");
-    assert_eq!(fake.calls()[2], "prefetch 12020: 102000+1000 to 3/1, flags 0");
+    let last = format!("prefetch 12020: 102000+1000 to 3/{}, flags 0", last_node());
+    assert_eq!(fake.calls()[2], last);
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! Device memory comes and goes, at once and in the order of a stream.
 
-use crate::{INVALID_VALUE, NOWHERE, OUT_OF_MEMORY, context, driver, numbered, read, stream};
-use cushim::memory::{DeviceMemory, DevicePointer, Fill, Place, PointerAttributes};
+use crate::{
+    Allocation, INVALID_VALUE, NOWHERE, OUT_OF_MEMORY, context, copy_out, driver, numbered, read, set_bytes,
+    stream,
+};
+use cushim::driver::Version;
+use cushim::memory::{Buffer, DeviceMemory, DevicePointer, DevicePoolOptions, PoolChoice, Resource};
+use cushim::op::{Memset, Value};
 use cushim::{Status, Stream};
 
-fn is_known(pointer: DevicePointer) -> bool {
-    PointerAttributes::of(&driver(), pointer.0).expect("attributes").memory_type.is_some()
+fn allocation(pointer: DevicePointer) -> Allocation {
+    Allocation::at(pointer.0).expect("there is memory")
 }
 
 #[test]
@@ -14,12 +19,12 @@ fn memory_is_there_until_it_is_freed() {
     let memory = DeviceMemory::allocate(&context, 5000).expect("memory");
     let pointer = memory.pointer();
     assert_eq!((memory.bytes(), pointer.0 % 256, memory.stream().is_none()), (5000, 0, true));
-    assert_eq!(memory.place(), Place::Device(pointer));
-    assert!(is_known(pointer) && is_known(pointer.offset(4999).expect("an address")));
+    let known = allocation(pointer);
+    assert_eq!(allocation(pointer.offset(4999).expect("an address")).id, known.id);
     memory.free().expect("freed");
-    assert!(!is_known(pointer));
-    let pointer = DeviceMemory::allocate(&context, 5000).expect("memory").pointer();
-    assert!(!is_known(pointer), "dropped at the end of the statement");
+    assert!(!known.is_there());
+    let dropped = allocation(DeviceMemory::allocate(&context, 5000).expect("memory").pointer());
+    assert!(!dropped.is_there(), "dropped at the end of the statement");
 }
 
 #[test]
@@ -27,11 +32,13 @@ fn a_pointer_can_be_given_up_and_taken_over() {
     let context = context();
     let stream = stream(&context);
     let pointer = DeviceMemory::allocate(&context, 64).expect("memory").into_pointer();
-    assert!(is_known(pointer));
+    let known = allocation(pointer);
     // SAFETY: this is what was given up.
     let memory = unsafe { DeviceMemory::from_pointer(&context, pointer, 64) };
     assert_eq!((memory.pointer(), memory.bytes()), (pointer, 64));
+    assert!(known.is_there());
     memory.free().expect("freed");
+    assert!(!known.is_there());
     let pointer = DeviceMemory::allocate_on(&stream, 64).expect("memory").into_pointer();
     // SAFETY: as above.
     let memory = unsafe { DeviceMemory::from_pointer_on(&stream, pointer, 64) };
@@ -48,8 +55,8 @@ fn a_stream_gives_memory_in_its_order() {
     let mut bytes = [0u8; 4096];
     // SAFETY: both ends hold so many bytes, and last until the stream is done.
     unsafe {
-        stream.fill(memory.pointer(), Fill::U8(7), 4096).expect("filled");
-        stream.copy(Place::host(&mut bytes), memory.place(), 4096).expect("copied");
+        set_bytes(&stream, memory.pointer(), 7, 4096).expect("set");
+        copy_out(&stream, &mut bytes, &memory).expect("copied");
     }
     memory.free().expect("freed in the stream");
     stream.synchronize().expect("done");
@@ -66,8 +73,8 @@ fn another_stream_may_free_it() {
     let mut bytes = [0u8; 4096];
     // SAFETY: both ends hold so many bytes, and last until the stream is done.
     unsafe {
-        second.fill(memory.pointer(), Fill::U8(9), 4096).expect("filled");
-        second.copy(Place::host(&mut bytes), memory.place(), 4096).expect("copied");
+        set_bytes(&second, memory.pointer(), 9, 4096).expect("set");
+        copy_out(&second, &mut bytes, &memory).expect("copied");
     }
     memory.free_on(&second).expect("freed");
     second.synchronize().expect("done");
@@ -83,11 +90,11 @@ fn a_stream_is_waited_for_before_memory_goes_at_once() {
     let memory = crate::holding(&context, &data);
     let mut bytes = vec![0u8; data.len()];
     // SAFETY: both ends hold so many bytes, and last until the stream is done.
-    unsafe { stream.copy(Place::host(bytes.as_mut_slice()), memory.place(), data.len()) }.expect("copied");
-    let pointer = memory.pointer();
+    unsafe { copy_out(&stream, &mut bytes, &memory) }.expect("copied");
+    let known = allocation(memory.pointer());
     memory.free_on(&stream).expect("freed");
     assert!(stream.query().expect("asked"), "the stream was waited for");
-    assert!(bytes == data && !is_known(pointer));
+    assert!(bytes == data && !known.is_there());
 }
 
 #[test]
@@ -96,9 +103,9 @@ fn default_streams_give_memory_of_their_context() {
     for stream in [Stream::legacy(&context), Stream::per_thread(&context)] {
         let memory = DeviceMemory::allocate_on(&stream, 512).expect("memory");
         // SAFETY: the memory holds so many values.
-        unsafe { stream.fill(memory.pointer(), Fill::U32(0x0403_0201), 128) }.expect("filled");
+        unsafe { stream.enqueue(&mut Memset::new(memory.at(0), Value::U32(0x0403_0201), 128)) }.expect("set");
         stream.synchronize().expect("done");
-        assert_eq!(read(&context, memory.place(), 8), [1, 2, 3, 4, 1, 2, 3, 4]);
+        assert_eq!(read(&context, memory.at(0), 8), [1, 2, 3, 4, 1, 2, 3, 4]);
     }
 }
 
@@ -109,7 +116,7 @@ fn memory_of_a_per_thread_stream_may_go_on_another_thread() {
     let stream = Stream::per_thread(&context);
     let memory = DeviceMemory::allocate_on(&stream, 512).expect("memory");
     // SAFETY: the memory holds so many bytes.
-    unsafe { stream.fill(memory.pointer(), Fill::U8(1), 512) }.expect("filled");
+    unsafe { set_bytes(&stream, memory.pointer(), 1, 512) }.expect("set");
     std::thread::scope(|scope| {
         let freed = scope.spawn(|| memory.free()).join().expect("no panic");
         assert_eq!(freed, Ok(()));
@@ -141,6 +148,34 @@ fn too_much_says_how_much_there_is() {
             assert!(error.message.contains(part), "{error}");
         }
     }
+}
+
+/// What the device has besides does not help: the pool gives no more than it was told to.
+#[test]
+fn a_full_pool_says_what_its_limit_is() {
+    const LIMIT: usize = 1 << 25;
+    let context = context();
+    let stream = stream(&context);
+    let mut options = DevicePoolOptions::default();
+    (options.choice, options.max_size) = (PoolChoice::Own, LIMIT);
+    let pool = Resource::device_pool(context.device(), &options);
+    if driver().version().expect("a version") < Version::from_number(12020) {
+        assert_eq!(pool.expect_err("it has no limits").status, Status::UNSUPPORTED);
+        return;
+    }
+    let pool = pool.expect("a pool");
+    let held = Buffer::create(&pool, LIMIT / 2, Some(&stream)).expect("half of it");
+    for bytes in [LIMIT * 2, LIMIT / 4 * 3] {
+        let error = Buffer::create(&pool, bytes, Some(&stream)).expect_err("more than is left");
+        assert_eq!(error.status, Status(OUT_OF_MEMORY));
+        let expected = format!(
+            "{bytes} bytes were asked for; the pool was created with a limit of {LIMIT} bytes, of which {} are in use",
+            LIMIT / 2
+        );
+        assert!(error.message.ends_with(&expected), "{error}");
+    }
+    Buffer::create(&pool, LIMIT / 2, Some(&stream)).expect("the other half");
+    Buffer::destroy(held).expect("freed");
 }
 
 #[test]

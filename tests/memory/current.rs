@@ -2,9 +2,8 @@
 
 use crate::{context, holding, stream};
 use cushim::driver::sys;
-use cushim::memory::{
-    DeviceMemory, Extent, Fill, PinnedMemory, PinnedOptions, Place, Region, Registration, RegistrationOptions,
-};
+use cushim::memory::{DeviceMemory, PinnedMemory, PinnedOptions, Registration, RegistrationOptions};
+use cushim::op::{Copy, Copy3d, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Stream};
 use std::sync::Arc;
 
@@ -12,27 +11,38 @@ use std::sync::Arc;
 pub(crate) fn everything(context: &Arc<Context>) {
     let created = stream(context);
     let mut bytes = vec![0u8; 1 << 16];
-    let host = Place::host(bytes.as_mut_slice());
+    let host = bytes.as_mut_ptr();
     // SAFETY: all ends hold so many bytes, and last until the streams are done.
     unsafe {
         let memory = holding(context, &[0; 4096]);
-        let (at, rows) = (memory.pointer(), Region::new(memory.place(), 64));
-        let (there, extent) = (Region::new(host, 64), Extent::rectangle(64, 64));
-        context.copy(host, memory.place(), 4096).unwrap();
-        context.copy_box(&there, &rows, extent).unwrap();
-        context.copy_peer((context, at), (context, at.offset(2048).unwrap()), 1024).unwrap();
-        context.copy_box_peer((context, &rows), (context, &there), extent).unwrap();
-        context.fill(at, Fill::U8(1), 4096).unwrap();
-        context.fill_2d(at, 64, Fill::U8(1), 60, 64).unwrap();
-        context.address_range(at).unwrap();
+        let named = |offset| memory.at(offset).in_context(context);
+        let out = || Copy::new(Endpoint::host(host), memory.at(0), 4096);
+        let within = || Copy::new(named(0), named(2048), 1024);
+        let box_out = || {
+            let (to, from) = (Region::new(Endpoint::host(host), 64), Region::new(memory.at(0), 64));
+            Copy3d::new(to, from, Extent::rectangle(64, 64))
+        };
+        let box_in = || {
+            let (to, from) = (Region::new(named(0), 64), Region::new(Endpoint::host(host), 64));
+            Copy3d::new(to, from, Extent::rectangle(64, 64))
+        };
+        let set = || Memset::new(memory.at(0), Value::U8(1), 4096);
+        let rows = || Memset::rectangle(memory.at(0), 64, Value::U8(1), 60, 64);
+        context.run(&mut out()).unwrap();
+        context.run(&mut box_out()).unwrap();
+        context.run(&mut within()).unwrap();
+        context.run(&mut box_in()).unwrap();
+        context.run(&mut set()).unwrap();
+        context.run(&mut rows()).unwrap();
+        context.address_range(memory.pointer()).unwrap();
         context.memory_info().unwrap();
         for stream in [created, Stream::legacy(context), Stream::per_thread(context)] {
-            stream.copy(host, memory.place(), 4096).unwrap();
-            stream.copy_box(&there, &rows, extent).unwrap();
-            stream.copy_peer((context, at), (context, at.offset(2048).unwrap()), 1024).unwrap();
-            stream.copy_box_peer((context, &rows), (context, &there), extent).unwrap();
-            stream.fill(at, Fill::U8(1), 4096).unwrap();
-            stream.fill_2d(at, 64, Fill::U8(1), 60, 64).unwrap();
+            stream.enqueue(&mut out()).unwrap();
+            stream.enqueue(&mut box_out()).unwrap();
+            stream.enqueue(&mut within()).unwrap();
+            stream.enqueue(&mut box_in()).unwrap();
+            stream.enqueue(&mut set()).unwrap();
+            stream.enqueue(&mut rows()).unwrap();
             stream.synchronize().unwrap();
             DeviceMemory::allocate_on(&stream, 64).unwrap().free().unwrap();
             DeviceMemory::allocate_on(&stream, 64).unwrap().free_on(&stream).unwrap();

@@ -1,12 +1,10 @@
 //! Memory of the pools of two devices, which the driver copies only where the context that is current reaches it: here it
 //! makes no difference which one is.
 
-use crate::{INVALID_VALUE, alone, context, driver, holding, numbered, stream};
+use crate::{INVALID_VALUE, alone, context, driver, finish_in, holding, numbered, read, set_bytes, stream};
 use cushim::driver::{Choice, OpenOptions};
-use cushim::memory::{
-    BatchCopy, Buffer, CopyAttributes, DevicePoolOptions, Extent, Fill, PeerChange, Place, PoolChoice,
-    Region, Resource,
-};
+use cushim::memory::{Buffer, DevicePoolOptions, PeerChange, PoolChoice, Resource};
+use cushim::op::{Copy, Copy3d, CopyBatch, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Error, Status, Stream};
 use std::sync::Arc;
 
@@ -35,18 +33,14 @@ impl Side {
     /// A buffer of the pool that holds these bytes.
     fn holding(&self, bytes: &[u8]) -> Arc<Buffer> {
         let buffer = Buffer::create(&self.pool, bytes.len(), Some(&self.stream)).expect("a buffer");
+        let copy = Copy::new(buffer.at(0), Endpoint::host_source(bytes), bytes.len());
         // SAFETY: both ends hold so many bytes.
-        unsafe { self.stream.copy(buffer.place(), Place::host_source(bytes), bytes.len()) }.expect("copied");
-        self.stream.synchronize().expect("done");
+        unsafe { finish_in(&self.stream, copy) }.expect("copied");
         buffer
     }
 
-    fn read(&self, buffer: &Buffer) -> Vec<u8> {
-        let mut bytes = vec![0xee; buffer.bytes()];
-        // SAFETY: both ends hold so many bytes.
-        unsafe { self.context.copy(Place::host(bytes.as_mut_slice()), buffer.place(), bytes.len()) }
-            .expect("copied");
-        bytes
+    fn read(&self, buffer: &Arc<Buffer>) -> Vec<u8> {
+        read(&self.context, buffer.at(0), buffer.bytes())
     }
 }
 
@@ -86,33 +80,36 @@ fn host_and_pool(side: &Side, current: &str) {
     let (stream, data) = (&side.stream, numbered(BYTES));
     let buffer = side.holding(&data);
     let mut back = vec![0; BYTES];
-    let here = Place::host(back.as_mut_slice());
-    let (at, rows) = (Place::Device(buffer.pointer()), Region::new(buffer.place(), 64));
+    let address = back.as_mut_ptr();
+    let (here, at) = (|| Endpoint::host(address), || Endpoint::device(buffer.pointer()));
     let done = |result: Result<(), Error>, how: &str| {
-        result
-            .and_then(|()| stream.synchronize())
-            .unwrap_or_else(|e| panic!("{how}, {current} current: {e}"));
+        result.unwrap_or_else(|e| panic!("{how}, {current} current: {e}"));
     };
     // SAFETY: all ends hold so many bytes, and last until the stream is done.
     unsafe {
-        done(stream.copy(here, buffer.place(), BYTES), "to the host");
-        done(stream.copy(here, at, BYTES), "from an address");
-        done(stream.copy(at, Place::host_source(data.as_slice()), BYTES), "to an address");
-        done(stream.copy(Place::Auto(buffer.pointer().0), Place::Device(buffer.pointer()), 0), "nothing");
-        done(stream.copy_box(&Region::new(here, 64), &rows, Extent::rectangle(64, 64)), "rows");
-        done(stream.copy_with_attributes(here, at, BYTES, CopyAttributes::default()), "with attributes");
-        let mut half = |start| BatchCopy {
-            to: Place::Host(back.as_mut_ptr().add(start).cast()),
-            from: buffer.place_at(start as u64).expect("within"),
-            bytes: BYTES / 2,
+        done(finish_in(stream, Copy::new(here(), buffer.at(0), BYTES)), "to the host");
+        done(finish_in(stream, Copy::new(here(), at(), BYTES)), "from an address");
+        let source = Endpoint::host_source(data.as_slice());
+        done(finish_in(stream, Copy::new(at(), source, BYTES)), "to an address");
+        let nothing = Copy::new(Endpoint::auto(buffer.pointer().0), at(), 0);
+        done(finish_in(stream, nothing), "nothing");
+        let rows = Region::new(buffer.at(0), 64);
+        let rows = Copy3d::new(Region::new(here(), 64), rows, Extent::rectangle(64, 64));
+        done(finish_in(stream, rows), "rows");
+        let mut one = [Copy::new(here(), at(), BYTES)];
+        done(finish_in(stream, CopyBatch::new(&mut one, &[])), "with attributes");
+        let half = |start: usize| {
+            let to = Endpoint::host(address.wrapping_add(start));
+            Copy::new(to, buffer.at(start as u64), BYTES / 2)
         };
-        let halves = [half(0), half(BYTES / 2)];
-        done(stream.copy_batch(&halves, &[], cushim::batch::BatchOptions::default()), "a batch");
+        let mut halves = [half(0), half(BYTES / 2)];
+        done(finish_in(stream, CopyBatch::new(&mut halves, &[])), "a batch");
         assert!(back == data, "{current} is current");
         let scratch = Buffer::create_scratch(Some(&side.pool), data.as_ptr().cast(), BYTES, stream);
         back.fill(0);
         let scratch = scratch.unwrap_or_else(|e| panic!("scratch, {current} current: {e}"));
-        done(Buffer::destroy_scratch(scratch, back.as_mut_ptr().cast(), stream), "scratch");
+        let ended = Buffer::destroy_scratch(scratch, back.as_mut_ptr().cast(), stream);
+        done(ended.and_then(|()| stream.synchronize()), "scratch");
         assert!(back == data, "{current} is current");
     }
     // SAFETY: nobody writes the source.
@@ -148,21 +145,29 @@ fn between(from: &Side, to: &Side, stream: &Arc<Stream>, current: &str) {
         result.and_then(|()| stream.synchronize()).unwrap_or_else(|e| panic!("{why}: {e}"));
         assert!(to.read(&target) == data, "{why}");
         // SAFETY: the buffer holds so many values.
-        unsafe { to.context.fill(target.pointer(), Fill::U8(0), BYTES) }.expect("filled");
+        unsafe { to.context.run(&mut Memset::new(target.at(0), Value::U8(0), BYTES)) }.expect("set");
     };
-    let (rows, columns) = (Region::new(target.place(), 64), Region::new(source.place(), 64));
-    let half = |offset| {
-        let (to, from) = (target.place_at(offset).expect("within"), source.place_at(offset).expect("within"));
-        // SAFETY: all ends hold so many bytes, and last until the stream is done.
-        unsafe { stream.copy(to, from, BYTES / 2) }
+    let all = || Copy::new(target.at(0), source.at(0), BYTES);
+    let half = |start| Copy::new(target.at(start), source.at(start), BYTES / 2);
+    let rows = || {
+        let (to, from) = (Region::new(target.at(0), 64), Region::new(source.at(0), 64));
+        Copy3d::new(to, from, Extent::rectangle(64, 64))
     };
-    // SAFETY: as above.
+    // Addresses, of which the contexts are said.
+    let named = || {
+        let to = Endpoint::device(target.pointer()).in_context(&to.context);
+        Copy::new(to, Endpoint::device(source.pointer()).in_context(&from.context), BYTES)
+    };
+    // SAFETY: all ends hold so many bytes, and last until the stream is done.
     unsafe {
-        arrived(stream.copy_buffer(&target, &source), "a buffer");
-        arrived(half(0).and_then(|()| half(BYTES as u64 / 2)), "two parts");
-        arrived(stream.copy_box(&rows, &columns, Extent::rectangle(64, 64)), "a box");
-        arrived(context.copy(target.place(), source.place(), BYTES), "at once");
-        arrived(context.copy_box(&rows, &columns, Extent::rectangle(64, 64)), "a box at once");
+        arrived(stream.enqueue(&mut all()), "a buffer");
+        let first = stream.enqueue(&mut half(0));
+        arrived(first.and_then(|()| stream.enqueue(&mut half(BYTES as u64 / 2))), "two parts");
+        arrived(stream.enqueue(&mut rows()), "a box");
+        arrived(stream.enqueue(&mut named()), "addresses with contexts");
+        arrived(context.run(&mut all()), "at once");
+        arrived(context.run(&mut rows()), "a box at once");
+        arrived(context.run(&mut named()), "addresses with contexts at once");
         let copy = source.create_copy(stream).expect("copied");
         stream.synchronize().expect("done");
         assert!(from.read(&copy) == data);
@@ -177,18 +182,21 @@ fn what_is_out_of_reach() {
         let memory = second.holding(&[0; BYTES]);
         let plain = holding(&second.context, &[0; BYTES]);
         let mut bytes = [0u8; BYTES];
-        let here = Place::host(bytes.as_mut_slice());
-        let at = Place::Device(memory.pointer());
+        let here = bytes.as_mut_ptr();
+        let (here, at) = (|| Endpoint::host(here), || Endpoint::device(memory.pointer()));
         // SAFETY: all ends hold so many bytes, and last until the stream is done.
         let ways = || unsafe {
-            let fill = first.stream.fill(memory.pointer(), Fill::U8(1), BYTES);
-            let plain = first.stream.fill(plain.pointer(), Fill::U8(1), BYTES);
-            let rows = [Region::new(here, 64), Region::new(at, 64)];
+            let set = set_bytes(&first.stream, memory.pointer(), 1, BYTES);
+            let plain = set_bytes(&first.stream, plain.pointer(), 1, BYTES);
+            let (to, from) = (Region::new(here(), 64), Region::new(at(), 64));
+            let rows = first.stream.enqueue(&mut Copy3d::new(to, from, Extent::rectangle(64, 8)));
+            let out = first.stream.enqueue(&mut Copy::new(here(), at(), BYTES));
+            let into = first.context.run(&mut Copy::new(at(), here(), BYTES));
             [
-                (first.stream.copy(here, at, BYTES), "The source, ", "or give device 0 access to the pool"),
-                (first.context.copy(at, here, BYTES), "The destination, ", "cushim_resource_change_peers"),
-                (first.stream.copy_box(&rows[0], &rows[1], Extent::rectangle(64, 8)), "The source, ", "pool"),
-                (fill, "is memory of a pool of device 1, to which device 0", "cushim_resource_change_peers"),
+                (out, "The source, ", "or give device 0 access to the pool"),
+                (into, "The destination, ", "cushim_resource_change_peers"),
+                (rows, "The source, ", "pool"),
+                (set, "is memory of a pool of device 1, to which device 0", "cushim_resource_change_peers"),
                 (plain, "is memory of device 1, to which device 0", "cushim_context_enable_peer_access"),
             ]
         };
@@ -222,7 +230,7 @@ fn access_of_contexts() {
             assert!(error.message.contains(why), "{error}");
         };
         // SAFETY: the memory holds so many values, and lasts until the stream is done.
-        let fill = || unsafe { sides[0].stream.fill(plain.pointer(), Fill::U8(1), BYTES) };
+        let set = || unsafe { set_bytes(&sides[0].stream, plain.pointer(), 1, BYTES) };
         says(
             first.disable_peer_access(second),
             NOT_ENABLED,
@@ -235,10 +243,10 @@ fn access_of_contexts() {
             "has access to the memory of primary context of device 1, and keeps it",
         );
         says(second.disable_peer_access(first), NOT_ENABLED, "the other way is another matter");
-        whichever_is_current(sides, |current| assert_eq!(fill(), Ok(()), "{current} is current"));
+        whichever_is_current(sides, |current| assert_eq!(set(), Ok(()), "{current} is current"));
         first.synchronize().expect("done");
         first.disable_peer_access(second).expect("disabled");
-        says(fill(), INVALID_VALUE, "enable the context's access");
+        says(set(), INVALID_VALUE, "enable the context's access");
         let beside = Context::create(first.device(), 0).expect("a context");
         says(first.enable_peer_access(&beside), UNSUPPORTED, "Both contexts are of device 0");
         says(first.disable_peer_access(&beside), NOT_ENABLED, "Both contexts are of device 0");

@@ -1,10 +1,11 @@
 //! Host memory that the device reaches: page-locked, and registered.
 
-use crate::{INVALID_VALUE, NOWHERE, OUT_OF_MEMORY, alone, context, driver, holding, numbered, read};
-use cushim::driver::sys;
-use cushim::memory::{
-    Fill, PinnedMemory, PinnedOptions, PointerAttributes, Registration, RegistrationOptions,
+use crate::{
+    Allocation, INVALID_VALUE, NOWHERE, OUT_OF_MEMORY, alone, context, driver, holding, numbered, read,
 };
+use cushim::driver::sys;
+use cushim::memory::{PinnedMemory, PinnedOptions, PointerAttributes, Registration, RegistrationOptions};
+use cushim::op::{Copy, Endpoint, Memset, Value};
 use cushim::{Context, Error, Status};
 use std::sync::Arc;
 
@@ -44,11 +45,13 @@ fn pinned_memory_is_the_hosts_and_the_devices() {
         let pointer = memory.device_pointer().expect("the device reaches it");
         // SAFETY: the memory holds so many values, and nobody else uses it.
         unsafe {
-            context.fill(pointer, Fill::U32(0x0807_0605), 1024).expect("filled");
+            let at = Endpoint::device(pointer);
+            context.run(&mut Memset::new(at, Value::U32(0x0807_0605), 1024)).expect("set");
             assert_eq!(address.add(4094).cast::<u16>().read_unaligned(), 0x0807);
         }
+        let known = Allocation::at(address.expose_provenance() as u64).expect("there is memory");
         memory.free().expect("freed");
-        assert_eq!(memory_type(address.cast()), None);
+        assert!(!known.is_there());
     }
 }
 
@@ -83,8 +86,9 @@ fn pinned_memory_can_be_given_up_and_taken_over() {
     // SAFETY: this is what was given up.
     let memory = unsafe { PinnedMemory::from_address(&context, address, 64) };
     assert_eq!((memory.address(), memory.bytes()), (address, 64));
+    let known = Allocation::at(address.expose_provenance() as u64).expect("there is memory");
     drop(memory);
-    assert_eq!(memory_type(address), None);
+    assert!(!known.is_there());
 }
 
 #[test]
@@ -125,8 +129,12 @@ fn registered_memory_is_reached_until_it_is_unregistered() {
     let memory = holding(&context, &[0; 1000]);
     let pointer = registration.device_pointer().expect("the device reaches it");
     // SAFETY: both ends hold so many bytes.
-    unsafe { context.copy(memory.place(), cushim::memory::Place::Device(pointer), 1000) }.expect("copied");
-    assert_eq!(read(&context, memory.place(), 1000), bytes[..1000]);
+    unsafe { context.run(&mut Copy::new(memory.at(0), Endpoint::device(pointer), 1000)) }.expect("copied");
+    assert_eq!(read(&context, memory.at(0), 1000), bytes[..1000]);
+    // By the host's address, from somewhere within.
+    // SAFETY: as above.
+    unsafe { context.run(&mut Copy::new(memory.at(0), registration.at(99_000), 1000)) }.expect("copied");
+    assert_eq!(read(&context, memory.at(0), 1000), bytes[99_000..]);
     registration.unregister().expect("unregistered");
     assert_eq!(memory_type(address.cast()), None);
 }

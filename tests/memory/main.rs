@@ -1,14 +1,17 @@
-//! Device memory, host memory that devices reach, copies and fills.
+//! Device memory, host memory that devices reach, copies and memsets.
 //!
 //! The tests run on softcuda; with `CUSHIM_DRIVER` in the environment, on the driver that it names.
+
+#[path = "../common/mod.rs"]
+mod common;
 
 mod allocation;
 mod attributes;
 mod copies;
 mod current;
 mod devices;
-mod fills;
 mod host;
+mod memsets;
 mod needed;
 mod none;
 mod peers;
@@ -16,27 +19,70 @@ mod pools;
 mod releases;
 mod versions;
 
-use cushim::driver::{Choice, DRIVER_VARIABLE, Driver, OpenOptions};
-use cushim::memory::{DeviceMemory, Place};
-use cushim::{Context, Device, Stream, StreamOptions};
-use std::process::Command;
+use common::{alone, context, driver, stream};
+use cushim::memory::{DeviceMemory, DevicePointer, PointerAttributes};
+use cushim::op::{Copy, Endpoint, Memset, Operation, Synchronous, Value};
+use cushim::{Context, Error, Stream};
 use std::sync::Arc;
 
-/// The driver that the tests run on, the same each time.
-fn driver() -> Driver {
-    let options = OpenOptions::new();
-    let chosen = std::env::var_os(DRIVER_VARIABLE).is_some();
-    let options = if chosen { options } else { options.choice(Choice::Software) };
-    options.open().expect("softcuda is beside the tests")
+/// Where an operation runs.
+#[derive(Clone, Copy)]
+enum Order<'a> {
+    Now(&'a Context),
+    In(&'a Stream),
 }
 
-/// The primary context of the first device.
-fn context() -> Arc<Context> {
-    Device::get(&driver(), 0).expect("a device").primary_context().expect("a context")
+impl Order<'_> {
+    /// Does an operation, and waits until it is done.
+    ///
+    /// # Safety
+    /// The operation stays within its memory, or is refused.
+    unsafe fn finish<O: Synchronous<Output = ()>>(self, mut operation: O) -> Result<(), Error> {
+        match self {
+            // SAFETY: as the caller vouches.
+            Self::Now(context) => unsafe { context.run(&mut operation) },
+            // SAFETY: as the caller vouches.
+            Self::In(stream) => unsafe { finish_in(stream, operation) },
+        }
+    }
 }
 
-fn stream(context: &Arc<Context>) -> Arc<Stream> {
-    Stream::create(context, &StreamOptions::default()).expect("a stream")
+/// Does an operation in a stream, and waits until it is done.
+///
+/// # Safety
+/// As for [`Order::finish`].
+unsafe fn finish_in<O: Operation>(stream: &Stream, mut operation: O) -> Result<O::Output, Error> {
+    // SAFETY: as the caller vouches.
+    let output = unsafe { stream.enqueue(&mut operation) }?;
+    stream.synchronize().map(|()| output)
+}
+
+/// Runs the test at once, in a created stream, and in both default streams.
+fn in_every_order(test: impl Fn(&Arc<Context>, Order)) {
+    let context = context();
+    test(&context, Order::Now(&context));
+    for stream in [stream(&context), Stream::legacy(&context), Stream::per_thread(&context)] {
+        test(&context, Order::In(&stream));
+    }
+}
+
+/// Sets so many bytes in the order of the stream.
+///
+/// # Safety
+/// The memory has so many, and lasts until the stream is done.
+unsafe fn set_bytes(stream: &Stream, at: DevicePointer, value: u8, bytes: usize) -> Result<(), Error> {
+    // SAFETY: as the caller vouches.
+    unsafe { stream.enqueue(&mut Memset::new(Endpoint::device(at), Value::U8(value), bytes)) }
+}
+
+/// Copies so many bytes to the host in the order of the stream.
+///
+/// # Safety
+/// The array has room for what the memory has, and lasts until the stream is done.
+unsafe fn copy_out(stream: &Stream, to: &mut [u8], memory: &DeviceMemory) -> Result<(), Error> {
+    let bytes = to.len();
+    // SAFETY: as the caller vouches.
+    unsafe { stream.enqueue(&mut Copy::new(Endpoint::host(to), memory.at(0), bytes)) }
 }
 
 /// Bytes of which no two neighbours, rows or slices are the same.
@@ -48,36 +94,36 @@ fn numbered(count: usize) -> Vec<u8> {
 fn holding(context: &Arc<Context>, bytes: &[u8]) -> DeviceMemory {
     let memory = DeviceMemory::allocate(context, bytes.len()).expect("memory");
     // SAFETY: both ends hold so many bytes.
-    unsafe { context.copy(memory.place(), Place::host_source(bytes), bytes.len()) }.expect("copied");
+    unsafe { context.run(&mut Copy::new(memory.at(0), Endpoint::host_source(bytes), bytes.len())) }
+        .expect("copied");
     memory
 }
 
-/// What so many bytes at a place are.
-fn read(context: &Context, place: Place, count: usize) -> Vec<u8> {
+/// What the bytes from there on are.
+fn read(context: &Context, from: Endpoint, count: usize) -> Vec<u8> {
     let mut bytes = vec![0xee; count];
     // SAFETY: the callers read within their memory; the vector holds so many bytes.
-    unsafe { context.copy(Place::host(bytes.as_mut_slice()), place, count) }.expect("copied");
+    unsafe { context.run(&mut Copy::new(Endpoint::host(bytes.as_mut_slice()), from, count)) }
+        .expect("copied");
     bytes
 }
 
-/// Runs `body` in a process of its own, with these variables in the environment, and panics if it fails there.
-///
-/// `name` is the test's own path, as `cargo test -- --exact` wants it.
-#[allow(clippy::print_stdout)] // the child tells its parent
-fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
-    const CHILD: &str = "CUSHIM_TEST_CHILD";
-    const DONE: &str = "the body has run to its end";
-    if std::env::var_os(CHILD).is_some_and(|child| child == name) {
-        body();
-        println!("{DONE}");
-        return;
+/// The allocation that an address lies in, if it lies in one.
+struct Allocation {
+    address: u64,
+    id: u64,
+}
+
+impl Allocation {
+    fn at(address: u64) -> Option<Self> {
+        let known = PointerAttributes::of(&driver(), address).expect("attributes");
+        known.buffer_id.map(|id| Self { address, id })
     }
-    let mut command = Command::new(std::env::current_exe().expect("a test knows its executable"));
-    command.args([name, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, name);
-    let output = command.envs(variables.iter().copied()).output().expect("the test runs again");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{name}: {}\n{out}\n{err}", output.status);
-    assert!(out.contains(DONE), "{name} is not a test of this file");
+
+    /// Whether it is still there. The address may be another one's by now: other tests run beside.
+    fn is_there(&self) -> bool {
+        Self::at(self.address).is_some_and(|now| now.id == self.id)
+    }
 }
 
 /// A pointer that is neither NULL nor anything of the driver's.

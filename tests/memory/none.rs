@@ -2,9 +2,10 @@
 
 use cushim::driver::{Choice, OpenOptions};
 use cushim::memory::{
-    DeviceMemory, DevicePointer, Extent, Fill, PinnedMemory, PinnedOptions, Place, PointerAttributes, Region,
-    Registration, RegistrationOptions,
+    DeviceMemory, DevicePointer, PinnedMemory, PinnedOptions, PointerAttributes, Registration,
+    RegistrationOptions,
 };
+use cushim::op::{Copy, Copy3d, CopyBatch, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Error, Status, Stream, StreamOptions};
 use std::sync::Arc;
 
@@ -18,35 +19,29 @@ fn memory_is_refused_with_the_reason() {
     let context = context();
     let stream = Stream::create(&context, &StreamOptions::default()).expect("a stream");
     let mut bytes = [0u8; 64];
-    let (host, at) = (Place::host(&mut bytes), DevicePointer(0x1000));
-    let (device, extent) = (Place::Device(at), Extent::rectangle(4, 4));
-    let (rows, there) = (Region::new(device, 4), Region::new(host, 4));
+    let (address, at) = (bytes.as_mut_ptr(), DevicePointer(0x1000));
+    let (host, device) = (|| Endpoint::host(address), || Endpoint::device(at));
+    let auto = || Endpoint::auto(address.expose_provenance() as u64);
+    let box_in = || Copy3d::new(Region::new(device(), 4), Region::new(host(), 4), Extent::rectangle(4, 4));
     // SAFETY: everything is refused.
     let refused: Vec<(Result<(), Error>, &str)> = unsafe {
+        let options = RegistrationOptions::default();
         vec![
             (DeviceMemory::allocate(&context, 64).map(drop), "cuMemAlloc"),
             (DeviceMemory::allocate_on(&stream, 64).map(drop), "cuMemAllocAsync"),
             (PinnedMemory::allocate(&context, 64, PinnedOptions::default()).map(drop), "cuMemHostAlloc"),
-            (
-                Registration::register(
-                    &context,
-                    bytes.as_mut_ptr().cast(),
-                    64,
-                    RegistrationOptions::default(),
-                )
-                .map(drop),
-                "cuMemHostRegister",
-            ),
-            (context.copy(device, host, 64), "cuMemcpyHtoD"),
-            (stream.copy(host, device, 64), "cuMemcpyDtoHAsync"),
-            (stream.copy(device, device, 64), "cuMemcpyDtoDAsync"),
-            (stream.copy(host, host, 64), "cuMemcpyAsync"),
-            (context.copy_box(&rows, &there, extent), "cuMemcpy3D"),
-            (stream.copy_box(&rows, &there, extent), "cuMemcpy3DAsync"),
-            (context.copy_peer((&context, at), (&context, at), 8), "cuMemcpyPeer"),
-            (stream.copy_box_peer((&context, &rows), (&context, &there), extent), "cuMemcpy3DPeerAsync"),
-            (context.fill(at, Fill::U16(1), 8), "cuMemsetD16"),
-            (stream.fill_2d(at, 64, Fill::U32(1), 8, 2), "cuMemsetD2D32Async"),
+            (Registration::register(&context, address.cast(), 64, options).map(drop), "cuMemHostRegister"),
+            (context.run(&mut Copy::new(device(), host(), 64)), "cuMemcpyHtoD"),
+            (context.run(&mut Copy::new(host(), host(), 64)), "cuMemcpy"),
+            (stream.enqueue(&mut Copy::new(host(), device(), 64)), "cuMemcpyDtoHAsync"),
+            (stream.enqueue(&mut Copy::new(device(), device(), 64)), "cuMemcpyDtoDAsync"),
+            (stream.enqueue(&mut Copy::new(host(), host(), 64)), "cuMemcpyAsync"),
+            (stream.enqueue(&mut Copy::new(device(), auto(), 64)), "cuPointerGetAttributes"),
+            (stream.enqueue(&mut CopyBatch::new(&mut [Copy::new(host(), host(), 64)], &[])), "cuMemcpyAsync"),
+            (context.run(&mut box_in()), "cuMemcpy3D"),
+            (stream.enqueue(&mut box_in()), "cuMemcpy3DAsync"),
+            (context.run(&mut Memset::new(device(), Value::U16(1), 8)), "cuMemsetD16"),
+            (stream.enqueue(&mut Memset::rectangle(device(), 64, Value::U32(1), 8, 2)), "cuMemsetD2D32Async"),
             (context.address_range(at).map(drop), "cuMemGetAddressRange"),
             (context.memory_info().map(drop), "cuMemGetInfo"),
             (PointerAttributes::of(context.driver(), 64).map(drop), "cuPointerGetAttributes"),
@@ -65,17 +60,18 @@ fn memory_is_refused_with_the_reason() {
 fn no_bytes_are_refused_too() {
     let context = context();
     let stream = Stream::create(&context, &StreamOptions::default()).expect("a stream");
-    let nowhere = Place::Auto(0);
-    // SAFETY: nothing is copied or filled.
+    let nowhere = || Endpoint::auto(0);
+    let nothing = || Copy::new(nowhere(), nowhere(), 0);
+    // SAFETY: nothing is copied or set.
     let refused = unsafe {
         [
             DeviceMemory::allocate(&context, 0).map(drop),
             DeviceMemory::allocate_on(&stream, 0).map(drop),
             PinnedMemory::allocate(&context, 0, PinnedOptions::default()).map(drop),
-            context.copy(nowhere, nowhere, 0),
-            stream.copy(nowhere, nowhere, 0),
-            context.fill(DevicePointer::NULL, Fill::U8(0), 0),
-            stream.fill_2d(DevicePointer::NULL, 0, Fill::U32(0), 0, 7),
+            context.run(&mut nothing()),
+            stream.enqueue(&mut nothing()),
+            context.run(&mut Memset::new(nowhere(), Value::U8(0), 0)),
+            stream.enqueue(&mut Memset::rectangle(nowhere(), 0, Value::U32(0), 0, 7)),
         ]
     };
     for result in refused {

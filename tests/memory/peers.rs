@@ -2,20 +2,26 @@
 
 use crate::{alone, context, driver, holding, numbered, read, stream};
 use cushim::driver::{Choice, OpenOptions};
-use cushim::memory::{Extent, Place, Region};
+use cushim::memory::DevicePointer;
+use cushim::op::{Copy, Copy3d, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Status};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Copies there and back, all four ways.
+/// Copies from one context's memory to another's, all four ways.
 fn between(here: &Arc<Context>, there: &Arc<Context>) {
     let data = numbered(4096);
     let (source, target) = (holding(here, &data), holding(there, &[0; 4096]));
-    let (from, to) = ((here.as_ref(), source.pointer()), (there.as_ref(), target.pointer()));
+    let (from, to) = (|| source.at(0).in_context(here), || target.at(0).in_context(there));
+    let all = || Copy::new(to(), from(), 4096);
+    let rows = || Copy3d::new(Region::new(to(), 64), Region::new(from(), 32), Extent::rectangle(32, 16));
     let stream = stream(here);
-    let clear = || drop(holding(there, &[0; 4096]));
-    let arrived = || read(there, target.place(), 4096);
-    let (rows, flat) = (Region::new(target.place(), 64), Region::new(source.place(), 32));
+    let arrived = || {
+        let arrived = read(there, target.at(0), 4096);
+        // SAFETY: the memory holds so many bytes, and nothing uses it.
+        unsafe { there.run(&mut Memset::new(target.at(0), Value::U8(0), 4096)) }.expect("cleared");
+        arrived
+    };
     let expected: Vec<u8> = data
         .chunks(32)
         .take(16)
@@ -24,22 +30,17 @@ fn between(here: &Arc<Context>, there: &Arc<Context>) {
         .collect();
     // SAFETY: all ends hold so many bytes, and last until the stream is done.
     unsafe {
-        here.copy_peer(to, from, 4096).expect("copied");
+        here.run(&mut all()).expect("copied");
         assert!(arrived() == data, "at once");
-        there.fill(target.pointer(), cushim::memory::Fill::U8(0), 4096).expect("cleared");
-        stream.copy_peer(to, from, 4096).expect("copied");
+        stream.enqueue(&mut all()).expect("copied");
         stream.synchronize().expect("done");
         assert!(arrived() == data, "in a stream");
-        let (to, from, extent) = ((there.as_ref(), &rows), (here.as_ref(), &flat), Extent::rectangle(32, 16));
-        there.fill(target.pointer(), cushim::memory::Fill::U8(0), 4096).expect("cleared");
-        here.copy_box_peer(to, from, extent).expect("copied");
+        here.run(&mut rows()).expect("copied");
         assert!(arrived() == expected, "a box at once");
-        there.fill(target.pointer(), cushim::memory::Fill::U8(0), 4096).expect("cleared");
-        stream.copy_box_peer(to, from, extent).expect("copied");
+        stream.enqueue(&mut rows()).expect("copied");
         stream.synchronize().expect("done");
         assert!(arrived() == expected, "a box in a stream");
     }
-    clear();
 }
 
 #[test]
@@ -88,25 +89,25 @@ fn a_stream_of_another_device_is_waited_for_before_memory_goes() {
 }
 
 #[test]
-fn ends_are_checked() {
+fn endpoints_are_checked() {
     let context = context();
     let memory = holding(&context, &[0; 64]);
-    let (good, null) =
-        ((context.as_ref(), memory.pointer()), (context.as_ref(), cushim::memory::DevicePointer::NULL));
+    let good = || memory.at(0).in_context(&context);
+    let null = || Endpoint::device(DevicePointer::NULL).in_context(&context);
     let stream = stream(&context);
     // SAFETY: everything is refused, or copies nothing.
     unsafe {
         for (result, end) in [
-            (context.copy_peer(null, good, 8), "the destination is NULL"),
-            (stream.copy_peer(good, null, 8), "the source is NULL"),
+            (context.run(&mut Copy::new(null(), good(), 8)), "the destination is NULL"),
+            (stream.enqueue(&mut Copy::new(good(), null(), 8)), "the source is NULL"),
         ] {
             let error = result.expect_err(end);
             assert_eq!((error.status, error.message.as_str()), (Status::INVALID_ARGUMENT, end));
         }
-        assert_eq!(stream.copy_peer(null, null, 0), Ok(()));
-        let nothing = Region::new(Place::Auto(0), 0);
-        let ends = ((context.as_ref(), &nothing), (context.as_ref(), &nothing));
-        assert_eq!(context.copy_box_peer(ends.0, ends.1, Extent::rectangle(0, 1)), Ok(()));
+        assert_eq!(stream.enqueue(&mut Copy::new(null(), null(), 0)), Ok(()));
+        let nothing = || Region::new(null(), 0);
+        let mut copy = Copy3d::new(nothing(), nothing(), Extent::rectangle(0, 1));
+        assert_eq!(context.run(&mut copy), Ok(()));
     }
 }
 
@@ -117,10 +118,10 @@ fn two_drivers_do_not_mix() {
     let foreign = Device::get(&none, 0).expect("a device").primary_context().expect("a context");
     let memory = holding(&context, &[0; 64]);
     let stream = stream(&foreign);
-    let (here, there) = ((context.as_ref(), memory.pointer()), (foreign.as_ref(), memory.pointer()));
+    let copy = || Copy::new(memory.at(0).in_context(&context), memory.at(32).in_context(&foreign), 8);
     // SAFETY: everything is refused.
     unsafe {
-        for result in [context.copy_peer(here, there, 8), stream.copy_peer(here, there, 8)] {
+        for result in [context.run(&mut copy()), stream.enqueue(&mut copy())] {
             let error = result.expect_err("another driver's");
             assert_eq!(error.status, Status::INVALID_HANDLE);
             assert!(error.message.contains("another driver"), "{error}");

@@ -1,7 +1,8 @@
 //! Devices without pools, and calls that need no current context, told by a driver that watches.
 
 use cushim::driver::{Choice, CustomGetter, Driver, OpenOptions, Status as Found, sys};
-use cushim::memory::{DeviceMemory, Extent, Fill, PinnedMemory, PinnedOptions, Place, Region};
+use cushim::memory::{DeviceMemory, PinnedMemory, PinnedOptions};
+use cushim::op::{Copy, Copy3d, Endpoint, Extent, Memset, Region, Value};
 use cushim::{Context, Device, Status, Stream, StreamOptions};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -101,7 +102,7 @@ fn a_device_without_pools_says_so() {
     assert_eq!((error.status, error.function.as_str()), (Status::UNSUPPORTED, "cuMemAllocAsync"));
     assert_eq!(
         error.message,
-        "device 0 has no memory pools, without which nothing is allocated or freed in stream order; do it without a stream"
+        "device 0 has no memory pools, so it cannot allocate or free in stream order; allocate without a stream"
     );
     DeviceMemory::allocate(&context, 64).expect("without a stream").free_on(&stream).expect("freed");
 }
@@ -121,34 +122,32 @@ fn what_needs_no_context_asks_for_none() {
     let stream = stream(&context);
     let memory = DeviceMemory::allocate(&context, 4096).expect("memory");
     let pinned = PinnedMemory::allocate(&context, 4096, PinnedOptions::default()).expect("memory");
-    let (at, device, host) = (memory.pointer(), memory.place(), pinned.place());
-    let beyond = at.offset(2048).expect("an address");
-    let (rows, there) = (Region::new(device, 64), Region::new(host, 64));
+    let (at, host) = (|| memory.at(0), || pinned.at(0));
+    let rows = || Copy3d::new(Region::new(at(), 64), Region::new(host(), 64), Extent::rectangle(32, 8));
     // SAFETY: all ends hold so many bytes, and last until the stream is done.
     unsafe {
         let once = asked(|| {
-            stream.copy(device, host, 4096).expect("copied");
-            stream.copy(host, device, 4096).expect("copied");
-            stream.copy(Place::Auto(at.0), host, 4096).expect("copied");
-            stream.copy_box(&rows, &there, Extent::rectangle(32, 8)).expect("copied");
+            stream.enqueue(&mut Copy::new(at(), host(), 4096)).expect("copied");
+            stream.enqueue(&mut Copy::new(host(), at(), 4096)).expect("copied");
+            stream.enqueue(&mut Copy::new(Endpoint::auto(memory.pointer().0), host(), 4096)).expect("copied");
+            let (first, second) = (at().in_context(&context), memory.at(2048).in_context(&context));
+            stream.enqueue(&mut Copy::new(first, second, 64)).expect("copied");
+            stream.enqueue(&mut rows()).expect("copied");
         });
-        assert_eq!(once, 4);
+        assert_eq!(once, 5);
         let none = asked(|| {
             let ordered = DeviceMemory::allocate_on(&stream, 64).expect("memory");
-            stream.fill(at, Fill::U8(1), 64).expect("filled");
-            stream.fill(at, Fill::U16(1), 64).expect("filled");
-            stream.fill(at, Fill::U32(1), 64).expect("filled");
-            stream.fill_2d(at, 64, Fill::U8(1), 32, 8).expect("filled");
-            stream.copy_peer((&context, at), (&context, beyond), 64).expect("copied");
-            stream
-                .copy_box_peer((&context, &rows), (&context, &there), Extent::rectangle(32, 8))
-                .expect("copied");
+            stream.enqueue(&mut Memset::new(at(), Value::U8(1), 64)).expect("set");
+            stream.enqueue(&mut Memset::new(at(), Value::U16(1), 64)).expect("set");
+            stream.enqueue(&mut Memset::new(at(), Value::U32(1), 64)).expect("set");
+            stream.enqueue(&mut Memset::rectangle(at(), 64, Value::U8(1), 32, 8)).expect("set");
             ordered.free().expect("freed");
             DeviceMemory::allocate_on(&stream, 64).expect("memory").free_on(&stream).expect("freed");
             stream.synchronize().expect("done");
         });
         assert_eq!(none, 0);
-        assert_eq!(asked(|| context.fill(at, Fill::U8(1), 64).expect("filled")), 1);
+        let set = || context.run(&mut Memset::new(at(), Value::U8(1), 64)).expect("set");
+        assert_eq!(asked(set), 1);
         stream.synchronize().expect("done");
     }
     assert_eq!(asked(|| memory.free().expect("freed")), 0);

@@ -1,9 +1,8 @@
 //! What becomes of memory when things go wrong, and inside callbacks.
 
-use crate::{NOWHERE, alone, context, driver, holding, read, stream};
+use crate::{Allocation, NOWHERE, alone, context, driver, holding, read, stream};
 use cushim::memory::{
-    DeviceMemory, DevicePointer, PinnedMemory, PinnedOptions, PointerAttributes, Registration,
-    RegistrationOptions,
+    DeviceMemory, DevicePointer, PinnedMemory, PinnedOptions, Registration, RegistrationOptions,
 };
 use cushim::{Status, flush_callbacks, unreported_release_errors};
 use std::sync::mpsc;
@@ -52,7 +51,7 @@ fn memory_goes_with_a_reset() {
         }
         assert_eq!((pinned.free(), registration.unregister()), (Ok(()), Ok(())));
         for memory in &again {
-            assert_eq!(read(&new, memory.place(), 4096), [5; 4096], "the new memory is untouched");
+            assert_eq!(read(&new, memory.at(0), 4096), [5; 4096], "the new memory is untouched");
         }
         registered.unregister().expect("the new registration is untouched");
         assert_eq!(DeviceMemory::allocate(&old, 64).expect_err("it is gone").status, Status(709));
@@ -71,6 +70,7 @@ fn memory_that_is_let_go_inside_a_host_function_goes_later() {
     );
     let pinned = PinnedMemory::allocate(&context, 4096, PinnedOptions::default()).expect("memory");
     let addresses = [dropped.pointer().0, freed.pointer().0, pinned.address().expose_provenance() as u64];
+    let known = addresses.map(|address| Allocation::at(address).expect("there is memory"));
     let (sender, receiver) = mpsc::channel();
     let inside = move || {
         drop((dropped, pinned));
@@ -81,8 +81,7 @@ fn memory_that_is_let_go_inside_a_host_function_goes_later() {
     let answer = receiver.recv_timeout(Duration::from_secs(10)).expect("it was called");
     assert_eq!(answer.expect_err("inside").status, Status::IN_CALLBACK);
     assert!(flush_callbacks(Duration::from_secs(10)).expect("not inside"), "flushed");
-    for address in addresses {
-        let known = PointerAttributes::of(&driver(), address).expect("attributes").memory_type;
-        assert_eq!(known, None, "{address:#x} was freed");
+    for allocation in known {
+        assert!(!allocation.is_there(), "{:#x} was freed", allocation.address);
     }
 }

@@ -3,8 +3,8 @@
 use crate::world::{BYTES, World, entry};
 use cudarc::driver::result as cudarc_result;
 use cushim::capi::memory::{cushim_place, cushim_place_kind};
-use cushim::driver::sys::{CUDA_SUCCESS, CUresult};
-use std::ptr::null_mut;
+use cushim::driver::sys::{CU_EVENT_DISABLE_TIMING, CUDA_SUCCESS, CUresult};
+use std::ptr::{null, null_mut};
 
 /// Who is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,12 +119,26 @@ macro_rules! raw {
 // Below the macros, which it uses.
 mod launches;
 
-fn events(w: &'static World) -> [Row; 4] {
+fn events(w: &'static World) -> [Row; 5] {
     let (raw, shim, table) = (&w.raw, &w.shim, w.raw.table);
     let (record, query) = (entry!(table, cuEventRecord_2000), entry!(table, cuEventQuery_2000));
     let (synchronize, elapsed) =
         (entry!(table, cuEventSynchronize_2000), entry!(table, cuEventElapsedTime_2000));
+    let (create, destroy) = (entry!(table, cuEventCreate_2000), entry!(table, cuEventDestroy_4000));
+    let untimed = CU_EVENT_DISABLE_TIMING.0 as u32;
     [
+        row("event create + destroy", 64, Some(100))
+            .raw(burst!({
+                let mut event = null_mut();
+                raw!(create(&raw mut event, untimed));
+                raw!(destroy(event));
+            }))
+            .cushim(burst!({
+                let mut event = null_mut();
+                ok!(w, cushim_event_create(shim.context, null(), &raw mut event));
+                ok!(w, cushim_event_destroy(event));
+            }))
+            .cudarc(burst!(drop(w.cudarc.stream.context().new_event(None).expect("created")))),
         row("event record", 256, Some(15))
             .raw(burst!(raw!(record(raw.event, raw.stream))))
             .cushim(burst!(ok!(w, cushim_event_record(shim.event, shim.stream))))
@@ -191,7 +205,7 @@ fn streams(w: &'static World) -> [Row; 5] {
 }
 
 fn memory(w: &'static World) -> Vec<Row> {
-    let mut rows = vec![allocate_in_stream(w), buffer(w), allocate_at_once(w), fill(w)];
+    let mut rows = vec![allocate_in_stream(w), buffer(w), allocate_synchronously(w), fill(w)];
     rows.extend(copies(w));
     rows.extend(copies_of_buffers(w));
     rows
@@ -221,7 +235,7 @@ fn buffer(w: &'static World) -> Row {
     let (raw, shim) = (&w.raw, &w.shim);
     let (allocate, free) =
         (entry!(raw.table, cuMemAllocAsync_11020), entry!(raw.table, cuMemFreeAsync_11020));
-    row("buffer create + destroy", 64, None)
+    row("buffer create + destroy", 64, Some(150))
         .raw(burst!({
             let mut pointer = 0;
             raw!(allocate(&raw mut pointer, BYTES, raw.stream));
@@ -229,17 +243,17 @@ fn buffer(w: &'static World) -> Row {
         }))
         .cushim(burst!({
             let mut buffer = null_mut();
-            ok!(w, cushim_buffer_create(shim.pool, BYTES, shim.stream, &raw mut buffer));
+            ok!(w, cushim_buffer_create(shim.pool, shim.stream, BYTES, &raw mut buffer));
             ok!(w, cushim_buffer_destroy(buffer));
         }))
         .cudarc(burst!(drop(w.cudarc.memory())))
         .untracked(burst!(drop(w.untracked.memory())))
 }
 
-fn allocate_at_once(w: &'static World) -> Row {
+fn allocate_synchronously(w: &'static World) -> Row {
     let (raw, shim) = (&w.raw, &w.shim);
     let (allocate, free) = (entry!(raw.table, cuMemAlloc_3020), entry!(raw.table, cuMemFree_3020));
-    row("allocate + free, at once", 16, None)
+    row("allocate + free, synchronous", 16, None)
         .raw(burst!({
             let mut pointer = 0;
             raw!(allocate(&raw mut pointer, BYTES));
@@ -265,27 +279,30 @@ fn fill(w: &'static World) -> Row {
     let (raw, shim) = (&w.raw, &w.shim);
     let fill = entry!(raw.table, cuMemsetD8Async_3020);
     let (mut tracked, mut untracked) = (w.cudarc.memory(), w.untracked.memory());
+    let at = place(cushim_place_kind::CUSHIM_PLACE_DEVICE, raw.memory[0]);
     row("fill", 64, None)
         .raw(burst!(raw!(fill(raw.memory[0], 0, BYTES, raw.stream))))
-        .cushim(burst!(ok!(w, cushim_stream_fill(shim.stream, raw.memory[0], 0, 1, BYTES))))
+        .cushim(burst!(ok!(w, cushim_stream_fill(shim.stream, &raw const at, 0, 1, BYTES))))
         .cudarc(burst!(w.cudarc.stream.memset_zeros(&mut tracked).expect("filled")))
         .untracked(burst!(w.untracked.stream.memset_zeros(&mut untracked).expect("filled")))
 }
 
 fn place(kind: cushim_place_kind, address: u64) -> cushim_place {
-    cushim_place { kind: kind as i32, reserved: 0, address, offset: 0 }
+    cushim_place { kind: kind as i32, flags: 0, address, offset: 0, context: null_mut(), owner: null() }
+}
+
+/// Copies from one to the other in cushim's stream.
+fn copy(w: &'static World, to: cushim_place, from: cushim_place) -> Option<Burst> {
+    burst!(ok!(w, cushim_stream_copy(w.shim.stream, &raw const to, &raw const from, BYTES)))
 }
 
 fn copies(w: &'static World) -> [Row; 3] {
     use cushim_place_kind::{CUSHIM_PLACE_DEVICE, CUSHIM_PLACE_HOST};
-    let (raw, shim, table) = (&w.raw, &w.shim, w.raw.table);
+    let (raw, table) = (&w.raw, w.raw.table);
     let (up, down) = (entry!(table, cuMemcpyHtoDAsync_3020), entry!(table, cuMemcpyDtoHAsync_3020));
     let across = entry!(table, cuMemcpyDtoDAsync_3020);
     let [here, there] = raw.memory;
     let host = w.pinned;
-    let copy = move |to, from| {
-        burst!(ok!(w, cushim_stream_copy(shim.stream, &raw const to, &raw const from, BYTES)))
-    };
     let [device, other] = raw.memory.map(|address| place(CUSHIM_PLACE_DEVICE, address));
     let [pinned, pinned_sink] = [0, BYTES].map(|at| place(CUSHIM_PLACE_HOST, (host.addr() + at) as u64));
     // SAFETY: the three parts of the memory live for ever. The device may write the sinks while these are references to them,
@@ -300,17 +317,17 @@ fn copies(w: &'static World) -> [Row; 3] {
     [
         row("copy, host to device", 64, None)
             .raw(burst!(raw!(up(here, host.cast(), BYTES, raw.stream))))
-            .cushim(copy(device, pinned))
+            .cushim(copy(w, device, pinned))
             .cudarc(burst!(w.cudarc.stream.memcpy_htod(source, &mut up_t).expect("copied")))
             .untracked(burst!(w.untracked.stream.memcpy_htod(source, &mut up_u).expect("copied"))),
         row("copy, device to host", 64, None)
             .raw(burst!(raw!(down(host.wrapping_add(BYTES).cast(), here, BYTES, raw.stream))))
-            .cushim(copy(pinned_sink, device))
+            .cushim(copy(w, pinned_sink, device))
             .cudarc(burst!(w.cudarc.stream.memcpy_dtoh(&down_t, sink).expect("copied")))
             .untracked(burst!(w.untracked.stream.memcpy_dtoh(&down_u, untracked_sink).expect("copied"))),
         row("copy, device to device", 64, None)
             .raw(burst!(raw!(across(there, here, BYTES, raw.stream))))
-            .cushim(copy(other, device))
+            .cushim(copy(w, other, device))
             .cudarc(burst!(w.cudarc.stream.memcpy_dtod(&from_t, &mut to_t).expect("copied")))
             .untracked(burst!(w.untracked.stream.memcpy_dtod(&from_u, &mut to_u).expect("copied"))),
     ]
@@ -321,16 +338,16 @@ fn copies_of_buffers(w: &'static World) -> [Row; 2] {
     use cushim_place_kind::{CUSHIM_PLACE_BUFFER, CUSHIM_PLACE_HOST};
     let (raw, shim, table) = (&w.raw, &w.shim, w.raw.table);
     let (across, up) = (entry!(table, cuMemcpyDtoDAsync_3020), entry!(table, cuMemcpyHtoDAsync_3020));
-    let ([here, there], [buffer, other], host) = (raw.memory, shim.buffers, w.pinned);
-    let to = place(CUSHIM_PLACE_BUFFER, buffer.addr() as u64);
-    let from = place(CUSHIM_PLACE_HOST, host.addr() as u64);
+    let ([here, there], host) = (raw.memory, w.pinned);
+    let [buffer, other] = shim.buffers.map(|buffer| place(CUSHIM_PLACE_BUFFER, buffer.addr() as u64));
+    let pinned = place(CUSHIM_PLACE_HOST, host.addr() as u64);
     [
         row("copy, buffer to buffer", 64, None)
             .raw(burst!(raw!(across(there, here, BYTES, raw.stream))))
-            .cushim(burst!(ok!(w, cushim_stream_copy_buffer(shim.stream, other, buffer)))),
+            .cushim(copy(w, other, buffer)),
         row("copy, host to buffer", 64, None)
             .raw(burst!(raw!(up(here, host.cast(), BYTES, raw.stream))))
-            .cushim(burst!(ok!(w, cushim_stream_copy(shim.stream, &raw const to, &raw const from, BYTES)))),
+            .cushim(copy(w, buffer, pinned)),
     ]
 }
 

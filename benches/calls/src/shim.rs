@@ -4,7 +4,6 @@ use cushim::capi::buffer::cushim_buffer;
 use cushim::capi::context::cushim_context;
 use cushim::capi::device::cushim_device;
 use cushim::capi::driver::{cushim_driver, cushim_driver_info, cushim_driver_options};
-use cushim::capi::driver_types::{CUcontext, CUkernel, CUstream};
 use cushim::capi::event::{cushim_event, cushim_event_options};
 use cushim::capi::kernel::{
     cushim_arg, cushim_kernel, cushim_launch_config, cushim_library, cushim_library_options,
@@ -13,12 +12,18 @@ use cushim::capi::memory::cushim_place;
 use cushim::capi::resource::cushim_resource;
 use cushim::capi::stream::{cushim_stream, cushim_stream_options};
 use cushim::driver::Table;
+use cushim::driver::sys::{CUcontext, CUkernel, CUstream};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::{Path, PathBuf};
 
 macro_rules! functions {
-    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+    ($($module:ident::$name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        // They have the types that they have in Rust.
+        const _: () = {
+            $(let _: unsafe extern "C" fn($($argument),*) -> $result = cushim::capi::$module::$name;)*
+        };
+
         /// The functions that are measured, and those that prepare it.
         #[derive(Clone, Copy)]
         pub(crate) struct Functions {
@@ -37,56 +42,56 @@ macro_rules! functions {
 }
 
 functions! {
-    cushim_last_error_message() -> *const c_char;
-    cushim_driver_open(*const cushim_driver_options, *mut cushim_driver) -> i32;
-    cushim_driver_get_info(cushim_driver, *mut cushim_driver_info) -> i32;
-    cushim_driver_get_table(cushim_driver, i32, *mut *const Table) -> i32;
-    cushim_driver_get_device(cushim_driver, i32, *mut cushim_device) -> i32;
-    cushim_device_get_resource(cushim_device, *mut cushim_resource) -> i32;
-    cushim_device_get_name(cushim_device, *mut c_char, usize, *mut usize) -> i32;
-    cushim_context_retain_primary(cushim_device, *mut cushim_context) -> i32;
-    cushim_context_native(cushim_context, *mut CUcontext) -> i32;
-    cushim_context_set_current(cushim_context) -> i32;
-    cushim_context_get_current(cushim_driver, *mut cushim_context, *mut CUcontext) -> i32;
-    cushim_context_push(cushim_context) -> i32;
-    cushim_context_pop(cushim_driver, *mut cushim_context, *mut CUcontext) -> i32;
-    cushim_context_allocate(cushim_context, usize, *mut u64) -> i32;
-    cushim_context_free(cushim_context, u64) -> i32;
-    cushim_stream_create(cushim_context, *const cushim_stream_options, *mut cushim_stream) -> i32;
-    cushim_stream_ref(cushim_stream, *mut cushim_stream) -> i32;
-    cushim_stream_destroy(cushim_stream) -> i32;
-    cushim_stream_current() -> cushim_stream;
-    cushim_stream_push_current(cushim_stream) -> i32;
-    cushim_stream_pop_current(*mut cushim_stream) -> i32;
-    cushim_stream_get_current(*mut cushim_stream) -> i32;
-    cushim_stream_native(cushim_stream, *mut CUstream) -> i32;
-    cushim_stream_query(cushim_stream, *mut i32) -> i32;
-    cushim_stream_synchronize(cushim_stream) -> i32;
-    cushim_stream_wait_event(cushim_stream, cushim_event) -> i32;
-    cushim_stream_allocate(cushim_stream, usize, *mut u64) -> i32;
-    cushim_stream_free(cushim_stream, u64) -> i32;
-    cushim_stream_fill(cushim_stream, u64, u32, i32, usize) -> i32;
-    cushim_stream_copy(cushim_stream, *const cushim_place, *const cushim_place, usize) -> i32;
-    cushim_buffer_create(cushim_resource, usize, cushim_stream, *mut cushim_buffer) -> i32;
-    cushim_buffer_destroy(cushim_buffer) -> i32;
-    cushim_stream_copy_buffer(cushim_stream, cushim_buffer, cushim_buffer) -> i32;
-    cushim_event_create(cushim_context, *const cushim_event_options, *mut cushim_event) -> i32;
-    cushim_event_record(cushim_event, cushim_stream) -> i32;
-    cushim_event_query(cushim_event, *mut i32) -> i32;
-    cushim_event_synchronize(cushim_event) -> i32;
-    cushim_event_elapsed(cushim_event, cushim_event, *mut f32) -> i32;
-    cushim_library_load(
+    error::cushim_last_error_message() -> *const c_char;
+    driver::cushim_driver_open(*const cushim_driver_options, *mut cushim_driver) -> i32;
+    driver::cushim_driver_get_info(cushim_driver, *mut cushim_driver_info) -> i32;
+    driver::cushim_driver_get_table(cushim_driver, i32, *mut *const Table) -> i32;
+    device::cushim_driver_get_device(cushim_driver, i32, *mut cushim_device) -> i32;
+    buffer::cushim_device_get_resource(cushim_device, *mut cushim_resource) -> i32;
+    device::cushim_device_get_name(cushim_device, *mut c_char, usize, *mut usize) -> i32;
+    context::cushim_context_retain_primary(cushim_device, *mut cushim_context) -> i32;
+    context::cushim_context_native(cushim_context, *mut CUcontext) -> i32;
+    context::cushim_context_set_current(cushim_context) -> i32;
+    context::cushim_context_get_current(cushim_driver, *mut cushim_context, *mut CUcontext) -> i32;
+    context::cushim_context_push(cushim_context) -> i32;
+    context::cushim_context_pop(cushim_driver, *mut cushim_context, *mut CUcontext) -> i32;
+    memory::cushim_context_allocate(cushim_context, usize, *mut u64) -> i32;
+    memory::cushim_context_free(cushim_context, u64) -> i32;
+    stream::cushim_stream_create(cushim_context, *const cushim_stream_options, *mut cushim_stream) -> i32;
+    stream::cushim_stream_ref(cushim_stream, *mut cushim_stream) -> i32;
+    stream::cushim_stream_destroy(cushim_stream) -> i32;
+    stream::cushim_stream_current() -> cushim_stream;
+    stream::cushim_stream_push_current(cushim_stream) -> i32;
+    stream::cushim_stream_pop_current(*mut cushim_stream) -> i32;
+    stream::cushim_stream_get_current(*mut cushim_stream) -> i32;
+    stream::cushim_stream_native(cushim_stream, *mut CUstream) -> i32;
+    stream::cushim_stream_query(cushim_stream, *mut i32) -> i32;
+    stream::cushim_stream_synchronize(cushim_stream) -> i32;
+    stream::cushim_stream_wait_event(cushim_stream, cushim_event) -> i32;
+    memory::cushim_stream_allocate(cushim_stream, usize, *mut u64) -> i32;
+    memory::cushim_stream_free(cushim_stream, u64) -> i32;
+    memory::cushim_stream_fill(cushim_stream, *const cushim_place, u32, i32, usize) -> i32;
+    memory::cushim_stream_copy(cushim_stream, *const cushim_place, *const cushim_place, usize) -> i32;
+    buffer::cushim_buffer_create(cushim_resource, cushim_stream, usize, *mut cushim_buffer) -> i32;
+    buffer::cushim_buffer_destroy(cushim_buffer) -> i32;
+    event::cushim_event_create(cushim_context, *const cushim_event_options, *mut cushim_event) -> i32;
+    event::cushim_event_destroy(cushim_event) -> i32;
+    event::cushim_event_record(cushim_event, cushim_stream) -> i32;
+    event::cushim_event_query(cushim_event, *mut i32) -> i32;
+    event::cushim_event_synchronize(cushim_event) -> i32;
+    event::cushim_event_elapsed(cushim_event, cushim_event, *mut f32) -> i32;
+    kernel::cushim_library_load(
         cushim_context, *const c_void, usize, *const cushim_library_options, *mut cushim_library
     ) -> i32;
-    cushim_kernel_create(cushim_library, *const c_char, *mut cushim_kernel) -> i32;
-    cushim_kernel_native(cushim_kernel, *mut CUkernel) -> i32;
-    cushim_kernel_launch(
+    kernel::cushim_kernel_create(cushim_library, *const c_char, *mut cushim_kernel) -> i32;
+    kernel::cushim_kernel_native(cushim_kernel, *mut CUkernel) -> i32;
+    kernel::cushim_kernel_launch(
         cushim_kernel, cushim_stream, *const cushim_launch_config, *const cushim_arg, usize
     ) -> i32;
-    cushim_kernel_launch_packed(
+    kernel::cushim_kernel_launch_packed(
         cushim_kernel, cushim_stream, *const cushim_launch_config, *const c_void, usize
     ) -> i32;
-    cushim_same(*const c_void, *const c_void, *mut i32) -> i32;
+    any::cushim_same(*const c_void, *const c_void, *mut i32) -> i32;
 }
 
 impl Functions {

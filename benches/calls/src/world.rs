@@ -68,7 +68,7 @@ pub(crate) struct Shim {
     pub(crate) driver: cushim_driver,
     pub(crate) context: cushim_context,
     pub(crate) stream: cushim_stream,
-    /// A borrowed handle of the same stream, and one of a stream that no claim holds.
+    /// A borrowed handle of the same stream, and one of a stream that no owning handle holds.
     pub(crate) borrowed: cushim_stream,
     pub(crate) event: cushim_event,
     pub(crate) timed: [cushim_event; 2],
@@ -199,7 +199,7 @@ impl Shim {
             status = (call.cushim_device_get_resource)(device, &raw mut pool);
             call.must("pool", status);
             for buffer in &mut buffers {
-                status = (call.cushim_buffer_create)(pool, BYTES, stream, buffer);
+                status = (call.cushim_buffer_create)(pool, stream, BYTES, buffer);
                 call.must("buffer", status);
             }
             call.must("current stream", (call.cushim_stream_push_current)(stream));

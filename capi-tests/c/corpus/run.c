@@ -2,14 +2,6 @@
 
 #include <stdarg.h>
 
-static cushim_place place(int32_t kind, uint64_t address) {
-  cushim_place place;
-  memset(&place, 0, sizeof place);
-  place.kind = kind;
-  place.address = address;
-  return place;
-}
-
 static const char *message(void) {
   static cushim_error_detail detail;
   memset(&detail, 0, sizeof detail);
@@ -48,8 +40,8 @@ static void done(struct run *run, cushim_status status, const char *what) {
 }
 
 void overwrite(struct run *run, uint64_t pointer, const void *bytes, size_t size) {
-  cushim_place to = place(CUSHIM_PLACE_DEVICE, pointer);
-  cushim_place from = place(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)bytes);
+  cushim_place to = cushim_at_device(pointer);
+  cushim_place from = cushim_at_host(bytes);
   done(run, cushim_stream_copy(run->stream, &to, &from, size), "copy to the device");
   done(run, cushim_stream_synchronize(run->stream), "copy to the device");
 }
@@ -68,8 +60,8 @@ uint64_t put(struct run *run, const void *bytes, size_t size) {
 
 void *got(struct run *run, uint64_t pointer, size_t size) {
   void *copy = calloc(size, 1);
-  cushim_place to = place(CUSHIM_PLACE_HOST, (uint64_t)(uintptr_t)copy);
-  cushim_place from = place(CUSHIM_PLACE_DEVICE, pointer);
+  cushim_place to = cushim_at_host(copy);
+  cushim_place from = cushim_at_device(pointer);
   if (run->copy_count == MOST_ALLOCATIONS) abort();
   run->copies[run->copy_count++] = copy;
   done(run, cushim_stream_copy(run->stream, &to, &from, size), "copy from the device");

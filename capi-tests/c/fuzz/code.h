@@ -207,23 +207,24 @@ static cushim_arg bytes_at(const void *value, uint32_t size) {
   return arg;
 }
 
-/* The target as an argument: a number, a pointer with an owner, or a buffer. */
+/* The target as an argument: a number, a pointer with an owner, a buffer, or an endpoint that is one of these. */
 static cushim_arg target_argument(struct plan *plan, const struct target *target) {
   static cushim_owned_pointer owned;
-  cushim_arg arg = bytes_at(NULL, 0);
-  if (target->handle != 0) {
-    arg.kind = CUSHIM_ARG_BUFFER;
-    arg.value = (const void *)(uintptr_t)target->handle;
-    return arg;
+  static cushim_place place;
+  const uint64_t choice = below(4);
+  if (choice == 0) {
+    place = target->handle != 0 ? cushim_at_buffer(target->handle, 0) : cushim_at_device(target->address);
+    if (once_in(16)) place.context = (cushim_context)(uintptr_t)draw_inner(plan, FUZZ_context);
+    if (target->handle == 0 && once_in(3)) place.owner = draw_owner();
+    plan->owners += place.owner != NULL;
+    return cushim_arg_place(&place);
   }
+  if (target->handle != 0) return cushim_arg_buffer((const void *)(uintptr_t)target->handle);
   owned.pointer = target->address;
-  if (!once_in(3)) return bytes_at(&owned.pointer, sizeof owned.pointer);
-  owned.owner.data = pages;
-  owned.owner.release = once_in(3) ? NULL : &release_owner;
+  if (choice != 1) return CUSHIM_ARG(owned.pointer);
+  owned.owner = *draw_owner();
   plan->owners++;
-  arg.kind = CUSHIM_ARG_OWNED;
-  arg.value = &owned;
-  return arg;
+  return cushim_arg_make(CUSHIM_ARG_OWNED, &owned);
 }
 
 /* What a kernel is not to get. */
@@ -233,12 +234,9 @@ static void spoil(struct plan *plan, cushim_arg *args, uint64_t *count) {
   case 0: *count = below(MOST_ARGUMENTS + 1); break;
   case 1: one->size = (uint32_t)ONE_OF(0, 3, 4096, UINT32_MAX); break;
   case 2: one->value = NULL; break;
-  case 3: one->kind = (int32_t)ONE_OF(0, 4, UINT64_MAX); break;
+  case 3: one->kind = (int32_t)ONE_OF(0, 9, UINT64_MAX); break;
   case 4: one->kind = CUSHIM_ARG_OWNED, one->size = 8; break;
-  default:
-    one->kind = CUSHIM_ARG_BUFFER;
-    one->size = 0;
-    one->value = (const void *)(uintptr_t)garbage();
+  default: *one = cushim_arg_buffer((const void *)(uintptr_t)garbage());
   }
   plan->allowed |= bit(CUSHIM_ERROR_INVALID_HANDLE);
 }

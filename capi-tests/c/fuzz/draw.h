@@ -70,49 +70,55 @@ static uint64_t draw_passed(const struct plan *plan, const struct fuzz_parameter
   if (strcmp(name, "shared_memory") == 0) return once_in(2) ? 0 : (uint64_t)(uintptr_t)&shared_by_threads;
   if (strcmp(name, "callback") == 0) return once_in(2) ? 0 : (uint64_t)(uintptr_t)&nothing_to_say;
   if (strcmp(name, "address") != 0) return below(2);
-  if (mentions(plan, "register")) return address_of(registered[below(PAGES)]);
-  if (mentions(plan, "free_host")) return a_memory(plan, PINNED, PINNED);
+  if (parameter->lends == REGISTERED || parameter->frees == REGISTERED) return address_of(registered[below(PAGES)]);
+  if (parameter->frees != NO_MEMORY) return a_memory(plan, parameter->frees, parameter->frees);
   return once_in(16) ? 0 : host_memory(plan);
 }
 
-static uint64_t draw_value(const struct plan *plan, const char *name) {
-  if (strcmp(name, "bytes") == 0) {
-    if (mentions(plan, "_allocate")) return ONE_OF(0, PAGE, PAGE, PAGE, 16 * PAGE, (uint64_t)1 << 60);
-    if (mentions(plan, "_create")) return ONE_OF(0, 1, 64, PAGE, LARGEST, (uint64_t)1 << 60);
-    return mentions(plan, "register") ? ONE_OF(0, PAGE, PAGE) : size_of_copy();
+/* One of the enumerators, mostly. */
+static uint64_t draw_enumerator(const struct plan *plan, const struct fuzz_parameter *parameter) {
+  const struct fuzz_values *values = parameter->values;
+  if (strcmp(parameter->type, "cushim_ownership") == 0) {
+    /* The pool is another's, who destroys it. */
+    return mentions(plan, "pool") ? ONE_OF(CUSHIM_BORROWED, CUSHIM_BORROWED, 7)
+                                  : ONE_OF(CUSHIM_BORROWED, CUSHIM_BORROWED, CUSHIM_BORROWED, CUSHIM_OWNED, 7);
   }
-  if (strcmp(name, "pointer") == 0 || strcmp(name, "from") == 0 || strcmp(name, "to") == 0) return device_memory(plan);
-  if (strcmp(name, "address") == 0) return once_in(2) ? device_memory(plan) : once_in(4) ? drawn() : host_memory(plan);
+  if (settings.safe && strcmp(parameter->type, "CUlimit") == 0) return CU_LIMIT_STACK_SIZE;
+  return once_in(8) ? drawn() : (uint64_t)values->values[below((uint64_t)values->count)];
+}
+
+static uint64_t draw_bytes(const struct plan *plan) {
+  if (mentions(plan, "_allocate")) return ONE_OF(0, PAGE, PAGE, PAGE, 16 * PAGE, (uint64_t)1 << 60);
+  if (mentions(plan, "_create")) return ONE_OF(0, 1, 64, PAGE, LARGEST, (uint64_t)1 << 60);
+  return mentions(plan, "register") ? ONE_OF(0, PAGE, PAGE) : size_of_copy();
+}
+
+static uint64_t draw_value(const struct plan *plan, const struct fuzz_parameter *parameter) {
+  const char *name = parameter->name;
+  if (parameter->values != NULL) return draw_enumerator(plan, parameter);
+  if (parameter->is_flags) return settings.safe ? below(4) : below(20);
+  if (parameter->frees != NO_MEMORY) return a_memory(plan, parameter->frees, parameter->frees);
+  if (parameter->is_address && strcmp(name, "address") != 0) return device_memory(plan);
+  if (parameter->is_address) return once_in(2) ? device_memory(plan) : once_in(4) ? drawn() : host_memory(plan);
+  if (strcmp(name, "bytes") == 0) return draw_bytes(plan);
   if (strcmp(name, "size") == 0) return ONE_OF(0, 1, 8, 256);
-  if (strcmp(name, "capacity") == 0) return below(5);
   if (strcmp(name, "stride") == 0) return ONE_OF(sizeof(cushim_item), sizeof(cushim_item), 16, 15, 0);
   if (strcmp(name, "count") == 0 || strcmp(name, "width") == 0) return mentions(plan, "_fill") && once_in(32) ? UINT64_MAX : ONE_OF(0, 1, 8, 16);
   if (strcmp(name, "height") == 0) return once_in(32) ? UINT64_MAX : below(5);
   if (strcmp(name, "pitch") == 0) return ONE_OF(0, 7, 64, 128);
   if (strcmp(name, "value_bytes") == 0) return ONE_OF(1, 2, 4, 4, 3, 0);
   if (strcmp(name, "ordinal") == 0) return ONE_OF(0, 0, 0, settings.safe ? 0 : 1, UINT64_MAX, 99);
-  /* The pool is another's, who destroys it. */
-  if (strcmp(name, "ownership") == 0 && mentions(plan, "pool")) return ONE_OF(CUSHIM_BORROWED, CUSHIM_BORROWED, 7);
-  if (strcmp(name, "ownership") == 0) return ONE_OF(CUSHIM_BORROWED, CUSHIM_BORROWED, CUSHIM_BORROWED, CUSHIM_OWNED, 7);
-  if (strcmp(name, "attribute") == 0 && mentions(plan, "kernel")) return once_in(8) ? drawn() : below(18);
-  if (strcmp(name, "pool_attribute") == 0) return once_in(8) ? drawn() : below(10);
   if (strcmp(name, "shared_bytes") == 0) return ONE_OF(0, 0, 1024, 49152, 1 << 20, UINT64_MAX);
   if (strcmp(name, "threads") == 0) return ONE_OF(0, 1, 32, 64, 1024, 1025, UINT32_MAX);
   if (strcmp(name, "blocks") == 0) return ONE_OF(0, 1, 2, 64, UINT32_MAX);
   if (strcmp(name, "offset") == 0) return once_in(16) ? UINT64_MAX - below(64) : ONE_OF(0, 0, 4, 64, PAGE);
-  if (strcmp(name, "limit") == 0 && mentions(plan, "kernel")) return ONE_OF(0, 0, 64, 1024, UINT32_MAX);
-  if (strcmp(name, "attribute") == 0) return once_in(8) ? drawn() : below(150);
-  if (strcmp(name, "limit") == 0) return settings.safe ? 0 : below(10);
+  if (strcmp(name, "limit") == 0) return ONE_OF(0, 0, 64, 1024, UINT32_MAX);
   if (strcmp(name, "value") == 0) return ONE_OF(0, 1024, 4096);
-  if (strcmp(name, "flags") == 0) return settings.safe ? below(4) : below(20);
   if (strcmp(name, "abi") == 0) return ONE_OF(2000, 3020, 11040, 0);
   if (strcmp(name, "index") == 0) return ONE_OF(0, 1, 100, 100000);
-  if (strcmp(name, "kind") == 0) return ONE_OF(0, 0, 1, 2, UINT64_MAX);
-  if (strcmp(name, "advice") == 0) return below(8);
-  if (strcmp(name, "level") == 0) return once_in(8) ? drawn() : below(4);
   if (strcmp(name, "timeout_ms") == 0) return 0;
   if (strcmp(name, "nanoseconds") == 0) return ONE_OF(0, 0, 1000);
-  return below(4);
+  return once_in(4) ? parameter->example : below(5);
 }
 
 static int is_of(const struct fuzz_parameter *parameter, const char *type) { return strcmp(parameter->type, type) == 0; }
@@ -156,7 +162,7 @@ static void draw_devices(struct plan *plan, uint64_t *devices) {
 
 static void draw_read(struct plan *plan, const struct fuzz_parameter *parameter, void *room) {
   if (is_of(parameter, "cushim_place")) {
-    *(cushim_place *)room = draw_place(plan);
+    *(cushim_place *)room = mentions(plan, "_fill") ? draw_place_to_set(plan) : draw_place(plan);
   } else if (is_of(parameter, "cushim_region")) {
     *(cushim_region *)room = draw_region(plan);
   } else if (is_of(parameter, "cushim_extent")) {
@@ -167,6 +173,8 @@ static void draw_read(struct plan *plan, const struct fuzz_parameter *parameter,
     draw_ranges(plan, (cushim_range *)room);
   } else if (is_of(parameter, "cushim_copy")) {
     draw_copies(plan, (cushim_copy *)room);
+  } else if (is_of(parameter, "cushim_memory_operation")) {
+    draw_memory_operations(plan, (cushim_memory_operation *)room);
   } else if (is_of(parameter, "cushim_copy_attributes")) {
     draw_copy_attributes((cushim_copy_attributes *)room);
   } else if (is_of(parameter, "cushim_device")) {
@@ -178,12 +186,6 @@ static void draw_read(struct plan *plan, const struct fuzz_parameter *parameter,
   }
 }
 
-/* What may be NULL where its size says that there is nothing: `fit` draws it together with that. */
-static int depends_on_size(const struct fuzz_parameter *parameter) {
-  return parameter->role == BUFFER || parameter->role == ARRAY || is_of(parameter, "cushim_arg") || is_of(parameter, "cushim_device") ||
-         strcmp(parameter->name, "block") == 0;
-}
-
 static void draw_argument(struct plan *plan, int at) {
   const struct fuzz_parameter *parameter = &plan->function->parameters[at];
   unsigned char *room = rooms[at].bytes;
@@ -191,14 +193,15 @@ static void draw_argument(struct plan *plan, int at) {
   uint64_t size;
   const int points = parameter->role >= TEXT;
   if (points && once_in(parameter->nullable ? 3 : 32)) {
-    if (depends_on_size(parameter)) plan->doubtful = 1;
+    /* What may be NULL where its size says that there is nothing is drawn together with that. */
+    if (parameter->sized_by >= 0) plan->doubtful = 1;
     else if (!parameter->nullable) demand(plan, CUSHIM_ERROR_INVALID_ARGUMENT);
     return;
   }
   switch (parameter->role) {
   case VALUE:
     plan->doubtful = 1;
-    *argument = draw_value(plan, parameter->name);
+    *argument = draw_value(plan, parameter);
     return;
   case HANDLE:
   case ENDED:
@@ -221,7 +224,7 @@ static void draw_argument(struct plan *plan, int at) {
     else draw_options(plan, parameter, room);
     break;
   case FILLED:
-    memset(room, 0, ROOM);
+    memset(room, 0xee, ROOM);
     size = once_in(16) ? ONE_OF(0, 7, 8, PAGE) : parameter->size;
     plan->doubtful |= size != parameter->size;
     memcpy(room, &size, sizeof size);

@@ -4,12 +4,33 @@
 
 #include "notes.h"
 
+/* A default stream of a context: the same each time. Unless there is a claim on it, it keeps nothing alive. */
+static int default_stream_of(int context, int which) {
+  int i;
+  for (i = 0; i < object_count; i++) {
+    if (objects[i].is_default == which && objects[i].parent == context) return i;
+  }
+  i = add_object(FUZZ_stream, context);
+  objects[i].is_default = which;
+  leave(i);
+  return i;
+}
+
+/* Which default stream the call is about, or 0. */
+static int default_stream_in(const struct plan *plan) {
+  if (is_named(plan, "cushim_context_get_legacy_stream")) return 1;
+  if (is_named(plan, "cushim_context_get_per_thread_stream")) return 2;
+  if (!is_named(plan, "cushim_stream_wrap") || argument(plan, "native") > 2) return 0;
+  return argument(plan, "native") == 2 ? 2 : 1;
+}
+
 /* What a new claim is on. */
 static int object_of_claim(const struct plan *plan, enum fuzz_kind kind, uint64_t handle) {
   const uint64_t native = native_of(kind, handle);
   int object = NOTHING, other;
   if (kind == FUZZ_driver) object = 0;
   else if (mentions(plan, "_ref")) object = subject(plan);
+  else if (default_stream_in(plan)) object = default_stream_of(subject(plan), default_stream_in(plan));
   else object = object_with(kind, native);
   if (object == NOTHING) {
     object = add_object(kind, parent_of(plan, kind, handle));
@@ -41,6 +62,7 @@ static int borrowed_from(const struct plan *plan, enum fuzz_kind kind) {
   int parent;
   if (kind == FUZZ_device && is_named(plan, "cushim_driver_get_device")) return add_object(kind, 0);
   if (from == NOTHING) return NOTHING;
+  if (default_stream_in(plan)) return default_stream_of(from, default_stream_in(plan));
   if (objects[from].kind == FUZZ_device && kind == FUZZ_resource) return objects[from].resource != NOTHING ? objects[from].resource : add_object(kind, from);
   if (objects[from].kind != FUZZ_buffer || kind == FUZZ_resource) return ancestor(from, kind);
   if (kind == FUZZ_stream) return objects[from].stream;
@@ -73,9 +95,10 @@ static void set_device_resource(int device, int resource) {
 }
 
 /* Who takes it in does not know in which stream its memory comes. */
-static void give_out(void *tensor, int buffer) {
+static void give_out(void *tensor, int unversioned, int buffer) {
   settle(buffer);
   tensors[tensor_count].tensor = tensor;
+  tensors[tensor_count].unversioned = unversioned;
   tensors[tensor_count++].buffer = buffer;
   hold(buffer);
 }
@@ -86,7 +109,7 @@ static void take_in(struct plan *plan) {
   owners_taken += plan->given != NULL;
   plan->given = NULL;
   for (i = 0; i < tensor_count; i++) {
-    if (address_of(tensors[i].tensor) != plan->arguments[1]) continue;
+    if (address_of(tensors[i].tensor) != argument(plan, "tensor")) continue;
     let_go(tensors[i].buffer);
     tensors[i] = tensors[--tensor_count];
     return;
@@ -98,48 +121,45 @@ static void forget_at(uint64_t address, enum memory_kind kind) {
   if (at != NOTHING) forget_memory(at);
 }
 
-static void add_memory_of_resource(const struct plan *plan, uint64_t address) {
-  const int resource = subject(plan);
-  struct memory *memory = add_memory(OF_RESOURCE, address, resource);
-  if (memory == NULL) return;
-  memory->bytes = plan->arguments[1];
-  memory->stream = objects[resource].ordered ? plan->objects[2] : NOTHING;
+static void note_memory(const struct plan *plan, enum memory_kind kind, uint64_t address) {
+  struct memory *memory = add_memory(kind, address, subject(plan));
+  if (memory == NULL || kind != OF_RESOURCE) return;
+  memory->bytes = argument(plan, "bytes");
+  memory->stream = objects[subject(plan)].ordered ? object_at(plan, "stream") : NOTHING;
 }
 
+/* Memory that the call lends, and memory that it frees. */
 static void apply_memory(const struct plan *plan) {
-  const uint64_t given = plan->arguments[1];
-  uint64_t made[PARAMETERS];
   int i;
-  for (i = 0; i < PARAMETERS; i++) memcpy(&made[i], rooms[i].bytes, sizeof made[i]);
-  if (is_named(plan, "cushim_context_allocate")) add_memory(PLAIN, made[2], subject(plan));
-  else if (is_named(plan, "cushim_stream_allocate")) add_memory(OF_STREAM, made[2], subject(plan));
-  else if (is_named(plan, "cushim_context_allocate_host")) add_memory(PINNED, made[3], subject(plan));
-  else if (is_named(plan, "cushim_context_register_host")) add_memory(REGISTERED, given, subject(plan));
-  else if (is_named(plan, "cushim_resource_allocate")) add_memory_of_resource(plan, made[3]);
-  else if (is_named(plan, "cushim_context_free")) forget_at(given, PLAIN);
-  else if (is_named(plan, "cushim_stream_free")) forget_at(given, OF_STREAM);
-  else if (is_named(plan, "cushim_context_free_host")) forget_at(given, PINNED);
-  else if (is_named(plan, "cushim_context_unregister_host")) forget_at(given, REGISTERED);
-  else if (is_named(plan, "cushim_resource_deallocate")) forget_at(given, OF_RESOURCE);
+  for (i = 0; i < plan->function->parameter_count; i++) {
+    const struct fuzz_parameter *parameter = &plan->function->parameters[i];
+    uint64_t address = plan->arguments[i];
+    if (parameter->frees != NO_MEMORY) forget_at(address, parameter->frees);
+    if (parameter->lends == NO_MEMORY) continue;
+    if (parameter->role == PLACE) memcpy(&address, rooms[i].bytes, sizeof address);
+    note_memory(plan, parameter->lends, address);
+  }
 }
 
 static void apply_buffer(struct plan *plan) {
+  const cushim_dlpack_options *options;
   void *tensor;
-  if (is_named(plan, "cushim_buffer_wrap") && plan->arguments[3] != 0) forget_at(plan->arguments[1], OF_RESOURCE);
+  if (is_named(plan, "cushim_buffer_wrap") && argument(plan, "resource") != 0) forget_at(argument(plan, "pointer"), OF_RESOURCE);
   if (is_named(plan, "cushim_buffer_set_stream")) set_order(plan->objects[0], plan->objects[1]);
   if (is_named(plan, "cushim_buffer_import_dlpack")) take_in(plan);
   if (!is_named(plan, "cushim_buffer_export_dlpack")) return;
-  memcpy(&tensor, rooms[2].bytes, sizeof tensor);
-  give_out(tensor, plan->objects[0]);
+  memcpy(&tensor, room_of(plan, "tensor"), sizeof tensor);
+  options = (const cushim_dlpack_options *)room_of(plan, "options");
+  give_out(tensor, argument(plan, "options") != 0 && (options->flags & CUSHIM_DLPACK_UNVERSIONED) != 0, plan->objects[0]);
 }
 
 static void count_drained(const struct plan *plan) {
-  const size_t stride = (size_t)plan->arguments[1];
+  const size_t stride = (size_t)argument(plan, "stride");
   size_t i, count;
-  memcpy(&count, rooms[3].bytes, sizeof count);
+  memcpy(&count, room_of(plan, "count"), sizeof count);
   for (i = 0; i < count; i++) {
     int32_t kind;
-    memcpy(&kind, rooms[0].bytes + i * stride, sizeof kind);
+    memcpy(&kind, (unsigned char *)room_of(plan, "items") + i * stride, sizeof kind);
     owners_drained += kind == CUSHIM_ITEM_RELEASE;
   }
 }
@@ -154,6 +174,30 @@ static void end_argument(const struct plan *plan, int at) {
   end_claim(token_with(plan->arguments[at]));
 }
 
+/* A flush and a barrier have no place. */
+static uint64_t owners_of_writes(const struct plan *plan, const cushim_memory_operation *operations) {
+  uint64_t count = 0, i;
+  for (i = 0; i < argument(plan, "operation_count"); i++) {
+    count += operations[i].action <= CUSHIM_MEMORY_WRITE_64 && operations[i].at.owner != NULL;
+  }
+  return count;
+}
+
+/* Owners that the call has taken with what it read there. */
+static uint64_t owners_in(const struct plan *plan, const struct fuzz_parameter *parameter, const void *room) {
+  uint64_t count = 0, i;
+  if (is_of(parameter, "cushim_owner")) return 1;
+  if (is_of(parameter, "cushim_place")) return ((const cushim_place *)room)->owner != NULL;
+  if (is_of(parameter, "cushim_region")) return ((const cushim_region *)room)->place.owner != NULL;
+  if (is_of(parameter, "cushim_memory_operation")) return owners_of_writes(plan, (const cushim_memory_operation *)room);
+  if (!is_of(parameter, "cushim_copy")) return 0;
+  for (i = 0; i < argument(plan, "copy_count"); i++) {
+    const cushim_copy *copy = (const cushim_copy *)room + i;
+    count += (copy->to.owner != NULL) + (copy->from.owner != NULL);
+  }
+  return count;
+}
+
 static void apply(struct plan *plan) {
   int i;
   for (i = 0; i < plan->function->parameter_count; i++) {
@@ -165,13 +209,13 @@ static void apply(struct plan *plan) {
     if (plan->arguments[i] == 0) continue;
     if (parameter->role == CLAIMED) take_claim(plan, kind, handle);
     if (parameter->role == LENT) take_borrowed(plan, kind, handle);
-    if (parameter->role == READ && strcmp(parameter->type, "cushim_owner") == 0) owners_taken++;
+    if (parameter->role == READ) owners_taken += owners_in(plan, parameter, rooms[i].bytes);
     if (strcmp(parameter->type, "cushim_resource_functions") == 0) owners_taken += ((const cushim_resource_functions *)(const void *)rooms[i].bytes)->destroy != NULL;
   }
   owners_taken += plan->owners;
   if (mentions(plan, "cushim_buffer")) apply_buffer(plan);
-  if (mentions(plan, "alloc") || mentions(plan, "free") || mentions(plan, "register")) apply_memory(plan);
-  else if (is_named(plan, "cushim_stream_push_current")) current_streams[current_stream_count++] = subject(plan);
+  apply_memory(plan);
+  if (is_named(plan, "cushim_stream_push_current")) current_streams[current_stream_count++] = subject(plan);
   else if (is_named(plan, "cushim_stream_pop_current")) current_stream_count--;
   else if (is_named(plan, "cushim_context_push") || is_named(plan, "cushim_context_set_current")) objects[subject(plan)].was_current = 1;
   else if (is_named(plan, "cushim_device_reset_primary_context")) lose_primary(subject(plan));
@@ -182,7 +226,7 @@ static void apply(struct plan *plan) {
 /* What a failure does: nothing, but that a claim may have ended, and that what a function of the program's did not free is leaked. */
 static void apply_failure(const struct plan *plan, cushim_status status) {
   check_cleared(plan);
-  if (is_named(plan, "cushim_resource_deallocate") && status == KEEPS) forget_at(plan->arguments[1], OF_RESOURCE);
+  if (is_named(plan, "cushim_resource_deallocate") && status == KEEPS) forget_at(argument(plan, "pointer"), OF_RESOURCE);
   if (is_ended(plan)) end_claim(token_with(plan->arguments[0]));
 }
 

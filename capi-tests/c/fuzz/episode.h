@@ -5,7 +5,7 @@
 #include "effects.h"
 #include "others.h"
 
-#include "../control.h"
+#include "control.h"
 
 enum { NANOSECONDS_PER_SECOND = 1000000000 };
 
@@ -86,6 +86,7 @@ static void free_memory(const struct memory *memory) {
   case PINNED: status = cushim_context_free_host(root_context, address); break;
   case OF_RESOURCE: status = free_of_resource(memory); break;
   case REGISTERED: status = cushim_context_unregister_host(root_context, address); break;
+  case NO_MEMORY: break;
   }
   /* A reset has taken it, perhaps. */
   if (status != CUSHIM_SUCCESS && !is_lost(2) && !is_lost(memory->object) && !(memory->stream != NOTHING && is_lost(memory->stream))) must(status, "giving memory back");

@@ -4,24 +4,13 @@
 
 #include "draw.h"
 
-/* Where in the call there is a parameter of this name, or NOTHING. */
-static int parameter_named(const struct plan *plan, const char *name) {
-  int i;
-  for (i = 0; i < plan->function->parameter_count; i++) {
-    if (strcmp(plan->function->parameters[i].name, name) == 0) return i;
-  }
-  return NOTHING;
-}
-
 static int object_at(const struct plan *plan, const char *name) {
   const int at = parameter_named(plan, name);
   return at == NOTHING ? NOTHING : plan->objects[at];
 }
 
 /* Host memory as large as any buffer, or none. */
-static void fit_host_memory(struct plan *plan, int at) {
-  plan->arguments[at] = once_in(8) ? 0 : address_of(pages);
-}
+static void fit_host_memory(struct plan *plan, const char *name) { set_argument(plan, name, once_in(8) ? 0 : address_of(pages)); }
 
 /* What was allocated from a resource goes back to it, in the stream in which it came. */
 static const struct memory *memory_of_resource(const struct plan *plan) {
@@ -37,28 +26,30 @@ static const struct memory *memory_of_resource(const struct plan *plan) {
 
 static void fit_deallocate(struct plan *plan) {
   const struct memory *memory = memory_of_resource(plan);
-  plan->arguments[1] = memory == NULL ? 0 : memory->address;
-  plan->arguments[2] = memory == NULL ? 0 : memory->bytes;
+  set_argument(plan, "pointer", memory == NULL ? 0 : memory->address);
+  set_argument(plan, "bytes", memory == NULL ? 0 : memory->bytes);
 }
 
 /* Memory to wrap: that of the resource which frees it, or memory that stays until the end of the episode. */
 static void fit_wrap(struct plan *plan) {
   const struct memory *memory = memory_of_resource(plan);
-  const int frees = plan->arguments[3] != 0;
-  plan->arguments[1] = once_in(3) ? address_of(pages) : lent_memory;
-  plan->arguments[2] = ONE_OF(0, 64, PAGE);
+  const int frees = argument(plan, "resource") != 0;
+  uint64_t pointer = once_in(3) ? address_of(pages) : lent_memory, bytes = ONE_OF(0, 64, PAGE);
   if (frees && memory != NULL && !once_in(8)) {
-    plan->arguments[1] = memory->address;
-    plan->arguments[2] = memory->bytes;
+    pointer = memory->address;
+    bytes = memory->bytes;
   } else if (frees && (plan->demanded == 0 || once_in(2))) {
-    plan->arguments[1] = plan->arguments[2] = 0;
+    pointer = bytes = 0;
   } else if (once_in(16)) {
-    plan->arguments[1] = once_in(2) ? 0 : UINT64_MAX;
+    pointer = once_in(2) ? 0 : UINT64_MAX;
   }
+  set_argument(plan, "pointer", pointer);
+  set_argument(plan, "bytes", bytes);
 }
 
 static void fit_load(struct plan *plan) {
-  if (plan->arguments[1] != 0) draw_image(&plan->arguments[1], &plan->arguments[2]);
+  if (argument(plan, "image") == 0) return;
+  draw_image(&plan->arguments[parameter_named(plan, "image")], &plan->arguments[parameter_named(plan, "size")]);
 }
 
 static enum kernel_shape shape_of(const struct plan *plan) {
@@ -67,29 +58,37 @@ static enum kernel_shape shape_of(const struct plan *plan) {
 
 static void fit_launch(struct plan *plan) {
   uint64_t count = 0;
-  draw_args(plan, shape_of(plan), (cushim_arg *)(void *)rooms[3].bytes, &count);
-  plan->arguments[4] = count;
+  draw_args(plan, shape_of(plan), (cushim_arg *)room_of(plan, "args"), &count);
+  set_argument(plan, "arg_count", count);
 }
 
 static void fit_launch_packed(struct plan *plan) {
   const enum kernel_shape shape = shape_of(plan);
   struct target target = draw_target(plan);
   if (target.handle != 0) target.address = target.numbers == 0 ? 0 : objects[plan->used[plan->used_count - 1]].pointer;
-  *(struct block *)(void *)rooms[3].bytes = draw_block(&target, shape);
-  plan->arguments[4] = block_sizes[shape];
-  if (shape == NO_KERNEL || plan->arguments[3] == 0) return;
-  if (tells_parameters() && once_in(8)) plan->arguments[4] = ONE_OF(0, 1, block_sizes[shape] + 8, block_sizes[shape] + 16, block_sizes[shape] - 1);
+  *(struct block *)room_of(plan, "block") = draw_block(&target, shape);
+  set_argument(plan, "size", block_sizes[shape]);
+  if (shape == NO_KERNEL || argument(plan, "block") == 0 || !tells_parameters() || !once_in(8)) return;
+  set_argument(plan, "size", ONE_OF(0, 1, block_sizes[shape] + 8, block_sizes[shape] + 16, block_sizes[shape] - 1));
 }
 
+/* What the tensor is is said of it, mostly: what the flags say the library believes. */
 static void fit_import(struct plan *plan) {
+  int unversioned = once_in(3);
   if (once_in(16)) {
-    plan->arguments[1] = 0;
+    set_argument(plan, "tensor", 0);
     demand(plan, CUSHIM_ERROR_INVALID_ARGUMENT);
   } else if (tensor_count > 0 && once_in(2)) {
-    plan->arguments[1] = address_of(tensors[below((uint64_t)tensor_count)].tensor);
+    const struct tensor *it = &tensors[below((uint64_t)tensor_count)];
+    unversioned = it->unversioned;
+    set_argument(plan, "tensor", address_of(it->tensor));
   } else {
-    plan->arguments[1] = address_of(draw_tensor(plan));
+    set_argument(plan, "tensor", address_of(draw_tensor(plan, unversioned)));
   }
+  set_argument(plan, "flags", unversioned ? CUSHIM_DLPACK_UNVERSIONED : 0);
+  if (!once_in(32)) return;
+  set_argument(plan, "flags", ONE_OF(CUSHIM_DLPACK_READ_ONLY, 4, UINT32_MAX));
+  demand(plan, CUSHIM_ERROR_INVALID_ARGUMENT);
 }
 
 /* The resource from which the call allocates, if that is known. */
@@ -111,7 +110,7 @@ static void fit_stream(struct plan *plan) {
 
 /* A pool of the host's has no device of its own, and all its users share it: no device may lose access. */
 static void fit_peers(struct plan *plan) {
-  if (plan->objects[0] != NOTHING && objects[plan->objects[0]].ordinal < 0) plan->arguments[1] = CUSHIM_PEERS_ADD;
+  if (plan->objects[0] != NOTHING && objects[plan->objects[0]].ordinal < 0) set_argument(plan, "change", CUSHIM_PEERS_ADD);
 }
 
 /*
@@ -119,7 +118,7 @@ static void fit_peers(struct plan *plan) {
  * driver 12.0 a kernel of another context than the stream's.
  */
 static int refuses_objects(const struct plan *plan) {
-  static const char *const names[] = {"cushim_stream_copy_buffer", "cushim_buffer_create_copy", "cushim_device_set_resource",
+  static const char *const names[] = {"cushim_buffer_create_copy", "cushim_device_set_resource",
                                       "cushim_kernel_get_largest_cluster", "cushim_kernel_get_active_clusters"};
   size_t i;
   for (i = 0; i < sizeof names / sizeof *names; i++) {
@@ -131,8 +130,8 @@ static int refuses_objects(const struct plan *plan) {
 static void fit(struct plan *plan) {
   if (is_named(plan, "cushim_resource_deallocate")) fit_deallocate(plan);
   else if (is_named(plan, "cushim_buffer_wrap")) fit_wrap(plan);
-  else if (is_named(plan, "cushim_buffer_create_scratch")) fit_host_memory(plan, 1);
-  else if (is_named(plan, "cushim_buffer_destroy_scratch")) fit_host_memory(plan, 1);
+  else if (is_named(plan, "cushim_buffer_create_scratch")) fit_host_memory(plan, "from");
+  else if (is_named(plan, "cushim_buffer_destroy_scratch")) fit_host_memory(plan, "to");
   else if (is_named(plan, "cushim_library_load")) fit_load(plan);
   else if (is_named(plan, "cushim_kernel_launch")) fit_launch(plan);
   else if (is_named(plan, "cushim_kernel_launch_packed")) fit_launch_packed(plan);

@@ -25,7 +25,8 @@ struct plan {
   int doubtful;            /* some argument may be refused */
   int unsure;              /* some handle may be of an object that is gone */
   unsigned allowed;        /* statuses that may come besides */
-  int used[USED], used_count; /* buffers whose handles stand in structs */
+  int used[USED], used_count;   /* buffers whose handles stand in structs */
+  int inner[USED], inner_count; /* other objects whose handles stand there */
   uint64_t owners;         /* that are lent in structs */
   void *given;             /* a tensor of the program's own */
 };
@@ -37,6 +38,21 @@ static uint64_t address_of(const void *pointer) { return (uint64_t)(uintptr_t)po
 static int is_named(const struct plan *plan, const char *name) { return strcmp(plan->function->name, name) == 0; }
 
 static int mentions(const struct plan *plan, const char *part) { return strstr(plan->function->name, part) != NULL; }
+
+/* Where in the call there is a parameter of this name, or NOTHING. */
+static int parameter_named(const struct plan *plan, const char *name) {
+  int i;
+  for (i = 0; i < plan->function->parameter_count; i++) {
+    if (strcmp(plan->function->parameters[i].name, name) == 0) return i;
+  }
+  return NOTHING;
+}
+
+static uint64_t argument(const struct plan *plan, const char *name) { return plan->arguments[parameter_named(plan, name)]; }
+
+static void set_argument(struct plan *plan, const char *name, uint64_t value) { plan->arguments[parameter_named(plan, name)] = value; }
+
+static void *room_of(const struct plan *plan, const char *name) { return rooms[parameter_named(plan, name)].bytes; }
 
 static void must(cushim_status status, const char *what) {
   if (status != CUSHIM_SUCCESS) fail("%s answers %d: %s", what, (int)status, cushim_last_error_message());
@@ -150,13 +166,15 @@ static void judge_handle(struct plan *plan, int at) {
   }
 }
 
-/* A handle that stands in a struct. Of a buffer it is noted, as its memory must be there. */
+/* A handle that stands in a struct: its object is noted, as the call may be refused for what became of that. */
 static uint64_t draw_inner(struct plan *plan, enum fuzz_kind kind) {
   const uint64_t value = draw_handle(kind);
   const int known = token_with(value);
   const struct token *token = &tokens[known == NOTHING ? 0 : known];
   if (known == NOTHING || token->kind != kind || token->state == ENDED_CLAIM || !lives(token->object)) plan->allowed |= bit(CUSHIM_ERROR_INVALID_HANDLE);
-  if (known != NOTHING && token->kind == kind && kind == FUZZ_buffer && plan->used_count < USED) plan->used[plan->used_count++] = token->object;
+  if (known == NOTHING || token->kind != kind) return value;
+  if (kind == FUZZ_buffer && plan->used_count < USED) plan->used[plan->used_count++] = token->object;
+  if (kind != FUZZ_buffer && plan->inner_count < USED) plan->inner[plan->inner_count++] = token->object;
   return value;
 }
 

@@ -12,6 +12,9 @@ static int any_lost(const struct plan *plan) {
   for (i = 0; i < plan->used_count; i++) {
     if (is_lost(plan->used[i])) return 1;
   }
+  for (i = 0; i < plan->inner_count; i++) {
+    if (is_lost(plan->inner[i])) return 1;
+  }
   return current_stream_count > 0 && is_lost(current_streams[current_stream_count - 1]);
 }
 
@@ -111,8 +114,16 @@ static void check_cleared(const struct plan *plan) {
   for (i = 0; i < plan->function->parameter_count; i++) {
     const struct fuzz_parameter *parameter = &plan->function->parameters[i];
     const int is_result = parameter->role == PLACE || parameter->role == CLAIMED || parameter->role == LENT;
-    if (!is_result || plan->arguments[i] == 0) continue;
-    if (!is_zero(rooms[i].bytes, parameter->size)) fail("%s of a failed call is not cleared", parameter->name);
+    uint64_t size = parameter->size, skipped = 0;
+    if (plan->arguments[i] == 0) continue;
+    if (parameter->role == FILLED) {
+      memcpy(&size, rooms[i].bytes, sizeof size);
+      if (size > parameter->size) size = parameter->size; /* what the library does not know it leaves */
+      skipped = sizeof size; /* struct_size stays */
+    } else if (!is_result) {
+      continue;
+    }
+    if (size > skipped && !is_zero(rooms[i].bytes + skipped, size - skipped)) fail("%s of a failed call is not cleared", parameter->name);
   }
 }
 

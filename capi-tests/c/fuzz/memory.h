@@ -41,11 +41,7 @@ static uint64_t a_memory(const struct plan *plan, enum memory_kind one, enum mem
   return 0;
 }
 
-static uint64_t device_memory(const struct plan *plan) {
-  if (is_named(plan, "cushim_stream_free")) return a_memory(plan, OF_STREAM, OF_STREAM);
-  if (is_named(plan, "cushim_context_free")) return a_memory(plan, PLAIN, PLAIN);
-  return a_memory(plan, PLAIN, OF_STREAM);
-}
+static uint64_t device_memory(const struct plan *plan) { return a_memory(plan, PLAIN, OF_STREAM); }
 
 static uint64_t host_memory(const struct plan *plan) {
   const uint64_t pinned = once_in(2) ? a_memory(plan, PINNED, PINNED) : 0;
@@ -55,19 +51,56 @@ static uint64_t host_memory(const struct plan *plan) {
 /* Sizes that overflow must be found out. */
 static uint64_t size_of_copy(void) { return once_in(32) ? UINT64_MAX - below(64) : ONE_OF(0, 1, 4, 64, 1000); }
 
+/* Owners, and whatever else is let go of once: resources and tensors of the program's. */
+
+static uint64_t owners_taken, owners_released, owners_drained;
+
+static void release_owner(void *data) {
+  (void)data;
+  __atomic_add_fetch(&owners_released, 1, __ATOMIC_RELAXED);
+}
+
+/* An owner for an endpoint. */
+static const cushim_owner *draw_owner(void) {
+  static const cushim_owner called = {pages, release_owner}, drained = {pages, NULL};
+  return once_in(3) ? &drained : &called;
+}
+
+/*
+ * Where there is no memory of the driver's: said to be a device's, it is the driver that finds out. A real one was asked about
+ * low addresses; it may reach memory of the host's.
+ */
+static uint64_t bad_address(void) { return settings.safe ? ONE_OF(0x1000, 0x1001) : ONE_OF(0x1000, address_of(pages), (uint64_t)1 << 46, drawn()); }
+
+/* What is to be kept, and by whom; whose memory it is. */
+static void draw_keeping(struct plan *plan, cushim_place *place) {
+  if (once_in(8)) place->flags = (uint32_t)ONE_OF(CUSHIM_PLACE_KEEP_BYTES, CUSHIM_PLACE_CALLER_KEEPS, 3, 4);
+  if (place->flags & CUSHIM_PLACE_KEEP_BYTES) plan->allowed |= bit(CUSHIM_ERROR_OUT_OF_MEMORY);
+  if (once_in(8)) place->owner = draw_owner();
+  if (once_in(16)) place->context = (cushim_context)(uintptr_t)draw_inner(plan, FUZZ_context);
+}
+
 static cushim_place draw_place(struct plan *plan) {
-  cushim_place place;
-  memset(&place, 0, sizeof place);
+  cushim_place place = cushim_at_device(0);
   place.kind = (int32_t)ONE_OF(CUSHIM_PLACE_HOST, CUSHIM_PLACE_DEVICE, CUSHIM_PLACE_AUTO);
   if (once_in(32)) place.kind = (int32_t)ONE_OF(0, 99, UINT64_MAX);
   else if (once_in(64)) place.kind = CUSHIM_PLACE_ARRAY;
   if (once_in(5)) {
-    place.kind = CUSHIM_PLACE_BUFFER;
-    place.address = draw_inner(plan, FUZZ_buffer);
+    place = cushim_at_buffer(draw_inner(plan, FUZZ_buffer), 0);
   } else if (place.kind == CUSHIM_PLACE_HOST || (place.kind == CUSHIM_PLACE_AUTO && once_in(2))) place.address = host_memory(plan);
+  else if (place.kind == CUSHIM_PLACE_DEVICE && once_in(16)) place.address = bad_address();
   else if (place.kind != CUSHIM_PLACE_ARRAY) place.address = device_memory(plan);
   place.offset = once_in(64) ? UINT64_MAX - below(64) : ONE_OF(0, 0, 4, 64);
-  if (once_in(64)) place.reserved = 1;
+  draw_keeping(plan, &place);
+  return place;
+}
+
+/* What is set is a device's. */
+static cushim_place draw_place_to_set(struct plan *plan) {
+  cushim_place place = draw_place(plan);
+  if (place.kind == CUSHIM_PLACE_BUFFER || (!settings.safe && once_in(8))) return place;
+  place.kind = CUSHIM_PLACE_DEVICE;
+  place.address = once_in(16) ? bad_address() : device_memory(plan);
   return place;
 }
 
@@ -76,6 +109,7 @@ static cushim_region draw_region(struct plan *plan) {
   memset(&region, 0, sizeof region);
   region.place = draw_place(plan);
   if (region.place.offset == 64) region.place.offset = 0;
+  if (settings.safe && region.place.kind == CUSHIM_PLACE_DEVICE) region.place.address = device_memory(plan);
   region.x = ONE_OF(0, 0, 16);
   region.y = ONE_OF(0, 0, 1);
   region.z = ONE_OF(0, 0, 1);
@@ -139,6 +173,19 @@ static void draw_copies(struct plan *plan, cushim_copy *copies) {
     copies[i].to = draw_place(plan);
     copies[i].from = draw_place(plan);
     copies[i].bytes = settings.safe ? 0 : size_of_copy();
+  }
+}
+
+/* Nobody writes what a wait would wait for. What a real driver makes of odd addresses here is its own. */
+static void draw_memory_operations(struct plan *plan, cushim_memory_operation *operations) {
+  int i;
+  if (settings.safe) return;
+  for (i = 0; i < ITEMS; i++) {
+    operations[i].action = (cushim_memory_action)ONE_OF(CUSHIM_MEMORY_WRITE_32, CUSHIM_MEMORY_WRITE_64, CUSHIM_MEMORY_FLUSH_REMOTE_WRITES, CUSHIM_MEMORY_BARRIER);
+    if (once_in(32)) operations[i].action = (cushim_memory_action)ONE_OF(0, 7, UINT64_MAX);
+    operations[i].flags = once_in(8) ? (uint32_t)below(4) : 0;
+    operations[i].at = draw_place_to_set(plan);
+    operations[i].value = drawn();
   }
 }
 

@@ -33,6 +33,7 @@ struct object {
   uint64_t function; /* of a kernel: the driver's function, if that was asked for */
   int lends_pool;   /* of a resource: its pool never goes, so that others may use it */
   int resource;     /* of a device: its resource, once it is known, or NOTHING */
+  int is_default;   /* of a stream: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD of its context, which alone keeps it alive */
 };
 
 enum token_state { CLAIM, ENDED_CLAIM, BORROWED };
@@ -44,7 +45,12 @@ struct token {
   int object;
 };
 
-enum memory_kind { PLAIN, OF_STREAM, PINNED, REGISTERED, OF_RESOURCE };
+/* Memory, by what frees it. */
+#define PLAIN FREED_BY_cushim_context_free
+#define OF_STREAM FREED_BY_cushim_stream_free
+#define PINNED FREED_BY_cushim_context_free_host
+#define REGISTERED FREED_BY_cushim_context_unregister_host
+#define OF_RESOURCE FREED_BY_cushim_resource_deallocate
 
 struct memory {
   enum memory_kind kind;
@@ -58,6 +64,7 @@ struct memory {
 struct tensor {
   void *tensor;
   int buffer;
+  int unversioned;
 };
 
 static struct object objects[MOST];
@@ -69,10 +76,15 @@ static int object_count, token_count, memory_count, tensor_count;
 /* The calling thread's current streams. */
 static int current_streams[MOST], current_stream_count;
 
-/* Whether it certainly lives. A context without claims may live for what is in flight. */
-static int lives(int object) {
+/* Whether something keeps it alive, and through it what it needs. */
+static int is_held(int object) {
   const struct object *it = &objects[object];
   return it->kind == FUZZ_driver || it->kind == FUZZ_device || it->claims > 0 || it->children > 0 || it->holds > 0;
+}
+
+/* Whether it certainly lives. A context without claims may live for what is in flight. */
+static int lives(int object) {
+  return is_held(object) || (objects[object].is_default && is_held(objects[object].parent));
 }
 
 /* Whether what it needs of the driver went with a context that was reset. */
@@ -119,7 +131,7 @@ static void forget_memory_of(int context) {
 /* It lets go of what it kept alive, if nothing keeps it alive. */
 static void leave(int object) {
   struct object *it = &objects[object];
-  if (object == NOTHING || lives(object) || it->gone) return;
+  if (object == NOTHING || is_held(object) || it->gone) return;
   it->gone = 1;
   if (it->kind == FUZZ_context) forget_memory_of(object);
   if (it->parent != NOTHING) {

@@ -64,7 +64,7 @@ static void note_resource(const struct plan *plan, int object, uint64_t handle) 
   if (pool != NULL && objects[objects[object].parent].kind == FUZZ_context) pass_over_parent(object);
   if (!mentions(plan, "cushim_resource")) objects[object].lends_pool = pool != NULL; /* a device's */
   if (!is_named(plan, "cushim_resource_create_device_pool")) return;
-  objects[object].lends_pool = plan->arguments[1] == 0 || ((const cushim_device_pool_options *)(const void *)rooms[1].bytes)->choice != CUSHIM_POOL_OWN;
+  objects[object].lends_pool = argument(plan, "options") == 0 || ((const cushim_device_pool_options *)room_of(plan, "options"))->choice != CUSHIM_POOL_OWN;
 }
 
 /* The resource that a device has, as a buffer of it tells. */
@@ -95,7 +95,7 @@ static int parent_of(const struct plan *plan, enum fuzz_kind kind, uint64_t hand
   if (is_named(plan, "cushim_device_allocate") || is_named(plan, "cushim_buffer_create_scratch")) return resource_behind(plan, handle);
   if (!is_named(plan, "cushim_buffer_import_dlpack")) return first;
   for (i = 0; i < tensor_count; i++) {
-    if (address_of(tensors[i].tensor) == plan->arguments[1] && tensors[i].buffer != NOTHING) return tensors[i].buffer;
+    if (address_of(tensors[i].tensor) == argument(plan, "tensor") && tensors[i].buffer != NOTHING) return tensors[i].buffer;
   }
   return first;
 }

@@ -4,16 +4,7 @@
 
 #include "memory.h"
 
-#include "../dlpack.h"
-
-/* Owners, and whatever else is let go of once: resources and tensors of the program's. */
-
-static uint64_t owners_taken, owners_released, owners_drained;
-
-static void release_owner(void *data) {
-  (void)data;
-  __atomic_add_fetch(&owners_released, 1, __ATOMIC_RELAXED);
-}
+#include "dlpack.h"
 
 /* The program's own memory for resources: each piece is used once in an episode, as work may still be on it. */
 
@@ -46,7 +37,7 @@ enum custom {
 };
 static int customs[CUSTOMS];
 
-static cushim_status custom_allocate(void *user, size_t bytes, cushim_stream stream, uint64_t *pointer) {
+static cushim_status custom_allocate(void *user, cushim_stream stream, size_t bytes, uint64_t *pointer) {
   const int custom = *(const int *)user;
   int piece;
   if (custom == IN_ORDER) return cushim_stream_allocate(stream, bytes, pointer);
@@ -59,7 +50,7 @@ static cushim_status custom_allocate(void *user, size_t bytes, cushim_stream str
   return CUSHIM_SUCCESS;
 }
 
-static cushim_status custom_deallocate(void *user, uint64_t pointer, size_t bytes, cushim_stream stream) {
+static cushim_status custom_deallocate(void *user, cushim_stream stream, uint64_t pointer, size_t bytes) {
   const int custom = *(const int *)user, piece = piece_at(pointer);
   (void)bytes;
   if (custom == IN_ORDER) return cushim_stream_free(stream, pointer);
@@ -122,7 +113,7 @@ static void draw_tensor_options(cushim_dlpack_options *options) {
   options->code = (int32_t)ONE_OF(0, 1, 2, 300);
   options->bits = (int32_t)ONE_OF(0, 8, 32, 64, 7, UINT64_MAX);
   options->lanes = (int32_t)ONE_OF(0, 1, 2, UINT64_MAX);
-  options->flags = (uint32_t)ONE_OF(0, 0, 1, 2);
+  options->flags = (uint32_t)ONE_OF(0, 0, CUSHIM_DLPACK_READ_ONLY, CUSHIM_DLPACK_UNVERSIONED, 3, 4);
   for (i = 0; i < 4; i++) shape[i] = (int64_t)ONE_OF(0, 1, 4, 8, (uint64_t)1 << 62, UINT64_MAX);
   options->shape = once_in(2) ? NULL : shape;
   options->dimensions = options->shape != NULL ? (size_t)ONE_OF(0, 1, 2, 4, 65) : below(16) / 15;
@@ -136,6 +127,7 @@ static uint64_t lent_memory;
 
 struct own_tensor {
   DLManagedTensorVersioned managed;
+  DLManagedTensor unversioned;
   int64_t shape[3], strides[3];
 };
 
@@ -144,8 +136,13 @@ static void delete_tensor(DLManagedTensorVersioned *tensor) {
   release_owner(NULL);
 }
 
+static void delete_unversioned(DLManagedTensor *tensor) {
+  free(tensor->manager_ctx);
+  release_owner(NULL);
+}
+
 /* A tensor of the program's own, of memory that is larger than it says; or not quite a tensor. */
-static void *draw_tensor(struct plan *plan) {
+static void *draw_tensor(struct plan *plan, int unversioned) {
   struct own_tensor *it = (struct own_tensor *)calloc(1, sizeof *it);
   DLTensor *tensor = &it->managed.dl_tensor;
   int i;
@@ -174,14 +171,19 @@ static void *draw_tensor(struct plan *plan) {
   tensor->byte_offset = once_in(32) ? UINT64_MAX : ONE_OF(0, 0, 8);
   /* What has one extent, and a large one, has to be refused for another reason. */
   if (it->shape[0] == INT64_MAX && tensor->ndim < 2) tensor->ndim = 2;
-  return it;
+  if (!unversioned) return it;
+  it->unversioned.dl_tensor = *tensor;
+  it->unversioned.manager_ctx = it;
+  it->unversioned.deleter = &delete_unversioned;
+  return &it->unversioned;
 }
 
 static void delete_given_out(int at) {
-  DLManagedTensorVersioned *tensor = (DLManagedTensorVersioned *)tensors[at].tensor;
-  const int buffer = tensors[at].buffer;
+  const struct tensor it = tensors[at];
+  const int buffer = it.buffer;
   tensors[at] = tensors[--tensor_count];
-  tensor->deleter(tensor);
+  if (it.unversioned) ((DLManagedTensor *)it.tensor)->deleter((DLManagedTensor *)it.tensor);
+  else ((DLManagedTensorVersioned *)it.tensor)->deleter((DLManagedTensorVersioned *)it.tensor);
   if (buffer != NOTHING) let_go(buffer);
 }
 

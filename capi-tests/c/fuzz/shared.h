@@ -19,24 +19,6 @@ enum { STEPS = 400, PARAMETERS = 8 };
 /* What a parameter is to the function. */
 enum fuzz_role { VALUE, HANDLE, ENDED, PASSED, TEXT, READ, OPTIONS, PLACE, CLAIMED, LENT, FILLED, BUFFER, ARRAY };
 
-struct fuzz_parameter {
-  const char *name;
-  const char *type; /* what a pointer points to, or the type itself */
-  enum fuzz_role role;
-  int kind;     /* an enum fuzz_kind, of a handle */
-  int nullable;
-  size_t size; /* of what it points to */
-};
-
-struct fuzz_function {
-  const char *name;
-  cushim_status (*call)(const uint64_t *arguments);
-  const struct fuzz_parameter *parameters;
-  int parameter_count;
-  int reaches_driver;
-  int may_lack; /* it may need what the driver has not */
-};
-
 #include "fuzz.inc"
 
 enum { FUNCTIONS = sizeof fuzz_functions / sizeof *fuzz_functions };

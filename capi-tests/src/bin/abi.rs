@@ -1,4 +1,4 @@
-//! Writes `abi/libcushim.abi`, the dump of the binary interface that `tests/abi.rs` compares with.
+//! Writes `abi/libcushim.abi`, the dump of the binary interface that `tests/c_api/abi.rs` compares with.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! Runs `c/objects_fuzz.c` on softcuda with the arguments given: `fuzz [--safe] [--transcript] [calls [seed [episode]]]`.
+//! Runs `c/fuzz/fuzz.c` on softcuda with the arguments given: `fuzz [--safe] [--transcript] [calls [seed [episode]]]`.
 //!
 //! `scripts/fuzz.sh` calls it.
 
@@ -6,14 +6,12 @@
 
 use capi_tests::build::{Build, Link};
 use capi_tests::matrix::ONE_VERSION;
-use capi_tests::programs::workshop;
 use capi_tests::run::{Driver, Run};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let workshop = workshop();
-    let build = Build::new(&workshop, "objects_fuzz.c").link(Link::Static).option("-O1");
-    let program = build.program("objects_fuzz").expect("it compiles");
+    let build = Build::new("fuzz/fuzz").link(Link::Static).option("-O1");
+    let program = build.program().expect("it compiles");
     let run = std::env::args().skip(1).fold(Run::new(program, Driver::Software(ONE_VERSION)), Run::arg);
     run.code()
 }

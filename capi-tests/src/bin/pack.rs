@@ -8,7 +8,7 @@
 use capi_tests::build::{Build, Link};
 use capi_tests::matrix::Compiler;
 use capi_tests::parallel::for_each;
-use capi_tests::programs::{ON_ANY_DRIVER, SHARED_ONLY, workshop};
+use capi_tests::programs::standing_alone;
 use capi_tests::{corpus, forms};
 use std::path::PathBuf;
 
@@ -18,14 +18,12 @@ fn main() {
     let options: Vec<String> = std::env::args().skip(2).collect();
     let compiler = if options.is_empty() { Compiler::Gcc } else { Compiler::Clang };
     std::fs::create_dir_all(&folder).expect("the folder can be made");
-    let workshop = workshop();
-    let alone = ON_ANY_DRIVER.iter().filter(|name| !SHARED_ONLY.contains(name));
-    let programs = alone.map(|name| (format!("c-{name}"), Build::new(&workshop, &format!("{name}.c"))));
-    let with_tables = [("kernels", corpus::build(&workshop)), ("forms", forms::build(&workshop))]
-        .map(|(name, b)| (name.to_owned(), b));
+    let programs = standing_alone().map(|name| (format!("c-{}", name.replace('/', "-")), Build::new(&name)));
+    let with_tables =
+        [("kernels", corpus::build()), ("forms", forms::build())].map(|(name, b)| (name.to_owned(), b));
     for_each(programs.chain(with_tables), |(name, build)| {
         let build = build.link(Link::Static).compiler(compiler).option("-Wl,--gc-sections");
-        let program = options.iter().fold(build, Build::option).program(&name)?;
+        let program = options.iter().fold(build, Build::option).program()?;
         std::fs::copy(program, folder.join(name)).map(drop).map_err(|error| error.to_string())
     });
 }

@@ -1,15 +1,14 @@
 //! What makes a program clean up that a failure stopped.
 
-use crate::interface::{list, text};
+use crate::interface::{list, owned_kinds, text};
 use serde_json::Value;
 use std::fmt::Write as _;
 
 /// `claims.inc`: included before everything else, it notes each claim and at the end of the program destroys those that are
 /// left, and tells which memory is not the library's to free. It takes the place of the recorder, which defines the same names.
-pub(super) fn claims(interface: &Value) -> String {
+pub(crate) fn claims(interface: &Value) -> String {
     let mut out = format!("{CLAIMS}\nstatic void end_claim(char kind, void *handle) {{\n");
-    for handle in list(interface, "handles") {
-        let kind = text(handle, "kind");
+    for kind in owned_kinds(interface) {
         let destroy = format!("cushim_{kind}_destroy((cushim_{kind})handle)");
         line(&mut out, &format!("  if (kind == '{}' && {destroy}) leak_is_told();", letter(interface, kind)));
     }
@@ -37,24 +36,19 @@ fn write_wrapper(interface: &Value, function: &Value, out: &mut String) {
         .map(|(index, parameter)| format!("{} a{index}", text(parameter, "type")))
         .collect();
     let given: Vec<String> = (0..parameters.len()).map(|index| format!("a{index}")).collect();
-    let address = || {
-        let named = |parameter: &Value| ["pointer", "address"].contains(&text(parameter, "name"));
-        parameters.iter().position(named).expect("the function is about an address")
-    };
-    let after = match (role("claim"), role("ended")) {
-        _ if LENDS.contains(&name) => format!("if (status == 0) memory_is_lent((uint64_t)*a{});", address()),
-        _ if name == REGISTERS => format!("if (status == 0) memory_is_lent((uint64_t)a{});", address()),
-        _ if TAKES_BACK.contains(&name) => {
-            format!("if (status == 0) memory_is_back((uint64_t)a{});", address())
-        }
-        (Some(at), _) => {
-            let kind = letter(interface, text(&parameters[at], "kind"));
-            format!("if (status == 0 && a{at} != NULL) claim_begins('{kind}', (void *)*a{at});")
-        }
-        (_, Some(at)) => format!(
-            "if (!claim_is_kept(status)) claim_ends((void *)a{at});\n  if (status != 0) leak_is_told();"
-        ),
-        _ => return,
+    let told = |attribute: &str| parameters.iter().position(|parameter| !parameter[attribute].is_null());
+    let after = if let Some(at) = told("freed_by") {
+        let value = if parameters[at]["direction"] == "out" { "*a" } else { "a" };
+        format!("if (status == 0) memory_is_lent((uint64_t){value}{at});")
+    } else if let Some(at) = told("freed") {
+        format!("if (status == 0) memory_is_back((uint64_t)a{at});")
+    } else if let Some(at) = role("owned") {
+        let kind = letter(interface, text(&parameters[at], "kind"));
+        format!("if (status == 0 && a{at} != NULL) claim_begins('{kind}', (void *)*a{at});")
+    } else if let Some(at) = role("ended") {
+        format!("if (!claim_is_kept(status)) claim_ends((void *)a{at});\n  if (status != 0) leak_is_told();")
+    } else {
+        return;
     };
     let (declared, given) = (declared.join(", "), given.join(", "));
     line(out, &format!("static inline cushim_status claiming_{name}({declared}) {{"));
@@ -62,21 +56,5 @@ fn write_wrapper(interface: &Value, function: &Value, out: &mut String) {
     line(out, &format!("#define {name}(...) claiming_{name}(__VA_ARGS__)"));
 }
 
-/// The functions that give a program memory as an address, and those that end that.
-const LENDS: &[&str] = &[
-    "cushim_context_allocate",
-    "cushim_context_allocate_host",
-    "cushim_resource_allocate",
-    "cushim_stream_allocate",
-];
-const REGISTERS: &str = "cushim_context_register_host";
-const TAKES_BACK: &[&str] = &[
-    "cushim_context_free",
-    "cushim_context_free_host",
-    "cushim_context_unregister_host",
-    "cushim_resource_deallocate",
-    "cushim_stream_free",
-];
-
 /// What the wrappers call.
-const CLAIMS: &str = include_str!("../../c/claims.h");
+const CLAIMS: &str = include_str!("../../c/common/claims.h");

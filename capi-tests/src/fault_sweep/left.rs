@@ -4,7 +4,7 @@ use crate::interface::text;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What the driver makes and what releases it, without the versions of the functions.
+/// What the driver makes and what releases it, without the versions of the functions, where the names do not say it.
 struct Kind {
     name: &'static str,
     made_by: &'static [&'static str],
@@ -21,24 +21,47 @@ const fn kind(
 
 const KINDS: &[Kind] = &[
     kind("primary context of device", &["cuDevicePrimaryCtxRetain"], &["cuDevicePrimaryCtxRelease"]),
-    kind("context", &["cuCtxCreate"], &["cuCtxDestroy"]),
-    kind("stream", &["cuStreamCreate", "cuStreamCreateWithPriority"], &["cuStreamDestroy"]),
-    kind("event", &["cuEventCreate"], &["cuEventDestroy"]),
     kind(
         "memory",
         &["cuMemAlloc", "cuMemAllocPitch", "cuMemAllocManaged", "cuMemAllocAsync", "cuMemAllocFromPoolAsync"],
         &["cuMemFree", "cuMemFreeAsync"],
     ),
     kind("host memory", &["cuMemAllocHost", "cuMemHostAlloc"], &["cuMemFreeHost"]),
+    kind("UserObject", &["cuUserObjectCreate"], &["cuUserObjectRelease"]),
+    kind(
+        "GraphExec",
+        &["cuGraphInstantiate", "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithParams"],
+        &["cuGraphExecDestroy"],
+    ),
     kind("registration of", &["cuMemHostRegister"], &["cuMemHostUnregister"]),
-    kind("pool", &["cuMemPoolCreate"], &["cuMemPoolDestroy"]),
-    kind("library", &["cuLibraryLoadData", "cuLibraryLoadFromFile"], &["cuLibraryUnload"]),
-    kind("module", &["cuModuleLoad", "cuModuleLoadData", "cuModuleLoadDataEx"], &["cuModuleUnload"]),
 ];
+
+/// What ends with the graph that it was made for.
+const OF_A_GRAPH: &str = "GraphConditionalHandle";
+
+/// What the function makes: `Stream` for `cuStreamCreateWithPriority`, `Library` for `cuLibraryLoadData`.
+fn made_by(function: &str) -> Option<&str> {
+    let listed = KINDS.iter().find(|kind| kind.made_by.contains(&function));
+    let noun = listed.map(|kind| kind.name).or_else(|| before(function, &["Create", "Load"]));
+    noun.filter(|noun| *noun != OF_A_GRAPH)
+}
+
+/// What the function releases, as [`made_by`] names it.
+fn released_by(function: &str) -> Option<&str> {
+    let listed = KINDS.iter().find(|kind| kind.released_by.contains(&function));
+    listed.map(|kind| kind.name).or_else(|| before(function, &["Destroy", "Unload"]))
+}
+
+/// The noun between `cu` and one of the verbs.
+fn before<'a>(function: &'a str, verbs: &[&str]) -> Option<&'a str> {
+    let rest = function.strip_prefix("cu")?;
+    let end = verbs.iter().find_map(|verb| rest.find(verb))?;
+    Some(&rest[..end]).filter(|noun| !noun.is_empty())
+}
 
 /// Something of the driver's.
 struct Thing {
-    kind: &'static str,
+    kind: String,
     handle: String,
     /// With which it ends.
     context: Option<String>,
@@ -48,6 +71,9 @@ struct Thing {
 
 /// `CUDA_ERROR_DEINITIALIZED`.
 const DEINITIALIZED: i32 = 4;
+
+/// `CUDA_ERROR_ILLEGAL_ADDRESS`, by which contexts are corrupted here.
+const ILLEGAL_ADDRESS: i32 = 700;
 
 /// `CU_STREAM_PER_THREAD`, as a trace has it.
 const PER_THREAD: &str = "0x2";
@@ -67,13 +93,16 @@ struct Story {
 /// What was made and never released, nor tried to be, but for the addresses that are `excused`.
 ///
 /// A program that stops in the middle lets go of the rest as it exits, when the driver has ended. Memory of a thread's
-/// default stream is not even tried to be freed then: that takes another stream first.
+/// default stream is not even tried to be freed then: that takes another stream first. Memory of a context that was
+/// corrupted ends with the process.
 pub(super) fn left(calls: &[Value], excused: &[&str]) -> Vec<String> {
     let mut story = Story::default();
     calls.iter().for_each(|call| story.go_on(call));
     let has_ended = calls.iter().any(|call| call["result"] == DEINITIALIZED);
     let held = story.held.iter().filter(|thing| !excused.contains(&thing.handle.as_str()));
     let held = held.filter(|thing| !(has_ended && thing.is_of_a_thread));
+    let is_corrupted = calls.iter().any(|call| call["result"] == ILLEGAL_ADDRESS);
+    let held = held.filter(|thing| !(is_corrupted && thing.kind == "memory"));
     held.map(|thing| format!("{} {}", thing.kind, thing.handle)).collect()
 }
 
@@ -85,14 +114,16 @@ impl Story {
         if succeeded {
             self.follow(call, function);
         }
-        for kind in KINDS {
-            if succeeded && kind.made_by.contains(&function) {
-                self.make(kind, call);
-            }
-            // What could not be released was tried to be.
-            if kind.released_by.contains(&function) {
-                self.release(kind, &first(call));
-            }
+        if let Some(kind) = made_by(function).filter(|_| succeeded) {
+            self.make(kind, call);
+        }
+        // The graph releases it.
+        if function == "cuGraphRetainUserObject" && succeeded {
+            self.release("UserObject", text(&call["arguments"], "object"));
+        }
+        // What could not be released was tried to be.
+        if let Some(kind) = released_by(function) {
+            self.release(kind, &first(call));
         }
     }
 
@@ -117,24 +148,24 @@ impl Story {
         }
     }
 
-    fn make(&mut self, kind: &Kind, call: &Value) {
-        let (handle, context) = match kind.name {
+    fn make(&mut self, kind: &str, call: &Value) {
+        let (handle, context) = match kind {
             "primary context of device" => (device(call), None),
-            "context" | "pool" | "library" => (made(call), None),
+            "Ctx" | "MemPool" | "Library" => (made(call), None),
             "registration of" => (first(call), self.current(call)),
             _ => (made(call), self.context(call)),
         };
-        if let ("stream", Some(context)) = (kind.name, &context) {
+        if let ("Stream", Some(context)) = (kind, &context) {
             self.contexts.insert(handle.clone(), context.clone());
         }
         let is_of_a_thread = call["arguments"]["hStream"] == PER_THREAD;
-        self.held.push(Thing { kind: kind.name, handle, context, is_of_a_thread });
+        self.held.push(Thing { kind: kind.to_owned(), handle, context, is_of_a_thread });
     }
 
-    fn release(&mut self, kind: &Kind, handle: &str) {
-        let is_it = |thing: &Thing| thing.kind == kind.name && thing.handle == handle;
+    fn release(&mut self, kind: &str, handle: &str) {
+        let is_it = |thing: &Thing| thing.kind == kind && thing.handle == handle;
         self.held.iter().position(is_it).map(|at| self.held.remove(at));
-        if kind.name == "context" {
+        if kind == "Ctx" {
             self.end_with(handle);
         }
     }

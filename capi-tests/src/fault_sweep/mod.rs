@@ -5,14 +5,13 @@
 //! objects are compiled with `claims.inc`, which destroys at the end what the program still holds; after that the trace of
 //! the run must show for each thing that the driver made an attempt to release it.
 
-mod claims;
+pub(crate) mod claims;
 mod left;
 
 use crate::build::Build;
-use crate::interface::{self, text};
-use crate::libraries::Workshop;
+use crate::interface::text;
 use crate::matrix::ONE_VERSION;
-use crate::programs::{ON_ANY_DRIVER, workshop};
+use crate::programs::{on_any_driver, uses_objects};
 use crate::repository;
 use crate::run::{Driver, Run};
 use serde_json::Value;
@@ -21,6 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum Extent {
 
 /// A program with a call that is to fail in it.
 pub struct Pair {
-    program: &'static str,
+    program: String,
     path: PathBuf,
     function: String,
     ordinal: usize,
@@ -66,16 +66,21 @@ const REPEATED: usize = 12;
 const ATTEMPTS: usize = 4;
 
 /// Left out: the fuzzer takes every answer that its model does not foresee for a failure, and stops at the first.
-const LEFT_OUT: &[&str] = &["objects_fuzz"];
+const LEFT_OUT: &[&str] = &["fuzz/fuzz"];
+
+/// Left out, with the examples of graphs, until what graphs and captures leave behind is told apart: what the driver lets go of on
+/// a thread of its own while the process ends, what a definition could not release, and captures that had to be given up.
+/// `softcuda/graph_faults` has each call of a change of a graph fail.
+const NOT_YET: &str = "graphs/";
 
 /// Programs that may leave things behind: the first lets go of them while the process exits, when the driver has ended and
 /// the trace is closed; the others make them by the driver's own functions, and they are theirs to release.
-const MAY_LEAVE: &[&str] = &["objects_exit", "examples/porting/after.c", "examples/raw.c"];
+const MAY_LEAVE: &[&str] = &["objects/exit", "examples/porting/after.c", "examples/raw.c"];
 
 /// Programs that make the same calls again and again; in them, so many calls of each driver function are enough. The first
-/// calls every function dozens of times, and `objects_every_fault.c` has every call of every function fail; the second
+/// calls every function dozens of times, and `softcuda/every_fault.c` has every call of every function fail; the second
 /// makes a few calls thousands of times, in another order each time.
-const REPETITIVE: &[(&str, usize)] = &[("objects_sweep", 4), ("objects_threads", 2)];
+const REPETITIVE: &[(&str, usize)] = &[("sweep/sweep", 4), ("objects/threads", 2)];
 
 /// Examples that run by themselves.
 const EXAMPLES: &[&str] = &[
@@ -96,7 +101,7 @@ struct Files {
 
 /// The programs, and what is made in sweeping them.
 pub struct Sweep {
-    workshop: Workshop,
+    folder: TempDir,
     runs: AtomicUsize,
 }
 
@@ -104,9 +109,8 @@ impl Sweep {
     /// Makes the folder.
     #[must_use]
     pub fn new() -> Self {
-        let workshop = workshop();
-        workshop.write("claims.inc", &claims::claims(&interface::read()));
-        Self { workshop, runs: AtomicUsize::new(0) }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { folder, runs: AtomicUsize::new(0) }
     }
 
     /// How many times a program has run.
@@ -123,19 +127,18 @@ impl Sweep {
         let mut pairs = Vec::new();
         let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
         for name in swept().filter(|name| is_wanted(name)) {
-            let build = Build::new(&self.workshop, &format!("{name}.c"));
-            pairs.extend(self.pairs_of(name, build, extent)?);
+            pairs.extend(self.pairs_of(&name, Build::new(&name), extent)?);
         }
         for source in EXAMPLES.iter().filter(|source| is_wanted(source)) {
-            let build = Build::of(&self.workshop, &repository(source));
+            let build = Build::of(&repository(source));
             pairs.extend(self.pairs_of(source, build, extent)?);
         }
         Ok(pairs)
     }
 
-    fn pairs_of(&self, program: &'static str, build: Build<'_>, extent: Extent) -> Result<Vec<Pair>, String> {
-        let build = if uses_objects(program) { build.option("-include").option("claims.inc") } else { build };
-        let path = build.program(&program.replace('/', "-"))?;
+    fn pairs_of(&self, program: &str, build: Build, extent: Extent) -> Result<Vec<Pair>, String> {
+        let build = if lets_go(program) { build.option("-include").option("claims.inc") } else { build };
+        let path = build.program()?;
         let files = self.files();
         run(&path, &files, "").output()?;
         let left = left_behind(program, &files)?;
@@ -148,7 +151,7 @@ impl Sweep {
             Extent::Whole => fewer.unwrap_or(REPEATED),
         };
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for call in read(&files.trace)? {
+        for call in read(&files.trace, |_| true)? {
             *counts.entry(text(&call, "function").to_owned()).or_default() += 1;
         }
         let ordinals = counts.into_iter().flat_map(|(function, count)| {
@@ -158,7 +161,7 @@ impl Sweep {
         });
         let pairs = ordinals.flat_map(|(function, ordinal)| {
             [Fault::Alone, Fault::Lost].map(|fault| Pair {
-                program,
+                program: program.to_owned(),
                 path: path.clone(),
                 function: function.clone(),
                 ordinal,
@@ -198,7 +201,7 @@ impl Sweep {
         if ended.code().is_none() {
             return Err(format!("{pair}: {ended}"));
         }
-        let left = left_behind(pair.program, &files);
+        let left = left_behind(&pair.program, &files);
         for file in [&files.trace, &files.lent, &files.log] {
             // The program may not have come to write it.
             let _ = std::fs::remove_file(file);
@@ -208,7 +211,7 @@ impl Sweep {
 
     fn files(&self) -> Files {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
-        let file = |name| self.workshop.path().join(format!("{name}-{number}"));
+        let file = |name| self.folder.path().join(format!("{name}-{number}"));
         Files { trace: file("trace"), lent: file("lent"), log: file("log") }
     }
 }
@@ -220,13 +223,14 @@ impl Default for Sweep {
 }
 
 /// The programs of `c/` that are tried.
-fn swept() -> impl Iterator<Item = &'static str> {
-    ON_ANY_DRIVER.iter().copied().filter(|name| !LEFT_OUT.contains(name))
+fn swept() -> impl Iterator<Item = String> {
+    let is_tried = |name: &String| !LEFT_OUT.contains(&name.as_str()) && !name.starts_with(NOT_YET);
+    on_any_driver().into_iter().filter(is_tried)
 }
 
 /// Whether it makes objects, and lets go of all of them.
-fn uses_objects(program: &str) -> bool {
-    !MAY_LEAVE.contains(&program) && (program.starts_with("objects_") || program.starts_with("examples/"))
+fn lets_go(program: &str) -> bool {
+    !MAY_LEAVE.contains(&program) && uses_objects(program)
 }
 
 fn run(program: &Path, files: &Files, fault: &str) -> Run {
@@ -236,14 +240,16 @@ fn run(program: &Path, files: &Files, fault: &str) -> Run {
 }
 
 fn left_behind(program: &str, files: &Files) -> Result<Vec<String>, String> {
-    if !uses_objects(program) {
+    if !lets_go(program) {
         return Ok(Vec::new());
     }
     let lent = std::fs::read_to_string(&files.lent).unwrap_or_default();
     let log = std::fs::read(&files.log).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
     let excused: Vec<&str> = lent.lines().chain(leaks_told(&log)).collect();
-    Ok(left::left(&read(&files.trace)?, &excused))
+    // Most of the calls look functions up, and make nothing; to read them all takes longer than the program did.
+    let may_make = |line: &str| !line.contains("\"function\":\"cuGetProcAddress");
+    Ok(left::left(&read(&files.trace, may_make)?, &excused))
 }
 
 /// The memory that could not be freed and of which the log says so.
@@ -252,11 +258,13 @@ fn leaks_told(log: &str) -> impl Iterator<Item = &str> {
     tellings.filter_map(|telling| telling.split_once(" are leaked")).map(|(address, _)| address)
 }
 
-/// The calls of a trace, those of the process that began it; none if there is no file, because no call was made.
-fn read(trace: &Path) -> Result<Vec<Value>, String> {
+/// The calls of a trace whose lines are wanted, those of the process that began it; none if there is no file, because no
+/// call was made.
+fn read(trace: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Value>, String> {
     let Ok(written) = std::fs::read_to_string(trace) else { return Ok(Vec::new()) };
-    let parse = |line: &str| serde_json::from_str(line).map_err(|error| format!("{line}: {error}"));
-    let calls: Vec<Value> = written.lines().map(parse).collect::<Result<_, _>>()?;
+    let parse = |line: &str| line.parse().map_err(|error| format!("{line}: {error}"));
+    let calls: Vec<Value> =
+        written.lines().filter(|line| is_wanted(line)).map(parse).collect::<Result<_, _>>()?;
     let process = calls.first().map(|call| call["process"].clone());
     Ok(calls.into_iter().filter(|call| Some(&call["process"]) == process.as_ref()).collect())
 }

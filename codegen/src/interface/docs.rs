@@ -1,203 +1,194 @@
-//! What the documentation of the C functions says in words that are fixed:
-//!
-//! - `@param name`, `@return`, and a last paragraph `Errors: ... Threads: ... Needs no driver. Driver: 12.4. Since: 0.2.`,
-//!   of which the last three are left out where they say nothing: a driver is needed, of the oldest version that is
-//!   supported, and the function was always there;
-//! - errors by their names in backquotes, and "the driver's" where a `CUresult` may come back;
-//! - that NULL is accepted: "may be NULL", "or NULL", "NULL for the defaults", "NULL: ..."; and for a list without items:
-//!   "Must not be NULL unless ...";
-//! - how many bytes come out, where it is not one value: "Receives 16 bytes";
-//! - of a handle that comes out: "a claim" or "the borrowed handle".
+//! What the comment of a C function says: its tags, of which `docs/interface.md` has the list.
 
+use crate::tags::{Attributes, Comment, Tag};
 use std::collections::BTreeSet;
-use syn::{Attribute, Expr, ExprLit, Lit, Meta};
+use syn::Attribute;
 
 /// The documentation of a function.
 pub(super) struct Docs {
     pub(super) name: String,
     /// What it does.
     pub(super) text: String,
-    parameters: Vec<(String, String)>,
-    /// What it returns.
+    parameters: Vec<ParameterDocs>,
+    /// What it returns, where that is not a status.
     pub(super) returns: String,
-    /// The names of statuses, cushim's and the driver's.
-    pub(super) errors: Vec<String>,
-    /// Whether other statuses of the driver's may come back.
-    pub(super) driver_errors: bool,
-    /// The sentence on errors.
+    /// When it returns which error, as far as that is particular to it.
     pub(super) on_errors: String,
+    /// Which driver it calls, if it calls one.
+    pub(super) driver: Option<Reach>,
+    /// Whether it may be called where functions that call the driver may not, or the reverse.
+    pub(super) callback: Option<Callback>,
+    /// Whether it may be called in the child of a fork.
+    pub(super) fork_allowed: bool,
     /// From which threads it may be called.
     pub(super) threads: String,
-    pub(super) needs_driver: bool,
-    /// The oldest driver that has it, if not all have.
-    pub(super) driver: Option<String>,
+    /// What it waits for, if it is synchronous.
+    pub(super) sync: Option<Sync>,
     /// The version of cushim that had it first, if not the first.
     pub(super) since: Option<String>,
+    /// What a program does with it, if not what its file says.
+    pub(super) task: Option<String>,
 }
+
+/// The documentation of a parameter.
+#[derive(Clone)]
+pub(super) struct ParameterDocs {
+    name: String,
+    pub(super) attributes: Attributes,
+    pub(super) text: String,
+}
+
+/// The oldest driver that can do it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Reach {
+    /// Also the driver "none".
+    None,
+    /// Every CUDA driver that is supported.
+    Any,
+    /// A driver of this CUDA version.
+    Since(String),
+}
+
+/// What a synchronous call waits for, and when it does, if not always: `@sync context if the memory is not stream-ordered`.
+#[derive(Clone)]
+pub(super) struct Sync {
+    pub(super) what: &'static WaitsFor,
+    pub(super) when: String,
+}
+
+/// The word after `@sync`, and what it means.
+pub(super) struct WaitsFor {
+    pub(super) word: &'static str,
+    pub(super) meaning: &'static str,
+    /// Whether that includes the legacy default stream.
+    pub(super) legacy: &'static str,
+}
+
+const WAITS_FOR: &[WaitsFor] = &[
+    WaitsFor { word: "stream", meaning: "the work in the stream", legacy: "if it is that stream" },
+    WaitsFor { word: "event", meaning: "what the event recorded", legacy: "if it was recorded there" },
+    WaitsFor {
+        word: "legacy",
+        meaning: "the legacy default stream and the blocking streams of the context, not for non-blocking ones",
+        legacy: "yes",
+    },
+    WaitsFor { word: "context", meaning: "all work in the context", legacy: "yes" },
+    WaitsFor {
+        word: "code",
+        meaning: "kernels of the library that are running",
+        legacy: "if they run there",
+    },
+    WaitsFor { word: "callbacks", meaning: "the library's own callbacks", legacy: "no" },
+];
+
+impl Sync {
+    fn of(function: &str, text: &str) -> Self {
+        let (word, when) = text.split_once(' ').unwrap_or((text, ""));
+        let what = WAITS_FOR.iter().find(|known| known.word == word);
+        let what = what.unwrap_or_else(|| panic!("{function}: there is no @sync {word}"));
+        Self { what, when: when.to_owned() }
+    }
+}
+
+/// What is said of a call inside a function that the driver called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Callback {
+    Allowed,
+    Refused,
+}
+
+/// All that may stand in the brackets of a parameter.
+const ATTRIBUTES: &[&str] = &[
+    "in",
+    "out",
+    "inout",
+    "nullable",
+    "nullable_if_zero()",
+    "any",
+    "owned",
+    "borrowed",
+    "ended",
+    "taken",
+    "freed",
+    "freed_by()",
+    "address",
+    "bytes()",
+    "array()",
+    "enum()",
+    "flags()",
+    "example()",
+];
 
 impl Docs {
     pub(super) fn of(name: &str, attributes: &[Attribute]) -> Self {
-        let all = lines(attributes);
-        let end = all.iter().position(|line| line == "# Safety").unwrap_or(all.len());
-        let (prose, tags) = split_tags(&all[..end]);
-        let facts = facts(&all[..end]).unwrap_or_else(|| panic!("{name}: the documentation has no Errors"));
-        let (on_errors, rest) = facts
-            .split_once(" Threads: ")
-            .unwrap_or_else(|| panic!("{name}: the documentation has no Threads"));
+        let comment = Comment::of(attributes);
         let mut docs = Self {
             name: name.to_owned(),
-            text: prose,
+            text: comment.prose,
             parameters: Vec::new(),
             returns: String::new(),
-            errors: statuses(on_errors),
-            driver_errors: on_errors.contains("the driver's"),
-            on_errors: on_errors.strip_prefix("Errors: ").unwrap_or(on_errors).to_owned(),
-            threads: sentence(rest),
-            needs_driver: !rest.contains("Needs no driver."),
-            driver: fact(rest, "Driver: "),
-            since: fact(rest, "Since: "),
+            on_errors: String::new(),
+            driver: None,
+            callback: None,
+            fork_allowed: false,
+            threads: "any".to_owned(),
+            sync: None,
+            since: None,
+            task: None,
         };
-        for tag in tags {
-            docs.take(&tag);
-        }
+        comment.tags.iter().for_each(|tag| docs.take(tag));
         docs
     }
 
-    fn take(&mut self, tag: &str) {
-        match tag.split_once(' ').unwrap_or((tag, "")) {
-            ("@return", text) => text.clone_into(&mut self.returns),
-            ("@param", text) => {
-                let (name, text) = text.split_once(' ').unwrap_or((text, ""));
-                self.parameters.push((name.to_owned(), text.to_owned()));
-            }
-            _ => panic!("{}: {tag}", self.name),
+    fn take(&mut self, tag: &Tag) {
+        let text = &tag.text;
+        match (tag.name.as_str(), text.as_str()) {
+            ("param", _) => self.take_parameter(tag),
+            ("return", _) => text.clone_into(&mut self.returns),
+            ("errors", _) => text.clone_into(&mut self.on_errors),
+            ("driver", "none") => self.driver = Some(Reach::None),
+            ("driver", "any") => self.driver = Some(Reach::Any),
+            ("driver", version) => self.driver = Some(Reach::Since(version.to_owned())),
+            ("callback", "allowed") => self.callback = Some(Callback::Allowed),
+            ("callback", "refused") => self.callback = Some(Callback::Refused),
+            ("fork", "allowed") => self.fork_allowed = true,
+            ("threads", _) => text.clone_into(&mut self.threads),
+            ("sync", _) => self.sync = Some(Sync::of(&self.name, text)),
+            ("since", _) => self.since = Some(text.clone()),
+            ("task", _) => self.task = Some(text.clone()),
+            (tag, text) => panic!("{}: there is no @{tag} {text:?}", self.name),
         }
     }
 
-    pub(super) fn parameter(&self, name: &str) -> String {
-        let found = self.parameters.iter().find(|(known, _)| known == name);
-        found.unwrap_or_else(|| panic!("{}: {name} is not documented", self.name)).1.clone()
+    fn take_parameter(&mut self, tag: &Tag) {
+        let (name, text) = tag.text.split_once(' ').unwrap_or_else(|| {
+            panic!("{}: a parameter has a name and a documentation: {:?}", self.name, tag.text)
+        });
+        tag.attributes.assert_known(ATTRIBUTES, &format!("{}, {name}", self.name));
+        self.parameters.push(ParameterDocs {
+            name: name.to_owned(),
+            attributes: tag.attributes.clone(),
+            text: text.to_owned(),
+        });
+    }
+
+    pub(super) fn parameter(&self, name: &str) -> &ParameterDocs {
+        let found = self.parameters.iter().find(|known| known.name == name);
+        found.unwrap_or_else(|| panic!("{}: {name} is not documented", self.name))
     }
 
     /// All parameters are documented, in their order, and nothing else is.
     pub(super) fn assert_names<'a>(&self, names: impl Iterator<Item = &'a str>) {
-        let documented: Vec<&str> = self.parameters.iter().map(|(name, _)| name.as_str()).collect();
+        let documented: Vec<&str> = self.parameters.iter().map(|known| known.name.as_str()).collect();
         assert_eq!(documented, names.collect::<Vec<&str>>(), "{}: the documented parameters", self.name);
     }
-}
 
-/// Whether the documentation of a parameter says that it may be NULL.
-pub(super) fn accepts_null(doc: &str) -> bool {
-    let words = ["may be NULL", "May be NULL", "or NULL,", "NULL for the defaults", "NULL: "];
-    words.iter().any(|words| doc.contains(words))
-}
-
-/// Whether the documentation of a parameter says that it may be NULL where a number beside it is 0.
-pub(super) fn accepts_null_for_none(doc: &str) -> bool {
-    doc.contains("Must not be NULL unless")
-}
-
-/// How many values come out, if it is not one: the 16 of "Receives 16 bytes".
-pub(super) fn count(doc: &str) -> Option<usize> {
-    let (number, _) = doc.strip_prefix("Receives ")?.split_once(" bytes")?;
-    number.parse().ok()
-}
-
-/// Whether a handle that comes out is a claim; it is a borrowed one otherwise.
-pub(super) fn is_claim(function: &str, parameter: &str, doc: &str) -> bool {
-    match (doc.contains("a claim"), doc.contains("borrowed handle")) {
-        (true, false) => true,
-        (false, true) => false,
-        _ if doc.contains("Give it back with") => true,
-        _ => panic!("{function}: {parameter} is neither \"a claim\" nor \"the borrowed handle\""),
+    /// The statuses that the documentation names, cushim's and the driver's.
+    pub(super) fn named_errors(&self) -> BTreeSet<String> {
+        let quoted = self.on_errors.split('`').skip(1).step_by(2);
+        let is_status = |name: &&str| name.starts_with("CUSHIM_ERROR_") || name.starts_with("CUDA_ERROR_");
+        quoted.filter(is_status).map(str::to_owned).collect()
     }
-}
-
-/// Whether there is an attribute of this name.
-pub(super) fn has(attributes: &[Attribute], name: &str) -> bool {
-    attributes.iter().any(|attribute| attribute.path().is_ident(name))
-}
-
-/// The documentation of anything but a function, a line per paragraph.
-pub(super) fn text(attributes: &[Attribute]) -> String {
-    paragraphs(&lines(attributes))
-}
-
-/// The lines of a documentation comment.
-fn lines(attributes: &[Attribute]) -> Vec<String> {
-    let line = |attribute: &Attribute| match &attribute.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let trim = |line: String| line.strip_prefix(' ').map(str::to_owned).unwrap_or(line);
-    attributes.iter().filter_map(line).map(trim).collect()
-}
-
-/// Joins the lines of each paragraph, and of each item of a list.
-fn paragraphs(lines: &[String]) -> String {
-    let mut out = String::new();
-    for line in lines {
-        let joins = !out.is_empty() && !out.ends_with('\n') && !line.is_empty() && !line.starts_with("- ");
-        if joins {
-            out.push(' ');
-        } else if line.starts_with("- ") && !out.ends_with('\n') {
-            out.push('\n');
-        }
-        out.push_str(line.trim());
-        if line.is_empty() {
-            out.push('\n');
-        }
-    }
-    out.trim().to_owned()
-}
-
-/// What comes before the tags, and the tags, each in one line.
-fn split_tags(lines: &[String]) -> (String, Vec<String>) {
-    let is_tag = |line: &&String| line.starts_with('@');
-    let first = lines.iter().position(|line| is_tag(&line) || line.starts_with("Errors: "));
-    let (prose, rest) = lines.split_at(first.unwrap_or(lines.len()));
-    let mut tags: Vec<String> = Vec::new();
-    for line in rest.iter().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("Errors: ")) {
-        match tags.last_mut() {
-            Some(tag) if !is_tag(&line) => {
-                tag.push(' ');
-                tag.push_str(line.trim());
-            }
-            _ if is_tag(&line) => tags.push(line.clone()),
-            _ => {}
-        }
-    }
-    (paragraphs(prose), tags)
-}
-
-/// The paragraph that starts with "Errors:", in one line.
-fn facts(lines: &[String]) -> Option<String> {
-    let start = lines.iter().position(|line| line.starts_with("Errors: "))?;
-    let paragraph: Vec<&str> =
-        lines[start..].iter().take_while(|line| !line.is_empty()).map(|l| l.trim()).collect();
-    Some(paragraph.join(" "))
-}
-
-/// The names of statuses in a text.
-fn statuses(text: &str) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    let quoted = text.split('`').skip(1).step_by(2);
-    let is_status = |name: &&str| name.starts_with("CUSHIM_ERROR_") || name.starts_with("CUDA_ERROR_");
-    quoted.filter(is_status).filter(|name| seen.insert(*name)).map(str::to_owned).collect()
-}
-
-/// The text up to the end of its first sentence.
-fn sentence(text: &str) -> String {
-    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.').to_owned()
-}
-
-/// What stands behind a word: the 12.4 of "Driver: 12.4.".
-fn fact(text: &str, word: &str) -> Option<String> {
-    let (_, rest) = text.split_once(word)?;
-    Some(rest.split(' ').next()?.trim_end_matches('.').to_owned())
 }
 
 #[cfg(test)]
@@ -213,29 +204,27 @@ mod tests {
     #[test]
     fn a_function_is_taken_apart() {
         let docs = docs(
-            "Does it.\n\nAnd more\nof it.\n\n@param a The a,\n  which is long.\n@param b The b.\n@return A status.\n\n\
-             Errors: `CUSHIM_ERROR_X`, also for\n`nothing`; `CUDA_ERROR_Y`; the driver's. Threads: any. Needs no driver. \
-             Driver: 12.4.\n\n# Safety\nNone.",
+            "Does it.\n\n@param[in] a The a,\n  which is long.\n@param[out, owned] b The b.\n\
+             @errors `CUSHIM_ERROR_X` for\n  `nothing`; `CUDA_ERROR_Y`.\n@driver 12.4\n@callback allowed",
         );
-        assert_eq!(docs.text, "Does it.\nAnd more of it.");
-        assert_eq!(docs.parameter("a"), "The a, which is long.");
+        assert_eq!(docs.text, "Does it.");
+        assert_eq!(docs.parameter("a").text, "The a, which is long.");
+        assert!(docs.parameter("b").attributes.has("owned"));
         docs.assert_names(["a", "b"].into_iter());
-        assert_eq!(docs.returns, "A status.");
-        assert_eq!(docs.errors, ["CUSHIM_ERROR_X", "CUDA_ERROR_Y"]);
-        assert!(docs.driver_errors && !docs.needs_driver);
-        assert_eq!((docs.threads.as_str(), docs.driver.as_deref()), ("any", Some("12.4")));
+        assert_eq!(docs.named_errors().into_iter().collect::<Vec<_>>(), ["CUDA_ERROR_Y", "CUSHIM_ERROR_X"]);
+        assert_eq!(docs.driver, Some(Reach::Since("12.4".to_owned())));
+        assert_eq!((docs.callback, docs.threads.as_str()), (Some(Callback::Allowed), "any"));
     }
 
     #[test]
-    fn null_is_accepted_where_it_says_so() {
-        assert!(accepts_null("Receives it; may be NULL.") && accepts_null("NULL for the defaults."));
-        assert!(!accepts_null("Receives it; NULL on failure. Must not be NULL."));
-        assert!(accepts_null_for_none("Must not be NULL unless `count` is 0."));
+    #[should_panic(expected = "there is no @treads")]
+    fn an_unknown_tag_is_refused() {
+        docs("It.\n\n@treads any");
     }
 
     #[test]
-    fn several_values_are_counted() {
-        assert_eq!(count("Receives 16 bytes; zeros on failure."), Some(16));
-        assert_eq!(count("Receives the bytes of it."), None);
+    #[should_panic(expected = "there is no @callback")]
+    fn an_unknown_value_is_refused() {
+        docs("It.\n\n@callback perhaps");
     }
 }

@@ -1,6 +1,7 @@
 //! `include/cushim.json`: the interface for programs that write bindings, tests and documentation.
 
-use super::{Callback, Enum, Field, Function, Interface, Parameter, Shape, Struct, docs};
+use super::docs::{Callback as InCallback, Reach};
+use super::{Callback, Enum, Field, Function, Interface, Parameter, Shape, Struct, errors};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -17,36 +18,46 @@ pub(crate) fn write(interface: &Interface) -> String {
         "version": env!("CARGO_PKG_VERSION"),
         "types": types(interface),
         "handles": interface.handles.iter().map(|handle| {
-            json!({ "kind": handle.kind, "type": format!("cushim_{}", handle.kind), "doc": handle.doc })
+            json!({
+                "kind": handle.kind,
+                "type": format!("cushim_{}", handle.kind),
+                "driver": driver(Some(&handle.driver)),
+                "doc": handle.doc,
+            })
         }).collect::<Vec<_>>(),
         "enums": interface.enums.iter().map(enumeration).collect::<Vec<_>>(),
         "structs": interface.structs.iter().map(structure).collect::<Vec<_>>(),
         "callbacks": interface.callbacks.iter().map(callback).collect::<Vec<_>>(),
-        "functions": interface.functions.iter().map(function).collect::<Vec<_>>(),
+        "functions": interface.functions.iter().map(|item| function(interface, item)).collect::<Vec<_>>(),
     });
     serde_json::to_string_pretty(&all).expect("it is plain data") + "\n"
 }
 
-/// The names that stand for plain types: ours, and those of the driver that its handles have.
-fn types(interface: &Interface) -> BTreeMap<&str, &str> {
+/// The names that stand for plain types, as far as functions and structs use them.
+fn types(interface: &Interface) -> BTreeMap<&str, String> {
     let parameters = interface.functions.iter().flat_map(|function| &function.parameters);
     let fields = interface.structs.iter().flat_map(|item| &item.fields);
-    let used = parameters.map(|item| &item.c_type).chain(fields.map(|item| &item.c_type));
+    let results = interface.functions.iter().map(|function| &function.result);
+    let used = parameters.map(|item| &item.c_type).chain(fields.map(|item| &item.c_type)).chain(results);
     let names = used.filter_map(|ty| ty.split([' ', '*']).find(|word| !matches!(*word, "" | "const")));
-    let plain = names.filter_map(|name| match name {
-        "CUdevice" => Some((name, "int")),
+    let plain = names.filter_map(|name| match interface.plain(name) {
         // Its members are the headers' business.
-        "cushim_driver_table" => Some((name, "void")),
-        name if name.starts_with("CU") => Some((name, "void *")),
-        _ => None,
+        _ if name == "cushim_driver_table" => Some((name, "void".to_owned())),
+        plain => (plain != name).then_some((name, plain)),
     });
-    interface.aliases.iter().map(|(name, to)| (name.as_str(), to.as_str())).chain(plain).collect()
+    plain.collect()
 }
 
 fn enumeration(item: &Enum) -> Value {
     let value =
         |value: &super::Enumerator| json!({ "name": value.name, "value": value.value, "doc": value.doc });
-    json!({ "name": item.name, "doc": item.doc, "values": item.values.iter().map(value).collect::<Vec<_>>() })
+    json!({
+        "name": item.name,
+        "type": "int32_t",
+        "driver": item.is_driver,
+        "doc": item.doc,
+        "values": item.values.iter().map(value).collect::<Vec<_>>(),
+    })
 }
 
 fn structure(item: &Struct) -> Value {
@@ -61,14 +72,19 @@ fn structure(item: &Struct) -> Value {
 }
 
 fn field(item: &Field) -> Value {
-    json!({
+    let mut described = json!({
         "name": item.name,
         "type": item.c_type,
         "count": item.count,
         "offset": item.offset,
         "size": item.layout.size,
         "doc": item.doc,
-    })
+    });
+    for attribute in ["enum", "flags"] {
+        let Some(name) = item.attributes.value(attribute) else { continue };
+        described[attribute] = json!(name);
+    }
+    described
 }
 
 fn callback(item: &Callback) -> Value {
@@ -81,20 +97,32 @@ fn callback(item: &Callback) -> Value {
     })
 }
 
-fn function(item: &Function) -> Value {
+fn function(interface: &Interface, item: &Function) -> Value {
     let docs = &item.docs;
     json!({
         "name": item.name,
         "header": item.header,
+        "task": item.task,
         "since": docs.since.as_deref().unwrap_or(FIRST),
-        "driver": docs.needs_driver.then(|| docs.driver.as_deref().unwrap_or(OLDEST_DRIVER)),
+        "driver": driver(docs.driver.as_ref()),
+        "callback": docs.callback.map_or(docs.driver.is_none(), |callback| callback == InCallback::Allowed),
+        "sync": docs.sync.as_ref().map(|sync| json!({ "waits_for": sync.what.word, "when": sync.when })),
         "threads": docs.threads,
         "doc": docs.text,
         "returns": { "type": item.result, "doc": docs.returns },
         "parameters": item.parameters.iter().map(parameter).collect::<Vec<_>>(),
-        "errors": docs.errors,
-        "driver_errors": docs.driver_errors,
+        "errors": errors::of(interface, item),
+        "driver_errors": errors::has_those_of_the_driver(item),
         "on_errors": docs.on_errors,
+    })
+}
+
+/// The oldest driver that has it.
+fn driver(reach: Option<&Reach>) -> Option<&str> {
+    Some(match reach? {
+        Reach::None => "none",
+        Reach::Any => OLDEST_DRIVER,
+        Reach::Since(version) => version,
     })
 }
 
@@ -108,8 +136,8 @@ fn parameter(item: &Parameter) -> Value {
         Shape::Read { sized: true } => ("in", "options"),
         Shape::Read { sized: false } => ("in", "read"),
         Shape::Written => ("out", "value"),
-        Shape::WrittenHandle { claim: true, .. } => ("out", "claim"),
-        Shape::WrittenHandle { claim: false, .. } => ("out", "borrowed"),
+        Shape::WrittenHandle { owned: true, .. } => ("out", "owned"),
+        Shape::WrittenHandle { owned: false, .. } => ("out", "borrowed"),
         Shape::Filled => ("inout", "struct"),
         Shape::Buffer => ("out", "buffer"),
         Shape::Array(_) => ("out", "array"),
@@ -119,18 +147,23 @@ fn parameter(item: &Parameter) -> Value {
         Shape::Array(kind) => kind.as_ref(),
         _ => None,
     };
-    let count = match &item.shape {
-        Shape::Written => docs::count(&item.doc),
-        _ => None,
-    };
-    json!({
+    let mut described = json!({
         "name": item.name,
         "type": item.c_type,
         "direction": direction,
         "role": role,
         "kind": kind,
-        "count": count,
-        "nullable": item.nullable || docs::accepts_null_for_none(&item.doc),
+        "nullable": item.may_be_null(),
         "doc": item.doc,
-    })
+    });
+    for attribute in ["nullable_if_zero", "bytes", "array", "enum", "flags", "freed_by", "example"] {
+        let Some(value) = item.attributes.value(attribute) else { continue };
+        described[attribute] = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
+    }
+    for attribute in
+        ["freed", "address", "taken"].into_iter().filter(|attribute| item.attributes.has(attribute))
+    {
+        described[attribute] = json!(true);
+    }
+    described
 }

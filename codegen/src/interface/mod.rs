@@ -1,22 +1,30 @@
 //! The C interface as data: what `src/capi/` exports, read from its source.
 //!
 //! Names, types and layouts are the source's. What C types do not say (who owns a handle that comes out, where NULL is
-//! accepted, which errors there are) is read from the documentation, whose wording is therefore fixed; see [`docs`].
+//! accepted, which errors there are) is said by the tags of the documentation; see [`docs`].
 
 mod docs;
+mod errors;
+mod index;
 mod json;
+mod kinds;
 mod recorder;
 mod streams;
 mod sweep;
 mod types;
 
-use docs::Docs;
-use std::collections::BTreeMap;
-use std::path::Path;
-use syn::{Fields, FnArg, Item, ItemFn, ItemStruct, ItemType, Pat, ReturnType, Type};
+use crate::capi::Source;
+use crate::catalogue::Catalogue;
+use crate::tags::{Attributes, Comment};
+use docs::{Docs, ParameterDocs, Reach};
+use std::collections::{BTreeMap, BTreeSet};
+use syn::ext::IdentExt as _;
+use syn::{Attribute, Fields, FnArg, Item, ItemFn, ItemStruct, ItemType, Pat, ReturnType, Type};
 use types::Layout;
 
+pub(crate) use index::write as index;
 pub(crate) use json::write as json;
+pub(crate) use kinds::write as kinds;
 pub(crate) use recorder::write as recorder;
 pub(crate) use streams::write as streams;
 pub(crate) use sweep::write as sweep;
@@ -29,18 +37,22 @@ pub(crate) struct Interface {
     structs: Vec<Struct>,
     callbacks: Vec<Callback>,
     functions: Vec<Function>,
-    /// Names of types that stand for others: `cushim_status`.
+    /// Names of types that stand for others: `cushim_status`, and the driver's own.
     aliases: BTreeMap<String, String>,
 }
 
 /// A type of handle: `stream`, whose C type is `cushim_stream`.
 struct Handle {
     kind: String,
+    /// Which driver has such objects.
+    driver: Reach,
     doc: String,
 }
 
 struct Enum {
     name: String,
+    /// Whether it is one of the driver's.
+    is_driver: bool,
     doc: String,
     values: Vec<Enumerator>,
 }
@@ -65,6 +77,7 @@ struct Field {
     count: Option<usize>,
     offset: usize,
     layout: Layout,
+    attributes: Attributes,
     doc: String,
 }
 
@@ -77,7 +90,9 @@ struct Callback {
 
 struct Function {
     name: String,
-    header: &'static str,
+    header: String,
+    /// What a program does with it.
+    task: String,
     result: String,
     parameters: Vec<Parameter>,
     docs: Docs,
@@ -87,8 +102,20 @@ struct Parameter {
     name: String,
     c_type: String,
     shape: Shape,
-    nullable: bool,
+    attributes: Attributes,
     doc: String,
+}
+
+impl Parameter {
+    /// Whether NULL is accepted, whatever the other arguments are.
+    fn is_nullable(&self) -> bool {
+        self.attributes.has("nullable")
+    }
+
+    /// Whether NULL is accepted, if perhaps only where a size is 0.
+    fn may_be_null(&self) -> bool {
+        self.is_nullable() || self.attributes.has("nullable_if_zero")
+    }
 }
 
 /// What a parameter is to the function.
@@ -97,7 +124,7 @@ enum Shape {
     Value,
     /// A handle of this kind; `any` for every kind.
     Handle(String),
-    /// A claim that ends.
+    /// An owning handle that the call ends.
     Ended(String),
     /// A pointer that the function passes on, or an address: a native handle, a callback, data for one.
     Passed,
@@ -107,38 +134,38 @@ enum Shape {
     Read { sized: bool },
     /// A place for one value, or 16 bytes.
     Written,
-    /// A place for a handle.
-    WrittenHandle { kind: String, claim: bool },
+    /// A place for a handle, which the caller destroys if it is `owned`.
+    WrittenHandle { kind: String, owned: bool },
     /// A struct whose `struct_size` the caller sets and which the function fills.
     Filled,
-    /// A place for a text, of as many bytes as the next parameter says.
+    /// A place for a text, of as many bytes as another parameter says.
     Buffer,
     /// A place for several structs, or for several borrowed handles of this kind.
     Array(Option<String>),
 }
 
-/// Reads the files of `src/capi/` that the headers declare.
-pub(crate) fn read(capi: &Path, headers: &[(&'static str, &[&str])]) -> Interface {
-    let parsed: Vec<(&'static str, syn::File)> = headers
-        .iter()
-        .flat_map(|(header, files)| files.iter().map(move |file| (*header, parse(&capi.join(file)))))
-        .collect();
-    let mut interface = Interface::default();
-    for (_, file) in &parsed {
-        file.items.iter().for_each(|item| interface.take_type(item));
-    }
-    for (_, file) in &parsed {
-        file.items.iter().for_each(|item| interface.take_struct(item));
-    }
-    for (header, file) in &parsed {
-        file.items.iter().for_each(|item| interface.take_function(header, item));
-    }
+/// Reads what the headers declare.
+pub(crate) fn read(catalogue: &Catalogue, sources: &[Source]) -> Interface {
+    let mut interface = Interface { aliases: of_driver(catalogue), ..Interface::default() };
+    let items = || sources.iter().flat_map(|source| source.file.items.iter().map(move |item| (source, item)));
+    items().for_each(|(_, item)| interface.take_type(item));
+    interface.take_structs(items().filter_map(|(_, item)| public_struct(item)).collect());
+    items().for_each(|(source, item)| interface.take_function(source, item));
+    interface.add_enums_of_driver(catalogue);
     interface
 }
 
-fn parse(path: &Path) -> syn::File {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+/// What the driver's types are for a program that knows none of them: a handle is a pointer, an enumeration a number.
+fn of_driver(catalogue: &Catalogue) -> BTreeMap<String, String> {
+    let handles = catalogue.handles.iter().map(|handle| (handle.name.clone(), "void *".to_owned()));
+    let enums = catalogue.enums.iter().map(|item| (item.name.clone(), "int32_t".to_owned()));
+    let others = catalogue.aliases.iter().map(|alias| (alias.name.clone(), alias.target.clone()));
+    others.chain(handles).chain(enums).collect()
+}
+
+/// The documentation of anything but a function, a line per paragraph.
+fn text(attributes: &[Attribute]) -> String {
+    Comment::of(attributes).prose
 }
 
 impl Interface {
@@ -147,7 +174,8 @@ impl Interface {
             Item::Type(alias) if is_public(&alias.vis) => self.take_alias(alias),
             Item::Enum(item) if is_public(&item.vis) => self.enums.push(Enum {
                 name: item.ident.to_string(),
-                doc: docs::text(&item.attrs),
+                is_driver: false,
+                doc: text(&item.attrs),
                 values: item.variants.iter().map(enumerator).collect(),
             }),
             _ => {}
@@ -155,11 +183,12 @@ impl Interface {
     }
 
     fn take_alias(&mut self, alias: &ItemType) {
-        let (name, doc) = (alias.ident.to_string(), docs::text(&alias.attrs));
+        let (name, doc) = (alias.ident.to_string(), text(&alias.attrs));
         match alias.ty.as_ref() {
             Type::Ptr(pointer) if types::name(&pointer.elem).is_some_and(|to| to == format!("{name}_s")) => {
                 let kind = name.strip_prefix("cushim_").expect("a handle has a name of ours").to_owned();
-                self.handles.push(Handle { kind, doc });
+                let driver = Docs::of(&name, &alias.attrs).driver.unwrap_or(Reach::None);
+                self.handles.push(Handle { kind, driver, doc });
             }
             ty => match types::function(ty) {
                 Some(function) => self.callbacks.push(Callback {
@@ -173,12 +202,21 @@ impl Interface {
         }
     }
 
-    fn take_struct(&mut self, item: &Item) {
-        let Item::Struct(item) = item else { return };
-        let Fields::Named(_) = item.fields else { return };
-        if is_public(&item.vis) && docs::has(&item.attrs, "repr") && !item.ident.to_string().ends_with("_s") {
-            let item = self.read_struct(item);
-            self.structs.push(item);
+    /// Reads structs, each after those that it has as members.
+    fn take_structs(&mut self, mut left: Vec<&ItemStruct>) {
+        while !left.is_empty() {
+            let names: Vec<String> = left.iter().map(|item| item.ident.to_string()).collect();
+            let is_left = |field: &syn::Field| {
+                types::name(types::array(&field.ty).0).is_some_and(|name| names.contains(&name))
+            };
+            let (rest, ready): (Vec<_>, Vec<_>) =
+                left.into_iter().partition(|item| item.fields.iter().any(is_left));
+            assert!(!ready.is_empty(), "structs that have each other as members");
+            for item in ready {
+                let item = self.read_struct(item);
+                self.structs.push(item);
+            }
+            left = rest;
         }
     }
 
@@ -189,93 +227,140 @@ impl Interface {
             let of_one = self.layout(ty);
             let of_all = Layout { size: of_one.size * count.unwrap_or(1), align: of_one.align };
             let offset = layout.add(of_all);
+            let (attributes, doc) = field_docs(field);
             Field {
-                name: field.ident.as_ref().expect("named").to_string(),
+                name: field.ident.as_ref().expect("named").unraw().to_string(),
                 c_type: types::c(ty),
                 count,
                 offset,
                 layout: of_all,
-                doc: docs::text(&field.attrs),
+                attributes,
+                doc,
             }
         });
         let fields = fields.collect();
-        Struct { name: item.ident.to_string(), doc: docs::text(&item.attrs), layout: layout.padded(), fields }
+        Struct { name: item.ident.to_string(), doc: text(&item.attrs), layout: layout.padded(), fields }
     }
 
     fn layout(&self, ty: &Type) -> Layout {
-        let name = types::name(ty);
-        let ours = name.as_ref().and_then(|name| self.structs.iter().find(|known| known.name == *name));
-        let alias = name.as_ref().and_then(|name| self.aliases.get(name));
-        match (ours, alias) {
-            (Some(known), _) => known.layout,
-            (None, Some(alias)) => Layout::of_c(alias),
-            (None, None) => Layout::of(ty),
+        if matches!(ty, Type::Ptr(_)) || types::function(ty).is_some() {
+            return Layout::POINTER;
+        }
+        let name = types::c(ty);
+        let ours = self.structs.iter().find(|known| known.name == name);
+        match ours {
+            Some(known) => known.layout,
+            None if self.handle(ty).is_some() || self.is_callback(&name) => Layout::POINTER,
+            None => Layout::of_c(&self.plain(&name)),
         }
     }
 
-    fn take_function(&mut self, header: &'static str, item: &Item) {
+    /// The plain type that a name stands for.
+    fn plain(&self, name: &str) -> String {
+        match self.aliases.get(name) {
+            Some(to) => self.plain(to),
+            None if self.enums.iter().any(|known| known.name == name) => "int32_t".to_owned(),
+            None => name.to_owned(),
+        }
+    }
+
+    fn take_function(&mut self, source: &Source, item: &Item) {
         let Item::Fn(item) = item else { return };
         if !is_public(&item.vis) || item.sig.abi.is_none() {
             return;
         }
-        let function = self.read_function(header, item);
+        let function = self.read_function(source, item);
         self.functions.push(function);
     }
 
-    fn read_function(&self, header: &'static str, item: &ItemFn) -> Function {
+    fn read_function(&self, source: &Source, item: &ItemFn) -> Function {
         let name = item.sig.ident.to_string();
         let docs = Docs::of(&name, &item.attrs);
         let inputs: Vec<(String, &Type)> = item.sig.inputs.iter().map(input).collect();
-        let parameters = inputs.iter().enumerate().map(|(index, (parameter, ty))| {
-            let next = inputs.get(index + 1).map(|(name, _)| name.as_str());
-            self.read_parameter(&docs, parameter, ty, next)
-        });
+        let parameters = inputs.iter().map(|(parameter, ty)| self.read_parameter(&docs, parameter, ty));
         let parameters: Vec<Parameter> = parameters.collect();
         docs.assert_names(parameters.iter().map(|parameter| parameter.name.as_str()));
-        Function { header, result: result(&item.sig.output), parameters, docs, name }
+        let task = docs.task.clone().or_else(|| source.task.clone());
+        let task = task.unwrap_or_else(|| panic!("{name}: which @task?"));
+        let (header, result) = (source.header.clone(), result(&item.sig.output));
+        let function = Function { header, task, result, parameters, docs, name };
+        function.assert_sizes_are_named();
+        function.assert_stream_follows();
+        function
     }
 
-    fn read_parameter(&self, docs: &Docs, name: &str, ty: &Type, next: Option<&str>) -> Parameter {
-        let doc = docs.parameter(name);
-        let shape = self.shape(docs, name, &doc, ty, next);
-        let pointer = !matches!(shape, Shape::Value);
+    fn read_parameter(&self, docs: &Docs, name: &str, ty: &Type) -> Parameter {
+        let of = docs.parameter(name);
         Parameter {
             name: name.to_owned(),
             c_type: types::c(ty),
-            nullable: pointer && docs::accepts_null(&doc),
-            shape,
-            doc,
+            shape: self.shape(&format!("{}, {name}", docs.name), of, ty),
+            attributes: of.attributes.clone(),
+            doc: of.text.clone(),
         }
     }
 
-    fn shape(&self, docs: &Docs, name: &str, doc: &str, ty: &Type, next: Option<&str>) -> Shape {
-        if let Some(kind) = self.handle(ty) {
-            let ends = ["destroy", "destroy_on", "destroy_scratch"]
-                .iter()
-                .any(|end| docs.name == format!("cushim_{kind}_{end}"));
-            return if ends { Shape::Ended(kind) } else { Shape::Handle(kind) };
+    /// What the parameter is by its tag and its type, which have to fit.
+    fn shape(&self, place: &str, docs: &ParameterDocs, ty: &Type) -> Shape {
+        let is = |attribute: &str| docs.attributes.has(attribute);
+        let direction = ["in", "out", "inout"].into_iter().filter(|direction| is(direction));
+        let [direction] = direction.collect::<Vec<&str>>()[..] else { panic!("{place}: in, out or inout") };
+        if direction == "in" {
+            return self.shape_in(place, docs, ty);
         }
+        let Type::Ptr(pointer) = ty else { panic!("{place}: what comes out has a place") };
+        assert!(pointer.mutability.is_some(), "{place}: the place of what comes out is constant");
+        let (to, kind) = (types::c(&pointer.elem), self.handle(&pointer.elem));
+        assert!(kind.is_none() || is("owned") != is("borrowed"), "{place}: owned or borrowed");
+        assert_eq!(direction == "inout", self.is_sized(&to), "{place}: inout is what a struct that grows is");
+        match kind {
+            _ if direction == "inout" => Shape::Filled,
+            kind if is("array") => Shape::Array(kind),
+            Some(kind) => Shape::WrittenHandle { kind, owned: is("owned") },
+            None if to == "char" || to == "void" => Shape::Buffer,
+            None => Shape::Written,
+        }
+    }
+
+    fn shape_in(&self, place: &str, docs: &ParameterDocs, ty: &Type) -> Shape {
+        let is = |attribute: &str| docs.attributes.has(attribute);
+        if let Some(kind) = self.handle(ty) {
+            return if is("ended") { Shape::Ended(kind) } else { Shape::Handle(kind) };
+        }
+        let is_callback = types::name(ty).is_some_and(|name| self.is_callback(&name));
         let Type::Ptr(pointer) = ty else {
-            let is_pointer =
-                types::is_native(ty) || types::name(ty).is_some_and(|name| self.is_callback(&name));
+            let is_pointer = is_callback || self.plain(&types::c(ty)).ends_with('*');
             return if is_pointer { Shape::Passed } else { Shape::Value };
         };
         let to = types::c(&pointer.elem);
-        let sized = self.is_sized(&to);
         match pointer.mutability.is_some() {
-            false if to == "char" => Shape::Text,
-            false if to == "void" && doc.starts_with("A handle of any kind") => {
-                Shape::Handle("any".to_owned())
-            }
-            false => Shape::Read { sized },
             true if to == "void" => Shape::Passed,
-            true if to == "char" => Shape::Buffer,
-            true if sized => Shape::Filled,
-            true if matches!(next, Some("stride" | "capacity")) => Shape::Array(self.handle(&pointer.elem)),
-            true => match self.handle(&pointer.elem) {
-                Some(kind) => Shape::WrittenHandle { kind, claim: docs::is_claim(&docs.name, name, doc) },
-                None => Shape::Written,
-            },
+            true => panic!("{place}: a pointer that is read is constant"),
+            false if to == "char" => Shape::Text,
+            false if to == "void" && is("any") => Shape::Handle("any".to_owned()),
+            false => Shape::Read { sized: self.is_sized(&to) },
+        }
+    }
+
+    /// Those of the driver's enumerations that parameters or members are of.
+    fn add_enums_of_driver(&mut self, catalogue: &Catalogue) {
+        let parameters = self.functions.iter().flat_map(|function| &function.parameters);
+        let fields = self.structs.iter().flat_map(|item| &item.fields);
+        let attributes = parameters.map(|item| &item.attributes).chain(fields.map(|item| &item.attributes));
+        let named: BTreeSet<String> = attributes
+            .filter_map(|attributes| attributes.value("enum").or_else(|| attributes.value("flags")))
+            .filter(|name| !self.enums.iter().any(|known| known.name == *name))
+            .map(str::to_owned)
+            .collect();
+        for name in named {
+            let of_driver = catalogue.enums.iter().find(|known| known.name == name);
+            let of_driver = of_driver.unwrap_or_else(|| panic!("there is no enumeration {name}"));
+            let values = of_driver.values.iter().map(|(name, value)| Enumerator {
+                name: name.clone(),
+                value: i64::from(*value as i32),
+                doc: String::new(),
+            });
+            self.enums.push(Enum { values: values.collect(), is_driver: true, doc: String::new(), name });
         }
     }
 
@@ -297,23 +382,60 @@ impl Interface {
     }
 }
 
+impl Function {
+    /// A stream stands directly after the object.
+    fn assert_stream_follows(&self) {
+        let is_stream =
+            |parameter: &Parameter| matches!(&parameter.shape, Shape::Handle(kind) if kind == "stream");
+        let late = self.parameters.iter().skip(2).find(|parameter| is_stream(parameter));
+        assert!(late.is_none(), "{}: the stream stands directly after the object", self.name);
+    }
+
+    /// What an attribute refers to is a parameter, or a number.
+    fn assert_sizes_are_named(&self) {
+        for parameter in &self.parameters {
+            for attribute in ["nullable_if_zero", "bytes", "array"] {
+                let Some(size) = parameter.attributes.value(attribute) else { continue };
+                let is_known =
+                    size.parse::<usize>().is_ok() || self.parameters.iter().any(|other| other.name == size);
+                assert!(is_known, "{}, {}: there is no {size}", self.name, parameter.name);
+            }
+        }
+    }
+}
+
+/// The attributes of a member, and its documentation.
+fn field_docs(field: &syn::Field) -> (Attributes, String) {
+    let comment = Comment::of(&field.attrs);
+    let Some(tag) = comment.tagged("field").next() else {
+        return (Attributes::default(), comment.prose);
+    };
+    tag.attributes.assert_known(&["enum()", "flags()", "example()"], &tag.text);
+    (tag.attributes.clone(), tag.text.clone())
+}
+
+/// A struct with a body that C sees.
+fn public_struct(item: &Item) -> Option<&ItemStruct> {
+    let Item::Struct(item) = item else { return None };
+    let has_layout = item.attrs.iter().any(|attribute| attribute.path().is_ident("repr"));
+    let has_members = matches!(item.fields, Fields::Named(_));
+    (is_public(&item.vis) && has_layout && has_members && !item.ident.to_string().ends_with("_s"))
+        .then_some(item)
+}
+
 fn is_public(visibility: &syn::Visibility) -> bool {
     matches!(visibility, syn::Visibility::Public(_))
 }
 
 fn enumerator(variant: &syn::Variant) -> Enumerator {
     let (_, value) = variant.discriminant.as_ref().expect("an enumerator has a number");
-    Enumerator {
-        name: variant.ident.to_string(),
-        value: types::number(value),
-        doc: docs::text(&variant.attrs),
-    }
+    Enumerator { name: variant.ident.to_string(), value: types::number(value), doc: text(&variant.attrs) }
 }
 
 fn input(argument: &FnArg) -> (String, &Type) {
     let FnArg::Typed(argument) = argument else { panic!("a C function has no self") };
     let Pat::Ident(name) = argument.pat.as_ref() else { panic!("a C parameter has a name") };
-    (name.ident.to_string(), &argument.ty)
+    (name.ident.unraw().to_string(), &argument.ty)
 }
 
 fn callback_parameter(argument: &syn::BareFnArg) -> (String, String) {

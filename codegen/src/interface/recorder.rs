@@ -1,4 +1,4 @@
-//! `capi-tests/c/recorder.h`: lets the C test programs note which function returned which status.
+//! `capi-tests/c/common/recorder.h`: lets the C test programs note which function returned which status.
 
 use super::Interface;
 use std::fmt::Write as _;

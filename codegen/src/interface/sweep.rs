@@ -1,6 +1,6 @@
-//! `capi-tests/c/sweep.inc`: a call of every function with good arguments, of which one can be replaced.
+//! `capi-tests/c/sweep/sweep.inc`: a call of every function with good arguments, of which one can be replaced.
 
-use super::{Function, Interface, Parameter, Shape};
+use super::{Function, Interface, Parameter, Shape, errors};
 use std::fmt::Write as _;
 
 /// The text of the file.
@@ -9,7 +9,7 @@ pub(crate) fn write(interface: &Interface) -> String {
         interface.functions.iter().filter(|function| function.result == "cushim_status").collect();
     let mut out = HEAD.to_owned();
     for function in &functions {
-        write_call(function, &mut out);
+        write_call(interface, function, &mut out);
     }
     for function in &functions {
         write_parameters(function, &mut out);
@@ -17,7 +17,8 @@ pub(crate) fn write(interface: &Interface) -> String {
     out.push_str("static const struct swept swept[] = {\n");
     for function in &functions {
         let name = &function.name;
-        let has = |error: &str| i32::from(function.docs.errors.iter().any(|known| known == error));
+        let errors = errors::of(interface, function);
+        let has = |error: &str| i32::from(errors.iter().any(|known| known == error));
         writeln!(
             out,
             "  {{\"{name}\", sweep_{name}, parameters_{name}, {}, {}, {}}},",
@@ -40,14 +41,14 @@ const HEAD: &str = "\
 ";
 
 /// `static cushim_status sweep_NAME(int slot, void *value)`.
-fn write_call(function: &Function, out: &mut String) {
+fn write_call(interface: &Interface, function: &Function, out: &mut String) {
     writeln!(out, "static cushim_status sweep_{}(int slot, void *value) {{", function.name).unwrap();
-    for (index, parameter) in function.parameters.iter().enumerate() {
-        writeln!(out, "  {}", declaration(index, parameter)).unwrap();
+    for index in 0..function.parameters.len() {
+        writeln!(out, "  {}", declaration(interface, function, index)).unwrap();
     }
     writeln!(out, "  cushim_status status;\n  (void)slot, (void)value;").unwrap();
     for (index, parameter) in function.parameters.iter().enumerate() {
-        write_preparation(index, parameter, out);
+        write_preparation(interface, index, parameter, out);
     }
     let arguments: Vec<String> = (0..function.parameters.len()).map(|index| format!("a{index}")).collect();
     writeln!(out, "  status = {}({});", function.name, arguments.join(", ")).unwrap();
@@ -58,25 +59,29 @@ fn write_call(function: &Function, out: &mut String) {
 }
 
 /// The argument, and the place that it points to.
-fn declaration(index: usize, parameter: &Parameter) -> String {
+fn declaration(interface: &Interface, function: &Function, index: usize) -> String {
+    let parameter = &function.parameters[index];
     let spaced = |ty: &str| if ty.ends_with('*') { ty.to_owned() } else { format!("{ty} ") };
     let argument = format!("{}a{index}", spaced(&parameter.c_type));
     let to = parameter.c_type.trim_end_matches('*').trim_start_matches("const ").trim();
     match &parameter.shape {
-        Shape::Value => format!("{argument} = GOOD_{};", parameter.name),
+        Shape::Value => format!("{argument} = {};", number(interface, function, parameter)),
         Shape::Handle(kind) if kind == "any" => format!("{argument} = fixture.driver;"),
         Shape::Handle(kind) => format!("{argument} = fixture.{kind};"),
         Shape::Ended(kind) => format!("{argument} = one_more_{kind}();"),
-        Shape::Passed if parameter.c_type == "void *" && !parameter.nullable => {
+        Shape::Passed if parameter.c_type == "void *" && !parameter.is_nullable() => {
             format!("{argument} = GOOD_{}_pointer;", parameter.name)
         }
         Shape::Passed if parameter.c_type == "void *" => format!("{argument} = NULL;"),
         Shape::Passed => format!("{argument} = GOOD_{};", parameter.c_type),
-        Shape::Text => format!("{argument} = GOOD_{};", parameter.name),
+        Shape::Text => match parameter.attributes.value("example") {
+            Some(text) => format!("{argument} = {text};"),
+            None => format!("{argument} = GOOD_{};", parameter.name),
+        },
         Shape::Read { sized: true } | Shape::Filled => {
             format!("{to} place{index}; {argument} = &place{index};")
         }
-        Shape::Read { sized: false } if parameter.nullable => format!("{argument} = NULL;"),
+        Shape::Read { sized: false } if parameter.is_nullable() => format!("{argument} = NULL;"),
         Shape::Read { sized: false } => format!("{argument} = GOOD_{to};"),
         Shape::Written => {
             format!(
@@ -87,28 +92,63 @@ fn declaration(index: usize, parameter: &Parameter) -> String {
         Shape::WrittenHandle { .. } => {
             format!("{to} place{index} = ({to})NOT_NULL; {argument} = &place{index};")
         }
-        Shape::Buffer => format!("char place{index}[GOOD_size]; {argument} = place{index};"),
-        Shape::Array(_) => format!("{to} place{index}[GOOD_capacity]; {argument} = place{index};"),
+        Shape::Buffer => {
+            format!(
+                "union {{ long long aligned; char bytes[SWEPT_BYTES]; }} place{index}; {argument} = place{index}.bytes;"
+            )
+        }
+        Shape::Array(_) => format!("{to} place{index}[SWEPT_CAPACITY]; {argument} = place{index};"),
     }
 }
 
+/// A number that is a good argument: the example, or what the size of another one is, or any that is allowed.
+fn number(interface: &Interface, function: &Function, parameter: &Parameter) -> String {
+    if let Some(example) = parameter.attributes.value("example") {
+        return example.to_owned();
+    }
+    let is_size = |attribute: &str, out: bool| {
+        let names_it = |other: &&Parameter| other.attributes.value(attribute) == Some(&parameter.name);
+        function.parameters.iter().filter(names_it).any(|other| other.attributes.has("out") == out)
+    };
+    let is_of_null = function.parameters.iter().any(|other| {
+        other.attributes.value("array") == Some(&parameter.name)
+            && matches!(other.shape, Shape::Read { sized: false })
+            && other.is_nullable()
+    });
+    let enumerators = parameter
+        .attributes
+        .value("enum")
+        .and_then(|name| interface.enums.iter().find(|known| known.name == name).map(|known| &known.values));
+    let text = match enumerators {
+        Some(values) => values[0].name.as_str(),
+        None if parameter.attributes.has("address") || parameter.attributes.has("freed") => "GOOD_address",
+        None if is_size("bytes", true) || is_size("bytes", false) => "SWEPT_BYTES",
+        None if is_size("array", true) => "SWEPT_CAPACITY",
+        None if is_of_null => "0",
+        None if is_size("array", false) => "1",
+        None => "0",
+    };
+    text.to_owned()
+}
+
 /// Makes places what they are before a call, and puts the value into its slot.
-fn write_preparation(index: usize, parameter: &Parameter, out: &mut String) {
+fn write_preparation(interface: &Interface, index: usize, parameter: &Parameter, out: &mut String) {
     match &parameter.shape {
-        Shape::Read { sized: true } | Shape::Filled => writeln!(
-            out,
-            "  memset(&place{index}, 0, sizeof place{index});\n  place{index}.struct_size = sizeof place{index};"
-        )
-        .unwrap(),
+        shape @ (Shape::Read { sized: true } | Shape::Filled) => {
+            let before = if matches!(shape, Shape::Filled) { "0xee" } else { "0" };
+            writeln!(
+                out,
+                "  memset(&place{index}, {before}, sizeof place{index});\n  place{index}.struct_size = sizeof place{index};"
+            )
+            .unwrap();
+            write_examples(interface, index, parameter, out);
+        }
         Shape::Written | Shape::Buffer => {
             writeln!(out, "  memset(&place{index}, 0xee, sizeof place{index});").unwrap();
         }
         _ => {}
     }
     match &parameter.shape {
-        Shape::Value if parameter.name == "size" || parameter.name == "capacity" => {
-            writeln!(out, "  if (slot == {index}) a{index} = (size_t)(uintptr_t)value;").unwrap();
-        }
         Shape::Value => {}
         Shape::Ended(kind) => writeln!(
             out,
@@ -125,27 +165,40 @@ fn write_preparation(index: usize, parameter: &Parameter, out: &mut String) {
     }
 }
 
+/// Members of a struct that must not be zero.
+fn write_examples(interface: &Interface, index: usize, parameter: &Parameter, out: &mut String) {
+    let to = parameter.c_type.trim_end_matches('*').trim_start_matches("const ").trim();
+    let known = interface.structs.iter().find(|known| known.name == to);
+    for field in known.iter().flat_map(|known| &known.fields) {
+        let Some(example) = field.attributes.value("example") else { continue };
+        writeln!(out, "  place{index}.{}{example};", field.name).unwrap();
+    }
+}
+
 /// What holds after a call: nothing is left in the places of one that failed, and what one gave is given back.
 fn write_check(index: usize, parameter: &Parameter, several: bool, out: &mut String) {
     match &parameter.shape {
-        // Of a file descriptor 0 is a good one.
-        Shape::Written if parameter.doc.contains("-1 on failure") => {
-            writeln!(out, "  if (status != 0 && a{index} != NULL) CHECK(*a{index} == -1);").unwrap();
-        }
         Shape::Written => {
             writeln!(
                 out,
                 "  if (status != 0 && a{index} != NULL) CHECK(is_zero(a{index}, sizeof *a{index}));"
             )
             .unwrap();
-            if parameter.doc.contains("calls its deleter") {
-                writeln!(out, "  if (status == 0) delete_tensor(*a{index});").unwrap();
+            if parameter.attributes.has("owned") {
+                let name = &parameter.name;
+                writeln!(out, "  if (status == 0) delete_{name}(*a{index});").unwrap();
             }
         }
-        Shape::WrittenHandle { kind, claim } => {
+        Shape::Filled => writeln!(
+            out,
+            "  if (status != 0) CHECK(is_zero((char *)&place{index} + sizeof(size_t), sizeof place{index} - sizeof(size_t)) || slot == {index});"
+        )
+        .unwrap(),
+        Shape::WrittenHandle { kind, owned } => {
             writeln!(out, "  if (status != 0 && a{index} != NULL) CHECK(place{index} == NULL);").unwrap();
-            if *claim {
-                writeln!(out, "  if (status == 0) CHECK_OK(cushim_{kind}_destroy(place{index}));").unwrap();
+            if *owned {
+                let is_given = if parameter.is_nullable() { format!(" && a{index} != NULL") } else { String::new() };
+                writeln!(out, "  if (status == 0{is_given}) CHECK_OK(cushim_{kind}_destroy(place{index}));").unwrap();
             }
         }
         // What a call did not end is ended here.
@@ -168,8 +221,13 @@ fn write_parameters(function: &Function, out: &mut String) {
             _ => ("POINTER", None),
         };
         let kind = kind.map_or("NULL".to_owned(), |kind| format!("\"{kind}\""));
-        writeln!(out, "  {{\"{}\", {role}, {kind}, {}}},", parameter.name, i32::from(parameter.nullable))
-            .unwrap();
+        writeln!(
+            out,
+            "  {{\"{}\", {role}, {kind}, {}}},",
+            parameter.name,
+            i32::from(parameter.is_nullable())
+        )
+        .unwrap();
     }
     out.push_str("};\n");
 }

@@ -10,20 +10,14 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    const POINTER: Self = Self { size: 8, align: 8 };
-
-    pub(super) fn of(ty: &Type) -> Self {
-        let is_pointer = matches!(ty, Type::Ptr(_)) || function(ty).is_some() || is_native(ty);
-        if is_pointer { Self::POINTER } else { Self::of_c(&c(ty)) }
-    }
+    pub(super) const POINTER: Self = Self { size: 8, align: 8 };
 
     pub(super) fn of_c(name: &str) -> Self {
         let size = match name {
             "char" | "uint8_t" => 1,
             "int32_t" | "uint32_t" | "int" | "float" => 4,
             "int64_t" | "uint64_t" | "size_t" | "double" => 8,
-            // A callback, or a handle.
-            name if name.starts_with("cushim_") || name.ends_with('*') => return Self::POINTER,
+            name if name.ends_with('*') => return Self::POINTER,
             name => panic!("the size of {name} is not known"),
         };
         Self { size, align: size }
@@ -65,11 +59,6 @@ pub(super) fn array(ty: &Type) -> (&Type, Option<usize>) {
         Type::Array(array) => (&array.elem, Some(number(&array.len) as usize)),
         ty => (ty, None),
     }
-}
-
-/// Whether the type is one of the driver's handles, which are pointers.
-pub(super) fn is_native(ty: &Type) -> bool {
-    name(ty).is_some_and(|name| name.starts_with("CU") && name != "CUdevice" && name != "CUdeviceptr")
 }
 
 /// The type as the header spells it.

@@ -3,6 +3,7 @@
 use crate::driver::{Cu, Outcome, Stop, need};
 use crate::transcript::{Lines, Transcript};
 use cushim::driver::{Table, Version};
+use std::sync::LazyLock;
 
 mod boxes;
 mod capture;
@@ -13,6 +14,7 @@ mod devices;
 mod entry;
 mod events;
 mod faults;
+mod graphs;
 mod hidden_sync;
 mod hostfn;
 mod hostmem;
@@ -41,6 +43,14 @@ mod stream_values;
 mod streams;
 mod two_devices;
 
+/// What makes for itself what it needs, so that the others can be asked when one was a crash.
+pub(crate) enum Unit {
+    /// Each question.
+    Question,
+    /// Each story. Sections without stories are not gone on with.
+    Story,
+}
+
 /// A group of situations.
 pub(crate) struct Section {
     /// What it is called in the transcript.
@@ -56,9 +66,16 @@ pub(crate) struct Section {
 impl Section {
     /// Runs one part in this process, which may be the end of it, and writes to the standard output.
     ///
-    /// `table` is of a driver that was loaded and not yet called, `version` what it reports.
-    pub(crate) fn run_part(&self, part: usize, table: &'static Table, version: Version) {
-        let mut transcript = Transcript::new(Box::new(std::io::stdout()) as Box<dyn std::io::Write>);
+    /// `table` is of a driver that was loaded and not yet called, `version` what it reports. The first `left_out`
+    /// questions or stories are not put.
+    pub(crate) fn run_part(&self, part: usize, left_out: usize, table: &'static Table, version: Version) {
+        let (questions, stories) = match self.unit() {
+            Unit::Question => (left_out, 0),
+            Unit::Story => (0, left_out),
+        };
+        let mut transcript =
+            Transcript::new(Box::new(std::io::stdout()) as Box<dyn std::io::Write>, questions);
+        transcript.without_stories(stories);
         let cu = Cu { table, version: version.number() };
         match self.check_devices(&cu) {
             Ok(()) => {
@@ -69,6 +86,12 @@ impl Section {
             Err(_) if part > 0 => {}
             Err(reason) => transcript.comment(&reason),
         }
+    }
+
+    /// What another process goes on behind, if one came to a bad end.
+    pub(crate) fn unit(&self) -> Unit {
+        let mut by_question = graphs::SECTIONS.iter().chain([&&capture::modes::SECTION]);
+        if by_question.any(|section| section.name == self.name) { Unit::Question } else { Unit::Story }
     }
 
     /// A driver is not so much as called where one device is enough: some sections ask what it answers before that.
@@ -88,7 +111,10 @@ impl Section {
 }
 
 /// Every section, in the order of the transcript.
-pub(crate) const SECTIONS: &[&Section] = &[
+pub(crate) static SECTIONS: LazyLock<Vec<&Section>> =
+    LazyLock::new(|| [BEFORE_GRAPHS, graphs::SECTIONS].concat());
+
+const BEFORE_GRAPHS: &[&Section] = &[
     &noctx::SECTION,
     &entry::SECTION,
     &devices::SECTION,
@@ -110,8 +136,21 @@ pub(crate) const SECTIONS: &[&Section] = &[
     &managed::SECTION,
     &numa_and_pools::SECTION,
     &capture::SECTION,
+    &capture::begin::SECTION,
+    &capture::modes::SECTION,
+    &capture::nodes::SECTION,
+    &capture::forks::SECTION,
+    &capture::invalid::SECTION,
+    &capture::implicit::SECTION,
+    &capture::dependencies::SECTION,
+    &capture::to_graph::SECTION,
+    &capture::edits::SECTION,
+    &capture::bodies::SECTION,
+    &capture::memory::SECTION,
+    &capture::replays::SECTION,
     &peers::SECTION,
     &two_devices::SECTION,
+    &capture::two_devices::SECTION,
     &reset::SECTION,
     &needctx::SECTION,
     &ctxgone::SECTION,

@@ -1,34 +1,47 @@
-//! The order of work: a graph of the operations that are not finished.
+//! The order of work: a graph of the tasks that are not finished.
 //!
-//! An operation follows the one before it in its stream, those that its stream's kind demands (`predecessors`), and those
-//! that it is given (an event's record). When the last of them is finished, it can run.
+//! A task follows the one before it in its queue, those that the queue's coupling demands (`predecessors`), and those that
+//! it is given. When the last of them is finished, it can run.
 
-use super::work::{Operation, Work};
-use crate::stream::{Kind, Stream};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use super::numbers::Numbered;
+use super::queue::{Group, Queue};
+use super::task::Task;
+use super::work::{Bundle, Earlier, Nothing, Work};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 #[derive(Default)]
 pub(super) struct Order {
     added: u64,
-    /// Every operation that is not finished, by number.
-    pending: HashMap<u64, Node>,
-    /// The last operation of each stream that has unfinished ones: by context, then by stream.
-    tails: HashMap<u64, BTreeMap<u64, Arc<Operation>>>,
+    /// Every task that is not finished, by number.
+    pending: Numbered<Node>,
+    /// The last task of each queue that has unfinished ones: by group, then by queue.
+    tails: Numbered<BTreeMap<u64, Arc<Task>>>,
+    /// What all later work of a group comes after, by group.
+    barriers: Numbered<Vec<Arc<Task>>>,
 }
 
-/// An unfinished operation.
+/// The tasks that a bundle has become.
+pub(crate) struct Bundled {
+    pub(crate) pieces: Vec<Arc<Task>>,
+    /// Finished when all of them are.
+    pub(crate) end: Arc<Task>,
+}
+
+/// An unfinished task.
 pub(super) struct Node {
-    pub(super) operation: Arc<Operation>,
-    /// Unfinished operations that it was put behind, some of them finished since.
+    pub(super) task: Arc<Task>,
+    /// Unfinished tasks that it was put behind, some of them finished since.
     before: Vec<u64>,
     /// How many of them are unfinished.
     unmet: usize,
-    /// Operations that must follow it.
+    /// Tasks that must follow it.
     after: Vec<u64>,
     /// Whether it is to run as soon as it can.
     pub(super) wanted: bool,
     pub(super) started: bool,
+    /// Whether it has started, and waits to be drawn again.
+    pub(super) paused: bool,
 }
 
 impl Node {
@@ -38,36 +51,126 @@ impl Node {
 }
 
 impl Order {
-    /// Puts work into a stream, behind what the stream's order demands and behind `after`.
-    pub(super) fn add(
-        &mut self,
-        stream: &Arc<Stream>,
-        work: Arc<dyn Work>,
-        after: &[Arc<Operation>],
-    ) -> &mut Node {
-        let number = self.added;
+    /// Puts work into a queue, behind what its order demands and behind `after`.
+    pub(super) fn add(&mut self, queue: &Arc<Queue>, work: Box<dyn Work>, after: &[Arc<Task>]) -> &mut Node {
+        let predecessors = self.predecessors(queue);
+        let before =
+            predecessors.iter().chain(after).chain(self.barriers_of(queue)).map(|task| task.number).collect();
+        let task = Task::new(self.next_number(), queue, None, work);
+        self.tails.entry(queue.group().id()).or_default().insert(queue.id(), Arc::clone(&task));
+        self.insert(task, before)
+    }
+
+    fn next_number(&mut self) -> u64 {
         self.added += 1;
-        let predecessors = self.predecessors(stream);
-        let mut before: Vec<u64> =
-            predecessors.iter().chain(after).map(|operation| operation.number).collect();
+        self.added
+    }
+
+    /// Puts a task behind others, as far as they are not finished.
+    fn insert(&mut self, task: Arc<Task>, mut before: Vec<u64>) -> &mut Node {
+        let number = task.number;
         before.sort_unstable();
         before.dedup();
-        before.retain(|number| self.pending.contains_key(number));
-        for earlier in &before {
-            self.pending.entry(*earlier).and_modify(|node| node.after.push(number));
-        }
-        let operation = Operation::new(number, Arc::clone(stream), work);
-        self.tails.entry(stream.context.id()).or_default().insert(stream.id, Arc::clone(&operation));
+        before.retain(|earlier| match self.pending.get_mut(earlier) {
+            Some(node) => {
+                node.after.push(number);
+                true
+            }
+            None => false,
+        });
         let unmet = before.len();
-        let node = Node { operation, before, unmet, after: Vec::new(), wanted: false, started: false };
+        let node =
+            Node { task, before, unmet, after: Vec::new(), wanted: false, started: false, paused: false };
         self.pending.entry(number).or_insert(node)
     }
 
-    /// An operation is finished; answers those that can run now.
-    pub(super) fn finish(&mut self, operation: &Operation) -> Vec<u64> {
-        operation.set_finished();
-        self.remove_tail(operation);
-        let Some(mut node) = self.pending.remove(&operation.number) else { return Vec::new() };
+    /// Puts a bundle into a queue, between a task that all of its pieces follow and one that follows all of them; answers
+    /// the number of the former. Other queues have the latter behind what they were given, too.
+    pub(super) fn add_bundle(
+        &mut self,
+        queue: &Arc<Queue>,
+        bundle: Bundle,
+        after: &[Arc<Task>],
+        end: Box<dyn Work>,
+        others: &[Arc<Queue>],
+        wanted: bool,
+    ) -> (u64, Bundled) {
+        let first = self.add(queue, Box::new(Nothing), after);
+        first.wanted = wanted;
+        let begin = first.task.number;
+        let sequence = Arc::clone(&bundle.sequence);
+        let pieces = self.add_pieces(bundle, Some(begin), wanted);
+        let last: Vec<_> = sequence.last().map(|piece| Arc::clone(&pieces[piece])).collect();
+        let last = self.add(queue, end, &last);
+        last.wanted = wanted;
+        let end = Arc::clone(&last.task);
+        for other in others {
+            self.add(other, Box::new(Nothing), std::slice::from_ref(&end)).wanted = wanted;
+        }
+        (begin, Bundled { pieces, end })
+    }
+
+    /// Adds the pieces of a bundle, of which those that follow no other follow `begin`.
+    fn add_pieces(&mut self, bundle: Bundle, begin: Option<u64>, wanted: bool) -> Vec<Arc<Task>> {
+        let mut tasks: Vec<Arc<Task>> = Vec::with_capacity(bundle.pieces.len());
+        let mut others = bundle.after.into_iter().peekable();
+        for (number, piece) in bundle.pieces.into_iter().enumerate() {
+            let earlier = bundle.sequence.before(number);
+            let mut before: Vec<u64> = earlier.iter().map(|piece| tasks[*piece as usize].number).collect();
+            if before.is_empty() {
+                before.extend(begin);
+            }
+            while let Some((_, other)) = others.next_if(|(piece, _)| *piece as usize == number) {
+                before.push(match other {
+                    Earlier::Piece(piece) => tasks[piece as usize].number,
+                    Earlier::Task(number) => number,
+                });
+            }
+            let task = Task::new(self.next_number(), &piece.queue, piece.priority, piece.work);
+            self.insert(Arc::clone(&task), before).wanted = wanted;
+            tasks.push(task);
+        }
+        tasks
+    }
+
+    /// A task is to have the rest of its work done after a bundle; answers those that can run now.
+    pub(super) fn put_behind(&mut self, task: &Task, bundle: Bundle) -> Vec<u64> {
+        let wanted = self.pending.get(&task.number).is_some_and(|node| node.wanted);
+        let sequence = Arc::clone(&bundle.sequence);
+        let pieces = self.add_pieces(bundle, None, wanted);
+        let last: Vec<u64> = sequence.last().map(|piece| pieces[piece].number).collect();
+        for piece in &last {
+            self.pending.entry(*piece).and_modify(|node| node.after.push(task.number));
+        }
+        if let Some(node) = self.pending.get_mut(&task.number) {
+            node.unmet = last.len();
+            node.before = last;
+            node.started = false;
+        }
+        let mut can_run: Vec<u64> = pieces.iter().map(|piece| piece.number).chain([task.number]).collect();
+        can_run.retain(|number| self.pending.get(number).is_some_and(Node::can_run));
+        can_run
+    }
+
+    /// Lets everything that is put into queues of a group from now on come after a task.
+    pub(super) fn hold_up(&mut self, group: &Group, until: &Arc<Task>) {
+        self.barriers.values_mut().for_each(|tasks| tasks.retain(|task| !task.is_finished()));
+        self.barriers.retain(|_, tasks| !tasks.is_empty());
+        self.barriers.entry(group.id()).or_default().push(Arc::clone(until));
+    }
+
+    fn barriers_of(&self, queue: &Queue) -> &[Arc<Task>] {
+        if self.barriers.is_empty() {
+            return &[];
+        }
+        self.barriers.get(&queue.group().id()).map_or(&[], Vec::as_slice)
+    }
+
+    /// A task is finished; answers those that can run now.
+    pub(super) fn finish(&mut self, task: &Task) -> Vec<u64> {
+        task.set_finished();
+        self.remove_tail(task);
+        let Some(mut node) = self.pending.remove(&task.number) else { return Vec::new() };
         node.after.retain(|number| match self.pending.get_mut(number) {
             Some(next) => {
                 next.unmet -= 1;
@@ -78,15 +181,15 @@ impl Order {
         node.after
     }
 
-    /// Forgets that a finished operation was its stream's last.
-    fn remove_tail(&mut self, operation: &Operation) {
-        let (context, stream) = (operation.stream.context.id(), operation.stream.id);
-        let Some(tails) = self.tails.get_mut(&context) else { return };
-        if tails.get(&stream).is_some_and(|tail| tail.number == operation.number) {
-            tails.remove(&stream);
+    /// Forgets that a finished task was its queue's last.
+    fn remove_tail(&mut self, task: &Task) {
+        let (group, queue) = (task.queue.group().id(), task.queue.id());
+        let Some(tails) = self.tails.get_mut(&group) else { return };
+        if tails.get(&queue).is_some_and(|tail| tail.number == task.number) {
+            tails.remove(&queue);
         }
         if tails.is_empty() {
-            self.tails.remove(&context);
+            self.tails.remove(&group);
         }
     }
 
@@ -98,7 +201,7 @@ impl Order {
         self.pending.is_empty()
     }
 
-    /// Marks operations, and all that they must follow, as wanted; answers those that can run now.
+    /// Marks tasks, and all that they must follow, as wanted; answers those that can run now.
     pub(super) fn want(&mut self, mut numbers: Vec<u64>) -> Vec<u64> {
         let mut can_run = Vec::new();
         while let Some(number) = numbers.pop() {
@@ -112,47 +215,42 @@ impl Order {
         can_run
     }
 
-    /// All unfinished operations, of one context or of every one.
-    pub(super) fn operations(&self, context: Option<u64>) -> Vec<Arc<Operation>> {
-        let all = self.pending.values().map(|node| &node.operation);
-        all.filter(|operation| context.is_none_or(|id| operation.stream.context.id() == id))
-            .cloned()
-            .collect()
+    /// All unfinished tasks, of one group or of every one.
+    pub(super) fn tasks(&self, group: Option<&Group>) -> Vec<Arc<Task>> {
+        let all = self.pending.values().map(|node| &node.task);
+        all.filter(|task| group.is_none_or(|group| task.queue.group().id() == group.id())).cloned().collect()
     }
 
-    /// The last operation of every stream of a context.
-    pub(super) fn tails(&self, context: u64) -> Vec<Arc<Operation>> {
-        self.tails.get(&context).map_or(Vec::new(), |tails| tails.values().cloned().collect())
+    /// The last task of every queue of a group.
+    pub(super) fn tails(&self, group: &Group) -> Vec<Arc<Task>> {
+        self.tails.get(&group.id()).map_or(Vec::new(), |tails| tails.values().cloned().collect())
     }
 
-    /// The last operations of those streams in the same context that satisfy the condition.
-    pub(super) fn tails_where(
-        &self,
-        stream: &Stream,
-        condition: impl Fn(&Stream) -> bool,
-    ) -> Vec<Arc<Operation>> {
-        let Some(tails) = self.tails.get(&stream.context.id()) else { return Vec::new() };
-        tails.values().filter(|tail| condition(&tail.stream)).cloned().collect()
+    /// The last tasks of those queues in the same group that satisfy the condition.
+    fn tails_where(&self, queue: &Queue, condition: impl Fn(&Queue) -> bool) -> Vec<Arc<Task>> {
+        let Some(tails) = self.tails.get(&queue.group().id()) else { return Vec::new() };
+        tails.values().filter(|tail| condition(&tail.queue)).cloned().collect()
     }
 
-    /// What the next operation of a stream must follow: the legacy stream and the blocking ones wait for each other.
-    pub(super) fn predecessors(&self, stream: &Stream) -> Vec<Arc<Operation>> {
-        self.tails_where(stream, |other| match stream.kind {
-            Kind::Legacy => other.kind != Kind::NonBlocking,
-            Kind::Blocking | Kind::PerThread => other.id == stream.id || other.kind == Kind::Legacy,
-            Kind::NonBlocking => other.id == stream.id,
-        })
+    /// What the next task of a queue must follow.
+    pub(super) fn predecessors(&self, queue: &Queue) -> Vec<Arc<Task>> {
+        self.tails_where(queue, |other| queue.follows(other))
     }
 
-    /// Whether one of the operations is the one of this number, which is not finished, or must follow it.
-    pub(super) fn any_follows(&self, first: u64, operations: &[Arc<Operation>]) -> bool {
-        let mut numbers: Vec<u64> = operations.iter().map(|operation| operation.number).collect();
+    /// What must be finished for a queue to be done.
+    pub(super) fn last_of(&self, queue: &Queue) -> Vec<Arc<Task>> {
+        self.tails_where(queue, |other| queue.stands_for(other))
+    }
+
+    /// Whether one of the tasks is the one of this number, which is not finished, or must follow it.
+    pub(super) fn any_follows(&self, first: u64, tasks: &[Arc<Task>]) -> bool {
+        let mut numbers: Vec<u64> = tasks.iter().map(|task| task.number).collect();
         let mut seen = HashSet::new();
         while let Some(number) = numbers.pop() {
             if number == first {
                 return true;
             }
-            // What comes after it has a larger number.
+            // What comes after it has a larger number, except for what waits for a bundle of its own.
             if number > first && seen.insert(number) {
                 numbers.extend(self.pending.get(&number).iter().flat_map(|node| &node.before));
             }

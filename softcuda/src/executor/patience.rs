@@ -2,39 +2,39 @@
 //! another way for what a host function does: a real device would have done it long ago. So when a while has passed
 //! without a call, everything runs.
 
-use super::EXECUTOR;
-use super::crew::{rest_if_stopped, spawn};
-use crate::settings::complain;
-use std::sync::Once;
+use super::engine::Executor;
+use super::workers::{rest_if_stopped, spawn};
+use crate::instruments::complain::complain;
 use std::time::Duration;
 
 /// So long without a call.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Starts to watch, once.
-pub(super) fn begin() {
-    static BEGUN: Once = Once::new();
-    BEGUN.call_once(|| {
-        if !spawn("softcuda-late", watch) {
-            complain(
-                "the system gives no thread to watch for forgotten work; what nobody asks for may never run",
-            );
-        }
-    });
-}
+impl Executor {
+    /// Starts to watch, once.
+    pub(super) fn watch_for_silence(&'static self) {
+        self.watch.call_once(|| {
+            if !spawn("softcuda-late", || self.watch()) {
+                complain(
+                    "the system gives no thread to watch for forgotten work; what nobody asks for may never run",
+                );
+            }
+        });
+    }
 
-fn watch() {
-    loop {
-        let mut state = EXECUTOR.state.lock();
-        while state.order.is_empty() {
-            EXECUTOR.given.wait(&mut state);
-        }
-        let calls = state.calls;
-        EXECUTOR.silence.wait_for(&mut state, PATIENCE);
-        if state.calls == calls {
-            drop(state);
-            rest_if_stopped();
-            EXECUTOR.run_everything();
+    fn watch(&'static self) {
+        loop {
+            let mut state = self.state.lock();
+            while state.order.is_empty() {
+                self.given.wait(&mut state);
+            }
+            let calls = state.calls;
+            self.silence.wait_for(&mut state, PATIENCE);
+            if state.calls == calls {
+                drop(state);
+                rest_if_stopped();
+                self.run_everything();
+            }
         }
     }
 }

@@ -109,8 +109,6 @@ pub struct Launch<'l> {
     pub stack: u32,
     /// Instructions of warps, all together, after which the launch ends with `Timeout`; `None` is no limit.
     pub budget: Option<u64>,
-    /// Ends the launch when it becomes true.
-    pub cancel: Option<&'l AtomicBool>,
     /// Whether all blocks must be under way together: a cooperative launch.
     pub cooperative: bool,
     /// `%envreg0` to `%envreg31`
@@ -133,7 +131,6 @@ impl<'l> Launch<'l> {
             cores: 1,
             stack: 1024,
             budget: None,
-            cancel: None,
             cooperative: false,
             environment: [0; 32],
             processors: 1,
@@ -255,7 +252,6 @@ impl Function {
             resident: if launch.cooperative { usize::MAX } else { 64 },
             cores: launch.cores,
             budget,
-            cancel: launch.cancel,
             next: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             fault: Mutex::new(None),

@@ -1,11 +1,12 @@
 //! The handle of an open driver.
+//!
+//! @header cushim_driver.h
 
 use crate::capi::driver_object::DriverObject;
-use crate::error::Error;
-use crate::handle::{self, Token};
+use crate::object::error::Error;
+use crate::object::handle::{self, Token};
 
-/// An open driver: a checked token, never dereferenced. A token that is stale, foreign or of another kind is an error, not
-/// a crash.
+/// An open driver.
 pub type cushim_driver = *mut cushim_driver_s;
 
 /// Never given a body.

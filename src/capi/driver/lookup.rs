@@ -1,22 +1,23 @@
 //! Finding one ABI of one function.
+//!
+//! @header cushim_driver.h
+//! @task call the driver's own functions
 
 use super::handle::{cushim_driver, with};
 use super::table::{DEFAULT, cushim_table_kind, table_of};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::out;
 use crate::driver::{Driver, Symbol, Table, catalogue, sys};
-use crate::error::{Error, Status};
-use crate::handle;
+use crate::object::error::{Error, Status};
+use crate::object::handle;
 use std::ffi::{CStr, c_char, c_void};
 
-/// What a familiar name of `CUSHIM_CUDA_NAMES` does where the table has no such entry; programs have no reason to call it.
+/// Reports that a table lacks a function. The functions that `CUSHIM_CUDA_NAMES` defines call it; a program need not.
 ///
-/// @param table The table without the entry.
-/// @param name Base name of the function.
-/// @param abi Number of the ABI.
-/// @return `CUDA_ERROR_NOT_FOUND` (500); `cushim_last_error` says which driver lacks the function.
-///
-/// Errors: none of its own. Threads: any.
+/// @param[in] table The table without the entry.
+/// @param[in] name The base name of the function.
+/// @param[in] abi The ABI number.
+/// @return `CUDA_ERROR_NOT_FOUND` (500). `cushim_last_error` says which driver lacks the function.
 ///
 /// # Safety
 /// `name` is NULL or ends in NUL.
@@ -37,7 +38,8 @@ pub unsafe extern "C" fn cushim_table_missing(table: *const Table, name: *const 
     sys::CUDA_ERROR_NOT_FOUND.0
 }
 
-/// Why a table that no driver handed out lacks a function: there is no default driver, or it is the caller's own table.
+/// Why a table that no driver handed out lacks a function: there is no default driver, or it is the caller's own
+/// table.
 fn no_driver(name: &str, abi: u32) -> Error {
     if handle::forked() {
         return handle::Forked.into();
@@ -52,19 +54,17 @@ fn no_driver(name: &str, abi: u32) -> Error {
     }
 }
 
-/// Finds one ABI of one function.
+/// Finds one ABI of a driver function.
 ///
-/// @param driver The driver.
-/// @param name Base name, without a version suffix: "cuMemAlloc". Must not be NULL.
-/// @param abi Number of the ABI: 3020. Or 0: then `name` is the one that libcuda exports, as for dlsym:
+/// @param[in] driver The driver.
+/// @param[in, example("cuInit")] name The base name, without a version suffix, such as "cuMemAlloc".
+/// @param[in, example(2000)] abi The ABI number, such as 3020. Or 0: then `name` is the exported name, as for dlsym:
 ///   "cuMemAlloc_v2", "cuMemcpyAsync_ptsz".
-/// @param kind A `cushim_table_kind`: which default stream the function uses. A function that has no variant for the
-///   per-thread one is the same in both.
-/// @param function Receives the address; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a (name, abi) that the catalogue does
-/// not have; `CUSHIM_ERROR_UNSUPPORTED` if this driver lacks it; `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in, enum(cushim_table_kind)] kind Which default stream the function uses. A function without a per-thread
+///   variant is the same in both tables.
+/// @param[out] function The address.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a name and ABI that cushim does not know; `CUSHIM_ERROR_UNSUPPORTED`
+///   if this driver lacks it.
 ///
 /// # Safety
 /// `name` is NULL or ends in NUL; `function` is NULL or valid for writes.

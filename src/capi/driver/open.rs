@@ -1,21 +1,24 @@
 //! Opening a driver, and giving its handle back.
+//!
+//! @header cushim_driver.h
+//! @task open a driver
 
 use super::handle::cushim_driver;
 use crate::capi::driver_object::DriverObject;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::{options, out};
 use crate::driver::{Choice, CustomGetter, OpenOptions};
-use crate::error::{Error, Status};
-use crate::handle::{self, Token};
-use crate::logging;
+use crate::object::error::{Error, Status};
+use crate::object::handle::{self, Token};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 
-/// A getter of the caller's own: `cuGetProcAddress_v2` with a pointer of the caller's before its parameters.
+/// A function of the program's that finds driver functions: `cuGetProcAddress_v2` with a pointer of the program's as
+/// its first parameter.
 ///
-/// Writes the address of the function `symbol` in the ABI that driver `version` has into `*address`, NULL where there is
-/// none, and a `CUdriverProcAddressQueryResult` into `*found`. Returns a `CUresult`. Neither out-pointer is ever NULL. It
-/// is called on the thread that opens the driver, only while it is being opened. What it hands out must stay valid until
-/// the process ends.
+/// It writes the address of the function `symbol`, in the ABI of CUDA version `version`, to `*address` (NULL if there
+/// is none), and a `CUdriverProcAddressQueryResult` to `*found`, and returns a `CUresult`. Both pointers are never
+/// NULL. It is called on the thread that opens the driver, and only while the driver is being opened. The addresses
+/// must stay valid until the process ends.
 pub type cushim_driver_getter = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -27,14 +30,14 @@ pub type cushim_driver_getter = Option<
     ) -> c_int,
 >;
 
-/// What `cushim_driver_options.flags` may contain.
+/// Flags of `cushim_driver_options`.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_driver_flags {
-    /// Read no environment variable, as in a set-uid process.
+    /// Do not read environment variables. They are never read in a set-uid process.
     CUSHIM_DRIVER_IGNORE_ENVIRONMENT = 1,
-    /// `getter` behaves as `cuGetProcAddress` did before 12.0: an absent function is an error rather than a NULL address,
-    /// and what it leaves in `*found` means nothing.
+    /// `getter` behaves like `cuGetProcAddress` before CUDA 12.0: a missing function is an error instead of a NULL
+    /// address, and it does not write `*found`.
     CUSHIM_DRIVER_GETTER_V1 = 2,
 }
 
@@ -44,37 +47,34 @@ pub enum cushim_driver_flags {
 pub struct cushim_driver_options {
     /// Bytes of this struct, `sizeof(cushim_driver_options)`.
     pub struct_size: usize,
-    /// Which driver: "auto", "software", "none", or the path of a library (write "./auto" for a file of that name).
-    /// NULL: the environment variable `CUSHIM_DRIVER` decides, and without it "auto".
+    /// Which driver: "auto", "software", "none", or the path of a library ("./auto" for a file of that name). NULL:
+    /// what the environment variable `CUSHIM_DRIVER` says, or else "auto".
     pub driver: *const c_char,
-    /// Where functions come from instead of a library; NULL: from a library. With it `driver` must be NULL.
-    /// Each opening with a getter makes a driver of its own, which stays until the process ends, as what it hands out must:
-    /// about 20 KiB, and 35 more once its symbols are enumerated. So open it once.
+    /// Finds the driver's functions, instead of a library; `driver` must then be NULL. NULL: use a library. Each call
+    /// with a getter makes a new driver that stays until the process ends (20 KiB, and 35 KiB more once its symbols
+    /// are listed), so open it once.
     pub getter: cushim_driver_getter,
     /// The first argument of the getter.
     pub getter_user: *mut c_void,
-    /// A combination of `cushim_driver_flags`.
+    /// @field[flags(cushim_driver_flags)] Flags.
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
 }
 
-/// Opens the CUDA driver.
+/// Opens the CUDA driver: finds the library, loads it and looks up every ABI of the table. It does not call `cuInit`.
 ///
-/// Finds the library, loads it and resolves every ABI of the catalogue; it does not call `cuInit`. A named driver that
-/// cannot be opened is an error, no other is tried. Opening the same library again gives another handle of the same
-/// driver. The library stays loaded until the process ends.
+/// If the options or the environment name a driver that cannot be opened, the call fails; it tries no other. Opening
+/// a library again returns another handle of the same driver. A library stays loaded until the process ends.
 ///
-/// @param options NULL for the defaults. Read during the call only.
-/// @param driver Receives the handle; NULL on failure. Must not be NULL. Give it back with `cushim_driver_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_DRIVER_NOT_FOUND`, `CUSHIM_ERROR_DRIVER_UNUSABLE`,
-/// `CUSHIM_ERROR_FORKED`. The message lists the libraries that were tried and why each was refused. Threads: any.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] driver The driver.
+/// @errors `CUSHIM_ERROR_DRIVER_NOT_FOUND`, `CUSHIM_ERROR_DRIVER_UNUSABLE`: the message lists the libraries that were
+///   tried and why each was refused.
 ///
 /// # Safety
-/// `options` is NULL or valid for the bytes that its `struct_size` names, with strings that end in NUL and a getter that
-/// keeps its contract; `driver` is NULL or valid for writes.
+/// `options` is NULL or valid for the bytes that its `struct_size` names, with strings that end in NUL and a getter
+/// that keeps its contract; `driver` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_driver_open(
     options: *const cushim_driver_options,
@@ -84,9 +84,10 @@ pub unsafe extern "C" fn cushim_driver_open(
         // SAFETY: the caller vouches for `driver`.
         let driver = unsafe { out::cleared(driver, std::ptr::null_mut(), "driver") }?;
         let _guard = handle::enter()?;
+        let reserved = handle::reserve()?;
         // SAFETY: the caller vouches for `options`.
         let opened = unsafe { open_options(options) }?.open()?;
-        *driver = handle::claim(DriverObject::new(opened))?.to_pointer();
+        *driver = reserved.of(DriverObject::new(opened)).to_pointer();
         Ok(())
     })
 }
@@ -125,10 +126,7 @@ unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOpti
             ),
         ));
     }
-    if !ignore_environment {
-        // Before the search, which the log tells of.
-        logging::start();
-    }
+    super::start_log(!ignore_environment);
     Ok(open.environment(!ignore_environment))
 }
 
@@ -144,12 +142,9 @@ fn os_string(text: &CStr) -> Result<&OsStr, Error> {
     Ok(OsStr::new(text))
 }
 
-/// Gives a handle back. The driver's library stays loaded, and tables that were handed out stay valid.
+/// Destroys an owning handle of a driver. The library stays loaded, and tables stay valid.
 ///
-/// @param driver A handle of `cushim_driver_open`, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_ALREADY_DESTROYED`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in, ended, nullable] driver The handle; NULL does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_driver_destroy(driver: cushim_driver) -> cushim_status {
     call(|| {

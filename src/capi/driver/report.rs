@@ -1,120 +1,117 @@
 //! What is known of an open driver: its library, what was tried before it, and every ABI of the catalogue.
+//!
+//! @header cushim_driver.h
+//! @task ask what the driver is
 
 use super::handle::{cushim_driver, with};
 use super::table::{cushim_table_kind, table_of};
 use crate::capi::driver_object::{DriverObject, catalogue_texts};
 use crate::capi::error::{call, cushim_status};
-use crate::capi::options;
+use crate::capi::options::OutStruct;
 use crate::driver::{Driver, Kind, Via, catalogue};
-use crate::error::{Error, Status};
+use crate::object::error::{Error, Status};
 use std::ffi::{c_char, c_void};
 
-/// What kind of library a driver is.
+/// What sort of library a driver is.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_driver_kind {
-    /// "none" was asked for: no library, every entry of the table NULL.
+    /// "none": no library; every entry of the table is NULL.
     CUSHIM_DRIVER_KIND_NONE = 0,
     /// The driver that is installed on this machine.
     CUSHIM_DRIVER_KIND_NATIVE = 1,
-    /// A forward compatibility package's.
+    /// A driver from a forward compatibility package.
     CUSHIM_DRIVER_KIND_COMPAT = 2,
-    /// WSL's, which forwards to the Windows host.
+    /// The driver of WSL, which forwards to the Windows host.
     CUSHIM_DRIVER_KIND_WSL = 3,
-    /// A Jetson's.
+    /// The driver of a Jetson.
     CUSHIM_DRIVER_KIND_TEGRA = 4,
     /// libsoftcuda, the driver in software.
     CUSHIM_DRIVER_KIND_SOFTWARE = 5,
-    /// The caller's getter.
+    /// The functions of a program's getter.
     CUSHIM_DRIVER_KIND_CUSTOM = 6,
-    /// A toolkit's stub, which is never opened.
+    /// The toolkit's stub, which cushim never opens.
     CUSHIM_DRIVER_KIND_STUB = 7,
 }
 
-/// What is known of an open driver. Texts stay valid until the driver is
-/// destroyed.
+/// Facts about an open driver. Texts are valid until the driver is destroyed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_driver_info {
-    /// In: bytes of the caller's struct. Out: bytes that the library wrote.
+    /// In: bytes of the caller's struct. Out: bytes written.
     pub struct_size: usize,
     /// The CUDA version that the driver reports, 1000 * major + 10 * minor; 0 for "none".
     pub version: i32,
-    /// A `cushim_driver_kind`.
+    /// @field[enum(cushim_driver_kind)] What sort of library it is.
     pub kind: i32,
-    /// The real path of the library that was loaded; "" where there is none.
+    /// The real path of the library; "" if there is none.
     pub path: *const c_char,
     /// How functions were looked up: "cuGetProcAddress_v2", "cuGetProcAddress", "dlsym", "custom" or "none".
     pub getter: *const c_char,
-    /// Number of candidates that were tried, the loaded one included; see `cushim_driver_candidate_at`.
+    /// How many libraries were tried, including the one that was loaded; see `cushim_driver_candidate_at`.
     pub candidate_count: usize,
-    /// Number of table entries that this driver has.
+    /// How many entries of the table this driver has.
     pub symbol_count: usize,
-    /// 1 if the driver is older than 11.4, the oldest that cushim supports; it is opened all the same.
+    /// 1 if the driver is older than CUDA 11.4, the oldest version that cushim supports. It is opened all the same.
     pub older_than_supported: i32,
     /// Zero.
     pub reserved: i32,
 }
 
-/// One library that was tried when a driver was opened.
+/// A library that was tried when a driver was opened. Texts are valid until the driver is destroyed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_candidate {
-    /// In: bytes of the caller's struct. Out: bytes that the library wrote.
+    /// In: bytes of the caller's struct. Out: bytes written.
     pub struct_size: usize,
-    /// The name or path that was tried; valid until the driver is destroyed.
+    /// The name or path that was tried.
     pub path: *const c_char,
-    /// Why it was not used, in the loader's own words; NULL for the one that was loaded. Valid until the driver is destroyed.
+    /// Why it was not used, in the loader's own words; NULL for the library that was loaded.
     pub error: *const c_char,
-    /// Why it was tried: "options", "CUSHIM_DRIVER", "loaded already", "loader", "folder" ... Valid until the driver is
-    /// destroyed.
+    /// Why it was tried: "options", "CUSHIM_DRIVER", "loaded already", "loader", "folder" …
     pub origin: *const c_char,
 }
 
-/// Whether a driver has an ABI, and if not why.
+/// Whether a driver has an ABI.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_symbol_status {
     /// The driver has it.
     CUSHIM_SYMBOL_FOUND = 0,
-    /// The ABI is younger than the driver, which therefore was not asked.
+    /// The ABI is newer than the driver, so cushim did not ask for it.
     CUSHIM_SYMBOL_NEWER_THAN_DRIVER = 1,
-    /// The driver's version covers the ABI, but neither the getter nor the export has it.
+    /// The driver's version should have it, but it was not found.
     CUSHIM_SYMBOL_ABSENT = 2,
     /// There is no library to ask.
     CUSHIM_SYMBOL_NO_DRIVER = 3,
 }
 
-/// One ABI of the catalogue, and what this driver has of it. Texts stay valid until the driver is
-/// destroyed.
+/// One ABI of a driver function, and whether a driver has it. Texts are valid until the driver is destroyed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_symbol {
-    /// In: bytes of the caller's struct. Out: bytes that the library wrote.
+    /// In: bytes of the caller's struct. Out: bytes written.
     pub struct_size: usize,
-    /// Base name: "cuMemAlloc".
+    /// The base name, such as "cuMemAlloc".
     pub name: *const c_char,
-    /// Name under which libcuda exports this ABI: "cuMemAlloc_v2".
+    /// The exported name of this ABI, such as "cuMemAlloc_v2".
     pub exported: *const c_char,
-    /// Area of the function: "memory", "graph" ...
+    /// The area of the function: "memory", "graph" …
     pub group: *const c_char,
-    /// How the address was found: "cuGetProcAddress", "dlsym", "custom"; NULL where the ABI is absent.
+    /// How the address was found: "cuGetProcAddress", "dlsym" or "custom"; NULL if it was not.
     pub via: *const c_char,
-    /// The address; NULL where the ABI is absent.
+    /// The address; NULL if it was not found.
     pub address: *mut c_void,
-    /// Number of the ABI: 3020.
+    /// The ABI number, such as 3020.
     pub abi: i32,
-    /// A `cushim_symbol_status`.
+    /// @field[enum(cushim_symbol_status)] Whether the driver has it.
     pub status: i32,
 }
 
-/// Says what is known of the driver.
+/// Returns facts about a driver: version, path, how functions were found.
 ///
-/// @param driver The driver.
-/// @param info Written, as far as its `struct_size` goes; must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] driver The driver.
+/// @param[inout] info Receives the facts.
 ///
 /// # Safety
 /// `info` is NULL or valid for writes of the bytes that its `struct_size` names.
@@ -124,9 +121,10 @@ pub unsafe extern "C" fn cushim_driver_get_info(
     info: *mut cushim_driver_info,
 ) -> cushim_status {
     call(|| {
-        let full = with(driver, |object| Ok(object.info()))?;
         // SAFETY: the caller vouches for `info`.
-        unsafe { options::write_out(info, &full, "info") }
+        let info = unsafe { OutStruct::cleared(info, "info") }?;
+        info.fill(&with(driver, |object| Ok(object.info()))?);
+        Ok(())
     })
 }
 
@@ -159,14 +157,12 @@ fn kind_number(kind: Kind) -> cushim_driver_kind {
     }
 }
 
-/// One of the libraries that were tried when the driver was opened, in order; the last is the one that was loaded.
+/// Returns one of the libraries that were tried when the driver was opened. The last one is the one that was loaded.
 ///
-/// @param driver The driver.
-/// @param index 0 to `cushim_driver_info.candidate_count` - 1.
-/// @param candidate Written, as far as its `struct_size` goes; must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] driver The driver.
+/// @param[in] index The index, from 0 to `cushim_driver_info.candidate_count` - 1.
+/// @param[inout] candidate Receives the library.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
 ///
 /// # Safety
 /// `candidate` is NULL or valid for writes of the bytes that its `struct_size` names.
@@ -177,7 +173,9 @@ pub unsafe extern "C" fn cushim_driver_candidate_at(
     candidate: *mut cushim_candidate,
 ) -> cushim_status {
     call(|| {
-        let full = with(driver, |object| {
+        // SAFETY: the caller vouches for `candidate`.
+        let candidate = unsafe { OutStruct::cleared(candidate, "candidate") }?;
+        candidate.fill(&with(driver, |object| {
             let found = object.candidates.get(index).ok_or_else(|| beyond(index, object.candidates.len()))?;
             Ok(cushim_candidate {
                 struct_size: size_of::<cushim_candidate>(),
@@ -185,9 +183,8 @@ pub unsafe extern "C" fn cushim_driver_candidate_at(
                 error: found.error.as_ref().map_or(std::ptr::null(), |error| error.as_ptr()),
                 origin: found.origin.as_ptr(),
             })
-        })?;
-        // SAFETY: the caller vouches for `candidate`.
-        unsafe { options::write_out(candidate, &full, "candidate") }
+        })?);
+        Ok(())
     })
 }
 
@@ -195,23 +192,22 @@ fn beyond(index: usize, count: usize) -> Error {
     Error::new(Status::INVALID_ARGUMENT, format!("index is {index}, and there are {count}"))
 }
 
-/// The number of ABIs in the catalogue, and of entries in a table of this library.
+/// Returns the number of ABIs that cushim knows, which is the number of entries in a table.
 ///
-/// Errors: none. Threads: any. Needs no driver.
+/// @return The number.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_symbol_count() -> usize {
     catalogue::ROWS.len()
 }
 
-/// One ABI of the catalogue, and what this driver has of it.
+/// Returns one ABI that cushim knows, and whether the driver has it. A missing ABI is an answer, not an error.
 ///
-/// @param driver The driver.
-/// @param index 0 to `cushim_symbol_count()` - 1, in the order of the table's entries.
-/// @param kind A `cushim_table_kind`, as for `cushim_driver_lookup`.
-/// @param symbol Written, as far as its `struct_size` goes; must not be NULL.
-/// @return A `cushim_status`; a symbol that the driver lacks is an answer, not an error.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] driver The driver.
+/// @param[in] index The index, from 0 to `cushim_symbol_count()` - 1, in the order of the table's entries.
+/// @param[in, enum(cushim_table_kind)] kind Which table, as for `cushim_driver_lookup`.
+/// @param[inout] symbol Receives the ABI.
+/// @return A `cushim_status`.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
 ///
 /// # Safety
 /// `symbol` is NULL or valid for writes of the bytes that its `struct_size` names.
@@ -223,13 +219,14 @@ pub unsafe extern "C" fn cushim_driver_symbol_at(
     symbol: *mut cushim_symbol,
 ) -> cushim_status {
     call(|| {
-        let full = with(driver, |object| {
+        // SAFETY: the caller vouches for `symbol`.
+        let symbol = unsafe { OutStruct::cleared(symbol, "symbol") }?;
+        symbol.fill(&with(driver, |object| {
             table_of(&object.driver, kind)?;
             let row = catalogue::ROWS.get(index).ok_or_else(|| beyond(index, catalogue::ROWS.len()))?;
             Ok(describe(&object.driver, index, row, kind))
-        })?;
-        // SAFETY: the caller vouches for `symbol`.
-        unsafe { options::write_out(symbol, &full, "symbol") }
+        })?);
+        Ok(())
     })
 }
 

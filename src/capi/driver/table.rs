@@ -1,12 +1,14 @@
 //! The driver's table of functions, and that of the default driver.
+//!
+//! @header cushim_driver.h
+//! @task call the driver's own functions
 
 use super::handle::{cushim_driver, with};
 use crate::capi::error::{self, call, cushim_status, fail};
 use crate::capi::out;
 use crate::driver::{Driver, Table};
-use crate::error::{Error, Status};
-use crate::handle;
-use crate::logging;
+use crate::object::error::{Error, Status};
+use crate::object::handle;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -14,21 +16,17 @@ use std::sync::OnceLock;
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_table_kind {
-    /// The legacy default stream, which waits for other streams and they for it.
+    /// The legacy default stream, which is ordered with all blocking streams of the context.
     CUSHIM_TABLE_LEGACY_STREAM = 0,
-    /// The calling thread's own default stream.
+    /// The per-thread default stream (`CUDA_API_PER_THREAD_DEFAULT_STREAM`).
     CUSHIM_TABLE_PER_THREAD_STREAM = 1,
 }
 
-/// Hands out the driver's table of functions.
+/// Returns the driver's table of functions.
 ///
-/// @param driver The driver.
-/// @param kind A `cushim_table_kind`: which default stream the functions use.
-/// @param table Receives the table, which is valid until the process ends and never changes; NULL on failure. Must not be
-///   NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] driver The driver.
+/// @param[in, enum(cushim_table_kind)] kind Which default stream the functions use.
+/// @param[out] table The table. It is valid until the process ends and never changes.
 ///
 /// # Safety
 /// `table` is NULL or valid for writes.
@@ -59,16 +57,15 @@ pub(super) fn table_of(driver: &Driver, kind: i32) -> Result<&'static Table, Err
     }
 }
 
-/// The table of the default driver: the one that `cushim_driver_open(NULL, ...)` opens. The first call opens it and decides
-/// for the process, also if it fails: later ones do not try again.
+/// Returns the table of the default driver, the one that `cushim_driver_open(NULL, …)` opens. The first call opens
+/// it; if that fails, later calls do not try again.
 ///
-/// The familiar names of `CUSHIM_CUDA_NAMES` call through it. Costs two atomic loads once the driver is open.
+/// The functions that `CUSHIM_CUDA_NAMES` defines call through this table. A call costs two atomic loads once the
+/// driver is open.
 ///
-/// @param kind A `cushim_table_kind`: which default stream the functions use.
-/// @return The table, valid until the process ends and never NULL. Where there is no driver, in the child of a fork, or if
-///   `kind` is unknown, a table without entries; `cushim_last_error` then says why.
-///
-/// Errors: none of its own. Threads: any.
+/// @param[in, enum(cushim_table_kind)] kind Which default stream the functions use.
+/// @return The table, which is valid until the process ends; never NULL. If there is no driver, in the child of a
+///   fork, or if `kind` is not known, a table without entries: `cushim_last_error` then says why.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_driver_default_table(kind: i32) -> *const Table {
     static NO_ENTRIES: Table = Table::EMPTY;
@@ -111,7 +108,7 @@ fn default_driver() -> Result<&'static Driver, Error> {
 }
 
 fn open_default() -> Result<Driver, Error> {
-    logging::start();
+    super::start_log(true);
     OPENING.set(true);
     let opened = std::panic::catch_unwind(Driver::open);
     OPENING.set(false);

@@ -1,14 +1,22 @@
 //! Arguments of a launch.
+//!
+//! @header cushim.h
 
-use crate::callback::Owner;
 use crate::capi::buffer::cushim_buffer;
 use crate::capi::callback::{cushim_owner, lent};
-use crate::capi::handles::get;
-use crate::error::{Error, Status};
-use crate::handle::Guard;
-use crate::kernel::{Arguments, Kernel};
-use crate::memory::DevicePointer;
-use std::ffi::c_void;
+use crate::capi::graph::definition::cushim_condition;
+use crate::capi::handles::{Lent, get};
+use crate::capi::memory::{Place, cushim_place};
+use crate::capi::text;
+use crate::graph::Condition;
+use crate::memory::Buffer;
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::object::handle::Guard;
+use crate::op::Arguments;
+use smallvec::SmallVec;
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
 
 /// What a `cushim_arg` is.
 #[repr(i32)]
@@ -18,9 +26,18 @@ pub enum cushim_arg_kind {
     CUSHIM_ARG_BYTES = 1,
     /// A device pointer with an owner: `value` points to a `cushim_owned_pointer`. `size` is 0.
     CUSHIM_ARG_OWNED = 2,
-    /// A buffer: `value` is its handle, and the kernel gets the address. `size` is 0. Whoever destroys the buffer orders that
-    /// after the kernel, as with any other work that uses it.
+    /// A buffer: `value` is its handle, and the kernel gets the address. `size` is 0. Whoever destroys the buffer
+    /// orders that after the kernel, as with any other work that uses it.
     CUSHIM_ARG_BUFFER = 3,
+    /// A place: `value` points to a `cushim_place`, and the kernel gets the address, that of a buffer with its
+    /// offset. `size` is 0. An array is no argument, and no bytes are kept.
+    CUSHIM_ARG_PLACE = 4,
+    /// A condition of the graph that the kernel is a node of: `value` is its handle, and the kernel gets the number
+    /// by which it sets the condition. `size` is 0. For kernel nodes and captured kernels only.
+    CUSHIM_ARG_CONDITION = 5,
+    /// A parameter: `value` points to a `cushim_parameter`. `size` is 0. The value is set for all kernel nodes of an
+    /// exec at once by `cushim_exec_set_parameter`. In a stream it is just the value.
+    CUSHIM_ARG_PARAMETER = 6,
 }
 
 /// One argument of a kernel. Its kind says what it is: nothing is guessed from bits.
@@ -29,12 +46,26 @@ pub enum cushim_arg_kind {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_arg {
-    /// A `cushim_arg_kind`.
+    /// @field[enum(cushim_arg_kind)] A `cushim_arg_kind`.
     pub kind: i32,
     /// Bytes of the value; 0 where the kind says how many there are.
     pub size: u32,
     /// Where the value is, or the handle. Read during the call only.
     pub value: *const c_void,
+}
+
+/// A value with a name.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_parameter {
+    /// The name: of one value in all kernel nodes of a graph, with its child graphs and bodies.
+    pub name: *const c_char,
+    /// The value.
+    pub value: *const c_void,
+    /// Its bytes.
+    pub size: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 /// A device pointer, and what keeps the memory alive until the kernel is done.
@@ -47,97 +78,169 @@ pub struct cushim_owned_pointer {
     pub owner: cushim_owner,
 }
 
-/// Lists a caller's arguments for a launch; answers with the owners among them.
-///
-/// # Safety
-/// `args` is valid for reads of `count` arguments, and each value as its kind says.
-#[inline]
-pub(super) unsafe fn list(
-    guard: &Guard,
-    arguments: &mut Arguments,
-    kernel: &Kernel,
-    args: *const cushim_arg,
-    count: usize,
-) -> Result<Vec<Owner>, Error> {
-    if args.is_null() && count > 0 {
-        return Err(refused(format!("args is NULL, and there are to be {count}")));
-    }
-    // SAFETY: the caller vouches for the array; without one nothing is read.
-    let args = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(args, count) } };
-    let is_value = |arg: &cushim_arg| arg.kind == BYTES && !arg.value.is_null();
-    if args.iter().all(is_value)
-        && arguments.push_all(kernel, args.iter().map(|arg| (arg.value, arg.size as usize)))
-    {
-        return Ok(Vec::new());
-    }
-    // Something is special, or wrong.
-    let mut owned = false;
-    for (index, arg) in args.iter().enumerate() {
-        // SAFETY: the caller vouches for the value.
-        owned |= unsafe { list_one(guard, arguments, kernel, index, arg) }?;
-    }
-    if !owned {
-        return Ok(Vec::new());
-    }
-    // Only now, when none of them can be refused any more.
-    let is_owned = |arg: &&cushim_arg| arg.kind == OWNED;
-    // SAFETY: the caller vouches for the values and the owners.
-    let owner =
-        |arg: &cushim_arg| unsafe { lent(&raw const (*arg.value.cast::<cushim_owned_pointer>()).owner) };
-    Ok(args.iter().filter(is_owned).filter_map(owner).collect())
-}
-
 const BYTES: i32 = cushim_arg_kind::CUSHIM_ARG_BYTES as i32;
 const OWNED: i32 = cushim_arg_kind::CUSHIM_ARG_OWNED as i32;
 const BUFFER: i32 = cushim_arg_kind::CUSHIM_ARG_BUFFER as i32;
+const PLACE: i32 = cushim_arg_kind::CUSHIM_ARG_PLACE as i32;
+const CONDITION: i32 = cushim_arg_kind::CUSHIM_ARG_CONDITION as i32;
+const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 
-/// Answers whether it has an owner.
-///
-/// # Safety
-/// The argument's value is as its kind says.
-unsafe fn list_one(
-    guard: &Guard,
-    arguments: &mut Arguments,
-    kernel: &Kernel,
-    index: usize,
-    arg: &cushim_arg,
-) -> Result<bool, Error> {
-    if arg.value.is_null() && arg.kind != BUFFER {
-        return Err(refused(format!(
-            "argument {index} points to NULL; its value stands where `value` points"
-        )));
-    }
-    match arg.kind {
-        BYTES => arguments.push_at(kernel, arg.value, arg.size as usize)?,
-        OWNED if arg.size == 0 => {
-            // SAFETY: the caller vouches for the value.
-            let pointer = unsafe { (*arg.value.cast::<cushim_owned_pointer>()).pointer };
-            arguments.push_pointer(kernel, DevicePointer(pointer))?;
-        }
-        BUFFER if arg.size == 0 => {
-            let buffer: cushim_buffer = arg.value.cast_mut().cast();
-            let found = get(guard, buffer).map_err(|mut error| {
-                error.item = Some(index);
-                error
-            })?;
-            arguments.push_pointer(kernel, found.pointer())?;
-        }
-        OWNED | BUFFER => {
-            return Err(refused(format!(
-                "argument {index} says by its kind how large it is, and has size {}; it must be 0",
-                arg.size
-            )));
-        }
-        kind => {
-            return Err(refused(format!(
-                "argument {index} is of kind {kind}; use a cushim_arg_kind, 1 to 3"
-            )));
-        }
-    }
-    Ok(arg.kind == OWNED)
+/// What a caller's arguments name, for as long as the launch takes: in their order, those that are no plain bytes.
+#[derive(Default)]
+pub(in crate::capi) struct Named<'g>(SmallVec<[Name<'g>; 4]>);
+
+enum Name<'g> {
+    Buffer(Lent<'g, Buffer>),
+    Place(Box<Place<'g>>),
+    Condition(Condition),
+    Parameter(cushim_parameter),
 }
 
-#[cold]
-fn refused(why: String) -> Error {
+/// The array of a caller's arguments.
+///
+/// # Safety
+/// `args` is NULL or valid for reads of `count` arguments for as long as the result is used.
+#[inline]
+pub(in crate::capi) unsafe fn given<'a>(
+    args: *const cushim_arg,
+    count: usize,
+) -> Result<&'a [cushim_arg], Error> {
+    if args.is_null() && count > 0 {
+        return Err(invalid(format!("args is NULL, and arg_count is {count}")));
+    }
+    // SAFETY: the caller vouches for the array; without one nothing is read.
+    Ok(if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(args, count) } })
+}
+
+#[inline]
+fn is_value(arg: &cushim_arg) -> bool {
+    arg.kind == BYTES && !arg.value.is_null()
+}
+
+/// Looks up what the arguments name.
+///
+/// # Safety
+/// Each value is as its kind says.
+#[inline]
+pub(in crate::capi) unsafe fn look_up<'g>(guard: &'g Guard, args: &[cushim_arg]) -> Result<Named<'g>, Error> {
+    let mut named = Named::default();
+    if !args.iter().all(is_value) {
+        for (index, arg) in args.iter().enumerate() {
+            // SAFETY: the caller vouches for the value.
+            unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", index))?;
+        }
+    }
+    Ok(named)
+}
+
+impl<'g> Named<'g> {
+    /// # Safety
+    /// The argument's value is as its kind says.
+    unsafe fn add(&mut self, guard: &'g Guard, arg: &cushim_arg) -> Result<(), Error> {
+        if arg.value.is_null() && !matches!(arg.kind, BUFFER | CONDITION) {
+            return Err(invalid("value is NULL; it points to the value of the argument".to_owned()));
+        }
+        match arg.kind {
+            BYTES => {}
+            _ if arg.size != 0 && (OWNED..=PARAMETER).contains(&arg.kind) => {
+                return Err(invalid(format!(
+                    "size is {}; the kind says how large it is, make it 0",
+                    arg.size
+                )));
+            }
+            OWNED => {}
+            BUFFER => {
+                let buffer: cushim_buffer = arg.value.cast_mut().cast();
+                self.0.push(Name::Buffer(get(guard, buffer)?));
+            }
+            PLACE => {
+                // SAFETY: the caller vouches for the value.
+                let place = unsafe { Place::read(guard, arg.value.cast::<cushim_place>(), "place") }?;
+                self.0.push(Name::Place(Box::new(place)));
+            }
+            CONDITION => {
+                let condition: cushim_condition = arg.value.cast_mut().cast();
+                self.0.push(Name::Condition(Condition::of(&*get(guard, condition)?)?));
+            }
+            PARAMETER => {
+                // SAFETY: the caller vouches for the value.
+                let parameter = unsafe { arg.value.cast::<cushim_parameter>().read_unaligned() };
+                if parameter.name.is_null() || parameter.value.is_null() || parameter.reserved != 0 {
+                    return Err(invalid("a parameter has a name, a value, and zero in reserved".to_owned()));
+                }
+                self.0.push(Name::Parameter(parameter));
+            }
+            kind => {
+                return Err(invalid(format!(
+                    "kind is {kind}; use CUSHIM_ARG_BYTES, _OWNED, _BUFFER, _PLACE, _CONDITION or _PARAMETER"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lists the arguments for a launch, without their owners.
+///
+/// # Safety
+/// Each value is as its kind says, for as long as the list is used.
+#[inline]
+pub(in crate::capi) unsafe fn list<'a>(
+    list: &mut Arguments<'a>,
+    args: &[cushim_arg],
+    named: &'a Named<'_>,
+) -> Result<(), Error> {
+    if named.0.is_empty() && args.iter().all(is_value) {
+        list.extend_at(args.iter().map(|arg| (arg.value, arg.size)));
+        return Ok(());
+    }
+    let mut names = named.0.iter();
+    for (index, arg) in args.iter().enumerate() {
+        match arg.kind {
+            BYTES => list.push_at(arg.value, arg.size as usize),
+            // SAFETY: the caller vouches for the value.
+            OWNED => list.push_pointer(unsafe { (*arg.value.cast::<cushim_owned_pointer>()).pointer }),
+            _ => match names.next() {
+                Some(Name::Buffer(buffer)) => list.push_endpoint(buffer.at(0)),
+                Some(Name::Place(place)) => {
+                    let endpoint = place.as_argument().map_err(|error| error.of_item("argument", index))?;
+                    list.push_endpoint(endpoint);
+                }
+                Some(Name::Condition(condition)) => list.push_condition(Arc::new(condition.clone())),
+                Some(Name::Parameter(given)) => {
+                    // SAFETY: the caller vouches for the name.
+                    let name = unsafe { text::required(given.name, "name") }?;
+                    list.push_parameter(&name, given.value, given.size as usize);
+                }
+                None => {}
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Lends the owners among the arguments to a list that nothing is refused of any more but by the sink.
+///
+/// # Safety
+/// Each value is as its kind says.
+#[inline]
+pub(in crate::capi) unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg]) {
+    if args.iter().all(|arg| matches!(arg.kind, BYTES | BUFFER | CONDITION | PARAMETER)) {
+        return;
+    }
+    for (index, arg) in args.iter().enumerate() {
+        // SAFETY: the caller vouches for the values and the owners.
+        let owner: Option<Owner> = unsafe {
+            match arg.kind {
+                OWNED => lent(&raw const (*arg.value.cast::<cushim_owned_pointer>()).owner),
+                PLACE => lent((*arg.value.cast::<cushim_place>()).owner),
+                _ => None,
+            }
+        };
+        owner.into_iter().for_each(|owner| list.push_owner(index, owner));
+    }
+}
+
+fn invalid(why: String) -> Error {
     Error::new(Status::INVALID_ARGUMENT, why)
 }

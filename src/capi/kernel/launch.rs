@@ -1,18 +1,25 @@
 //! Launches.
+//!
+//! @header cushim.h
+//! @task launch kernels
 
-use super::arguments::{cushim_arg, list};
+use super::arguments::{self, cushim_arg};
 use super::object::cushim_kernel;
-use crate::callback::Owner;
+use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUlaunchAttributeID;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::event::cushim_event;
-use crate::capi::handles::{enter, get};
+use crate::capi::handles::{borrowed, enter, get};
+use crate::capi::memory::settle;
 use crate::capi::options;
 use crate::capi::stream::cushim_stream;
-use crate::error::{Error, Status};
+use crate::context::Context;
 use crate::event::Event;
-use crate::handle::Guard;
-use crate::kernel::{Arguments, Launch, MemorySyncDomain, ProgrammaticEvent, release_when_done};
+use crate::kernel::{LaunchConfig, MemorySyncDomain, ProgrammaticEvent};
+use crate::object::error::{Error, Status};
+use crate::object::handle::Guard;
+use crate::op::node::KernelParameters;
+use crate::op::{Arguments, Launch};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -59,7 +66,7 @@ pub enum cushim_memory_sync_domain {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_launch_attribute {
-    /// Its number, a `CUlaunchAttributeID`.
+    /// @field[enum(CUlaunchAttributeID)] Its number, a `CUlaunchAttributeID`.
     pub id: i32,
     /// Zero.
     pub reserved: u32,
@@ -73,21 +80,22 @@ pub struct cushim_launch_attribute {
 pub struct cushim_launch_config {
     /// Bytes of this struct, `sizeof(cushim_launch_config)`.
     pub struct_size: usize,
-    /// Blocks in each direction; 0 means 1.
+    /// @field[example(.x = 1)] Blocks in each direction: at least 1 in x, since a computed 0 is a likely mistake; 0
+    ///   in y or z means 1.
     pub grid: cushim_dim3,
-    /// Threads of a block in each direction; 0 means 1.
+    /// @field[example(.x = 1)] Threads of a block in each direction: at least 1 in x; 0 in y or z means 1.
     pub block: cushim_dim3,
-    /// Blocks of a cluster in each direction, by which the grid is divisible; 0 means 1, and three zeros mean no clusters.
-    /// Driver 11.8, and a device with the feature "thread-block-clusters".
+    /// Blocks of a cluster in each direction, by which the grid is divisible; 0 means 1, and three zeros mean no
+    /// clusters. Driver 11.8, and a device with the feature "thread-block-clusters".
     pub cluster: cushim_dim3,
     /// Bytes of dynamic shared memory for each block. More than 48 KiB must be allowed before, by
     /// `cushim_kernel_set_attribute`.
     pub shared_bytes: u32,
-    /// A combination of `cushim_launch_flags`.
+    /// @field[flags(cushim_launch_flags)] A combination of `cushim_launch_flags`.
     pub flags: u32,
     /// The priority, with `CUSHIM_LAUNCH_PRIORITY`; the driver takes the nearest that there is. Otherwise 0.
     pub priority: i32,
-    /// A `cushim_memory_sync_domain`.
+    /// @field[enum(cushim_memory_sync_domain)] A `cushim_memory_sync_domain`.
     pub memory_sync_domain: i32,
     /// Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`.
     pub programmatic_event_flags: u32,
@@ -99,6 +107,9 @@ pub struct cushim_launch_config {
     pub attribute_count: usize,
     /// Bytes from one to the next; 0 means `sizeof(cushim_launch_attribute)`.
     pub attribute_stride: usize,
+    /// The context in which a kernel node of a graph runs; NULL: the context of the graph. Without effect in a
+    /// stream, which has its own.
+    pub context: cushim_context,
 }
 
 const COOPERATIVE: u32 = cushim_launch_flags::CUSHIM_LAUNCH_COOPERATIVE as u32;
@@ -110,12 +121,13 @@ const AT_BLOCK_START: u32 = cushim_launch_flags::CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_
 #[derive(Default)]
 struct Special {
     event: Option<Arc<Event>>,
+    context: Option<Arc<Context>>,
     domain: MemorySyncDomain,
     others: Vec<(CUlaunchAttributeID, [u8; 64])>,
 }
 
 /// A configuration as the caller gave it, checked.
-pub(super) struct Config {
+pub(in crate::capi) struct Config {
     given: cushim_launch_config,
     special: Special,
 }
@@ -126,9 +138,15 @@ impl Config {
     /// # Safety
     /// `config` is NULL or valid for the bytes that its `struct_size` names, and its array is as long as it says.
     #[inline(always)]
-    pub(super) unsafe fn read(guard: &Guard, config: *const cushim_launch_config) -> Result<Self, Error> {
+    pub(in crate::capi) unsafe fn read(
+        guard: &Guard,
+        config: *const cushim_launch_config,
+    ) -> Result<Self, Error> {
         // SAFETY: the caller vouches for `config`; all its members may be zero.
-        let given = unsafe { options::read(config, "config") }?;
+        let mut given = unsafe { options::read(config, "config") }?;
+        if config.is_null() {
+            (given.grid.x, given.block.x) = (1, 1);
+        }
         if is_plain(&given) {
             return Ok(Self { given, special: Special::default() });
         }
@@ -138,18 +156,19 @@ impl Config {
     }
 
     #[inline(always)]
-    pub(super) fn launch(&self) -> Launch<'_> {
+    pub(in crate::capi) fn launch(&self) -> LaunchConfig<'_> {
         let (given, special) = (&self.given, &self.special);
         let has_cluster = given.cluster.x | given.cluster.y | given.cluster.z != 0;
-        Launch {
-            grid: size(given.grid),
-            block: size(given.block),
+        LaunchConfig {
+            grid: [given.grid.x, given.grid.y, given.grid.z],
+            block: [given.block.x, given.block.y, given.block.z],
             cluster: has_cluster.then(|| size(given.cluster)),
             shared: given.shared_bytes,
             cooperative: given.flags & COOPERATIVE != 0,
             priority: (given.flags & PRIORITY != 0).then_some(given.priority),
             programmatic_serialization: given.flags & SERIALIZATION != 0,
             memory_sync_domain: special.domain,
+            context: special.context.as_ref(),
             others: &special.others,
             programmatic_event: special.event.as_ref().map(|event| ProgrammaticEvent {
                 event,
@@ -171,6 +190,7 @@ fn is_plain(given: &cushim_launch_config) -> bool {
         && given.attributes.is_null()
         && given.attribute_count == 0
         && given.attribute_stride == 0
+        && given.context.is_null()
 }
 
 impl Special {
@@ -196,8 +216,71 @@ impl Special {
             others.push((CUlaunchAttributeID(attribute.id), attribute.value));
         }
         let event = if has_event { Some(Arc::clone(&*get(guard, given.programmatic_event)?)) } else { None };
-        Ok(Self { event, domain: domain(given.memory_sync_domain)?, others })
+        let context =
+            if given.context.is_null() { None } else { Some(Arc::clone(&*get(guard, given.context)?)) };
+        Ok(Self { event, context, domain: domain(given.memory_sync_domain)?, others })
     }
+}
+
+/// The configuration of a kernel node, as callers give it.
+pub(in crate::capi) fn told_config(
+    kernel: &KernelParameters,
+    context: cushim_context,
+) -> Result<cushim_launch_config, Error> {
+    use crate::capi::driver_types as sys;
+    let dim = |[x, y, z]: [u32; 3]| cushim_dim3 { x, y, z };
+    let mut config = cushim_launch_config {
+        struct_size: size_of::<cushim_launch_config>(),
+        grid: dim(kernel.grid()),
+        block: dim(kernel.block()),
+        cluster: dim([0; 3]),
+        shared_bytes: kernel.shared(),
+        flags: 0,
+        priority: 0,
+        memory_sync_domain: 0,
+        programmatic_event_flags: 0,
+        programmatic_event: std::ptr::null_mut(),
+        attributes: std::ptr::null(),
+        attribute_count: 0,
+        attribute_stride: 0,
+        context,
+    };
+    for attribute in kernel.attributes() {
+        // SAFETY: the number says which member is meant.
+        unsafe {
+            match attribute.id {
+                sys::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                    let size = attribute.value.clusterDim;
+                    config.cluster = dim([size.x, size.y, size.z]);
+                }
+                sys::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
+                    config.flags |= if attribute.value.cooperative != 0 { COOPERATIVE } else { 0 };
+                }
+                sys::CU_LAUNCH_ATTRIBUTE_PRIORITY => {
+                    config.flags |= PRIORITY;
+                    config.priority = attribute.value.priority;
+                }
+                sys::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION => config.flags |= SERIALIZATION,
+                sys::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => {
+                    let trigger = attribute.value.programmaticEvent;
+                    let event =
+                        kernel.kernel().and_then(|kernel| Event::of_native(kernel.driver(), trigger.event));
+                    config.programmatic_event = event.as_ref().map_or(Ok(std::ptr::null_mut()), borrowed)?;
+                    config.programmatic_event_flags = trigger.flags.cast_unsigned();
+                    config.flags |= if trigger.triggerAtBlockStart != 0 { AT_BLOCK_START } else { 0 };
+                }
+                sys::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => {
+                    let is_remote = attribute.value.memSyncDomain == sys::CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+                    config.memory_sync_domain = (match is_remote {
+                        true => cushim_memory_sync_domain::CUSHIM_MEMORY_SYNC_DOMAIN_REMOTE,
+                        false => cushim_memory_sync_domain::CUSHIM_MEMORY_SYNC_DOMAIN_DEFAULT,
+                    }) as i32;
+                }
+                _ => config.attribute_count += 1,
+            }
+        }
+    }
+    Ok(config)
 }
 
 fn size(given: cushim_dim3) -> [u32; 3] {
@@ -228,26 +311,26 @@ fn refused(why: &str) -> Error {
 
 /// Enqueues a kernel in a stream.
 ///
-/// The number and the sizes of the arguments are held against the kernel's parameters where the driver knows them, from
-/// 12.4 on; before, they are the caller's to get right. What the kernel reads and writes must be alive until it is done.
+/// The number and the sizes of the arguments are held against the kernel's parameters where the driver knows them,
+/// from 12.4 on; before, they are the caller's to get right. What the kernel reads and writes must be alive until it
+/// is done.
 ///
-/// @param kernel The kernel.
-/// @param stream The stream, of any context of the kernel's driver; of the kernel's own context before driver 12.0.
-/// @param config How it is launched; NULL: one block of one thread. Read during the call only.
-/// @param args An argument for each parameter. Read during the call only; up to 256 are passed on without allocating. Must
-///   not be NULL unless `arg_count` is 0.
-/// @param arg_count How many.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
-/// arguments that are not the kernel's, with the argument's number as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED` for
-/// what the driver is too old for; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for a
-/// size that the device or the kernel does not take, with the limit in the sentence, and others of the driver's. If it fails
-/// nothing is enqueued, and no owner is released. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[in] stream The stream, of any context of the kernel's driver; of the kernel's own context before driver
+///   12.0.
+/// @param[in, nullable] config How it is launched; NULL: one block of one thread.
+/// @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. Up to 256 are
+///   passed on without allocating.
+/// @param[in] arg_count How many.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for arguments that are not the kernel's, with the argument's number
+///   as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for; `CUDA_ERROR_INVALID_VALUE`
+///   (1) for a size that the device or the kernel does not take, with the limit in the sentence. If it fails nothing
+///   is enqueued, and no owner is released.
+/// @driver any
 ///
 /// # Safety
-/// `config` is NULL or valid for the bytes that its `struct_size` names; `args` is valid for reads of `arg_count` arguments,
-/// whose values are as their kinds say; the kernel may be run with them.
+/// `config` is NULL or valid for the bytes that its `struct_size` names; `args` is valid for reads of `arg_count`
+/// arguments, whose values are as their kinds say; the kernel may be run with them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_kernel_launch(
     kernel: cushim_kernel,
@@ -262,37 +345,41 @@ pub unsafe extern "C" fn cushim_kernel_launch(
         let stream = get(&guard, stream)?;
         // SAFETY: the caller vouches for `config`.
         let config = unsafe { Config::read(&guard, config) }?;
-        let launch = config.launch();
-        let mut arguments = Arguments::new();
+        let config = config.launch();
         // SAFETY: the caller vouches for `args`.
-        let owners = unsafe { list(&guard, &mut arguments, &kernel, args, arg_count) }?;
-        if let Err(error) = launch.enqueue_list(&kernel, &stream, &mut arguments) {
-            owners.into_iter().for_each(Owner::disarm);
-            return Err(error);
+        let args = unsafe { arguments::given(args, arg_count) }?;
+        // SAFETY: as above.
+        let named = unsafe { arguments::look_up(&guard, args) }?;
+        let mut list = Arguments::new();
+        // SAFETY: the caller vouches for the values and the owners.
+        unsafe {
+            arguments::list(&mut list, args, &named)?;
+            arguments::lend_owners(&mut list, args);
         }
-        release_when_done(&stream, owners);
-        Ok(())
+        let mut launch = Launch::new(&kernel, &config, &mut list);
+        // SAFETY: the caller vouches for what the kernel does with the arguments.
+        let result = unsafe { stream.enqueue(&mut launch) };
+        settle(&mut launch, result)
     })
 }
 
-/// Enqueues a kernel in a stream, with all arguments in one block, laid out as `cushim_kernel_get_parameter` says: like a
-/// C struct of the parameters.
+/// Enqueues a kernel in a stream, with all arguments in one block, laid out as `cushim_kernel_get_parameter` says:
+/// like a C struct of the parameters.
 ///
-/// @param kernel The kernel.
-/// @param stream The stream; as for `cushim_kernel_launch`.
-/// @param config How it is launched; NULL: one block of one thread. Read during the call only.
-/// @param block The block. Read during the call only. Must not be NULL unless `size` is 0.
-/// @param size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a struct.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size
-/// that is not the kernel's; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for a size that the device or the kernel does not take, with the
-/// limit in the sentence, and others of the driver's. If it fails nothing is enqueued. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[in] stream The stream; as for `cushim_kernel_launch`.
+/// @param[in, nullable] config How it is launched; NULL: one block of one thread.
+/// @param[in, bytes(size), nullable_if_zero(size)] block The block.
+/// @param[in] size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a
+///   struct.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that is not the kernel's; `CUSHIM_ERROR_UNSUPPORTED` for
+///   what the driver is too old for; `CUDA_ERROR_INVALID_VALUE` (1) for a size that the device or the kernel does not
+///   take, with the limit in the sentence. If it fails nothing is enqueued.
+/// @driver any
 ///
 /// # Safety
-/// `config` is NULL or valid for the bytes that its `struct_size` names; `block` is valid for reads of `size` bytes; the
-/// kernel may be run with it.
+/// `config` is NULL or valid for the bytes that its `struct_size` names; `block` is valid for reads of `size` bytes;
+/// the kernel may be run with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_kernel_launch_packed(
     kernel: cushim_kernel,
@@ -316,6 +403,6 @@ pub unsafe extern "C" fn cushim_kernel_launch_packed(
         // SAFETY: the caller vouches for `config`.
         let config = unsafe { Config::read(&guard, config) }?;
         // SAFETY: the caller vouches for what the kernel does with the block.
-        unsafe { config.launch().enqueue_packed(&kernel, &stream, block) }
+        unsafe { stream.enqueue(&mut Launch::packed(&kernel, &config.launch(), block)) }
     })
 }

@@ -1,17 +1,22 @@
 //! Libraries: code that the driver loaded.
+//!
+//! @header cushim.h
+//! @task load code
 
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CUjit_option, CUlibrary, CUmodule};
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{self, Incomplete, borrowed, claim, enter_anywhere, get, hold};
+use crate::capi::handles::{self, Incomplete, borrowed, enter_anywhere, get, hold, owned};
 use crate::capi::{options, out, text};
-use crate::error::{Error, Status};
 use crate::kernel::{Image, Library, LoadOptions};
+use crate::object::error::{Error, Status};
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 
-/// Code that was loaded, with its kernels and variables. It is unloaded when its last handle and the last of its kernels
-/// are destroyed; the driver then waits for what runs of it. A library keeps its context alive.
+/// Loaded code with its kernels and variables. It is unloaded when its last handle and the last of its kernels are
+/// destroyed. A library keeps its context alive.
+///
+/// @driver any
 pub type cushim_library = *mut cushim_library_s;
 
 /// Never given a body.
@@ -23,27 +28,28 @@ impl Incomplete for cushim_library_s {
     type Object = Library;
 }
 
-/// What `cushim_library_options.flags` may contain. All of it concerns PTX only.
+/// Flags of `cushim_library_options`, for PTX.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_library_flags {
-    /// Put line numbers into the code, for profilers.
+    /// Generate line numbers (`CU_JIT_GENERATE_LINE_INFO`), for profilers.
     CUSHIM_LIBRARY_LINE_INFO = 1,
-    /// Put everything into the code that a debugger needs.
+    /// Generate debug information (`CU_JIT_GENERATE_DEBUG_INFO`).
     CUSHIM_LIBRARY_DEBUG_INFO = 2,
-    /// Have the compiler say more in its log.
+    /// A verbose log (`CU_JIT_LOG_VERBOSE`).
     CUSHIM_LIBRARY_VERBOSE = 4,
 }
 
-/// An option of the driver's compiler that has no member of its own here.
+/// An option of the driver's compiler for which `cushim_library_options` has no member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_jit_option {
-    /// Its number, a `CUjit_option`. Those of the log buffers (3 to 6) are refused: the library keeps the log.
+    /// @field[enum(CUjit_option)] Which option. Those of the log buffers (3 to 6) are not accepted:
+    ///   `cushim_library_get_log` has the log.
     pub option: i32,
     /// Zero.
     pub reserved: u32,
-    /// Its value, as the driver takes it where it asks for a `void *`.
+    /// The value, as in the driver's array of `void *`.
     pub value: u64,
 }
 
@@ -53,13 +59,13 @@ pub struct cushim_jit_option {
 pub struct cushim_library_options {
     /// Bytes of this struct, `sizeof(cushim_library_options)`.
     pub struct_size: usize,
-    /// A combination of `cushim_library_flags`.
+    /// @field[flags(cushim_library_flags)] Flags.
     pub flags: u32,
-    /// Registers that a thread may use at most; 0 leaves it to the compiler.
+    /// The most registers of a thread; 0 leaves it to the compiler.
     pub max_registers: u32,
-    /// Other options of the driver's; NULL if there are none.
+    /// Further options; NULL if there are none.
     pub jit_options: *const cushim_jit_option,
-    /// How many.
+    /// The number of further options.
     pub jit_option_count: usize,
     /// Bytes from one to the next; 0 means `sizeof(cushim_jit_option)`.
     pub jit_option_stride: usize,
@@ -93,27 +99,24 @@ unsafe fn load_options(options: *const cushim_library_options) -> Result<LoadOpt
     Ok(load)
 }
 
-/// Loads code: PTX, a cubin or a fatbin; which it is shows from its bytes. PTX is compiled now, and what the compiler says
-/// of an error stands in the error's `driver_log`.
+/// Loads code: PTX, a cubin or a fatbin, which is recognised by its bytes. PTX is compiled during the call, not at
+/// the first launch; the compiler's messages are in `driver_log` of the error.
 ///
-/// From driver 12.0 on the kernels can be launched in every context of the driver; before, in this one.
+/// From CUDA 12.0 on the kernels can be launched in every context of the driver; before that, in this context only.
 ///
-/// @param context The context, for whose device PTX is compiled.
-/// @param image The code. Read during the call only. Must not be NULL.
-/// @param size Its bytes; a NUL at the end of PTX may be among them. An image that is cut off is refused.
-/// @param options NULL for the defaults. Read during the call only.
-/// @param library Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_library_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an image that is none or is cut off;
-/// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
-/// `CUDA_ERROR_INVALID_PTX` (218) for PTX that does not compile, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) for PTX that
-/// is younger than the driver, `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if nothing in the image is for the device, and others
-/// of the driver's. Threads: any.
+/// @param[in] context The context. PTX is compiled for its device.
+/// @param[in, bytes(size)] image The code.
+/// @param[in] size The size in bytes. PTX may include a NUL at its end.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] library The library.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an image of another kind, or that is cut off; `CUDA_ERROR_INVALID_PTX`
+///   (218) if PTX does not compile; `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) for PTX that is newer than the driver;
+///   `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if the image has no code for the device.
+/// @driver any
 ///
 /// # Safety
-/// `image` is NULL or valid for reads of `size` bytes; `options` is NULL or valid for the bytes that its `struct_size` names,
-/// and its array is as long as it says; `library` is NULL or valid for writes.
+/// `image` is NULL or valid for reads of `size` bytes; `options` is NULL or valid for the bytes that its
+/// `struct_size` names, and its array is as long as it says; `library` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_library_load(
     context: cushim_context,
@@ -133,21 +136,19 @@ pub unsafe extern "C" fn cushim_library_load(
         // SAFETY: the caller vouches for `options`.
         let options = unsafe { load_options(options) }?;
         let context = hold(context)?;
-        *library = claim(Library::load(&context, &Image::new(bytes)?, &options)?)?;
+        *library = owned(|| Library::load(&context, &Image::new(bytes)?, &options))?;
         Ok(())
     })
 }
 
 /// Loads code from a file, as `cushim_library_load` does.
 ///
-/// @param context The context, for whose device PTX is compiled.
-/// @param path The file: PTX, a cubin or a fatbin, whatever its name ends in. UTF-8. Must not be NULL.
-/// @param options NULL for the defaults. Read during the call only.
-/// @param library Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_library_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: as of `cushim_library_load`: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a file that
-/// cannot be read, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] context The context. PTX is compiled for its device.
+/// @param[in] path The path, in UTF-8, of PTX, a cubin or a fatbin, with any extension.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] library The library.
+/// @errors as `cushim_library_load`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a file that cannot be read.
+/// @driver none
 ///
 /// # Safety
 /// `path` is NULL or ends in NUL; `options` and `library` as for `cushim_library_load`.
@@ -166,18 +167,15 @@ pub unsafe extern "C" fn cushim_library_load_file(
         // SAFETY: the caller vouches for `options`.
         let options = unsafe { load_options(options) }?;
         let context = hold(context)?;
-        *library = claim(Library::load(&context, &Image::from_file(&*path)?, &options)?)?;
+        *library = owned(|| Library::load(&context, &Image::from_file(&*path)?, &options))?;
         Ok(())
     })
 }
 
-/// Gives the library one more handle.
+/// Returns one more owned handle of a library.
 ///
-/// @param library The library.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_library_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] library The library.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -190,69 +188,20 @@ pub unsafe extern "C" fn cushim_library_ref(
     unsafe { handles::reference(library, reference) }
 }
 
-/// Ends a claim on the library. With the last hold, the kernels' included, the code is unloaded, which waits for what runs
-/// of it.
+/// Destroys an owned handle of a library. The code is unloaded when nothing uses it any more, kernels included.
 ///
-/// @param library The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in, ended, nullable] library The handle; NULL does nothing.
+/// @driver none
+/// @sync code if this unloads it
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_library_destroy(library: cushim_library) -> cushim_status {
     handles::destroy(library)
 }
 
-/// Names the library in messages.
+/// Returns the context in which a library was loaded.
 ///
-/// @param library The library.
-/// @param label The name; may be NULL, which takes it away.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `label` is NULL or ends in NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_library_set_label(
-    library: cushim_library,
-    label: *const c_char,
-) -> cushim_status {
-    // SAFETY: the caller vouches for `label`.
-    unsafe { handles::set_label(library, label) }
-}
-
-/// The name that messages use for the library; empty if it has none.
-///
-/// @param library The library.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_library_get_label(
-    library: cushim_library,
-    buffer: *mut c_char,
-    size: usize,
-    needed: *mut usize,
-) -> cushim_status {
-    // SAFETY: the caller vouches for the buffer.
-    unsafe { handles::get_label(library, buffer, size, needed) }
-}
-
-/// The context that the library was loaded in.
-///
-/// @param library The library.
-/// @param context Receives the borrowed handle, good as long as the library; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] library The library.
+/// @param[out, borrowed] context The context, valid as long as the library.
 ///
 /// # Safety
 /// `context` is NULL or valid for writes.
@@ -270,17 +219,12 @@ pub unsafe extern "C" fn cushim_library_get_context(
     })
 }
 
-/// What the compiler noted when the library was loaded; empty if it had nothing to say, or the driver had the code compiled
-/// from before.
+/// Copies the compiler's messages from loading a library. There are none if the driver did not have to compile.
 ///
-/// @param library The library.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] library The library.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the messages.
+/// @param[in] size Bytes of the buffer.
+/// @param[out, nullable] needed Receives the bytes that all messages take.
 ///
 /// # Safety
 /// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
@@ -300,14 +244,10 @@ pub unsafe extern "C" fn cushim_library_get_log(
     })
 }
 
-/// The driver's own handle of the library.
+/// Returns the driver's own handle of a library.
 ///
-/// @param library The library.
-/// @param native Receives the handle, which stays the object's; NULL on failure, and before driver 12.0, where there is a
-///   module only. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] library The library.
+/// @param[out] native The handle, which cushim keeps; NULL before CUDA 12.0, where there is only a module.
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -325,14 +265,11 @@ pub unsafe extern "C" fn cushim_library_native(
     })
 }
 
-/// The driver's own handle of the module that the library is in its context.
+/// Returns the driver's own handle of a library's module in its context.
 ///
-/// @param library The library.
-/// @param native Receives the handle, which stays the object's; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] library The library.
+/// @param[out] native The handle, which cushim keeps.
+/// @driver any
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -349,14 +286,11 @@ pub unsafe extern "C" fn cushim_library_native_module(
     })
 }
 
-/// How many kernels the library has.
+/// Returns the number of kernels in a library.
 ///
-/// @param library The library.
-/// @param count Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` before driver 12.4;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any. Driver: 12.4.
+/// @param[in] library The library.
+/// @param[out] count The number.
+/// @driver 12.4
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.
@@ -373,19 +307,15 @@ pub unsafe extern "C" fn cushim_library_get_kernel_count(
     })
 }
 
-/// The name of one of the library's kernels, by which `cushim_kernel_create` takes it.
+/// Copies the name of one of a library's kernels, as `cushim_kernel_create` takes it.
 ///
-/// @param library The library.
-/// @param index Which one, from 0, in the driver's order.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an index beyond the last;
-/// `CUSHIM_ERROR_UNSUPPORTED` before driver 12.4; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's.
-/// Threads: any. Driver: 12.4.
+/// @param[in] library The library.
+/// @param[in] index The index, from 0, in the driver's order.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
+/// @param[in] size Bytes of the buffer.
+/// @param[out, nullable] needed Receives the bytes that the whole name takes.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
+/// @driver 12.4
 ///
 /// # Safety
 /// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
@@ -412,17 +342,15 @@ pub unsafe extern "C" fn cushim_library_get_kernel_name(
     })
 }
 
-/// Address and size of a variable of the code, in the context of the library; managed variables too.
+/// Returns the address and the size of a variable of the code, in the library's context; managed variables included.
 ///
-/// @param library The library.
-/// @param name The variable's name. Must not be NULL.
-/// @param pointer Receives the address, good as long as the library; 0 on failure. Must not be NULL.
-/// @param bytes Receives its bytes; 0 on failure. May be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_NOT_FOUND` (500) if there is none of this name, and others of the driver's.
-/// Threads: any.
+/// @param[in] library The library.
+/// @param[in, example("counter")] name The name of the variable.
+/// @param[out] pointer The address, valid as long as the library.
+/// @param[out, nullable] bytes The size in bytes.
+/// @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no variable of this name.
+/// @driver any
+/// @task use variables of loaded code
 ///
 /// # Safety
 /// `name` is NULL or ends in NUL; `pointer` and `bytes` are NULL or valid for writes.
@@ -437,17 +365,15 @@ pub unsafe extern "C" fn cushim_library_get_global(
     unsafe { variable(library, name, pointer, bytes, Library::global) }
 }
 
-/// Address and size of a managed variable of the code, the same in every context.
+/// Returns the address and the size of a managed variable of the code, which are the same in every context.
 ///
-/// @param library The library.
-/// @param name The variable's name. Must not be NULL.
-/// @param pointer Receives the address, good as long as the library; 0 on failure. Must not be NULL.
-/// @param bytes Receives its bytes; 0 on failure. May be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_NOT_FOUND` (500) if there is no managed one of this name, and others of the driver's.
-/// Threads: any.
+/// @param[in] library The library.
+/// @param[in, example("counter")] name The name of the variable.
+/// @param[out] pointer The address, valid as long as the library.
+/// @param[out, nullable] bytes The size in bytes.
+/// @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no managed variable of this name.
+/// @driver any
+/// @task use variables of loaded code
 ///
 /// # Safety
 /// `name` is NULL or ends in NUL; `pointer` and `bytes` are NULL or valid for writes.

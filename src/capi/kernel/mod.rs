@@ -1,13 +1,18 @@
 //! Kernels: libraries, kernels, launches, occupancy.
 
-mod arguments;
-mod launch;
 mod library;
+
 mod object;
+
+pub(in crate::capi) mod arguments;
+
+mod launch;
+
 mod occupancy;
 
 pub use arguments::*;
 pub use launch::*;
+pub(in crate::capi) use launch::{Config, told_config};
 pub use library::*;
 pub use object::*;
 pub use occupancy::*;

@@ -1,18 +1,25 @@
 //! Kernels.
+//!
+//! @header cushim.h
+//! @task find kernels and ask about them
 
 use super::library::cushim_library;
 use crate::capi::callback::{cushim_owner, lent};
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CUfunction, CUfunction_attribute, CUkernel};
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{self, Incomplete, borrowed, claim, enter_anywhere, get, hold};
+use crate::capi::handles::{
+    self, Incomplete, borrowed, enter_anywhere, get, hold, hold_all, keep, keep_if_given, owned, reserve,
+};
 use crate::capi::{out, text};
-use crate::error::{Error, Status};
 use crate::kernel::{Keeper, Kernel, NativeKernel};
+use crate::object::error::{Error, Status};
 use std::ffi::c_char;
 use std::ptr::null_mut;
 
-/// A kernel: a function of loaded code that a device runs. A kernel keeps its library loaded.
+/// A kernel: a function of loaded code that a device executes. A kernel keeps its library loaded.
+///
+/// @driver any
 pub type cushim_kernel = *mut cushim_kernel_s;
 
 /// Never given a body.
@@ -24,17 +31,14 @@ impl Incomplete for cushim_kernel_s {
     type Object = Kernel;
 }
 
-/// Takes a kernel of a library by its name.
+/// Returns a kernel of a library by its name.
 ///
-/// @param library The library.
-/// @param name The kernel's name, as the code has it: a C++ compiler changes names unless they are declared
-///   `extern "C"`. Must not be NULL.
-/// @param kernel Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_kernel_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_NOT_FOUND` (500) if there is none of this name, with those that there are in the
-/// sentence; others of the driver's. Threads: any.
+/// @param[in] library The library.
+/// @param[in, example("kernel")] name The name in the code. A C++ compiler changes names unless they are declared
+///   `extern "C"`.
+/// @param[out, owned] kernel The kernel.
+/// @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no kernel of this name; the message lists those that there are.
+/// @driver any
 ///
 /// # Safety
 /// `name` is NULL or ends in NUL; `kernel` is NULL or valid for writes.
@@ -49,28 +53,26 @@ pub unsafe extern "C" fn cushim_kernel_create(
         let kernel = unsafe { out::cleared(kernel, null_mut(), "kernel") }?;
         // SAFETY: the caller vouches for `name`.
         let name = unsafe { text::required(name, "name") }?;
-        *kernel = claim(hold(library)?.kernel(&name)?)?;
+        *kernel = owned(|| hold(library)?.kernel(&name))?;
         Ok(())
     })
 }
 
-/// Takes in a `CUkernel`. One of a library that was loaded here gives its object again.
+/// Wraps a `CUkernel`. A kernel of a library that cushim has loaded returns its own object.
 ///
-/// @param context A context of the kernel's driver, in which attributes and parameters are asked for.
-/// @param native The kernel; the runtime's `cudaKernel_t` has the same value. Must not be NULL.
-/// @param library A library that keeps the kernel's code loaded; may be NULL. Where it is not the kernel's own, the log
-///   says so; and if the kernel's own was loaded here, that is kept instead.
-/// @param owner What keeps the kernel's code loaded instead of a library; NULL: whoever lent it sees to that. Read during
-///   the call only; released when the kernel is let go.
-/// @param kernel Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_kernel_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a library together with an owner;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any. Driver: 12.0.
+/// @param[in] context A context of the kernel's driver, for attributes and parameters.
+/// @param[in] native The kernel; a `cudaKernel_t` is the same.
+/// @param[in, nullable] library A library that keeps the kernel's code loaded. If the code belongs to another library
+///   that cushim has loaded, that one is kept instead; if it belongs to neither, a warning is logged.
+/// @param[in, taken, nullable] owner Keeps the kernel's code loaded, instead of a library; released after the last
+///   use of the kernel. NULL: the code must outlive the kernel.
+/// @param[out, owned] kernel The kernel.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a library together with an owner.
+/// @driver 12.0
 ///
 /// # Safety
-/// `native` is NULL or a kernel of the context's driver, whose code stays loaded until the last handle of the object is
-/// destroyed; `owner` is NULL or a valid owner; `kernel` is NULL or valid for writes.
+/// `native` is NULL or a kernel of the context's driver, whose code stays loaded until the last handle of the object
+/// is destroyed; `owner` is NULL or a valid owner; `kernel` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_kernel_wrap(
     context: cushim_context,
@@ -83,23 +85,21 @@ pub unsafe extern "C" fn cushim_kernel_wrap(
     unsafe { wrap(context, NativeKernel::Kernel(native), library, owner, kernel) }
 }
 
-/// Takes in a `CUfunction`. One that `cushim_kernel_native_function` gave, or of a library that was loaded here before
-/// driver 12.0, gives its object again.
+/// Wraps a `CUfunction`. One that `cushim_kernel_native_function` has returned, or that belongs to a library that
+/// cushim has loaded before CUDA 12.0, returns its own object.
 ///
-/// @param context The context of the function.
-/// @param native The function; the runtime's `cudaFunction_t` has the same value. Must not be NULL.
-/// @param library A library that keeps the function's code loaded; may be NULL.
-/// @param owner What keeps the function's code loaded instead of a library; NULL: whoever lent it sees to that. Read during
-///   the call only; released when the kernel is let go.
-/// @param kernel Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_kernel_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a library together with an owner;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] context The context of the function.
+/// @param[in] native The function; a `cudaFunction_t` is the same.
+/// @param[in, nullable] library A library that keeps the function's code loaded.
+/// @param[in, taken, nullable] owner Keeps the function's code loaded, instead of a library; released after the last
+///   use of the kernel. NULL: the code must outlive the kernel.
+/// @param[out, owned] kernel The kernel.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a library together with an owner.
+/// @driver any
 ///
 /// # Safety
-/// `native` is NULL or a function of `context`, whose code stays loaded until the last handle of the object is destroyed;
-/// `owner` is NULL or a valid owner; `kernel` is NULL or valid for writes.
+/// `native` is NULL or a function of `context`, whose code stays loaded until the last handle of the object is
+/// destroyed; `owner` is NULL or a valid owner; `kernel` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_kernel_wrap_function(
     context: cushim_context,
@@ -124,14 +124,15 @@ unsafe fn wrap(
     call(|| {
         // SAFETY: the caller vouches for `kernel`.
         let kernel = unsafe { out::cleared(kernel, null_mut(), "kernel") }?;
-        let context = hold(context)?;
-        let library = if library.is_null() { None } else { Some(hold(library)?) };
+        let (context, library) =
+            hold_all(|guard| Ok((keep(guard, context)?, keep_if_given(guard, library)?)))?;
         if library.is_some() && !owner.is_null() {
             return Err(Error::new(
                 Status::INVALID_ARGUMENT,
                 "library and owner are both given; one of them keeps the code loaded",
             ));
         }
+        let reserved = reserve()?;
         // SAFETY: the caller vouches for the owner.
         let owner = unsafe { lent(owner) };
         let keeper = match (library, owner) {
@@ -139,24 +140,22 @@ unsafe fn wrap(
             (None, Some(owner)) => Keeper::Owner(owner),
             (None, None) => Keeper::Lender,
         };
-        let wrapped = Kernel::take_in(&context, native, keeper).map_err(|(error, keeper)| {
+        // SAFETY: the caller vouches for the handle.
+        let wrapped = unsafe { Kernel::take_in(&context, native, keeper) }.map_err(|(error, keeper)| {
             if let Keeper::Owner(owner) = keeper {
                 owner.disarm();
             }
             error
         })?;
-        *kernel = claim(wrapped)?;
+        *kernel = reserved.of(wrapped);
         Ok(())
     })
 }
 
-/// Gives the kernel one more handle.
+/// Returns one more owning handle of a kernel.
 ///
-/// @param kernel The kernel.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_kernel_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -169,71 +168,23 @@ pub unsafe extern "C" fn cushim_kernel_ref(
     unsafe { handles::reference(kernel, reference) }
 }
 
-/// Ends a claim on the kernel. With the last hold its library is let go.
+/// Destroys an owning handle of a kernel. When nothing uses the kernel any more, it no longer keeps its library
+/// loaded.
 ///
-/// @param kernel The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in, ended, nullable] kernel The handle; NULL does nothing.
+/// @driver none
+/// @sync code if this unloads it
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_kernel_destroy(kernel: cushim_kernel) -> cushim_status {
     handles::destroy(kernel)
 }
 
-/// Names the kernel in messages, in place of its own name.
+/// Copies the name of a kernel; "" for a kernel that was wrapped before CUDA 12.3.
 ///
-/// @param kernel The kernel.
-/// @param label The name; may be NULL, which takes it away.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `label` is NULL or ends in NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_kernel_set_label(
-    kernel: cushim_kernel,
-    label: *const c_char,
-) -> cushim_status {
-    // SAFETY: the caller vouches for `label`.
-    unsafe { handles::set_label(kernel, label) }
-}
-
-/// The label of the kernel; empty if it has none.
-///
-/// @param kernel The kernel.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_kernel_get_label(
-    kernel: cushim_kernel,
-    buffer: *mut c_char,
-    size: usize,
-    needed: *mut usize,
-) -> cushim_status {
-    // SAFETY: the caller vouches for the buffer.
-    unsafe { handles::get_label(kernel, buffer, size, needed) }
-}
-
-/// The kernel's name; empty for one that was wrapped on a driver before 12.3.
-///
-/// @param kernel The kernel.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
+/// @param[in] size Bytes of the buffer.
+/// @param[out, nullable] needed Receives the bytes that the whole name takes.
 ///
 /// # Safety
 /// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
@@ -253,13 +204,10 @@ pub unsafe extern "C" fn cushim_kernel_get_name(
     })
 }
 
-/// The context that the kernel's library was loaded in, or that it was wrapped with.
+/// Returns the context of a kernel: that of its library, or the one with which it was wrapped.
 ///
-/// @param kernel The kernel.
-/// @param context Receives the borrowed handle, good as long as the kernel; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[out, borrowed] context The context, valid as long as the kernel.
 ///
 /// # Safety
 /// `context` is NULL or valid for writes.
@@ -277,14 +225,11 @@ pub unsafe extern "C" fn cushim_kernel_get_context(
     })
 }
 
-/// The library that the kernel is in.
+/// Returns the library of a kernel.
 ///
-/// @param kernel The kernel.
-/// @param library Receives the borrowed handle, good as long as the kernel; NULL on failure, and for a kernel that was
-///   wrapped without one. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[out, borrowed] library The library, valid as long as the kernel; NULL for a kernel that was wrapped without
+///   one.
 ///
 /// # Safety
 /// `library` is NULL or valid for writes.
@@ -304,14 +249,11 @@ pub unsafe extern "C" fn cushim_kernel_get_library(
     })
 }
 
-/// The driver's own handle of a kernel of a `CUlibrary`.
+/// Returns the `CUkernel` of a kernel.
 ///
-/// @param kernel The kernel.
-/// @param native Receives the handle, which stays the object's; NULL on failure, and for a kernel that is a `CUfunction`
-///   only: before driver 12.0, or wrapped as one. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[out] native The handle, which cushim keeps; NULL for a kernel that is only a `CUfunction`: before CUDA
+///   12.0, or wrapped as one.
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -328,14 +270,11 @@ pub unsafe extern "C" fn cushim_kernel_native(kernel: cushim_kernel, native: *mu
     })
 }
 
-/// The driver's own handle of the function that the kernel is in its context.
+/// Returns the `CUfunction` of a kernel in its context.
 ///
-/// @param kernel The kernel.
-/// @param native Receives the handle, which stays the object's; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[out] native The handle, which cushim keeps.
+/// @driver any
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -352,16 +291,14 @@ pub unsafe extern "C" fn cushim_kernel_native_function(
     })
 }
 
-/// An attribute of the kernel, on the device of its context.
+/// Returns an attribute of a kernel on the device of its context.
 ///
-/// @param kernel The kernel.
-/// @param attribute A `CUfunction_attribute`.
-/// @param value Receives the value, in the unit of the attribute; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for an attribute that the driver does not know, and others of the
-/// driver's. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[in, enum(CUfunction_attribute), example(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)] attribute Which
+///   attribute.
+/// @param[out] value The value.
+/// @errors `CUDA_ERROR_INVALID_VALUE` (1) for an attribute that this driver does not know.
+/// @driver any
 ///
 /// # Safety
 /// `value` is NULL or valid for writes.
@@ -379,16 +316,15 @@ pub unsafe extern "C" fn cushim_kernel_get_attribute(
     })
 }
 
-/// Sets an attribute of the kernel on the device of its context, for every launch from now on, whoever makes it:
+/// Sets an attribute of a kernel on the device of its context, for all later launches in the process.
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES` (8) allows more than 48 KiB of dynamic shared memory.
 ///
-/// @param kernel The kernel.
-/// @param attribute A `CUfunction_attribute`.
-/// @param value The value, in the unit of the attribute.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1)
-/// for a value that is out of range and for an attribute that is only read, and others of the driver's. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[in, enum(CUfunction_attribute), example(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)] attribute Which
+///   attribute.
+/// @param[in, example(2048)] value The value.
+/// @errors `CUDA_ERROR_INVALID_VALUE` (1) for a value out of range, and for an attribute that is read-only.
+/// @driver any
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_kernel_set_attribute(
     kernel: cushim_kernel,
@@ -398,14 +334,12 @@ pub extern "C" fn cushim_kernel_set_attribute(
     call(|| hold(kernel)?.set_attribute(CUfunction_attribute(attribute), value))
 }
 
-/// How many parameters the kernel has.
+/// Returns the number of a kernel's parameters.
 ///
-/// @param kernel The kernel.
-/// @param count Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED` before driver 12.4;
-/// `CUSHIM_ERROR_FORKED`. Threads: any. Driver: 12.4.
+/// @param[in] kernel The kernel.
+/// @param[out] count The number.
+/// @driver 12.4
+/// @callback allowed
 ///
 /// # Safety
 /// `count` is NULL or valid for writes.
@@ -423,16 +357,15 @@ pub unsafe extern "C" fn cushim_kernel_get_parameter_count(
     })
 }
 
-/// Where one parameter of the kernel stands in a packed block, and how large it is.
+/// Returns the offset and the size of a kernel's parameter in a packed block.
 ///
-/// @param kernel The kernel.
-/// @param index Which one, from 0.
-/// @param offset Receives its bytes from the start of the block; 0 on failure. May be NULL.
-/// @param size Receives its bytes; 0 on failure. May be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT` for an index beyond the last;
-/// `CUSHIM_ERROR_UNSUPPORTED` before driver 12.4; `CUSHIM_ERROR_FORKED`. Threads: any. Driver: 12.4.
+/// @param[in] kernel The kernel.
+/// @param[in] index The index, from 0.
+/// @param[out, nullable] offset Bytes from the start of the block.
+/// @param[out, nullable] size The size in bytes.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
+/// @driver 12.4
+/// @callback allowed
 ///
 /// # Safety
 /// `offset` and `size` are NULL or valid for writes.

@@ -1,4 +1,7 @@
 //! How much of a device a kernel fills.
+//!
+//! @header cushim.h
+//! @task choose the size of a launch
 
 use super::launch::{Config, cushim_launch_config};
 use super::object::cushim_kernel;
@@ -6,25 +9,23 @@ use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{enter, get, hold};
 use crate::capi::out;
 use crate::capi::stream::cushim_stream;
-use crate::error::Error;
-use crate::kernel::{DynamicShared, Kernel, Launch};
+use crate::kernel::{DynamicShared, Kernel, LaunchConfig};
+use crate::object::error::Error;
 use crate::stream::Stream;
 use std::ffi::c_void;
 
-/// Answers how many bytes of dynamic shared memory a block of so many threads needs. It must not unwind.
+/// A function that returns the bytes of dynamic shared memory that a block of `threads` threads needs. It must not
+/// throw C++ exceptions.
 pub type cushim_block_shared_memory = Option<unsafe extern "C" fn(data: *mut c_void, threads: u32) -> usize>;
 
-/// How many blocks of a kernel one multiprocessor of its context's device holds at a time.
+/// Returns how many blocks of a kernel one multiprocessor of its context's device can run at the same time.
 ///
-/// @param kernel The kernel.
-/// @param threads Threads of a block.
-/// @param shared_bytes Bytes of dynamic shared memory of a block.
-/// @param blocks Receives the number, 0 if there is no room for one; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUDA_ERROR_INVALID_VALUE` (1) for a block of no threads, and others of the driver's.
-/// Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[in, example(32)] threads The threads of a block.
+/// @param[in] shared_bytes The bytes of dynamic shared memory of a block.
+/// @param[out] blocks The number; 0 if not even one block fits.
+/// @errors `CUDA_ERROR_INVALID_VALUE` (1) for a block without threads.
+/// @driver any
 ///
 /// # Safety
 /// `blocks` is NULL or valid for writes.
@@ -43,20 +44,17 @@ pub unsafe extern "C" fn cushim_kernel_get_active_blocks(
     })
 }
 
-/// The block with which a kernel fills its context's device best.
+/// Returns the block size with which a kernel has the highest occupancy of its context's device.
 ///
-/// @param kernel The kernel.
-/// @param shared_bytes Bytes of dynamic shared memory of a block; of no concern where `shared_memory` is given.
-/// @param shared_memory Answers how many bytes a block needs, where that depends on its threads; called several times
-///   during the call, on this thread. NULL: `shared_bytes`.
-/// @param data Given to `shared_memory`. May be NULL.
-/// @param limit The most threads that a block may have; 0: as many as the kernel takes.
-/// @param threads Receives the threads of a block; 0 on failure. Must not be NULL.
-/// @param blocks Receives the least number of such blocks that fills the device; 0 on failure. May be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[in] shared_bytes The bytes of dynamic shared memory of a block. Ignored if there is a `shared_memory`.
+/// @param[in, nullable] shared_memory Returns the bytes for a block, if they depend on its threads; called several
+///   times during the call, on this thread. NULL: `shared_bytes` for every block.
+/// @param[in, nullable] data Passed to `shared_memory`.
+/// @param[in] limit The most threads of a block; 0: as many as the kernel can have.
+/// @param[out] threads The threads of a block.
+/// @param[out, nullable] blocks The smallest number of such blocks that reaches the highest occupancy.
+/// @driver any
 ///
 /// # Safety
 /// `shared_memory` may be called with `data` during the call; `threads` and `blocks` are NULL or valid for writes.
@@ -90,16 +88,14 @@ pub unsafe extern "C" fn cushim_kernel_suggest_block_size(
     })
 }
 
-/// How much dynamic shared memory each of several blocks on one multiprocessor can have.
+/// Returns how much dynamic shared memory a block can have if several are to run on one multiprocessor at the same
+/// time.
 ///
-/// @param kernel The kernel.
-/// @param blocks How many blocks.
-/// @param threads Threads of a block.
-/// @param bytes Receives the bytes; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] kernel The kernel.
+/// @param[in, example(1)] blocks The number of blocks.
+/// @param[in, example(32)] threads The threads of a block.
+/// @param[out] bytes The bytes.
+/// @driver any
 ///
 /// # Safety
 /// `bytes` is NULL or valid for writes.
@@ -118,17 +114,13 @@ pub unsafe extern "C" fn cushim_kernel_get_available_shared_memory(
     })
 }
 
-/// Blocks of the largest cluster in which a kernel can be launched on a stream's device.
+/// Returns the number of blocks in the largest cluster with which a kernel can be launched in a stream.
 ///
-/// @param kernel The kernel.
-/// @param stream The stream.
-/// @param config How it is to be launched; NULL: one block of one thread. Read during the call only.
-/// @param blocks Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` before driver 11.8; the driver's.
-/// Threads: any. Driver: 11.8.
+/// @param[in] kernel The kernel.
+/// @param[in] stream The stream.
+/// @param[in, nullable] config The launch. NULL: one block of one thread.
+/// @param[out] blocks The number of blocks.
+/// @driver 11.8
 ///
 /// # Safety
 /// `config` is NULL or valid for the bytes that its `struct_size` names; `blocks` is NULL or valid for writes.
@@ -143,17 +135,13 @@ pub unsafe extern "C" fn cushim_kernel_get_largest_cluster(
     unsafe { ask(kernel, stream, config, blocks, "blocks", Kernel::largest_cluster) }
 }
 
-/// How many clusters of a launch a stream's device holds at a time.
+/// Returns how many clusters of a launch can run on a stream's device at the same time.
 ///
-/// @param kernel The kernel.
-/// @param stream The stream.
-/// @param config How it is to be launched, with the cluster. Read during the call only; NULL: one block of one thread.
-/// @param clusters Receives the number; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` before driver 11.8; the driver's.
-/// Threads: any. Driver: 11.8.
+/// @param[in] kernel The kernel.
+/// @param[in] stream The stream.
+/// @param[in, nullable] config The launch, with its cluster. NULL: one block of one thread.
+/// @param[out] clusters The number of clusters.
+/// @driver 11.8
 ///
 /// # Safety
 /// `config` is NULL or valid for the bytes that its `struct_size` names; `clusters` is NULL or valid for writes.
@@ -176,7 +164,7 @@ unsafe fn ask(
     config: *const cushim_launch_config,
     answer: *mut u32,
     what: &str,
-    question: impl FnOnce(&Kernel, &Stream, &Launch<'_>) -> Result<u32, Error>,
+    question: unsafe fn(&Kernel, &Stream, &LaunchConfig<'_>) -> Result<u32, Error>,
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `answer`.
@@ -186,7 +174,8 @@ unsafe fn ask(
         let stream = get(&guard, stream)?;
         // SAFETY: the caller vouches for `config`.
         let config = unsafe { Config::read(&guard, config) }?;
-        *answer = question(&kernel, &stream, &config.launch())?;
+        // SAFETY: the caller vouches for the attributes.
+        *answer = unsafe { question(&kernel, &stream, &config.launch()) }?;
         Ok(())
     })
 }

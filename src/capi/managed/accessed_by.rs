@@ -1,4 +1,7 @@
 //! The set of those by which a range is said to be accessed.
+//!
+//! @header cushim.h
+//! @task place managed memory
 
 use super::range::{cushim_range, range};
 use crate::capi::context::cushim_context;
@@ -6,25 +9,23 @@ use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::hold;
 use crate::capi::location::{cushim_location, locations_if_any};
 use crate::capi::out;
-use crate::error::{Error, Status};
+use crate::location::Location;
 
-/// The devices, and perhaps the host, by which a range of managed memory is said to be accessed, as the driver says at the
-/// time of the call. A location that only a part of the range is accessed by is not among them.
+/// Returns the devices, and the host if it is one of them, that have the advice "accessed by" for a range of managed
+/// memory. The driver is asked each time. A location that has it for a part of the range only is not returned.
 ///
-/// @param context A context of the driver.
-/// @param range The range. Read during the call only. Must not be NULL.
-/// @param accessors An array of `capacity` locations, which receives the first so many, in the driver's order; what is left
-///   of it is unset. May be NULL if `capacity` is 0.
-/// @param capacity Number of locations that the array has room for.
-/// @param count Receives how many there are, which may be more; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for memory that is not managed;
-/// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's.
-/// Threads: any.
+/// @param[in] context A context of the driver.
+/// @param[in] range The range.
+/// @param[out, array(capacity), nullable_if_zero(capacity)] accessors Receives the first `capacity` locations, in the
+///   driver's order. Items that are left over are unset.
+/// @param[in] capacity The number of items that there is room for.
+/// @param[out] count The number of locations, which may be greater than `capacity`.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed.
+/// @driver any
 ///
 /// # Safety
-/// `range` is NULL or valid for reads, `accessors` for writes of `capacity` locations; `count` is NULL or valid for writes.
+/// `range` is NULL or valid for reads, `accessors` for writes of `capacity` locations; `count` is NULL or valid for
+/// writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_get_accessed_by(
     context: cushim_context,
@@ -34,40 +35,33 @@ pub unsafe extern "C" fn cushim_context_get_accessed_by(
     count: *mut usize,
 ) -> cushim_status {
     call(|| {
-        if !accessors.is_null() {
-            // SAFETY: the caller vouches for the array; zeros are a location that is unset.
-            unsafe { accessors.write_bytes(0, capacity) };
-        }
         // SAFETY: the caller vouches for `count`.
         let count = unsafe { out::cleared(count, 0, "count") }?;
-        if accessors.is_null() && capacity > 0 {
-            return Err(Error::new(Status::INVALID_ARGUMENT, "accessors must not be NULL"));
-        }
+        // SAFETY: the caller vouches for the array.
+        let accessors =
+            unsafe { out::array(accessors, capacity, cushim_location::from(Location::UNSET), "accessors") }?;
         // SAFETY: the caller vouches for `range`.
         let range = unsafe { self::range(range, "range") }?;
-        let known = hold(context)?.accessed_by(range)?;
+        let known = hold(context)?.accessed_by(&range)?;
         *count = known.len();
-        for (index, location) in known.into_iter().take(capacity).enumerate() {
-            // SAFETY: the caller vouches for `capacity` of them.
-            unsafe { accessors.add(index).write(location.into()) };
-        }
+        accessors.iter_mut().zip(known).for_each(|(place, location)| *place = location.into());
         Ok(())
     })
 }
 
-/// Adds devices, or the host, to those by which a range of managed memory is said to be accessed. Everything is checked
-/// before; the driver is told what differs and nothing else; and if it refuses a step, the steps before are taken back.
+/// Gives devices, or the host, the advice "accessed by" for a range of managed memory.
 ///
-/// @param context A context of the device that is concerned.
-/// @param range The range. Read during the call only. Must not be NULL.
-/// @param accessors The locations, devices or the host. Read during the call only. May be NULL if `accessor_count` is 0.
-/// @param accessor_count How many.
-/// @return A `cushim_status`.
+/// All arguments are checked first. The driver is called only for locations that do not have the advice; if it
+/// returns an error, what this call has changed is undone.
 ///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for memory that is not managed and, with
-/// `item`, for a location that does not exist or is a NUMA node; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed
-/// access; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any; calls for the same range are to be
-/// ordered by the caller.
+/// @param[in] context A context of the device.
+/// @param[in] range The range.
+/// @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
+/// @param[in] accessor_count The number of locations.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed and, with `item`, for a location that does
+///   not exist or is a NUMA node; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access.
+/// @driver any
+/// @threads any, but calls for one range must not run at the same time
 ///
 /// # Safety
 /// `range` is NULL or valid for reads, `accessors` for reads of `accessor_count` locations.
@@ -83,23 +77,23 @@ pub unsafe extern "C" fn cushim_context_add_accessed_by(
         let (range, locations) = unsafe {
             (self::range(range, "range")?, locations_if_any(accessors, accessor_count, "accessors")?)
         };
-        hold(context)?.add_accessed_by(range, &locations)
+        hold(context)?.add_accessed_by(&range, &locations)
     })
 }
 
-/// Takes devices, or the host, out of those by which a range of managed memory is said to be accessed; see
-/// `cushim_context_add_accessed_by`. Advice 6 of `cushim_context_advise` takes out one that only a part of the range is
-/// accessed by.
+/// Removes the advice "accessed by" of devices, or of the host, for a range of managed memory; see
+/// `cushim_context_add_accessed_by`.
 ///
-/// @param context A context of the device that is concerned.
-/// @param range The range. Read during the call only. Must not be NULL.
-/// @param accessors The locations, devices or the host. Read during the call only. May be NULL if `accessor_count` is 0.
-/// @param accessor_count How many.
-/// @return A `cushim_status`.
+/// A location that has it for a part of the range only keeps it there: `cushim_context_advise` with
+/// `CU_MEM_ADVISE_UNSET_ACCESSED_BY` removes it.
 ///
-/// Errors: as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_UNSUPPORTED`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any; calls for the
-/// same range are to be ordered by the caller.
+/// @param[in] context A context of the device.
+/// @param[in] range The range.
+/// @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
+/// @param[in] accessor_count The number of locations.
+/// @errors as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
+/// @driver any
+/// @threads any, but calls for one range must not run at the same time
 ///
 /// # Safety
 /// `range` is NULL or valid for reads, `accessors` for reads of `accessor_count` locations.
@@ -115,22 +109,20 @@ pub unsafe extern "C" fn cushim_context_remove_accessed_by(
         let (range, locations) = unsafe {
             (self::range(range, "range")?, locations_if_any(accessors, accessor_count, "accessors")?)
         };
-        hold(context)?.remove_accessed_by(range, &locations)
+        hold(context)?.remove_accessed_by(&range, &locations)
     })
 }
 
-/// Makes these devices, and perhaps the host, all by which a range of managed memory is said to be accessed; see
-/// `cushim_context_add_accessed_by`.
+/// Gives exactly these devices, and the host if it is one of them, the advice "accessed by" for a range of managed
+/// memory; see `cushim_context_add_accessed_by`.
 ///
-/// @param context A context of the device that is concerned.
-/// @param range The range. Read during the call only. Must not be NULL.
-/// @param accessors The locations, devices or the host. Read during the call only. May be NULL if `accessor_count` is 0.
-/// @param accessor_count How many; 0 takes all out.
-/// @return A `cushim_status`.
-///
-/// Errors: as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_UNSUPPORTED`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any; calls for the
-/// same range are to be ordered by the caller.
+/// @param[in] context A context of the device.
+/// @param[in] range The range.
+/// @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
+/// @param[in] accessor_count The number of locations; 0 removes all.
+/// @errors as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
+/// @driver any
+/// @threads any, but calls for one range must not run at the same time
 ///
 /// # Safety
 /// `range` is NULL or valid for reads, `accessors` for reads of `accessor_count` locations.
@@ -146,6 +138,6 @@ pub unsafe extern "C" fn cushim_context_set_accessed_by(
         let (range, locations) = unsafe {
             (self::range(range, "range")?, locations_if_any(accessors, accessor_count, "accessors")?)
         };
-        hold(context)?.set_accessed_by(range, &locations)
+        hold(context)?.set_accessed_by(&range, &locations)
     })
 }

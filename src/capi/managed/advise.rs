@@ -1,4 +1,7 @@
 //! Advice on where managed memory should be.
+//!
+//! @header cushim.h
+//! @task place managed memory
 
 use super::range::{cushim_range, range, ranges};
 use crate::capi::context::cushim_context;
@@ -6,28 +9,25 @@ use crate::capi::driver_types::CUmem_advise;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::hold;
 use crate::capi::location::{cushim_location, locations};
-use crate::error::Error;
 use crate::location::Location;
 use crate::managed::Advice;
+use crate::object::error::Error;
 
-/// Gives the driver advice on a range: what it should expect, not what it must do. It holds until other advice is given or
-/// the memory is freed. `cushim_device_supports` tells of "concurrent-managed-access", which it needs.
+/// Advises the driver on how a range of managed memory will be used. The advice holds until it is changed or the
+/// memory is freed. The device must have "concurrent-managed-access" (`cushim_device_supports`).
 ///
-/// `CU_MEM_ADVISE_SET_READ_MOSTLY` (1): whoever reads it gets a copy of its own; 2 takes that back.
-/// `CU_MEM_ADVISE_SET_PREFERRED_LOCATION` (3): it should stay at the location; 4 takes that back.
-/// `CU_MEM_ADVISE_SET_ACCESSED_BY` (5): the location, a device or the host, will access it; 6 takes that back.
+/// - `CU_MEM_ADVISE_SET_READ_MOSTLY` (1): mostly read; each device that reads it gets a copy. 2 unsets it.
+/// - `CU_MEM_ADVISE_SET_PREFERRED_LOCATION` (3): it should stay at the location. 4 unsets it.
+/// - `CU_MEM_ADVISE_SET_ACCESSED_BY` (5): the location, a device or the host, will access it. 6 unsets it.
 ///
-/// @param context A context of the device that is concerned.
-/// @param range The range. Read during the call only. Must not be NULL.
-/// @param advice A `CUmem_advise`, 1 to 6.
-/// @param location The location; for advice 1, 2 and 4, which have none, it is not looked at. May be NULL there. Read
-///   during the call only.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for memory that is not managed and for a
-/// location that does not exist or that the advice cannot have; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed
-/// access, and for NUMA nodes before driver 12.2; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's: 801 for
-/// memory of a pool, on driver 13.0. Threads: any.
+/// @param[in] context A context of the device.
+/// @param[in] range The range.
+/// @param[in, enum(CUmem_advise), example(CU_MEM_ADVISE_SET_READ_MOSTLY)] advice The advice, 1 to 6.
+/// @param[in, nullable] location The location. Advice 1, 2 and 4 has none and ignores it.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, and for a location that does not exist or
+///   does not fit the advice; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access, and for a NUMA node
+///   before CUDA 12.2; `CUDA_ERROR_NOT_SUPPORTED` (801) for memory of a pool (measured with CUDA 13.0).
+/// @driver any
 ///
 /// # Safety
 /// `range` and `location` are NULL or valid for reads.
@@ -43,28 +43,24 @@ pub unsafe extern "C" fn cushim_context_advise(
         let range = unsafe { self::range(range, "range") }?;
         // SAFETY: the caller vouches for the location.
         let advice = unsafe { advices(advice, location, 1, "location") }?;
-        hold(context)?.advise(range, advice[0])
+        hold(context)?.advise(&range, advice[0])
     })
 }
 
-/// Gives the driver the same advice on several ranges. It is all checked before the first is given.
+/// Gives the driver the same advice on several ranges. All arguments are checked first.
 ///
-/// The driver has no call for that, so the ranges are told one after the other. If it refuses one, the call ends: the
-/// error's `item` says which, and those before it have their advice.
+/// The driver has no batch call for this: it is called for one range after the other. If it returns an error, the
+/// call ends: `item` of the error is the range's index, and the ranges before it have the advice.
 ///
-/// @param context A context of the device that is concerned.
-/// @param ranges The ranges. Read during the call only. Must not be NULL.
-/// @param range_count How many; at least 1.
-/// @param advice A `CUmem_advise`, 1 to 6.
-/// @param locations The locations; for advice that has none they are not looked at. May be NULL there. Read during the
-///   call only.
-/// @param location_count How many: 1 for all ranges, or as many as there are ranges; not looked at for advice without
-///   locations.
-/// @return A `cushim_status`.
-///
-/// Errors: as `cushim_context_advise`: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges and
-/// for numbers that do not fit; `CUSHIM_ERROR_UNSUPPORTED`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's.
-/// Threads: any.
+/// @param[in] context A context of the device.
+/// @param[in, array(range_count)] ranges The ranges.
+/// @param[in, example(2)] range_count The number of ranges; at least 1.
+/// @param[in, enum(CUmem_advise), example(CU_MEM_ADVISE_SET_READ_MOSTLY)] advice The advice, 1 to 6.
+/// @param[in, array(location_count), nullable] locations The locations. Advice 1, 2 and 4 has none and ignores them.
+/// @param[in] location_count 1 for all ranges, or the number of ranges; ignored for advice without locations.
+/// @errors as `cushim_context_advise`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges and for numbers that do
+///   not match; `CUSHIM_ERROR_UNSUPPORTED`.
+/// @driver any
 ///
 /// # Safety
 /// `ranges` is NULL or valid for reads of `range_count` ranges, `locations` of `location_count` locations.

@@ -1,11 +1,16 @@
 //! Managed memory: advice, prefetch, discard, and what the driver knows of a range.
 
-mod accessed_by;
-mod advise;
-mod attributes;
-mod discard;
-mod prefetch;
 mod range;
+
+mod advise;
+
+mod prefetch;
+
+mod discard;
+
+mod attributes;
+
+mod accessed_by;
 
 pub use accessed_by::*;
 pub use advise::*;

@@ -1,4 +1,7 @@
 //! Moving managed memory to where it will be used.
+//!
+//! @header cushim.h
+//! @task place managed memory
 
 use super::range::{cushim_range, range, ranges};
 use crate::capi::batch::{batch_options, cushim_batch_options};
@@ -7,18 +10,16 @@ use crate::capi::handles::hold;
 use crate::capi::location::{cushim_location, location, locations};
 use crate::capi::stream::cushim_stream;
 
-/// Moves a range of managed memory to a location after the work that is in the stream by now. What it holds does not
-/// change, and it can be used meanwhile.
+/// Prefetches a range of managed memory to a location, in stream order. The contents do not change, and the memory
+/// can be used meanwhile.
 ///
-/// @param stream The stream; any but one that is being captured.
-/// @param range The range. Read during the call only. Must not be NULL.
-/// @param location The location. Read during the call only. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
-/// memory that is not managed, for a location that does not exist, and for a stream that is being captured;
-/// `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access, and for NUMA nodes before driver 12.2;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] stream The stream.
+/// @param[in] range The range.
+/// @param[in] location The location.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, for a location that does not exist, and
+///   for a stream that is being captured; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access, and for a
+///   NUMA node before CUDA 12.2.
+/// @driver any
 ///
 /// # Safety
 /// `range` and `location` are NULL or valid for reads.
@@ -32,29 +33,27 @@ pub unsafe extern "C" fn cushim_stream_prefetch(
         // SAFETY: the caller vouches for both.
         let (range, location) =
             unsafe { (self::range(range, "range")?, self::location(location, "location")?) };
-        hold(stream)?.prefetch(range, location)
+        hold(stream)?.prefetch(&range, location)
     })
 }
 
-/// Moves several ranges of managed memory, all to one location or each to its own. `cushim_batch_options` says what all
-/// batches have in common. The driver's call for many came with 13.0.
+/// Prefetches several ranges of managed memory, as `cushim_stream_prefetch` does. See `cushim_batch_options`; the
+/// driver's batch call came with CUDA 13.0.
 ///
-/// @param stream The stream; not the legacy default stream, nor one that is being captured.
-/// @param ranges The ranges. Read during the call only. Must not be NULL.
-/// @param range_count How many; at least 1.
-/// @param locations The locations. Read during the call only. Must not be NULL.
-/// @param location_count How many: 1 for all ranges, or as many as there are ranges.
-/// @param options The options; NULL for the defaults.
-/// @return A `cushim_status`.
-///
-/// Errors: as `cushim_stream_prefetch`: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`;
-/// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges, for numbers that do not fit and for the legacy default stream;
-/// `CUSHIM_ERROR_UNSUPPORTED`, also before driver 13.0 if the options refuse a loop; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] stream The stream; not the legacy default stream.
+/// @param[in, array(range_count)] ranges The ranges.
+/// @param[in, example(2)] range_count The number of ranges; at least 1.
+/// @param[in, array(location_count)] locations The locations.
+/// @param[in] location_count 1 for all ranges, or the number of ranges.
+/// @param[in, nullable] options The options.
+/// @errors as `cushim_stream_prefetch`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges, for numbers that do not
+///   match, and for the legacy default stream; `CUSHIM_ERROR_UNSUPPORTED`, also before CUDA 13.0 with
+///   `CUSHIM_BATCH_REFUSE_LOOP`.
+/// @driver any
 ///
 /// # Safety
-/// `ranges` is NULL or valid for reads of `range_count` ranges, `locations` of `location_count` locations, `options` of what
-/// it says.
+/// `ranges` is NULL or valid for reads of `range_count` ranges, `locations` of `location_count` locations, `options`
+/// of what it says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_prefetch_batch(
     stream: cushim_stream,

@@ -1,38 +1,40 @@
 //! Ranges of managed memory.
+//!
+//! @header cushim.h
 
 use crate::capi::buffer::cushim_buffer;
 use crate::capi::handles::{enter, get};
 use crate::capi::input::{array, given};
-use crate::error::{Error, Status};
 use crate::managed::Range;
 use crate::memory::DevicePointer;
+use crate::object::error::{Error, Status};
 
 /// What the address of a range is.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_range_kind {
-    /// An address, from whatever allocator.
+    /// An address of managed memory.
     CUSHIM_RANGE_POINTER = 1,
-    /// A `cushim_buffer`. The range is never past its end, and does not hold it.
+    /// The handle of a `cushim_buffer`. The range must not go past its end. It does not keep the buffer alive.
     CUSHIM_RANGE_BUFFER = 2,
 }
 
-/// A range of managed memory: all of an allocation or a part of one, from whatever allocator (`cuMemAllocManaged`,
-/// `cudaMallocManaged`, a `__managed__` variable, a managed pool). Where the device has the feature
-/// "pageable-memory-access", ordinary memory of the process, too, for all but discards.
+/// A range of managed memory: an allocation or a part of one, from any allocator (`cuMemAllocManaged`,
+/// `cudaMallocManaged`, a `__managed__` variable, a managed pool). If the device has "pageable-memory-access", also
+/// pageable memory, except for discards. `cushim_range_at`, `cushim_range_of` and `cushim_range_of_part` make them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_range {
-    /// A `cushim_range_kind`.
+    /// @field[enum(cushim_range_kind)] What `address` is.
     pub kind: i32,
     /// Zero.
     pub reserved: u32,
-    /// The address; of a buffer its handle, as a number (`(uint64_t)(uintptr_t)buffer`).
+    /// The address, or the handle of the buffer as a number (`(uint64_t)(uintptr_t)buffer`).
     pub address: u64,
-    /// Bytes from there, or from the buffer's start, to where the range starts.
+    /// Bytes from there, or from the start of the buffer, to the start of the range.
     pub offset: u64,
-    /// Its bytes; 0 for all that a buffer has from the offset on, and refused for an address. The driver works in pages; what
-    /// is a page is its own business.
+    /// The size in bytes. 0 means all of a buffer from the offset on; an address needs a size. The driver works with
+    /// whole pages.
     pub bytes: usize,
 }
 

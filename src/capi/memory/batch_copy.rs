@@ -1,15 +1,21 @@
 //! Copies with attributes: one, or many that the driver may do in any order.
+//!
+//! @header cushim.h
+//! @task copy memory
 
-use super::place::{cushim_place, place, place_of};
+use super::copy::{lend_owners, range_without_owners};
+use super::place::{Place, cushim_place, settle};
 use crate::capi::batch::{batch_options, cushim_batch_options};
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::hold;
-use crate::capi::input::{array, array_if_any, given};
+use crate::capi::handles::{enter, get};
+use crate::capi::input::{array, array_if_any, each, given};
 use crate::capi::location::{cushim_location, location_of};
 use crate::capi::options::check_flags;
 use crate::capi::stream::cushim_stream;
-use crate::error::{Error, Status};
-use crate::memory::{BatchCopy, CopyAttributes, SourceAccess};
+use crate::object::error::{Error, Status};
+use crate::op::batch::BatchOptions;
+use crate::op::{CopyAttributes, CopyBatch, SourceAccess};
+use std::sync::Arc;
 
 /// When the driver may read the source of a copy; the numbers are those of `CUmemcpySrcAccessOrder`.
 #[repr(i32)]
@@ -17,8 +23,8 @@ use crate::memory::{BatchCopy, CopyAttributes, SourceAccess};
 pub enum cushim_source_access {
     /// When it is the copy's turn in the stream. 0 means the same.
     CUSHIM_SOURCE_IN_STREAM_ORDER = 1,
-    /// Before the call returns: the source is ordinary memory that will not outlive it, a variable on the stack. A driver
-    /// without batch copies (before 12.8) cannot promise that and refuses.
+    /// Before the call returns: the source is ordinary memory that will not outlive it, a variable on the stack. A
+    /// driver without batch copies (before 12.8) cannot promise that and refuses.
     CUSHIM_SOURCE_DURING_CALL = 2,
     /// At any time until the copy is done: nothing that is in the stream writes the source.
     CUSHIM_SOURCE_ANY_TIME = 3,
@@ -32,14 +38,14 @@ pub enum cushim_copy_flags {
     CUSHIM_COPY_OVERLAP_WITH_COMPUTE = 1,
 }
 
-/// What the driver should know of a copy. Zeros are the defaults. All but `source_access` are hints, which change how fast
-/// it is and nothing else; a driver that takes none does without.
+/// What the driver should know of a copy. Zeros are the defaults. All but `source_access` are hints, which change how
+/// fast it is and nothing else; a driver that takes none does without.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_copy_attributes {
-    /// A `cushim_source_access`; 0 for stream order.
+    /// @field[enum(cushim_source_access)] A `cushim_source_access`; 0 for stream order.
     pub source_access: i32,
-    /// `cushim_copy_flags`.
+    /// @field[flags(cushim_copy_flags)] `cushim_copy_flags`.
     pub flags: u32,
     /// Where the source is, if it is managed memory or memory of the process; unset if that is not known.
     pub source_hint: cushim_location,
@@ -59,26 +65,24 @@ pub struct cushim_copy {
     pub bytes: usize,
 }
 
-/// Copies so many bytes after the work that is in the stream by now, as the attributes say: a batch of one copy, refused
-/// where a batch is. It is done by the driver's call for one such copy (13.2), else by its call for many (12.8), else as by
-/// `cushim_stream_copy`, which ignores hints.
+/// Copies so many bytes after the work that is in the stream by now, as the attributes say: a batch of one copy,
+/// refused where a batch is. It is done by the driver's call for one such copy (13.2), else by its call for many
+/// (12.8), else as by `cushim_stream_copy`, which ignores hints.
 ///
-/// @param stream The stream; not the legacy default stream, nor one that is being captured.
-/// @param to The destination. Read during the call only. Must not be NULL.
-/// @param from The source. Read during the call only. Must not be NULL.
-/// @param bytes How many; at least 1.
-/// @param attributes What the driver should know. Read during the call only. NULL for the defaults.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
-/// no bytes, for a place that is an array, NULL or reaches past the end of all addresses, for a hint that is no location, and
-/// for the legacy default stream or one that is being captured; `CUSHIM_ERROR_UNSUPPORTED` for `CUSHIM_SOURCE_DURING_CALL`
-/// before driver 12.8; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads: any.
+/// @param[in] stream The stream; not the legacy default stream, nor one that is being captured.
+/// @param[in] to The destination.
+/// @param[in] from The source.
+/// @param[in, example(64)] bytes How many; at least 1.
+/// @param[in, nullable] attributes What the driver should know. NULL for the defaults.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for a place that is an array, NULL or reaches past the
+///   end of all addresses, for a hint that is no location, and for the legacy default stream or one that is being
+///   captured; `CUSHIM_ERROR_UNSUPPORTED` for `CUSHIM_SOURCE_DURING_CALL` before driver 12.8.
+/// @driver none
 ///
 /// # Safety
-/// `to`, `from` and `attributes` are NULL or valid for reads. Both places hold so many bytes, apart from each other, and stay
-/// good until the stream has passed the copy, the source with `CUSHIM_SOURCE_DURING_CALL` until the call returns; until then
-/// nobody writes the source, and nobody else uses the destination.
+/// `to`, `from` and `attributes` are NULL or valid for reads. Both places hold so many bytes, apart from each other,
+/// and stay good until the stream has passed the copy, the source with `CUSHIM_SOURCE_DURING_CALL` until the call
+/// returns; until then nobody writes the source, and nobody else uses the destination.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_copy_with_attributes(
     stream: cushim_stream,
@@ -89,39 +93,38 @@ pub unsafe extern "C" fn cushim_stream_copy_with_attributes(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
-        let (to, from) = unsafe { (place(to, "to")?, place(from, "from")?) };
+        let (to, from) = unsafe { (given(to, "to")?, given(from, "from")?) };
         let attributes = if attributes.is_null() {
             CopyAttributes::default()
         } else {
             // SAFETY: the caller vouches for them.
             meaning(&unsafe { given(attributes, "attributes") }?)?
         };
-        let stream = hold(stream)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.copy_with_attributes(to, from, bytes, attributes) }
+        // SAFETY: the caller vouches for the memory and the owners.
+        unsafe { enqueue(stream, &[cushim_copy { to, from, bytes }], &[attributes], BatchOptions::default()) }
     })
 }
 
-/// Copies several ranges after the work that is in the stream by now; they are not ordered among each other. What comes later
-/// in the stream waits for all of them. `cushim_batch_options` says what all batches have in common. The driver's call for
-/// many came with 12.8.
+/// Copies several ranges after the work that is in the stream by now; they are not ordered among each other. What
+/// comes later in the stream waits for all of them. `cushim_batch_options` says what all batches have in common. The
+/// driver's call for many came with 12.8.
 ///
-/// @param stream The stream; not the legacy default stream, nor one that is being captured.
-/// @param copies The copies. Read during the call only. Must not be NULL.
-/// @param copy_count How many; at least 1.
-/// @param attributes What the driver should know of them. Read during the call only. May be NULL if `attribute_count` is 0.
-/// @param attribute_count How many: 1 for all copies, as many as there are copies, or 0 for the defaults.
-/// @param options The options; NULL for the defaults.
-/// @return A `cushim_status`.
-///
-/// Errors: as `cushim_stream_copy_with_attributes`: `CUSHIM_ERROR_STREAM_REQUIRED`, `CUSHIM_ERROR_INVALID_HANDLE`;
-/// `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no copies and for numbers that do not fit; `CUSHIM_ERROR_UNSUPPORTED`, also
-/// before driver 12.8 if the options refuse a loop; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's. Threads:
-/// any.
+/// @param[in] stream The stream; not the legacy default stream, nor one that is being captured.
+/// @param[in, array(copy_count)] copies The copies.
+/// @param[in, example(2)] copy_count How many; at least 1.
+/// @param[in, array(attribute_count), nullable_if_zero(attribute_count)] attributes What the driver should know of
+///   them.
+/// @param[in] attribute_count How many: 1 for all copies, as many as there are copies, or 0 for the defaults.
+/// @param[in, nullable] options The options; NULL for the defaults.
+/// @errors as `cushim_stream_copy_with_attributes`: `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+///   also for no copies and for numbers that do not fit; `CUSHIM_ERROR_UNSUPPORTED`, also before driver 12.8 if the
+///   options refuse a loop.
+/// @driver none
 ///
 /// # Safety
-/// `copies` is NULL or valid for reads of `copy_count` copies, `attributes` of `attribute_count` attributes, `options` of what
-/// it says. Each copy keeps what `cushim_stream_copy_with_attributes` asks for, and no destination meets another end.
+/// `copies` is NULL or valid for reads of `copy_count` copies, `attributes` of `attribute_count` attributes,
+/// `options` of what it says. Each copy keeps what `cushim_stream_copy_with_attributes` asks for, and no destination
+/// meets another end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_copy_batch(
     stream: cushim_stream,
@@ -133,19 +136,42 @@ pub unsafe extern "C" fn cushim_stream_copy_batch(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for the copies.
-        let copies = unsafe { array(copies, copy_count, "copies", copy) }?;
+        let copies = unsafe { array(copies, copy_count, "copies", |copy| Ok(*copy)) }?;
         // SAFETY: the caller vouches for the attributes.
         let attributes = unsafe { array_if_any(attributes, attribute_count, "attributes", meaning) }?;
         // SAFETY: the caller vouches for the options.
         let options = unsafe { batch_options(options) }?;
-        let stream = hold(stream)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.copy_batch(&copies, &attributes, options) }
+        // SAFETY: the caller vouches for the memory and the owners.
+        unsafe { enqueue(stream, &copies, &attributes, options) }
     })
 }
 
-fn copy(copy: &cushim_copy) -> Result<BatchCopy, Error> {
-    Ok(BatchCopy { to: place_of(&copy.to, "to")?, from: place_of(&copy.from, "from")?, bytes: copy.bytes })
+/// # Safety
+/// As for [`cushim_stream_copy_batch`].
+unsafe fn enqueue(
+    stream: cushim_stream,
+    copies: &[cushim_copy],
+    attributes: &[CopyAttributes],
+    options: BatchOptions,
+) -> Result<(), Error> {
+    let guard = enter()?;
+    let places = |copy: &cushim_copy| {
+        let to = Place::of(&guard, copy.to, "to")?.held();
+        Ok((to, Place::of(&guard, copy.from, "from")?.held(), copy.bytes))
+    };
+    let places: Vec<_> = each(copies, places)?;
+    let stream = Arc::clone(&*get(&guard, stream)?);
+    drop(guard);
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let mut copies = each(&places, |(to, from, bytes)| range_without_owners(to, from, *bytes))?;
+        for (copy, (to, from, _)) in copies.iter_mut().zip(&places) {
+            lend_owners(copy, to, from);
+        }
+        let mut batch = CopyBatch::new(&mut copies, attributes).with_options(options);
+        let result = stream.enqueue(&mut batch);
+        settle(&mut batch, result)
+    }
 }
 
 fn meaning(attributes: &cushim_copy_attributes) -> Result<CopyAttributes, Error> {

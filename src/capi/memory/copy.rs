@@ -1,33 +1,42 @@
 //! Copies of ranges and boxes, in a stream's order or at once.
+//!
+//! @header cushim.h
+//! @task copy memory
 
-use super::place::{cushim_extent, cushim_place, cushim_region, extent_of, place, region};
+use super::place::{Place, Role, cushim_extent, cushim_place, cushim_region, extent_of, region, settle};
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::hold;
+use crate::capi::handles::{enter, get};
+use crate::capi::input::given;
 use crate::capi::stream::cushim_stream;
-use crate::memory::DevicePointer;
+use crate::object::error::Error;
+use crate::object::handle::Guard;
+use crate::op::{Copy, Copy3d, Extent};
+use crate::stream::Stream;
+use std::sync::Arc;
 
-/// Copies so many bytes between any two places after the work that is in the stream by now. It returns before they have
-/// arrived, unless one end is ordinary host memory: then it may wait for them.
+/// Copies bytes from one place to another in stream order. It returns before they have arrived, unless one place is
+/// ordinary (not page-locked) host memory: then it may wait for them. A copy of zero bytes succeeds without checking
+/// the addresses.
 ///
-/// Memory of another device's pool is copied only if that gives the stream's device access (`cushim_resource_change_peers`), or
-/// if both ends are buffers with resources; or by `cushim_stream_copy_peer`. Other memory of other devices is copied always.
+/// Memory of another device's pool is copied only if the pool gives the stream's device access
+/// (`cushim_resource_change_peers`), or if both places are buffers with resources or name their contexts. Other
+/// memory of other devices is copied always: directly where one device reaches the other's memory, else through the
+/// host.
 ///
-/// Of no bytes, nothing is looked at.
-///
-/// @param stream The stream.
-/// @param to The destination. Read during the call only. Must not be NULL.
-/// @param from The source. Read during the call only. Must not be NULL.
-/// @param bytes How many.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// also for a place that is NULL or reaches past the end of all addresses; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// @param[in] stream The stream.
+/// @param[in] to The destination.
+/// @param[in] from The source.
+/// @param[in, example(64)] bytes How many.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL, is past the end of its buffer or of all
+///   addresses, and for an owner in a stream that is being captured; `CUSHIM_ERROR_INVALID_HANDLE`, also for an
+///   object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+/// @driver any
 ///
 /// # Safety
-/// `to` and `from` are NULL or valid for reads. Both places hold so many bytes, apart from each other, and stay good
-/// until the stream has passed the copy; until then nobody writes the source, and nobody else uses the destination.
+/// `to` and `from` are NULL or valid for reads, and their owners valid. Both places hold so many bytes, apart from
+/// each other, and stay good until the stream has passed the copy; until then nobody writes the source, and nobody
+/// else uses the destination.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_copy(
     stream: cushim_stream,
@@ -36,141 +45,181 @@ pub unsafe extern "C" fn cushim_stream_copy(
     bytes: usize,
 ) -> cushim_status {
     call(|| {
+        let guard = enter()?;
         // SAFETY: the caller vouches for both.
-        let (to, from) = unsafe { (place(to, "to")?, place(from, "from")?) };
-        let stream = hold(stream)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.copy(to, from, bytes) }
+        let (to, from) = unsafe { (Place::read(&guard, to, "to")?, Place::read(&guard, from, "from")?) };
+        let stream = get(&guard, stream)?;
+        // SAFETY: the caller vouches for the memory and the owners.
+        let copy = |stream: &Arc<Stream>, to: &Place<'_>, from: &Place<'_>| unsafe {
+            in_stream(stream, to, from, bytes)
+        };
+        if !to.may_block() && !from.may_block() {
+            return copy(&stream, &to, &from);
+        }
+        // A destroy in another thread need not wait for this call.
+        let (to, from, held) = (to.held(), from.held(), Arc::clone(&stream));
+        drop(stream);
+        drop(guard);
+        copy(&held, &to, &from)
     })
 }
 
-/// Copies a box between any two places, as `cushim_stream_copy` does: rows of bytes, slices of rows. Of an empty box,
-/// nothing is looked at.
-///
-/// @param stream The stream.
-/// @param to The destination. Read during the call only. Must not be NULL.
-/// @param from The source. Read during the call only. Must not be NULL.
-/// @param extent The size of the box. Read during the call only. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// also for a place that is NULL or reaches past the end of all addresses, and for rows or slices that are too near to
-/// each other for the box; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver
-/// "none"; the driver's. Threads: any.
-///
 /// # Safety
-/// `to`, `from` and `extent` are NULL or valid for reads. Both places hold the boxes, apart from each other, and stay
-/// good until the stream has passed the copy; until then nobody writes the source, and nobody else uses the
-/// destination.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_copy_box(
-    stream: cushim_stream,
-    to: *const cushim_region,
-    from: *const cushim_region,
-    extent: *const cushim_extent,
-) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for all three.
-        let (to, from, extent) = unsafe { (region(to, "to")?, region(from, "from")?, extent_of(extent)?) };
-        let stream = hold(stream)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.copy_box(&to, &from, extent) }
-    })
-}
-
-/// Copies so many bytes from one context's device memory to another's, as `cushim_stream_copy` does. Where one device
-/// reaches the other's memory the copy goes there directly, else by way of the host.
-///
-/// @param stream The stream.
-/// @param to_context The context of the destination.
-/// @param to The destination, a device pointer.
-/// @param from_context The context of the source.
-/// @param from The source, a device pointer.
-/// @param bytes How many.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another
-/// driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL or reaches past the end of all addresses;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's.
-/// Threads: any.
-///
-/// # Safety
-/// Both places hold so many bytes, apart from each other, and stay good until the stream has passed the copy; until
-/// then nobody writes the source, and nobody else uses the destination.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_copy_peer(
-    stream: cushim_stream,
-    to_context: cushim_context,
-    to: u64,
-    from_context: cushim_context,
-    from: u64,
+/// As for [`cushim_stream_copy`].
+#[inline]
+unsafe fn in_stream(
+    stream: &Arc<Stream>,
+    to: &Place<'_>,
+    from: &Place<'_>,
     bytes: usize,
-) -> cushim_status {
-    call(|| {
-        let stream = hold(stream)?;
-        let (to_context, from_context) = (hold(to_context)?, hold(from_context)?);
-        let (to, from) = ((&*to_context, DevicePointer(to)), (&*from_context, DevicePointer(from)));
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.copy_peer(to, from, bytes) }
-    })
+) -> Result<(), Error> {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let mut copy = range(to, from, bytes)?;
+        let result = stream.enqueue(&mut copy);
+        settle(&mut copy, result)
+    }
 }
 
-/// Copies a box from one context's memory to another's, as `cushim_stream_copy_box` does.
-///
-/// @param stream The stream.
-/// @param to_context The context of the destination.
-/// @param to The destination. Read during the call only. Must not be NULL.
-/// @param from_context The context of the source.
-/// @param from The source. Read during the call only. Must not be NULL.
-/// @param extent The size of the box. Read during the call only. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another
-/// driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL or reaches past the end of all addresses, and
-/// for rows or slices that are too near to each other for the box; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
-/// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// # Safety
+/// The owners are NULL or valid; a source whose bytes are to be kept has so many.
+#[inline]
+pub(in crate::capi) unsafe fn range<'a>(
+    to: &'a Place<'_>,
+    from: &'a Place<'_>,
+    bytes: usize,
+) -> Result<Copy<'a>, Error> {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let mut copy = range_without_owners(to, from, bytes)?;
+        lend_owners(&mut copy, to, from);
+        Ok(copy)
+    }
+}
+
+/// The same as long as something may be refused: an owner that is lent is released if the copy is dropped.
 ///
 /// # Safety
-/// `to`, `from` and `extent` are NULL or valid for reads. Both places hold the boxes, apart from each other, and stay
-/// good until the stream has passed the copy; until then nobody writes the source, and nobody else uses the
-/// destination.
+/// A source whose bytes are to be kept has so many.
+#[inline]
+pub(super) unsafe fn range_without_owners<'a>(
+    to: &'a Place<'_>,
+    from: &'a Place<'_>,
+    bytes: usize,
+) -> Result<Copy<'a>, Error> {
+    // SAFETY: as the caller vouches.
+    let ends = unsafe { (to.endpoint(Role::Destination, || 0)?, from.endpoint(Role::Source, || bytes)?) };
+    Ok(Copy::new(ends.0, ends.1, bytes))
+}
+
+/// # Safety
+/// The owners are NULL or valid.
+#[inline]
+pub(super) unsafe fn lend_owners(copy: &mut Copy<'_>, to: &Place<'_>, from: &Place<'_>) {
+    let [to_end, from_end] = copy.endpoints_mut();
+    // SAFETY: as the caller vouches.
+    unsafe {
+        to.lend_owner(to_end);
+        from.lend_owner(from_end);
+    }
+}
+
+/// The regions of a copy, with the objects that they name.
+pub(in crate::capi) struct Regions<'g> {
+    to: (cushim_region, Place<'g>),
+    from: (cushim_region, Place<'g>),
+    extent: Extent,
+}
+
+impl<'g> Regions<'g> {
+    /// # Safety
+    /// All three are NULL or valid for reads.
+    pub(in crate::capi) unsafe fn read(
+        guard: &'g Guard,
+        to: *const cushim_region,
+        from: *const cushim_region,
+        extent: *const cushim_extent,
+    ) -> Result<Self, Error> {
+        // SAFETY: as the caller vouches.
+        let (to, from, extent) = unsafe { (given(to, "to")?, given(from, "from")?, extent_of(extent)?) };
+        let to = (to, Place::of(guard, to.place, "to")?);
+        Ok(Self { to, from: (from, Place::of(guard, from.place, "from")?), extent })
+    }
+
+    fn held(self) -> Regions<'static> {
+        let held = |(region, place): (cushim_region, Place<'_>)| (region, place.held());
+        Regions { to: held(self.to), from: held(self.from), extent: self.extent }
+    }
+
+    /// # Safety
+    /// As for [`range`], for the bytes of the boxes.
+    pub(in crate::capi) unsafe fn copy(&self) -> Result<Copy3d<'_>, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            let to = region(&self.to.0, &self.to.1, Role::Destination, self.extent)?;
+            let from = region(&self.from.0, &self.from.1, Role::Source, self.extent)?;
+            let mut copy = Copy3d::new(to, from, self.extent);
+            let [to, from] = copy.endpoints_mut();
+            self.to.1.lend_owner(to);
+            self.from.1.lend_owner(from);
+            Ok(copy)
+        }
+    }
+}
+
+/// Copies a box from one place to another in stream order, as `cushim_stream_copy` does: rows of bytes, slices of
+/// rows. A copy of an empty box succeeds without checking the regions.
+///
+/// @param[in] stream The stream.
+/// @param[in] to The destination.
+/// @param[in] from The source.
+/// @param[in] extent The size of the box.
+/// @errors As `cushim_stream_copy`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for rows or slices that are closer together
+///   than the box is large; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+/// @driver any
+///
+/// # Safety
+/// `to`, `from` and `extent` are NULL or valid for reads, and the owners valid. Both places hold the boxes, apart
+/// from each other, and stay good until the stream has passed the copy; until then nobody writes the source, and
+/// nobody else uses the destination.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_stream_copy_box_peer(
+pub unsafe extern "C" fn cushim_stream_copy_3d(
     stream: cushim_stream,
-    to_context: cushim_context,
     to: *const cushim_region,
-    from_context: cushim_context,
     from: *const cushim_region,
     extent: *const cushim_extent,
 ) -> cushim_status {
     call(|| {
+        let guard = enter()?;
         // SAFETY: the caller vouches for all three.
-        let (to, from, extent) = unsafe { (region(to, "to")?, region(from, "from")?, extent_of(extent)?) };
-        let stream = hold(stream)?;
-        let (to_context, from_context) = (hold(to_context)?, hold(from_context)?);
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.copy_box_peer((&to_context, &to), (&from_context, &from), extent) }
+        let regions = unsafe { Regions::read(&guard, to, from, extent) }?.held();
+        let stream = Arc::clone(&*get(&guard, stream)?);
+        drop(guard);
+        // SAFETY: the caller vouches for the memory and the owners.
+        unsafe {
+            let mut copy = regions.copy()?;
+            let result = stream.enqueue(&mut copy);
+            settle(&mut copy, result)
+        }
     })
 }
 
-/// Copies so many bytes between any two places; they have arrived when it returns. It waits for the legacy default
-/// stream of the context, and so for the blocking streams; work in other streams goes on beside it.
+/// Copies bytes from one place to another; synchronous: they have arrived when it returns. It waits for the context's
+/// legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise as
+/// `cushim_stream_copy`.
 ///
-/// Of no bytes, nothing is looked at.
-///
-/// @param context The context.
-/// @param to The destination. Read during the call only. Must not be NULL.
-/// @param from The source. Read during the call only. Must not be NULL.
-/// @param bytes How many.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL or reaches
-/// past the end of all addresses; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the
-/// driver "none"; the driver's, also of earlier work. Threads: any.
+/// @param[in] context The context.
+/// @param[in] to The destination.
+/// @param[in] from The source.
+/// @param[in, example(64)] bytes How many.
+/// @errors As `cushim_stream_copy`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
+///   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+/// @sync legacy
+/// @driver any
 ///
 /// # Safety
-/// `to` and `from` are NULL or valid for reads. Both places hold so many bytes, apart from each other, and nobody else
-/// uses them during the call.
+/// `to` and `from` are NULL or valid for reads, and their owners valid. Both places hold so many bytes, apart from
+/// each other, and nobody else uses them during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_copy(
     context: cushim_context,
@@ -179,116 +228,54 @@ pub unsafe extern "C" fn cushim_context_copy(
     bytes: usize,
 ) -> cushim_status {
     call(|| {
+        let guard = enter()?;
         // SAFETY: the caller vouches for both.
-        let (to, from) = unsafe { (place(to, "to")?, place(from, "from")?) };
-        let context = hold(context)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { context.copy(to, from, bytes) }
+        let (to, from) = unsafe { (Place::read(&guard, to, "to")?, Place::read(&guard, from, "from")?) };
+        let (to, from) = (to.held(), from.held());
+        let context = Arc::clone(&*get(&guard, context)?);
+        drop(guard);
+        // SAFETY: the caller vouches for the memory and the owners.
+        unsafe {
+            let mut copy = range(&to, &from, bytes)?;
+            let result = context.run(&mut copy);
+            settle(&mut copy, result)
+        }
     })
 }
 
-/// Copies a box between any two places, as `cushim_context_copy` does: rows of bytes, slices of rows. Of an empty box,
-/// nothing is looked at.
+/// Copies a box from one place to another; synchronous: it has arrived when this returns. It waits as
+/// `cushim_context_copy` does. Otherwise as `cushim_stream_copy_3d`.
 ///
-/// @param context The context.
-/// @param to The destination. Read during the call only. Must not be NULL.
-/// @param from The source. Read during the call only. Must not be NULL.
-/// @param extent The size of the box. Read during the call only. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL or reaches
-/// past the end of all addresses, and for rows or slices that are too near to each other for the box;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's,
-/// also of earlier work. Threads: any.
+/// @param[in] context The context.
+/// @param[in] to The destination.
+/// @param[in] from The source.
+/// @param[in] extent The size of the box.
+/// @errors As `cushim_stream_copy_3d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
+///   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+/// @sync legacy
+/// @driver any
 ///
 /// # Safety
-/// `to`, `from` and `extent` are NULL or valid for reads. Both places hold the boxes, apart from each other, and nobody
-/// else uses them during the call.
+/// `to`, `from` and `extent` are NULL or valid for reads, and the owners valid. Both places hold the boxes, apart
+/// from each other, and nobody else uses them during the call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_context_copy_box(
+pub unsafe extern "C" fn cushim_context_copy_3d(
     context: cushim_context,
     to: *const cushim_region,
     from: *const cushim_region,
     extent: *const cushim_extent,
 ) -> cushim_status {
     call(|| {
+        let guard = enter()?;
         // SAFETY: the caller vouches for all three.
-        let (to, from, extent) = unsafe { (region(to, "to")?, region(from, "from")?, extent_of(extent)?) };
-        let context = hold(context)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { context.copy_box(&to, &from, extent) }
-    })
-}
-
-/// Copies so many bytes from one context's device memory to another's, as `cushim_context_copy` does. Where one device
-/// reaches the other's memory the copy goes there directly, else by way of the host.
-///
-/// @param context The context.
-/// @param to_context The context of the destination.
-/// @param to The destination, a device pointer.
-/// @param from_context The context of the source.
-/// @param from The source, a device pointer.
-/// @param bytes How many.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also
-/// for a place that is NULL or reaches past the end of all addresses; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's, also of earlier work. Threads:
-/// any.
-///
-/// # Safety
-/// Both places hold so many bytes, apart from each other, and nobody else uses them during the call.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_context_copy_peer(
-    context: cushim_context,
-    to_context: cushim_context,
-    to: u64,
-    from_context: cushim_context,
-    from: u64,
-    bytes: usize,
-) -> cushim_status {
-    call(|| {
-        let context = hold(context)?;
-        let (to_context, from_context) = (hold(to_context)?, hold(from_context)?);
-        let (to, from) = ((&*to_context, DevicePointer(to)), (&*from_context, DevicePointer(from)));
-        // SAFETY: the caller vouches for the memory.
-        unsafe { context.copy_peer(to, from, bytes) }
-    })
-}
-
-/// Copies a box from one context's memory to another's, as `cushim_context_copy_box` does.
-///
-/// @param context The context.
-/// @param to_context The context of the destination.
-/// @param to The destination. Read during the call only. Must not be NULL.
-/// @param from_context The context of the source.
-/// @param from The source. Read during the call only. Must not be NULL.
-/// @param extent The size of the box. Read during the call only. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a context of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also
-/// for a place that is NULL or reaches past the end of all addresses, and for rows or slices that are too near to each
-/// other for the box; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver
-/// "none"; the driver's, also of earlier work. Threads: any.
-///
-/// # Safety
-/// `to`, `from` and `extent` are NULL or valid for reads. Both places hold the boxes, apart from each other, and nobody
-/// else uses them during the call.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_context_copy_box_peer(
-    context: cushim_context,
-    to_context: cushim_context,
-    to: *const cushim_region,
-    from_context: cushim_context,
-    from: *const cushim_region,
-    extent: *const cushim_extent,
-) -> cushim_status {
-    call(|| {
-        // SAFETY: the caller vouches for all three.
-        let (to, from, extent) = unsafe { (region(to, "to")?, region(from, "from")?, extent_of(extent)?) };
-        let context = hold(context)?;
-        let (to_context, from_context) = (hold(to_context)?, hold(from_context)?);
-        // SAFETY: the caller vouches for the memory.
-        unsafe { context.copy_box_peer((&to_context, &to), (&from_context, &from), extent) }
+        let regions = unsafe { Regions::read(&guard, to, from, extent) }?.held();
+        let context = Arc::clone(&*get(&guard, context)?);
+        drop(guard);
+        // SAFETY: the caller vouches for the memory and the owners.
+        unsafe {
+            let mut copy = regions.copy()?;
+            let result = context.run(&mut copy);
+            settle(&mut copy, result)
+        }
     })
 }

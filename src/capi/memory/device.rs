@@ -1,4 +1,7 @@
 //! Device memory, allocated and freed at once or in a stream's order, and how much of it there is.
+//!
+//! @header cushim.h
+//! @task allocate memory
 
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
@@ -7,17 +10,13 @@ use crate::capi::out;
 use crate::capi::stream::cushim_stream;
 use crate::memory::DevicePointer;
 
-/// Allocates device memory at once, aligned to at least 256 bytes. What it holds is not defined.
+/// Allocates device memory, as `cuMemAlloc` does. Its contents are undefined; it is aligned to at least 256 bytes.
 ///
-/// @param context The context.
-/// @param bytes How many; 0 gives the pointer 0.
-/// @param pointer Receives the device pointer; 0 on failure. Must not be NULL. Give it back with
-///   `cushim_context_free`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the
-/// driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, example(64)] bytes The size in bytes; 0 returns the pointer 0.
+/// @param[out, freed_by(cushim_context_free)] pointer The device pointer.
+/// @errors `CUDA_ERROR_OUT_OF_MEMORY`.
+/// @driver any
 ///
 /// # Safety
 /// `pointer` is NULL or valid for writes.
@@ -35,15 +34,12 @@ pub unsafe extern "C" fn cushim_context_allocate(
     })
 }
 
-/// Frees device memory at once. The driver may first wait for all work of the device. Memory whose context is gone, by a
-/// reset or with its owner, went with it: this then does nothing.
+/// Frees device memory, as `cuMemFree` does. Does nothing if the memory was already freed with its context (a reset).
 ///
-/// @param context The context.
-/// @param pointer What `cushim_context_allocate` gave, or `cuMemAlloc`; 0 does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED`
-/// on the driver "none"; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, freed] pointer A pointer from `cushim_context_allocate` or `cuMemAlloc`; 0 does nothing.
+/// @driver any
+/// @sync context
 ///
 /// # Safety
 /// `pointer` is 0 or the start of an allocation, which nobody uses or frees any more.
@@ -55,18 +51,15 @@ pub unsafe extern "C" fn cushim_context_free(context: cushim_context, pointer: u
     })
 }
 
-/// Allocates device memory in the stream's order, from the current pool of its device. Work that is enqueued in the
-/// stream afterwards may use it, and so may what waits for such work. What it holds is not defined.
+/// Allocates device memory in stream order, from the current pool of the stream's device. Its contents are undefined.
 ///
-/// @param stream The stream.
-/// @param bytes How many; 0 gives the pointer 0.
-/// @param pointer Receives the device pointer; 0 on failure. Must not be NULL. Give it back with
-///   `cushim_stream_free`.
-/// @return A `cushim_status`.
+/// The memory can be used by work that comes later in the stream, and by work that waits for such work.
 ///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the device has no pools;
-/// `CUDA_ERROR_OUT_OF_MEMORY` and others of the driver's. Threads: any.
+/// @param[in] stream The stream.
+/// @param[in, example(64)] bytes The size in bytes; 0 returns the pointer 0.
+/// @param[out, freed_by(cushim_stream_free)] pointer The device pointer.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_OUT_OF_MEMORY`.
+/// @driver any
 ///
 /// # Safety
 /// `pointer` is NULL or valid for writes.
@@ -85,17 +78,15 @@ pub unsafe extern "C" fn cushim_stream_allocate(
     })
 }
 
-/// Frees device memory after the work that is in the stream by now. Memory whose context is known to be gone, by a reset
-/// or with its owner, went with it: this then does nothing. A reset that others made is not asked about, as in all calls on
-/// a stream (see `cushim_context_retain_primary`).
+/// Frees device memory in stream order: after the work that is in the stream now. Does nothing if the memory was
+/// already freed with its context (a reset).
 ///
-/// @param stream The stream; not necessarily the one that it was allocated in.
-/// @param pointer What `cushim_stream_allocate` gave, or `cuMemAllocAsync`; 0 does nothing.
-/// @return A `cushim_status`.
+/// A reset that was not made through cushim is not noticed: see `cushim_context_retain_primary`.
 ///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none" and if the device has no pools; the driver's.
-/// Threads: any.
+/// @param[in] stream The stream; it need not be the one in which the memory was allocated.
+/// @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools.
+/// @driver any
 ///
 /// # Safety
 /// `pointer` is 0 or the start of an allocation, which nobody frees any more, and whose uses come before in the
@@ -109,15 +100,13 @@ pub unsafe extern "C" fn cushim_stream_free(stream: cushim_stream, pointer: u64)
     })
 }
 
-/// How much of the device's memory is free, for whomever, and how much there is.
+/// Returns how much memory of the context's device is free, and how much it has.
 ///
-/// @param context The context.
-/// @param free Receives the free bytes; 0 on failure. Must not be NULL.
-/// @param total Receives all bytes; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[out] free The free bytes.
+/// @param[out] total All bytes.
+/// @driver any
+/// @task choose a device
 ///
 /// # Safety
 /// `free` and `total` are NULL or valid for writes.

@@ -1,163 +1,220 @@
-//! Fills, in a stream's order or at once.
+//! Memsets, in a stream's order or at once.
+//!
+//! @header cushim.h
+//! @task set memory to a value
 
+use super::place::{Place, Role, cushim_place, settle};
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{enter, get, hold};
+use crate::capi::handles::{enter, get};
 use crate::capi::stream::cushim_stream;
-use crate::error::{Error, Status};
-use crate::memory::{DevicePointer, Fill};
+use crate::object::error::{Error, Status};
+use crate::op::{Memset, Value};
+use std::sync::Arc;
 
-/// Fills device memory with one value, repeated, after the work that is in the stream by now. Of no values, nothing is
-/// looked at. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`) or to the pool
-/// (`cushim_resource_change_peers`).
+/// Sets device memory to a value, repeated, in stream order (a memset). A memset of zero values succeeds without
+/// checking the address. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`)
+/// or to the pool (`cushim_resource_change_peers`).
 ///
-/// @param stream The stream.
-/// @param pointer The memory.
-/// @param value The value; what does not fit into its bytes is not looked at.
-/// @param value_bytes Bytes of the value: 1, 2 or 4.
-/// @param count Number of values.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// also for a pointer that is 0, reaches past the end of all addresses or is not a multiple of the value's size;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's.
-/// Threads: any.
+/// @param[in] stream The stream.
+/// @param[in] to The memory; not an array. The address is a multiple of the value's size.
+/// @param[in] value The value; what does not fit into its bytes is ignored.
+/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in, example(8)] count Number of values.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an address that is NULL, is not a multiple of the value's size,
+///   or is past the end of its buffer or of all addresses; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose
+///   context was reset.
+/// @driver any
 ///
 /// # Safety
-/// The memory holds so many values, and stays good until the stream has passed the fill; until then nobody else uses
-/// it.
+/// `to` is NULL or valid for reads, and its owner valid. The memory holds so many values, and stays good until the
+/// stream has passed the memset; until then nobody else uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_fill(
     stream: cushim_stream,
-    pointer: u64,
+    to: *const cushim_place,
     value: u32,
     value_bytes: i32,
     count: usize,
 ) -> cushim_status {
-    call(|| {
-        let value = fill_of(value, value_bytes)?;
-        let guard = enter()?;
-        let stream = get(&guard, stream)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.fill(DevicePointer(pointer), value, count) }
-    })
+    let rows = Rows { pitch: 0, width: count, height: 1 };
+    // SAFETY: as the caller vouches.
+    unsafe { in_stream(stream, to, value, value_bytes, rows) }
 }
 
-/// Fills rows of device memory with one value, repeated, after the work that is in the stream by now. Of no values,
-/// nothing is looked at; of one row, the pitch does not matter.
+/// Sets rows of device memory to a value, repeated, in stream order (a 2D memset). A memset of zero values succeeds
+/// without checking the address; of one row, the pitch does not matter.
 ///
-/// @param stream The stream.
-/// @param pointer The start of the first row.
-/// @param pitch Bytes from row to row.
-/// @param value The value; what does not fit into its bytes is not looked at.
-/// @param value_bytes Bytes of the value: 1, 2 or 4.
-/// @param width Values in a row.
-/// @param height Rows.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_STREAM_REQUIRED` for NULL, `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
-/// also for a pointer that is 0, reaches past the end of all addresses or is not a multiple of the value's size, or for
-/// a pitch that is smaller than a row or no such multiple; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`;
-/// `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// @param[in] stream The stream.
+/// @param[in] to The start of the first row; as for `cushim_stream_fill`.
+/// @param[in, example(64)] pitch Bytes from row to row.
+/// @param[in] value The value; what does not fit into its bytes is ignored.
+/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in, example(2)] width Values in a row.
+/// @param[in, example(2)] height Rows.
+/// @errors As `cushim_stream_fill`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pitch that is smaller than a row or
+///   not a multiple of the value's size; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was
+///   reset.
+/// @driver any
 ///
 /// # Safety
-/// The memory holds so many values, and stays good until the stream has passed the fill; until then nobody else uses
-/// it.
+/// As for `cushim_stream_fill`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_stream_fill_2d(
     stream: cushim_stream,
-    pointer: u64,
+    to: *const cushim_place,
     pitch: usize,
     value: u32,
     value_bytes: i32,
     width: usize,
     height: usize,
 ) -> cushim_status {
-    call(|| {
-        let value = fill_of(value, value_bytes)?;
-        let guard = enter()?;
-        let stream = get(&guard, stream)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { stream.fill_2d(DevicePointer(pointer), pitch, value, width, height) }
-    })
+    // SAFETY: as the caller vouches.
+    unsafe { in_stream(stream, to, value, value_bytes, Rows { pitch, width, height }) }
 }
 
-/// Fills device memory with one value, repeated; it is done when this returns. It waits for the legacy default stream
-/// of the context, and so for the blocking streams. Of no values, nothing is looked at.
+/// Sets device memory to a value, repeated; synchronous: it is done when this returns. It waits for the context's
+/// legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise as
+/// `cushim_stream_fill`.
 ///
-/// @param context The context.
-/// @param pointer The memory.
-/// @param value The value; what does not fit into its bytes is not looked at.
-/// @param value_bytes Bytes of the value: 1, 2 or 4.
-/// @param count Number of values.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pointer that is 0, reaches past
-/// the end of all addresses or is not a multiple of the value's size; `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's, also of earlier work. Threads:
-/// any.
+/// @param[in] context The context.
+/// @param[in] to The memory; as for `cushim_stream_fill`.
+/// @param[in] value The value; what does not fit into its bytes is ignored.
+/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in, example(8)] count Number of values.
+/// @errors As `cushim_stream_fill`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
+///   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+/// @sync legacy
+/// @driver any
 ///
 /// # Safety
-/// The memory holds so many values, and nobody else uses it during the call.
+/// `to` is NULL or valid for reads, and its owner valid. The memory holds so many values, and nobody else uses it
+/// during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_fill(
     context: cushim_context,
-    pointer: u64,
+    to: *const cushim_place,
     value: u32,
     value_bytes: i32,
     count: usize,
 ) -> cushim_status {
-    call(|| {
-        let value = fill_of(value, value_bytes)?;
-        let context = hold(context)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { context.fill(DevicePointer(pointer), value, count) }
-    })
+    let rows = Rows { pitch: 0, width: count, height: 1 };
+    // SAFETY: as the caller vouches.
+    unsafe { in_context(context, to, value, value_bytes, rows) }
 }
 
-/// Fills rows of device memory with one value, repeated; it is done when this returns. It waits for the legacy default
-/// stream of the context, and so for the blocking streams. Of no values, nothing is looked at; of one row, the pitch
-/// does not matter.
+/// Sets rows of device memory to a value, repeated; synchronous: it is done when this returns. It waits as
+/// `cushim_context_fill` does. Otherwise as `cushim_stream_fill_2d`.
 ///
-/// @param context The context.
-/// @param pointer The start of the first row.
-/// @param pitch Bytes from row to row.
-/// @param value The value; what does not fit into its bytes is not looked at.
-/// @param value_bytes Bytes of the value: 1, 2 or 4.
-/// @param width Values in a row.
-/// @param height Rows.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pointer that is 0, reaches past
-/// the end of all addresses or is not a multiple of the value's size, or for a pitch that is smaller than a row or no
-/// such multiple; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none";
-/// the driver's, also of earlier work. Threads: any.
+/// @param[in] context The context.
+/// @param[in] to The start of the first row; as for `cushim_stream_fill`.
+/// @param[in, example(64)] pitch Bytes from row to row.
+/// @param[in] value The value; what does not fit into its bytes is ignored.
+/// @param[in, example(4)] value_bytes Bytes of the value: 1, 2 or 4.
+/// @param[in, example(2)] width Values in a row.
+/// @param[in, example(2)] height Rows.
+/// @errors As `cushim_stream_fill_2d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
+///   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+/// @sync legacy
+/// @driver any
 ///
 /// # Safety
-/// The memory holds so many values, and nobody else uses it during the call.
+/// As for `cushim_context_fill`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_context_fill_2d(
     context: cushim_context,
-    pointer: u64,
+    to: *const cushim_place,
     pitch: usize,
     value: u32,
     value_bytes: i32,
     width: usize,
     height: usize,
 ) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { in_context(context, to, value, value_bytes, Rows { pitch, width, height }) }
+}
+
+/// What of the memory is set.
+#[derive(Clone, Copy)]
+pub(in crate::capi) struct Rows {
+    pub(in crate::capi) pitch: usize,
+    pub(in crate::capi) width: usize,
+    pub(in crate::capi) height: usize,
+}
+
+/// # Safety
+/// As for [`cushim_stream_fill_2d`].
+#[inline]
+unsafe fn in_stream(
+    stream: cushim_stream,
+    to: *const cushim_place,
+    value: u32,
+    value_bytes: i32,
+    rows: Rows,
+) -> cushim_status {
     call(|| {
-        let value = fill_of(value, value_bytes)?;
-        let context = hold(context)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { context.fill_2d(DevicePointer(pointer), pitch, value, width, height) }
+        let guard = enter()?;
+        // SAFETY: the caller vouches for it.
+        let to = unsafe { Place::read(&guard, to, "to") }?;
+        let stream = get(&guard, stream)?;
+        // SAFETY: the caller vouches for the memory and the owner.
+        unsafe {
+            let mut memset = memset(&to, value, value_bytes, rows)?;
+            let result = stream.enqueue(&mut memset);
+            settle(&mut memset, result)
+        }
     })
 }
 
-pub(in crate::capi) fn fill_of(value: u32, bytes: i32) -> Result<Fill, Error> {
+/// # Safety
+/// As for [`cushim_context_fill_2d`].
+unsafe fn in_context(
+    context: cushim_context,
+    to: *const cushim_place,
+    value: u32,
+    value_bytes: i32,
+    rows: Rows,
+) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        // SAFETY: the caller vouches for it.
+        let to = unsafe { Place::read(&guard, to, "to") }?.held();
+        let context = Arc::clone(&*get(&guard, context)?);
+        drop(guard);
+        // SAFETY: the caller vouches for the memory and the owner.
+        unsafe {
+            let mut memset = memset(&to, value, value_bytes, rows)?;
+            let result = context.run(&mut memset);
+            settle(&mut memset, result)
+        }
+    })
+}
+
+/// # Safety
+/// The owner is NULL or valid.
+#[inline]
+pub(in crate::capi) unsafe fn memset<'a>(
+    to: &'a Place<'_>,
+    value: u32,
+    value_bytes: i32,
+    Rows { pitch, width, height }: Rows,
+) -> Result<Memset<'a>, Error> {
+    let value = value_of(value, value_bytes)?;
+    // SAFETY: no bytes are read.
+    let at = unsafe { to.endpoint(Role::Destination, || 0) }?;
+    let mut memset = Memset::rectangle(at, pitch, value, width, height);
+    // SAFETY: the caller vouches for the owner.
+    unsafe { to.lend_owner(memset.endpoint_mut()) };
+    Ok(memset)
+}
+
+/// The value of so many bytes.
+#[inline]
+pub(in crate::capi) fn value_of(value: u32, bytes: i32) -> Result<Value, Error> {
     match bytes {
-        1 => Ok(Fill::U8(value as u8)),
-        2 => Ok(Fill::U16(value as u16)),
-        4 => Ok(Fill::U32(value)),
+        1 => Ok(Value::U8(value as u8)),
+        2 => Ok(Value::U16(value as u16)),
+        4 => Ok(Value::U32(value)),
         _ => Err(Error::new(
             Status::INVALID_ARGUMENT,
             format!("value_bytes is {bytes}; a value has 1, 2 or 4 bytes"),

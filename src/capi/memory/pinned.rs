@@ -1,38 +1,38 @@
 //! Page-locked host memory.
+//!
+//! @header cushim.h
+//! @task use page-locked host memory
 
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::hold;
 use crate::capi::{options, out};
-use crate::error::Error;
 use crate::memory::{PinnedMemory, PinnedOptions};
+use crate::object::error::Error;
 use std::ffi::c_void;
 
-/// How page-locked memory is allocated.
+/// Flags for page-locked memory.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_host_flags {
-    /// Every context takes it for page-locked, not only its own. Drivers of the versions supported here do so anyway.
+    /// All contexts treat the memory as page-locked (`CU_MEMHOSTALLOC_PORTABLE`). The supported drivers always do so.
     CUSHIM_HOST_PORTABLE = 1,
-    /// The device reaches it by a device pointer. Drivers of the versions supported here see to that anyway.
+    /// The memory has a device pointer (`CU_MEMHOSTALLOC_DEVICEMAP`). The supported drivers always give it one.
     CUSHIM_HOST_MAPPED = 2,
-    /// The host writes it past its caches: faster for the device to read, very slow for the host to read.
+    /// Write-combined (`CU_MEMHOSTALLOC_WRITECOMBINED`): faster for the device to read, very slow for the host to
+    /// read.
     CUSHIM_HOST_WRITE_COMBINED = 4,
 }
 
-/// Allocates page-locked host memory. Copies in a stream are asynchronous to such memory only. What it holds is not
-/// defined.
+/// Allocates page-locked host memory. Its contents are undefined. Copies in a stream are asynchronous only with such
+/// memory.
 ///
-/// @param context The context.
-/// @param bytes How many; 0 gives NULL.
-/// @param flags A combination of `cushim_host_flags`.
-/// @param address Receives the address; NULL on failure. Must not be NULL. Give it back with
-///   `cushim_context_free_host`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_OUT_OF_MEMORY` and others of the
-/// driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, example(64)] bytes The size in bytes; 0 returns NULL.
+/// @param[in, flags(cushim_host_flags)] flags Flags.
+/// @param[out, freed_by(cushim_context_free_host)] address The address.
+/// @errors `CUDA_ERROR_OUT_OF_MEMORY`.
+/// @driver any
 ///
 /// # Safety
 /// `address` is NULL or valid for writes.
@@ -52,15 +52,13 @@ pub unsafe extern "C" fn cushim_context_allocate_host(
     })
 }
 
-/// Frees page-locked host memory at once.
+/// Frees page-locked host memory, as `cuMemFreeHost` does.
 ///
-/// @param context The context.
-/// @param address What `cushim_context_allocate_host` gave, or `cuMemHostAlloc` or `cuMemAllocHost`; may be NULL,
-///   which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED`
-/// on the driver "none"; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, freed, nullable] address An address from `cushim_context_allocate_host`, `cuMemHostAlloc` or
+///   `cuMemAllocHost`; NULL does nothing.
+/// @driver any
+/// @sync context
 ///
 /// # Safety
 /// `address` is NULL or the start of such memory, which nobody uses or frees any more.

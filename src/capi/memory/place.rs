@@ -1,44 +1,74 @@
-//! The ends of a copy, and the boxes at them.
+//! Where operations read and write, and the boxes there.
+//!
+//! @header cushim.h
 
 use crate::capi::buffer::cushim_buffer;
+use crate::capi::callback::{cushim_owner, lent};
+use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUarray;
-use crate::capi::handles::hold;
+use crate::capi::handles::{Lent, get};
 use crate::capi::input::given;
-use crate::error::{Error, Status};
-use crate::memory::{DevicePointer, Extent, Place, Region};
+use crate::context::Context;
+use crate::memory::{Buffer, DevicePointer};
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::object::handle::Guard;
+use crate::op::{Endpoint, Extent, Operation, Region};
+use std::sync::Arc;
 
-/// What sort of place an end of a copy is.
+/// What sort of place it is.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_place_kind {
-    /// Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns; one to
-    /// it may block until it is done.
+    /// Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns;
+    /// one to it may block until it is done.
     CUSHIM_PLACE_HOST = 1,
     /// Device memory, or host memory by the address by which the device reaches it.
     CUSHIM_PLACE_DEVICE = 2,
     /// A `CUarray`.
     CUSHIM_PLACE_ARRAY = 3,
-    /// An address of either kind; the driver finds out which. What it does not know is ordinary host memory.
+    /// An address of either kind; the driver is asked which. What it does not know is ordinary host memory.
     CUSHIM_PLACE_AUTO = 4,
-    /// A `cushim_buffer`, whose handle is in `address`; nothing reaches past its end.
+    /// A `cushim_buffer`, whose handle is in `address`. An operation that would reach past its end is refused.
     CUSHIM_PLACE_BUFFER = 5,
 }
 
-/// One end of a copy. Nothing is guessed from the bits of an address unless that is asked for.
+/// What `cushim_place.flags` may contain. At most one, and none with an owner.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum cushim_place_flags {
+    /// The source is host memory: its bytes are copied during the call, so that the memory need not last. The copy is
+    /// kept until the operation is done, and with a graph as long as the graph.
+    CUSHIM_PLACE_KEEP_BYTES = 1,
+    /// The caller keeps the memory for as long as the operation may run: a graph, again and again. Without effect in
+    /// a stream that is not being captured, where the caller always does.
+    CUSHIM_PLACE_CALLER_KEEPS = 2,
+}
+
+/// Where an operation reads or writes. Nothing is guessed from the bits of an address unless `CUSHIM_PLACE_AUTO` asks
+/// for it; what is said of it is what the driver is told. Zeros in all members but `kind` and `address` are the
+/// defaults.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_place {
-    /// A `cushim_place_kind`.
+    /// @field[enum(cushim_place_kind)] A `cushim_place_kind`.
     pub kind: i32,
-    /// Zero.
-    pub reserved: u32,
+    /// A combination of `cushim_place_flags`.
+    pub flags: u32,
     /// The address, the array, or the buffer's handle.
     pub address: u64,
     /// Bytes from there on; of an array 0.
     pub offset: u64,
+    /// The context of the memory, if it is a device's. Where both places of a copy name theirs (a buffer with a
+    /// resource knows its own), a copy between two devices needs no access of either to the other's memory. May be
+    /// NULL.
+    pub context: cushim_context,
+    /// What keeps the memory alive: released when the operation is done. May be NULL. Read during the call only; if
+    /// the call fails, nothing is released.
+    pub owner: *const cushim_owner,
 }
 
-/// A box at one end of a copy: rows in a pitch, slices of rows.
+/// A box of memory: rows in a pitch, slices of rows.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_region {
@@ -68,72 +98,238 @@ pub struct cushim_extent {
     pub depth: usize,
 }
 
-/// # Safety
-/// As for [`given`].
-#[inline]
-pub(super) unsafe fn place(place: *const cushim_place, what: &str) -> Result<Place, Error> {
-    // SAFETY: the caller vouches for it.
-    place_of(&unsafe { given(place, what) }?, what)
+const HOST: i32 = cushim_place_kind::CUSHIM_PLACE_HOST as i32;
+const DEVICE: i32 = cushim_place_kind::CUSHIM_PLACE_DEVICE as i32;
+const ARRAY: i32 = cushim_place_kind::CUSHIM_PLACE_ARRAY as i32;
+const AUTO: i32 = cushim_place_kind::CUSHIM_PLACE_AUTO as i32;
+const BUFFER: i32 = cushim_place_kind::CUSHIM_PLACE_BUFFER as i32;
+const KEEP_BYTES: u32 = cushim_place_flags::CUSHIM_PLACE_KEEP_BYTES as u32;
+const CALLER_KEEPS: u32 = cushim_place_flags::CUSHIM_PLACE_CALLER_KEEPS as u32;
+
+/// Whether a place is read or written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::capi) enum Role {
+    Source,
+    Destination,
 }
 
-#[inline]
-pub(super) fn place_of(place: &cushim_place, what: &str) -> Result<Place, Error> {
-    use cushim_place_kind::*;
-    let cushim_place { kind, reserved, address, offset } = *place;
-    if kind == CUSHIM_PLACE_BUFFER as i32 && reserved == 0 {
-        let handle: cushim_buffer = std::ptr::with_exposed_provenance_mut(address as usize);
-        return hold(handle)?.place_at(offset);
+/// A place of a caller's, with the objects that it names: lent, or held.
+pub(in crate::capi) struct Place<'g> {
+    given: cushim_place,
+    what: &'static str,
+    buffer: Option<Lent<'g, Buffer>>,
+    context: Option<Lent<'g, Context>>,
+}
+
+impl<'g> Place<'g> {
+    /// Looks up what the caller's struct names.
+    ///
+    /// # Safety
+    /// As for [`given`].
+    #[inline]
+    pub(in crate::capi) unsafe fn read(
+        guard: &'g Guard,
+        place: *const cushim_place,
+        what: &'static str,
+    ) -> Result<Self, Error> {
+        // SAFETY: the caller vouches for it.
+        Self::of(guard, unsafe { given(place, what) }?, what)
     }
-    let (end, overflows) = address.overflowing_add(offset);
-    if overflows || reserved != 0 {
-        return Err(refusal(place, what));
+
+    #[inline]
+    pub(in crate::capi) fn of(
+        guard: &'g Guard,
+        given: cushim_place,
+        what: &'static str,
+    ) -> Result<Self, Error> {
+        let buffer = match given.kind {
+            BUFFER => {
+                let handle: cushim_buffer = std::ptr::with_exposed_provenance_mut(given.address as usize);
+                Some(get(guard, handle)?)
+            }
+            _ => None,
+        };
+        let context = if given.context.is_null() { None } else { Some(get(guard, given.context)?) };
+        Ok(Self { given, what, buffer, context })
     }
-    // NULL and an offset is no address.
-    let address = if address == 0 { 0 } else { end };
-    let pointer = std::ptr::with_exposed_provenance_mut(address as usize);
-    match kind {
-        k if k == CUSHIM_PLACE_HOST as i32 => Ok(Place::Host(pointer)),
-        k if k == CUSHIM_PLACE_DEVICE as i32 => Ok(Place::Device(DevicePointer(address))),
-        k if k == CUSHIM_PLACE_AUTO as i32 => Ok(Place::Auto(address)),
-        k if k == CUSHIM_PLACE_ARRAY as i32 && offset == 0 => {
-            Ok(Place::Array(pointer.cast::<()>() as CUarray))
+
+    /// Whether a copy may have to wait for ordinary host memory.
+    #[inline]
+    pub(in crate::capi) fn may_block(&self) -> bool {
+        matches!(self.given.kind, HOST | AUTO)
+    }
+
+    /// Whether its bytes are to be kept.
+    pub(in crate::capi) fn keeps_bytes(&self) -> bool {
+        self.given.flags & KEEP_BYTES != 0
+    }
+
+    /// The same place, with its objects held by itself.
+    pub(in crate::capi) fn held(self) -> Place<'static> {
+        let Self { given, what, buffer, context } = self;
+        Place { given, what, buffer: buffer.map(Lent::held), context: context.map(Lent::held) }
+    }
+
+    /// What an operation is told, but for the owner. `bytes` says how many are read, if they are to be kept.
+    ///
+    /// # Safety
+    /// A source whose bytes are to be kept has so many.
+    #[inline]
+    pub(in crate::capi) unsafe fn endpoint(
+        &self,
+        role: Role,
+        bytes: impl FnOnce() -> usize,
+    ) -> Result<Endpoint<'_>, Error> {
+        let place = &self.given;
+        if place.flags != 0 || !place.owner.is_null() {
+            self.check_keeping(role)?;
         }
-        _ => Err(refusal(place, what)),
+        let endpoint = self.located()?;
+        if place.flags & CALLER_KEEPS != 0 {
+            return Ok(endpoint.kept_by_caller());
+        }
+        if self.keeps_bytes() {
+            // SAFETY: the caller vouches for the bytes.
+            return unsafe { endpoint.keep_bytes(bytes()) };
+        }
+        Ok(endpoint)
+    }
+
+    /// Lends the caller's owner to the endpoint, once nothing is refused any more but by the sink.
+    ///
+    /// # Safety
+    /// The owner is NULL or valid, and its release may be called.
+    #[inline]
+    pub(in crate::capi) unsafe fn lend_owner(&self, endpoint: &mut Endpoint<'_>) {
+        if !self.given.owner.is_null() {
+            // SAFETY: the caller vouches for the owner.
+            endpoint.own(unsafe { lent(self.given.owner) });
+        }
+    }
+
+    /// The place as an argument of a kernel.
+    pub(in crate::capi) fn as_argument(&self) -> Result<Endpoint<'_>, Error> {
+        if self.given.kind == ARRAY || self.given.flags & KEEP_BYTES != 0 {
+            let refusal = "a kernel takes the address of a place: it can be neither an array nor kept bytes";
+            return Err(Error::new(Status::INVALID_ARGUMENT, format!("{}: {refusal}", self.what)));
+        }
+        if self.given.flags != 0 || !self.given.owner.is_null() {
+            self.check_keeping(Role::Destination)?;
+        }
+        self.located()
+    }
+
+    /// The memory, and whose it is.
+    #[inline]
+    fn located(&self) -> Result<Endpoint<'_>, Error> {
+        let endpoint = self.address()?;
+        Ok(match &self.context {
+            Some(context) => endpoint.in_context(context),
+            None => endpoint,
+        })
+    }
+
+    fn address(&self) -> Result<Endpoint<'_>, Error> {
+        let cushim_place { kind, address, offset, .. } = self.given;
+        if let Some(buffer) = &self.buffer {
+            return match offset {
+                offset if offset <= buffer.bytes() as u64 => Ok(buffer.at(offset)),
+                _ => Err(past_the_end(buffer, offset)),
+            };
+        }
+        let (end, overflows) = address.overflowing_add(offset);
+        if overflows {
+            return Err(self.refusal());
+        }
+        // NULL and an offset is no address.
+        let address = if address == 0 { 0 } else { end };
+        match kind {
+            HOST => Ok(Endpoint::host::<u8>(std::ptr::with_exposed_provenance_mut(address as usize))),
+            DEVICE => Ok(Endpoint::device(DevicePointer(address))),
+            AUTO => Ok(Endpoint::auto(address)),
+            ARRAY if offset == 0 => {
+                let array: CUarray = std::ptr::with_exposed_provenance_mut::<()>(address as usize) as CUarray;
+                Ok(Endpoint::array(array))
+            }
+            _ => Err(self.refusal()),
+        }
+    }
+
+    /// Refuses flags and an owner that do not go together, or not with the kind.
+    #[cold]
+    fn check_keeping(&self, role: Role) -> Result<(), Error> {
+        let cushim_place { kind, flags, owner, .. } = self.given;
+        let why = if flags & !(KEEP_BYTES | CALLER_KEEPS) != 0 {
+            format!(
+                "flags is {flags:#x}; there are CUSHIM_PLACE_KEEP_BYTES (1) and CUSHIM_PLACE_CALLER_KEEPS (2)"
+            )
+        } else if flags.count_ones() + u32::from(!owner.is_null()) > 1 {
+            "one of CUSHIM_PLACE_KEEP_BYTES, CUSHIM_PLACE_CALLER_KEEPS and an owner keeps the memory, not several"
+                .to_owned()
+        } else if kind == BUFFER {
+            "a buffer keeps its own memory; leave flags and owner out".to_owned()
+        } else if flags == KEEP_BYTES && (kind != HOST || role != Role::Source) {
+            "CUSHIM_PLACE_KEEP_BYTES is for a source in host memory (CUSHIM_PLACE_HOST)".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(Status::INVALID_ARGUMENT, format!("{}: {why}", self.what)))
+    }
+
+    /// What is wrong with a place.
+    #[cold]
+    fn refusal(&self) -> Error {
+        let cushim_place { kind, address, offset, .. } = self.given;
+        let why = match kind {
+            HOST..=BUFFER if kind == ARRAY => {
+                format!("offset is {offset}; an array has none, use a region's x, y and z")
+            }
+            HOST..=BUFFER => {
+                format!("offset is {offset}, from the address {address:#x} past the end of all addresses")
+            }
+            _ => format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY, _AUTO and _BUFFER"),
+        };
+        Error::new(Status::INVALID_ARGUMENT, format!("{}: {why}", self.what))
     }
 }
 
-/// All kinds.
-const KINDS: std::ops::RangeInclusive<i32> =
-    cushim_place_kind::CUSHIM_PLACE_HOST as i32..=cushim_place_kind::CUSHIM_PLACE_BUFFER as i32;
-
-/// What is wrong with a place.
 #[cold]
-fn refusal(place: &cushim_place, what: &str) -> Error {
-    let cushim_place { kind, reserved, address, offset } = *place;
-    let why = if !KINDS.contains(&kind) {
-        format!("kind is {kind}; use one of CUSHIM_PLACE_HOST, _DEVICE, _ARRAY, _AUTO and _BUFFER")
-    } else if reserved != 0 {
-        format!("reserved is {reserved}; it must be 0")
-    } else if kind == cushim_place_kind::CUSHIM_PLACE_ARRAY as i32 {
-        format!("offset is {offset}; an array has none, use a region's x, y and z")
-    } else {
-        format!("offset is {offset}, from the address {address:#x} past the end of all addresses")
-    };
-    Error::new(Status::INVALID_ARGUMENT, format!("{what}: {why}"))
+fn past_the_end(buffer: &Arc<Buffer>, offset: u64) -> Error {
+    let refusal =
+        format!("the offset {offset} is past the end of {buffer}, which has {} bytes", buffer.bytes());
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(buffer.as_ref())
 }
 
+/// The caller's region at a place.
+///
 /// # Safety
-/// As for [`given`].
-pub(super) unsafe fn region(region: *const cushim_region, what: &str) -> Result<Region, Error> {
+/// As for [`Place::endpoint`], for the bytes of the box.
+pub(in crate::capi) unsafe fn region<'a>(
+    given: &cushim_region,
+    place: &'a Place<'_>,
+    role: Role,
+    extent: Extent,
+) -> Result<Region<'a>, Error> {
+    let &cushim_region { x, y, z, pitch, rows, .. } = given;
+    let boxed = |at| Region { at, x, y, z, pitch, rows };
+    // What is wrong with the numbers is said when the operation is checked; no bytes are kept then.
+    let bytes = || boxed(Endpoint::auto(0)).span(extent).unwrap_or(0);
     // SAFETY: the caller vouches for it.
-    let cushim_region { place, x, y, z, pitch, rows } = unsafe { given(region, what) }?;
-    Ok(Region { place: place_of(&place, what)?, x, y, z, pitch, rows })
+    unsafe { place.endpoint(role, bytes) }.map(boxed)
 }
 
 /// # Safety
 /// As for [`given`].
-pub(super) unsafe fn extent_of(extent: *const cushim_extent) -> Result<Extent, Error> {
+pub(in crate::capi) unsafe fn extent_of(extent: *const cushim_extent) -> Result<Extent, Error> {
     // SAFETY: the caller vouches for it.
     let cushim_extent { width, height, depth } = unsafe { given(extent, "extent") }?;
     Ok(Extent { width, height, depth })
+}
+
+/// After a call that failed, a caller's owners are the caller's again: nothing is released.
+pub(in crate::capi) fn settle<O: Operation, T>(
+    operation: &mut O,
+    result: Result<T, Error>,
+) -> Result<T, Error> {
+    result.inspect_err(|_| operation.take_owners().into_iter().for_each(Owner::disarm))
 }

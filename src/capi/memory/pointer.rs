@@ -1,47 +1,51 @@
 //! What the driver knows of an address.
+//!
+//! @header cushim.h
+//! @task ask about an address
 
 use super::check_address;
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CUcontext, CUmemoryPool};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{enter, get, hold};
-use crate::capi::{options, out};
+use crate::capi::options::OutStruct;
+use crate::capi::out;
 use crate::memory::{DevicePointer, PointerAttributes};
 use std::ffi::c_void;
 
-/// What the driver knows of an address.
+/// What the driver knows about an address.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_pointer_attributes {
-    /// In: bytes of the caller's struct. Out: bytes that the library wrote.
+    /// In: bytes of the caller's struct. Out: bytes written.
     pub struct_size: usize,
-    /// Where the memory lives, a `CUmemorytype`: managed memory lives on the device. 0 if the address is none of the
-    /// driver's: ordinary host memory, NULL, or memory that was freed.
+    /// @field[enum(CUmemorytype)] Where the memory is; managed memory counts as device memory. 0 for an address that
+    ///   the driver does not know: pageable host memory, NULL, freed memory.
     pub memory_type: i32,
-    /// The ordinal of the device that it was allocated or registered for; -1 if there is none.
+    /// The ordinal of the device for which it was allocated or registered; -1 if there is none.
     pub device: i32,
-    /// The context that it was allocated or registered in; NULL if there is none, as for memory of a pool.
+    /// The context in which it was allocated or registered; NULL if there is none, as for memory of a pool.
     pub context: CUcontext,
-    /// The address by which the context's device reaches it; 0 if it does not, as memory of another device without access
-    /// (`cushim_context_enable_peer_access`).
+    /// The address by which the context's device reaches it; 0 if it cannot, as for memory of another device without
+    /// peer access (`cushim_context_enable_peer_access`).
     pub device_pointer: u64,
-    /// The address by which the host reaches it; NULL if it does not, or if the address is none of the driver's.
+    /// The address by which the host reaches it; NULL if it cannot, or for an address that the driver does not know.
     pub host_pointer: *mut c_void,
-    /// The pool that it comes from; NULL if from none.
+    /// The memory pool; NULL if it is not from a pool.
     pub pool: CUmemoryPool,
-    /// The start of the allocation that it lies in; 0 if it lies in none.
+    /// The start of the allocation; 0 if there is none.
     pub range_start: u64,
-    /// That allocation's bytes.
+    /// The size of the allocation in bytes.
     pub range_bytes: usize,
-    /// A number of the allocation that no other has in this process; 0 if it has none.
+    /// The unique id of the allocation in this process; 0 if it has none.
     pub buffer_id: u64,
-    /// 1 if it is managed memory. Memory of a managed pool says so on driver 13.0, and need not on others.
+    /// 1 for managed memory. For memory of a managed pool: 1 with CUDA 13.0, not necessarily with others.
     pub managed: i32,
-    /// 1 if there is memory behind the address.
+    /// 1 if the address maps to an allocation.
     pub mapped: i32,
-    /// 1 if synchronous operations on it always synchronise.
+    /// 1 if synchronous operations on it always synchronise (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`).
     pub synchronous: i32,
-    /// 1 if it can be shared with other processes by `cuIpcGetMemHandle`.
+    /// 1 if `cuIpcGetMemHandle` can share it with other processes.
     pub ipc_capable: i32,
     /// 1 if other devices of the machine can reach it by GPUDirect RDMA.
     pub rdma_capable: i32,
@@ -49,16 +53,13 @@ pub struct cushim_pointer_attributes {
     pub reserved: i32,
 }
 
-/// The address by which the context's device reaches host memory: page-locked or registered, at its start or within.
+/// Returns the address by which the context's device reaches page-locked or registered host memory.
 ///
-/// @param context The context.
-/// @param address The host's address. Must not be NULL.
-/// @param pointer Receives the device pointer; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_INVALID_VALUE` if the device
-/// does not reach it, and others of the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in] address The host's address: the start of the memory, or an address in it.
+/// @param[out] pointer The device pointer.
+/// @errors `CUDA_ERROR_INVALID_VALUE` if the device cannot reach it.
+/// @driver any
 ///
 /// # Safety
 /// `pointer` is NULL or valid for writes. Nothing is read through `address`.
@@ -78,16 +79,13 @@ pub unsafe extern "C" fn cushim_context_get_device_pointer(
     })
 }
 
-/// What the driver knows of an address, be it a device pointer or a host address. It answers for every address, also in memory
-/// of another device.
+/// Returns what the driver knows about an address. It succeeds for every address, those in other devices' memory
+/// included.
 ///
-/// @param context The context.
-/// @param address The address.
-/// @param attributes Written, as far as its `struct_size` goes; must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, address] address A device pointer or an address of the host.
+/// @param[inout] attributes Receives the facts.
+/// @driver any
 ///
 /// # Safety
 /// `attributes` is NULL or valid for writes of the bytes that its `struct_size` names.
@@ -99,25 +97,23 @@ pub unsafe extern "C" fn cushim_context_get_pointer_attributes(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `attributes`.
-        unsafe { options::check_out(attributes, "attributes") }?;
-        let found = hold(context)?.pointer_attributes(address)?;
-        // SAFETY: the caller vouches for `attributes`.
-        unsafe { options::write_out(attributes, &cushim_pointer_attributes::from(found), "attributes") }
+        let out = unsafe { OutStruct::cleared(attributes, "attributes") }?;
+        out.fill(&cushim_pointer_attributes::from(hold(context)?.pointer_attributes(address)?));
+        Ok(())
     })
 }
 
-/// The allocation that a pointer lies in, device memory or host memory that the device reaches. Of another device's memory,
-/// it is found only with access (`cushim_context_enable_peer_access`); `cushim_context_get_pointer_attributes` tells it without.
+/// Returns the allocation in which an address lies: device memory, or host memory that the device can reach.
 ///
-/// @param context The context.
-/// @param pointer The device pointer.
-/// @param start Receives the start of the allocation; 0 on failure. Must not be NULL.
-/// @param bytes Receives its bytes; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
+/// An allocation of another device is found only with peer access; `cushim_context_get_pointer_attributes` needs
+/// none.
 ///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_NOT_FOUND` if it lies in none,
-/// or in none that the context reaches, and others of the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, address] pointer The device pointer.
+/// @param[out] start The start of the allocation.
+/// @param[out] bytes The size of the allocation in bytes.
+/// @errors `CUDA_ERROR_NOT_FOUND` if it lies in no allocation that the context can reach.
+/// @driver any
 ///
 /// # Safety
 /// `start` and `bytes` are NULL or valid for writes.

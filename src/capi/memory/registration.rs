@@ -1,39 +1,41 @@
 //! The caller's own host memory, page-locked.
+//!
+//! @header cushim.h
+//! @task use page-locked host memory
 
 use super::check_address;
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::hold;
 use crate::capi::options;
-use crate::error::Error;
 use crate::memory::{Registration, RegistrationOptions};
+use crate::object::error::Error;
 use std::ffi::c_void;
 
-/// How host memory is registered.
+/// Flags for registered memory.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_register_flags {
-    /// Every context takes it for page-locked, not only its own. Drivers of the versions supported here do so anyway.
+    /// All contexts treat the memory as page-locked (`CU_MEMHOSTREGISTER_PORTABLE`). The supported drivers always do
+    /// so.
     CUSHIM_REGISTER_PORTABLE = 1,
-    /// The device reaches it by a device pointer. Drivers of the versions supported here see to that anyway.
+    /// The memory has a device pointer (`CU_MEMHOSTREGISTER_DEVICEMAP`). The supported drivers always give it one.
     CUSHIM_REGISTER_MAPPED = 2,
-    /// It is memory of an I/O device, mapped into this process.
+    /// Memory of an I/O device that is mapped into the process (`CU_MEMHOSTREGISTER_IOMEMORY`).
     CUSHIM_REGISTER_IO_MEMORY = 4,
-    /// The device only reads it; needed for memory that the process may not write.
+    /// The device only reads it (`CU_MEMHOSTREGISTER_READ_ONLY`); needed for memory that the process cannot write.
     CUSHIM_REGISTER_READ_ONLY = 8,
 }
 
-/// Page-locks a range of the process's memory, until it is unregistered.
+/// Page-locks host memory of the process until `cushim_context_unregister_host`.
 ///
-/// @param context The context.
-/// @param address The start of the range. Must not be NULL.
-/// @param bytes Its bytes; not 0.
-/// @param flags A combination of `cushim_register_flags`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an empty range;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none";
-/// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if a part of it is registered, and others of the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, freed_by(cushim_context_unregister_host)] address The start of the range.
+/// @param[in, example(64)] bytes The size in bytes; not 0.
+/// @param[in, flags(cushim_register_flags)] flags Flags.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty range; `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if a part
+///   of it is registered.
+/// @driver any
 ///
 /// # Safety
 /// The range stays mapped until it is unregistered.
@@ -54,15 +56,13 @@ pub unsafe extern "C" fn cushim_context_register_host(
     })
 }
 
-/// Ends the registration of a range.
+/// Ends the registration of host memory.
 ///
-/// @param context The context.
-/// @param address The start of the range. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` on the driver "none"; `CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED` and
-/// others of the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, freed] address The start of the range.
+/// @errors `CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED`.
+/// @driver any
+/// @sync context
 ///
 /// # Safety
 /// Work that uses the range is done, and nobody else unregisters it.

@@ -1,28 +1,32 @@
 //! How resources are made.
+//!
+//! @header cushim.h
+//! @task choose where memory comes from
 
 use super::handle::cushim_resource;
 use crate::capi::context::cushim_context;
 use crate::capi::device::cushim_device;
 use crate::capi::driver_types::CUmemoryPool;
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{claim, hold, ownership};
+use crate::capi::handles::{self, hold, owned, ownership};
 use crate::capi::location::{cushim_location, location_of};
 use crate::capi::memory::pinned_options;
 use crate::capi::{options, out};
-use crate::error::{Error, Status};
 use crate::memory::{
     DevicePoolOptions, ManagedResourceOptions, PinnedForm, PinnedResourceOptions, PoolChoice, Resource,
 };
+use crate::object::error::{Error, Status};
 
-/// Which pool of a device.
+/// Which memory pool of a device.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_pool_choice {
-    /// The one from which `cuMemAllocAsync` allocates when the resource is made, shared by all users in the process.
+    /// The device's current pool at the time of the call (`cuDeviceGetMemPool`), which all users in the process
+    /// share.
     CUSHIM_POOL_CURRENT = 0,
-    /// The one that the device has from the start, shared as well.
+    /// The device's default pool (`cuDeviceGetDefaultMemPool`), which all users in the process share.
     CUSHIM_POOL_DEFAULT = 1,
-    /// One of its own, destroyed with the resource.
+    /// A new pool, which is destroyed with the resource.
     CUSHIM_POOL_OWN = 2,
 }
 
@@ -32,28 +36,27 @@ pub enum cushim_pool_choice {
 pub struct cushim_device_pool_options {
     /// Bytes of this struct, `sizeof(cushim_device_pool_options)`.
     pub struct_size: usize,
-    /// A `cushim_pool_choice`.
+    /// @field[enum(cushim_pool_choice)] Which pool.
     pub choice: i32,
-    /// How other processes may take part in a pool of its own: `CU_MEM_HANDLE_TYPE_*`, combined.
+    /// How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined.
     pub handle_types: i32,
-    /// Bytes that a pool of its own hands out at most, less than 2^47; 0 for no limit. The driver rounds it up: 580 to 32 MiB
-    /// (measured). Since driver 12.2.
+    /// The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up: branch 580
+    /// to a multiple of 32 MiB (measured). Needs CUDA 12.2.
     pub max_size: usize,
 }
 
-/// Makes a resource of a pool of the device's memory. It is stream-ordered.
+/// Creates a resource of a memory pool of a device, which is stream-ordered, except on a device without pools.
 ///
-/// Where the device has no pools (`cushim_device_supports` "memory-pools"), memory that comes and goes at once stands in for
-/// it, in the primary context; `cushim_resource_get_kind` tells.
+/// On a device without pools (`cushim_device_supports` "memory-pools") the resource allocates and frees
+/// synchronously, in the primary context; `cushim_resource_get_kind` tells.
 ///
-/// @param device The device.
-/// @param options NULL for the defaults. Read during the call only.
-/// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size or handle types of a shared pool;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` for a size or handle types on a device
-/// without pools, and for a size before driver 12.2; the driver's. Threads: any.
+/// @param[in] device The device.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] resource The resource.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a size or handle types together with a shared pool;
+///   `CUSHIM_ERROR_UNSUPPORTED` for a size or handle types on a device without pools, and for a size before CUDA
+///   12.2.
+/// @driver none
 ///
 /// # Safety
 /// `options` is NULL or valid for the bytes that its `struct_size` names; `resource` is NULL or valid for writes.
@@ -68,7 +71,7 @@ pub unsafe extern "C" fn cushim_resource_create_device_pool(
         let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
         // SAFETY: the caller vouches for `options`; all its members may be zero.
         let options = device_pool_options(unsafe { options::read(options, "options") }?)?;
-        *resource = claim(Resource::device_pool(&hold(device)?, &options)?)?;
+        *resource = owned(|| Resource::device_pool(&hold(device)?, &options))?;
         Ok(())
     })
 }
@@ -87,16 +90,13 @@ fn unknown(what: &str, number: i32, known: &str) -> Error {
     Error::new(Status::INVALID_ARGUMENT, format!("{what} is {number}; use one of {known}"))
 }
 
-/// Makes a resource of a pool of the device's memory that somebody else created. It is stream-ordered.
+/// Wraps a memory pool of a device that was created elsewhere. The resource is stream-ordered.
 ///
-/// @param device The device whose memory it is.
-/// @param native The pool. A borrowed one stays alive until the resource and its last buffer are gone. Must not be NULL.
-/// @param ownership A `cushim_ownership`.
-/// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] device The device of the pool.
+/// @param[in] native The pool. A borrowed one must outlive the resource and its buffers.
+/// @param[in, enum(cushim_ownership)] ownership Who destroys it.
+/// @param[out, owned] resource The resource.
+/// @callback refused
 ///
 /// # Safety
 /// `native` is as described; `resource` is NULL or valid for writes.
@@ -115,20 +115,20 @@ pub unsafe extern "C" fn cushim_resource_wrap_pool(
             return Err(Error::new(Status::INVALID_ARGUMENT, "native must not be NULL"));
         }
         // SAFETY: the caller vouches for the pool.
-        *resource = claim(unsafe { Resource::wrap_pool(&hold(device)?, native, ownership) }?)?;
+        *resource = owned(|| unsafe { Resource::wrap_pool(&hold(device)?, native, ownership) })?;
         Ok(())
     })
 }
 
-/// Whether page-locked memory comes from a pool.
+/// Whether page-locked memory comes from a memory pool.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_pinned_form {
-    /// From a pool where the driver has pools of host memory (13.0), else at once.
+    /// From a pool if the driver has pools of host memory (CUDA 13.0), otherwise synchronous.
     CUSHIM_PINNED_ANY = 0,
-    /// At once, on every driver.
+    /// Always synchronous (`cuMemHostAlloc`).
     CUSHIM_PINNED_PAGE_LOCKED = 1,
-    /// From a pool, or not at all.
+    /// From a pool; otherwise `CUSHIM_ERROR_UNSUPPORTED`.
     CUSHIM_PINNED_POOL = 2,
 }
 
@@ -138,36 +138,34 @@ pub enum cushim_pinned_form {
 pub struct cushim_pinned_options {
     /// Bytes of this struct, `sizeof(cushim_pinned_options)`.
     pub struct_size: usize,
-    /// A `cushim_pinned_form`.
+    /// @field[enum(cushim_pinned_form)] Whether the memory comes from a pool.
     pub form: i32,
-    /// A combination of `cushim_host_flags`, for memory that does not come from a pool.
+    /// @field[flags(cushim_host_flags)] Flags for memory that does not come from a pool.
     pub flags: u32,
-    /// 1 for a pool of its own on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share.
+    /// 1 for a new pool on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share.
     pub own_pool: i32,
-    /// A NUMA node of the host, by the operating system's number.
+    /// The operating system's number of a NUMA node.
     pub numa_node: i32,
-    /// Bytes that a pool of its own hands out at most, less than 2^47; 0 for no limit. The driver rounds it up.
+    /// The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up.
     pub max_size: usize,
-    /// How other processes may take part in a pool of its own: `CU_MEM_HANDLE_TYPE_*`, combined.
+    /// How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined.
     pub handle_types: i32,
     /// Zero.
     pub reserved: i32,
 }
 
-/// Makes a resource of page-locked host memory, which devices reach by its address.
+/// Creates a resource of page-locked host memory, which is stream-ordered if it is a pool, by default from CUDA 13.0
+/// on; on older drivers it allocates and frees synchronously.
 ///
-/// It is stream-ordered if it is a pool; `cushim_resource_get_properties` tells. A program that always names a stream runs
-/// with both. The properties of a pool (`own_pool` and what goes with it) are ignored where memory does not come from one,
-/// except a size and handle types, which are then refused.
+/// `cushim_resource_get_properties` tells which. A program that always passes a stream works with both. Where the
+/// memory does not come from a pool, `own_pool` and `numa_node` are ignored.
 ///
-/// @param context The context.
-/// @param options NULL for the defaults. Read during the call only.
-/// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for options that contradict each other;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if only a pool can do what is asked and
-/// there is none; the driver's. Threads: any.
+/// @param[in] context The context.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] resource The resource.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for options that contradict each other; `CUSHIM_ERROR_UNSUPPORTED` if they
+///   need a pool (`CUSHIM_PINNED_POOL`, a size, handle types) and there is none.
+/// @driver none
 ///
 /// # Safety
 /// `options` is NULL or valid for the bytes that its `struct_size` names; `resource` is NULL or valid for writes.
@@ -182,7 +180,7 @@ pub unsafe extern "C" fn cushim_resource_create_pinned(
         let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
         // SAFETY: the caller vouches for `options`; all its members may be zero.
         let options = pinned_resource_options(unsafe { options::read(options, "options") }?)?;
-        *resource = claim(Resource::pinned(&hold(context)?, &options)?)?;
+        *resource = owned(|| Resource::pinned(&hold(context)?, &options))?;
         Ok(())
     })
 }
@@ -205,11 +203,12 @@ fn pinned_resource_options(given: cushim_pinned_options) -> Result<PinnedResourc
     })
 }
 
-/// How managed memory is allocated.
+/// Flags for managed memory.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_managed_flags {
-    /// Only the host may use the memory until a stream is told otherwise (`CU_MEM_ATTACH_HOST`).
+    /// The memory is attached to the host at first (`CU_MEM_ATTACH_HOST`): no stream may use it until it is attached
+    /// to one.
     CUSHIM_MANAGED_ATTACH_HOST = 1,
 }
 
@@ -219,26 +218,25 @@ pub enum cushim_managed_flags {
 pub struct cushim_managed_options {
     /// Bytes of this struct, `sizeof(cushim_managed_options)`.
     pub struct_size: usize,
-    /// A combination of `cushim_managed_flags`.
+    /// @field[flags(cushim_managed_flags)] Flags.
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
-    /// Where the memory of a pool of its own is at first. Unset for no pool, which is the default: driver 580 refuses advice
-    /// on memory of pools.
+    /// Where the memory of a new pool is at first. Unset, the default, means no pool: driver branch 580 accepts no
+    /// advice on memory of pools.
     pub pool: cushim_location,
 }
 
-/// Makes a resource of managed memory, allocated at once with `cuMemAllocManaged`, on every driver; or, if a location is
-/// given, a pool, which is stream-ordered and needs driver 13.0 ("managed-memory-pools").
+/// Creates a resource of managed memory, which by default allocates synchronously (`cuMemAllocManaged`), on every
+/// driver; with `options.pool` it is a memory pool, which is stream-ordered and needs CUDA 13.0
+/// ("managed-memory-pools").
 ///
-/// @param context The context.
-/// @param options NULL for the defaults. Read during the call only.
-/// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a location that there is not;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` for a pool before driver 13.0; the driver's.
-/// Threads: any.
+/// @param[in] context The context.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] resource The resource.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a location that does not exist; `CUSHIM_ERROR_UNSUPPORTED` for a pool
+///   before CUDA 13.0.
+/// @driver none
 ///
 /// # Safety
 /// `options` is NULL or valid for the bytes that its `struct_size` names; `resource` is NULL or valid for writes.
@@ -253,7 +251,7 @@ pub unsafe extern "C" fn cushim_resource_create_managed(
         let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
         // SAFETY: the caller vouches for `options`; all its members may be zero.
         let options = managed_options(unsafe { options::read(options, "options") }?)?;
-        *resource = claim(Resource::managed(&hold(context)?, &options)?)?;
+        *resource = owned(|| Resource::managed(&hold(context)?, &options))?;
         Ok(())
     })
 }
@@ -266,15 +264,11 @@ fn managed_options(given: cushim_managed_options) -> Result<ManagedResourceOptio
     Ok(ManagedResourceOptions { attach_host: given.flags & attach_host != 0, pool })
 }
 
-/// Makes a resource of device memory that is allocated and freed at once: the driver may wait for all work of the device
-/// when it frees.
+/// Creates a resource of device memory that is allocated and freed synchronously (`cuMemAlloc`, `cuMemFree`).
 ///
-/// @param context The context.
-/// @param resource Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] context The context.
+/// @param[out, owned] resource The resource.
+/// @callback refused
 ///
 /// # Safety
 /// `resource` is NULL or valid for writes.
@@ -286,7 +280,83 @@ pub unsafe extern "C" fn cushim_resource_create_synchronous(
     call(|| {
         // SAFETY: the caller vouches for `resource`.
         let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
-        *resource = claim(Resource::synchronous(&hold(context)?))?;
+        *resource = owned(|| Ok(Resource::synchronous(&hold(context)?)))?;
         Ok(())
     })
+}
+
+/// Creates a resource of the memory of graphs: in a stream under capture, what is allocated becomes an allocation
+/// node of the graph, and what is freed a free node. In other streams nothing is allocated.
+///
+/// A buffer does not keep the graph. Destroyed before the end of the capture, it is freed in the graph that allocated
+/// it; afterwards nothing is freed: what the graph does not free itself can be used after each launch, and has to be
+/// freed before the next (`cushim_resource_deallocate` of another resource does not do that; the driver's `cuMemFree`
+/// does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
+///
+/// @param[in] device The device.
+/// @param[out, owned] resource The resource.
+/// @driver none
+///
+/// # Safety
+/// `resource` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_resource_create_graph(
+    device: cushim_device,
+    resource: *mut cushim_resource,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `resource`.
+        let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
+        *resource = owned(|| Ok(Resource::graph(&hold(device)?)))?;
+        Ok(())
+    })
+}
+
+/// Creates an arena: one block of device memory at fixed addresses, from which streams under capture allocate. Graphs
+/// with allocation nodes can be neither cloned nor embedded, and have one exec at a time; graphs that use an arena
+/// can. Each capture has the whole block, and its graph keeps it; graphs that share an arena must not run at the same
+/// time. In other streams nothing is allocated.
+///
+/// With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
+/// a block the same calls need.
+///
+/// @param[in] context The context.
+/// @param[in, example(4096)] bytes The size of the block; 0 to measure.
+/// @param[out, owned] resource The resource.
+/// @driver none
+///
+/// # Safety
+/// `resource` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_resource_create_arena(
+    context: cushim_context,
+    bytes: usize,
+    resource: *mut cushim_resource,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `resource`.
+        let resource = unsafe { out::cleared(resource, std::ptr::null_mut(), "resource") }?;
+        *resource = owned(|| Resource::arena(&hold(context)?, bytes))?;
+        Ok(())
+    })
+}
+
+/// The most bytes that one capture needed of an arena by now.
+///
+/// @param[in] resource The resource.
+/// @param[out] bytes The bytes; 0 for a resource that is no arena.
+///
+/// # Safety
+/// `bytes` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_resource_get_arena_bytes(
+    resource: cushim_resource,
+    bytes: *mut usize,
+) -> cushim_status {
+    // SAFETY: the caller vouches for `bytes`.
+    unsafe {
+        handles::tell(resource, bytes, "bytes", |resource| {
+            Ok(resource.arena_needed().unwrap_or_default() as usize)
+        })
+    }
 }

@@ -1,87 +1,89 @@
 //! The program's own resource.
+//!
+//! @header cushim.h
+//! @task choose where memory comes from
 
 use super::handle::{cushim_memory_properties, cushim_resource};
-use crate::callback::Owner;
 use crate::capi::callback::cushim_release_function;
 use crate::capi::driver::cushim_driver;
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{borrowed, claim, hold};
+use crate::capi::handles::{borrowed, hold, owned};
 use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
-use crate::error::{Error, Status};
 use crate::memory::{Allocator, DevicePointer, Properties, Resource};
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
 use crate::stream::Stream;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// A function that allocates. It writes the address to `pointer` and returns 0, or any other status. It must not unwind.
+/// A function that allocates. It writes the address to `*pointer` and returns 0, or returns any other status. It must
+/// not throw C++ exceptions.
 pub type cushim_allocate_function = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
-        bytes: usize,
         stream: cushim_stream,
+        bytes: usize,
         pointer: *mut u64,
     ) -> cushim_status,
 >;
 
-/// A function that frees. It returns 0, or any other status. It must not unwind.
+/// A function that frees. It returns 0, or any other status. It must not throw C++ exceptions.
 pub type cushim_deallocate_function = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
+        stream: cushim_stream,
         pointer: u64,
         bytes: usize,
-        stream: cushim_stream,
     ) -> cushim_status,
 >;
 
-/// A function that says what may be done with memory: it fills the struct, whose members are those of host memory, and
-/// returns 0, or any other status. It must not unwind.
+/// A function that says who can use the memory. The struct describes host memory when it is called; it changes what
+/// differs and returns 0, or any other status. It must not throw C++ exceptions.
 pub type cushim_properties_function = Option<
     unsafe extern "C" fn(user: *mut c_void, properties: *mut cushim_memory_properties) -> cushim_status,
 >;
 
-/// The functions of a resource of the program's own. Zero means that there is none.
+/// The functions of a resource that the program implements. Each may be NULL.
 ///
-/// They are called on whatever thread needs them, several at a time, and never while the library holds a lock; they may call
-/// the library. The stream is a borrowed handle, good during the call. What they return, other than 0, is the status of the
-/// call that led to them.
+/// They are called on any thread, several at the same time, and never while the library holds a lock; they may call
+/// the library. `stream` is a borrowed handle, valid during the call. A status other than 0 is the status of the call
+/// that led to it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_resource_functions {
     /// Bytes of this struct, `sizeof(cushim_resource_functions)`.
     pub struct_size: usize,
-    /// Given to the functions. May be NULL.
+    /// Passed to the functions; may be NULL.
     pub user: *mut c_void,
-    /// Allocates so many bytes, never 0. The stream is NULL if the caller named none, which only a resource that is not
-    /// stream-ordered allows. Without it nothing is allocated here, but memory can be wrapped.
+    /// Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource that is not
+    /// stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped with it.
     pub allocate: cushim_allocate_function,
-    /// Frees memory that was allocated here or wrapped as such, exactly once. The stream is that in whose order the memory
-    /// goes; of a resource that is not stream-ordered that which the library has waited for, or NULL for no stream. If it
-    /// fails, the memory is taken to be leaked. Without it nothing is called.
+    /// Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is free in the
+    /// order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it fails, the
+    /// memory counts as leaked. If this is NULL, freeing does nothing.
     pub deallocate: cushim_deallocate_function,
-    /// Called with `user` when the resource and its last buffer are gone, as the `release` of a `cushim_owner` is.
+    /// Called with `user` after the resource and its last buffer are released, as the `release` of a `cushim_owner`
+    /// is.
     pub destroy: cushim_release_function,
-    /// Says what may be done with the memory; called once, when the resource is made. Without it, it is ordinary host memory
-    /// that comes and goes at once.
+    /// Says who can use the memory; called once, when the resource is created. If this is NULL, it is pageable host
+    /// memory, not stream-ordered.
     pub properties: cushim_properties_function,
 }
 
-/// Makes a resource of the program's own functions.
+/// Creates a resource from functions of the program's.
 ///
-/// @param driver The driver with whose memory it is used.
-/// @param functions The functions. Read during the call only. Must not be NULL.
-/// @param resource Receives a claim; NULL on failure, and `destroy` is then not called. Must not be NULL. Give it back with
-///   `cushim_resource_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for properties that name a device that there
-/// is not, or memory that nobody reaches; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's; that of the
-/// properties function. Threads: any.
+/// @param[in] driver The driver.
+/// @param[in] functions The functions.
+/// @param[out, owned] resource The resource. If the call fails, `destroy` is not called.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for properties of a device that does not exist, or of memory that neither
+///   host nor device can access; the status of the properties function.
+/// @driver none
 ///
 /// # Safety
-/// `functions` is NULL or valid for the bytes that its `struct_size` names, and its functions may be called from every thread
-/// until `destroy` is; `resource` is NULL or valid for writes.
+/// `functions` is NULL or valid for the bytes that its `struct_size` names, and its functions may be called from
+/// every thread until `destroy` is; `resource` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_resource_create_custom(
     driver: cushim_driver,
@@ -99,9 +101,8 @@ pub unsafe extern "C" fn cushim_resource_create_custom(
         let driver = hold(driver)?;
         let custom = Custom { functions, properties: properties_of(&functions)?, owner: None };
         custom.properties.check(&driver.driver)?;
-        // From here on nothing fails but for want of handles, and then nobody was told of the functions either.
-        let made = claim(Resource::custom(&driver.driver, Box::new(custom.owned()))?)?;
-        *resource = made;
+        // `destroy` is called in the end, once there is a resource.
+        *resource = owned(|| Resource::custom(&driver.driver, Box::new(custom.owned())))?;
         Ok(())
     })
 }
@@ -134,10 +135,10 @@ fn properties_of(functions: &cushim_resource_functions) -> Result<Properties, Er
     if let Some(properties) = functions.properties {
         // SAFETY: the caller vouches for the function; the struct is valid for writes.
         let status = unsafe { properties(functions.user, &raw mut told) };
-        answered("properties", status, || "what may be done with the memory".to_owned())?;
+        answered("properties", status, || "when it was asked who can use the memory".to_owned())?;
     }
     if told.device_accessible == 0 && told.host_accessible == 0 {
-        let refusal = "the properties function says that neither the host nor a device reaches the memory";
+        let refusal = "the properties function says that neither the host nor a device can access the memory";
         return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
     }
     let mut properties = Properties::host(told.device_accessible != 0);
@@ -154,7 +155,7 @@ fn answered(function: &str, status: cushim_status, asked: impl FnOnce() -> Strin
         return Ok(());
     }
     let status = Status(status);
-    let failure = format!("the {function} function of the resource answered {status}, asked for {}", asked());
+    let failure = format!("the {function} function of the resource returned {status} {}", asked());
     Err(Error::new(status, failure))
 }
 
@@ -174,11 +175,11 @@ impl Allocator for Custom {
         };
         let (mut pointer, stream) = (0, stream_handle(stream)?);
         // SAFETY: the caller vouches for the function; the pointer is valid for writes.
-        let status = unsafe { allocate(self.functions.user, bytes, stream, &raw mut pointer) };
-        answered("allocate", status, || format!("{bytes} bytes"))?;
+        let status = unsafe { allocate(self.functions.user, stream, bytes, &raw mut pointer) };
+        answered("allocate", status, || format!("for {bytes} bytes"))?;
         if pointer == 0 {
             let refusal = format!(
-                "the allocate function of the resource answered success and no address for {bytes} bytes"
+                "the allocate function of the resource returned success for {bytes} bytes, and the address 0"
             );
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
         }
@@ -195,7 +196,7 @@ impl Allocator for Custom {
         // Whatever becomes of the stream's handle, the function is called.
         let stream = stream_handle(stream).unwrap_or(null_mut());
         // SAFETY: the caller vouches for the function.
-        let status = unsafe { deallocate(self.functions.user, pointer.0, bytes, stream) };
-        answered("deallocate", status, || format!("the end of {bytes} bytes at {pointer}"))
+        let status = unsafe { deallocate(self.functions.user, stream, pointer.0, bytes) };
+        answered("deallocate", status, || format!("for the {bytes} bytes at {pointer}"))
     }
 }

@@ -1,15 +1,18 @@
 //! What a resource is, and its handle.
+//!
+//! @header cushim.h
+//! @task choose where memory comes from
 
 use crate::capi::driver::cushim_driver;
+use crate::capi::driver_object::driver_handle;
 use crate::capi::driver_types::CUmemoryPool;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, Incomplete, enter_anywhere, get};
-use crate::capi::options;
+use crate::capi::options::OutStruct;
 use crate::memory::{Properties, Resource, ResourceKind};
-use std::ffi::c_char;
 
-/// Where memory comes from: a pool, the driver at once, or the program's own functions. It lives until the last of its
-/// buffers is gone.
+/// A source of memory: a memory pool, the driver's synchronous functions, or functions of the program's. Buffers keep
+/// their resource alive.
 pub type cushim_resource = *mut cushim_resource_s;
 
 /// Never given a body.
@@ -25,37 +28,41 @@ impl Incomplete for cushim_resource_s {
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_resource_kind {
-    /// A pool of a device's memory.
+    /// A memory pool of a device.
     CUSHIM_RESOURCE_DEVICE_POOL = 1,
-    /// A pool of page-locked host memory.
+    /// A memory pool of page-locked host memory.
     CUSHIM_RESOURCE_PINNED_POOL = 2,
-    /// Page-locked host memory that comes and goes at once.
+    /// Page-locked host memory, synchronous.
     CUSHIM_RESOURCE_PAGE_LOCKED = 3,
-    /// Managed memory that comes and goes at once.
+    /// Managed memory, synchronous.
     CUSHIM_RESOURCE_MANAGED = 4,
-    /// A pool of managed memory.
+    /// A memory pool of managed memory.
     CUSHIM_RESOURCE_MANAGED_POOL = 5,
-    /// Device memory that comes and goes at once.
+    /// Device memory, synchronous.
     CUSHIM_RESOURCE_SYNCHRONOUS = 6,
-    /// The program's own functions.
+    /// Functions of the program's.
     CUSHIM_RESOURCE_CUSTOM = 7,
+    /// Memory of graphs, allocated in streams under capture.
+    CUSHIM_RESOURCE_GRAPH = 8,
+    /// A block of device memory that graphs share.
+    CUSHIM_RESOURCE_ARENA = 9,
 }
 
-/// What may be done with memory.
+/// Who can use memory, and how.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_memory_properties {
-    /// In: bytes of the caller's struct. Out: bytes that were written.
+    /// In: bytes of the caller's struct. Out: bytes written.
     pub struct_size: usize,
-    /// The ordinal of the device whose memory it is; -1 if it is the host's, or shared.
+    /// The ordinal of the device whose memory it is; -1 for memory of the host, and for managed memory.
     pub device: i32,
-    /// 1 if devices reach it by its address.
+    /// 1 if devices can access it by its address.
     pub device_accessible: i32,
-    /// 1 if the host reaches it by its address.
+    /// 1 if the host can access it by its address.
     pub host_accessible: i32,
-    /// 1 if it is managed memory.
+    /// 1 for managed memory.
     pub managed: i32,
-    /// 1 if it comes and goes in the order of a stream, which must then be named.
+    /// 1 if it is allocated and freed in stream order, which requires a stream.
     pub stream_ordered: i32,
     /// Zero.
     pub reserved: i32,
@@ -75,13 +82,10 @@ impl From<Properties> for cushim_memory_properties {
     }
 }
 
-/// Gives the resource one more handle.
+/// Returns one more owning handle of a resource.
 ///
-/// @param resource The resource.
-/// @param reference Receives a claim; NULL on failure. Must not be NULL. Give it back with `cushim_resource_destroy`.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] resource The resource.
+/// @param[out, owned] reference The new handle.
 ///
 /// # Safety
 /// `reference` is NULL or valid for writes.
@@ -94,69 +98,20 @@ pub unsafe extern "C" fn cushim_resource_ref(
     unsafe { handles::reference(resource, reference) }
 }
 
-/// Ends a claim on the resource. It is gone when nothing holds it any more, buffers included.
+/// Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
 ///
-/// @param resource The claim, or NULL, which does nothing.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle; `CUSHIM_ERROR_ALREADY_DESTROYED`,
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; the driver's, if this released a pool. Threads: any.
+/// @param[in, ended, nullable] resource The handle; NULL does nothing.
+/// @errors the driver's, if this destroys a pool.
+/// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_resource_destroy(resource: cushim_resource) -> cushim_status {
     handles::destroy(resource)
 }
 
-/// Names the resource in messages.
+/// Returns the driver of a resource.
 ///
-/// @param resource The resource.
-/// @param label The name; may be NULL, which takes it away.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `label` is NULL or ends in NUL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_resource_set_label(
-    resource: cushim_resource,
-    label: *const c_char,
-) -> cushim_status {
-    // SAFETY: the caller vouches for `label`.
-    unsafe { handles::set_label(resource, label) }
-}
-
-/// The name that messages use for the resource; empty if it has none.
-///
-/// @param resource The resource.
-/// @param buffer Receives the text, which ends with NUL; one that does not fit is cut and ends with "...". May be NULL if
-///   `size` is 0.
-/// @param size Bytes of the buffer.
-/// @param needed Receives the bytes that the whole text takes with its NUL; may be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT` for a buffer that is NULL and has a size;
-/// `CUSHIM_ERROR_FORKED`. Threads: any.
-///
-/// # Safety
-/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cushim_resource_get_label(
-    resource: cushim_resource,
-    buffer: *mut c_char,
-    size: usize,
-    needed: *mut usize,
-) -> cushim_status {
-    // SAFETY: the caller vouches for the buffer.
-    unsafe { handles::get_label(resource, buffer, size, needed) }
-}
-
-/// The driver that the resource belongs to.
-///
-/// @param resource The resource.
-/// @param driver Receives the borrowed handle; NULL on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] resource The resource.
+/// @param[out, borrowed] driver The driver, valid until the process ends.
 ///
 /// # Safety
 /// `driver` is NULL or valid for writes.
@@ -166,16 +121,13 @@ pub unsafe extern "C" fn cushim_resource_get_driver(
     driver: *mut cushim_driver,
 ) -> cushim_status {
     // SAFETY: the caller vouches for `driver`.
-    unsafe { handles::tell(resource, driver, "driver", |resource| handles::driver_handle(resource.driver())) }
+    unsafe { handles::tell(resource, driver, "driver", |resource| driver_handle(resource.driver())) }
 }
 
-/// What the resource is. Where a device or a driver has no pools, this says what stands in for one.
+/// Tells what a resource is: what is really used, if the device or the driver has no pools.
 ///
-/// @param resource The resource.
-/// @param kind Receives a `cushim_resource_kind`; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] resource The resource.
+/// @param[out, enum(cushim_resource_kind)] kind The kind.
 ///
 /// # Safety
 /// `kind` is NULL or valid for writes.
@@ -197,16 +149,15 @@ fn kind_number(kind: ResourceKind) -> cushim_resource_kind {
         ResourceKind::ManagedPool => cushim_resource_kind::CUSHIM_RESOURCE_MANAGED_POOL,
         ResourceKind::Synchronous => cushim_resource_kind::CUSHIM_RESOURCE_SYNCHRONOUS,
         ResourceKind::Custom => cushim_resource_kind::CUSHIM_RESOURCE_CUSTOM,
+        ResourceKind::Graph => cushim_resource_kind::CUSHIM_RESOURCE_GRAPH,
+        ResourceKind::Arena => cushim_resource_kind::CUSHIM_RESOURCE_ARENA,
     }
 }
 
-/// What may be done with the resource's memory, and whether it needs a stream.
+/// Tells who can use the memory of a resource, and whether it requires a stream.
 ///
-/// @param resource The resource.
-/// @param properties Written, as far as its `struct_size` goes; must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] resource The resource.
+/// @param[inout] properties Receives the properties.
 ///
 /// # Safety
 /// `properties` is NULL or valid for writes of the bytes that its `struct_size` names.
@@ -217,22 +168,17 @@ pub unsafe extern "C" fn cushim_resource_get_properties(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `properties`.
-        unsafe { options::check_out(properties, "properties") }?;
+        let out = unsafe { OutStruct::cleared(properties, "properties") }?;
         let guard = enter_anywhere()?;
-        let full = cushim_memory_properties::from(get(&guard, resource)?.properties());
-        // SAFETY: the caller vouches for `properties`.
-        unsafe { options::write_out(properties, &full, "properties") }
+        out.fill(&cushim_memory_properties::from(get(&guard, resource)?.properties()));
+        Ok(())
     })
 }
 
-/// The driver's own handle of the pool behind the resource.
+/// Returns the driver's own handle of a resource's memory pool.
 ///
-/// @param resource The resource.
-/// @param native Receives the handle, which stays the resource's; NULL on failure, and if there is no pool. Must not be
-///   NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_FORKED`. Threads: any.
+/// @param[in] resource The resource.
+/// @param[out] native The pool, which cushim keeps; NULL if there is none.
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.

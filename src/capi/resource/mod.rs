@@ -1,9 +1,13 @@
 //! Resources: where memory comes from.
 
-mod create;
-mod custom;
 mod handle;
+
+mod create;
+
+mod custom;
+
 mod memory;
+
 mod pool;
 
 pub use create::*;

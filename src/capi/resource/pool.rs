@@ -1,32 +1,36 @@
 //! Pools: what they tell of themselves and are told, trimming, and peers.
+//!
+//! @header cushim.h
+//! @task choose where memory comes from
 
 use super::handle::cushim_resource;
 use crate::capi::device::cushim_device;
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{self, borrowed, hold};
-use crate::capi::out;
-use crate::error::{Error, Status};
+use crate::capi::handles::{self, borrowed, hold, hold_all, keep};
+use crate::capi::{input::array_if_any, out};
 use crate::memory::{PeerChange, PoolAttribute};
+use crate::object::error::{Error, Status};
 
-/// An attribute of a pool. The numbers are those of the driver's `CUmemPool_attribute`.
+/// An attribute of a memory pool. The numbers are those of `CUmemPool_attribute`.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_pool_attribute {
-    /// Whether memory is used again that another stream freed, if an event orders the two. 0 or 1.
+    /// Whether a stream may reuse memory that another stream freed, if an event orders the two. 0 or 1.
     CUSHIM_POOL_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
-    /// Whether memory is used again that another stream freed, if the driver finds that the free is done. 0 or 1.
+    /// Whether a stream may reuse memory that another stream freed, if the free is already done. 0 or 1.
     CUSHIM_POOL_REUSE_ALLOW_OPPORTUNISTIC = 2,
-    /// Whether the driver may make a stream wait for another's free to use its memory again. 0 or 1.
+    /// Whether the driver may make a stream wait for another stream's free in order to reuse memory. 0 or 1.
     CUSHIM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3,
-    /// Bytes that the pool keeps when a stream, event or context is synchronised; more goes back to the system. 0 at first.
+    /// The bytes that the pool keeps when a stream, event or context is synchronised; unused memory beyond that is
+    /// released. Initially 0.
     CUSHIM_POOL_RELEASE_THRESHOLD = 4,
-    /// Bytes that the pool has from the system. Read only.
+    /// The bytes that the pool has reserved. Read-only.
     CUSHIM_POOL_RESERVED_CURRENT = 5,
-    /// The most that it ever had. Can be set to 0, which starts anew.
+    /// The most bytes that it has ever reserved. Can be set to 0, which starts anew.
     CUSHIM_POOL_RESERVED_HIGH = 6,
-    /// Bytes that are allocated from the pool. Read only.
+    /// The bytes that are allocated from the pool. Read-only.
     CUSHIM_POOL_USED_CURRENT = 7,
-    /// The most that ever were. Can be set to 0, which starts anew.
+    /// The most bytes that were ever allocated from it. Can be set to 0, which starts anew.
     CUSHIM_POOL_USED_HIGH = 8,
 }
 
@@ -38,15 +42,13 @@ fn attribute_of(number: i32) -> Result<PoolAttribute, Error> {
     })
 }
 
-/// An attribute of the pool behind the resource, as the driver says now.
+/// Returns an attribute of a resource's memory pool.
 ///
-/// @param resource The resource.
-/// @param pool_attribute A `cushim_pool_attribute`.
-/// @param value Receives the value; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the resource is no pool; the driver's. Threads: any.
+/// @param[in] resource The resource.
+/// @param[in, enum(cushim_pool_attribute), example(CUSHIM_POOL_RELEASE_THRESHOLD)] pool_attribute Which attribute.
+/// @param[out] value The value.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+/// @driver any
 ///
 /// # Safety
 /// `value` is NULL or valid for writes.
@@ -62,16 +64,14 @@ pub unsafe extern "C" fn cushim_resource_get_attribute(
     }
 }
 
-/// Sets an attribute of the pool behind the resource, for all its users.
+/// Sets an attribute of a resource's memory pool, for all its users.
 ///
-/// @param resource The resource.
-/// @param pool_attribute A `cushim_pool_attribute` that can be set.
-/// @param value The value.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a value that the attribute cannot have;
-/// `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the resource is no pool; the driver's.
-/// Threads: any.
+/// @param[in] resource The resource.
+/// @param[in, enum(cushim_pool_attribute), example(CUSHIM_POOL_RELEASE_THRESHOLD)] pool_attribute Which attribute.
+/// @param[in, example(2048)] value The value.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a value that the attribute cannot have; `CUSHIM_ERROR_UNSUPPORTED` if
+///   the resource is not a pool.
+/// @driver any
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_resource_set_attribute(
     resource: cushim_resource,
@@ -81,41 +81,39 @@ pub extern "C" fn cushim_resource_set_attribute(
     call(|| hold(resource)?.set_attribute(attribute_of(pool_attribute)?, value))
 }
 
-/// Gives what the pool has and nobody uses back to the system, but for so many bytes.
+/// Trims a resource's memory pool: releases unused memory, keeping at least `bytes`.
 ///
-/// @param resource The resource.
-/// @param bytes Bytes to keep.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if
-/// the resource is no pool; the driver's. Threads: any.
+/// @param[in] resource The resource.
+/// @param[in, example(64)] bytes The bytes to keep.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+/// @driver any
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_resource_trim(resource: cushim_resource, bytes: usize) -> cushim_status {
     call(|| hold(resource)?.trim(bytes))
 }
 
-/// How a set of peers is changed.
+/// How a set of devices is changed.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum cushim_peer_change {
     /// These devices and no others.
     CUSHIM_PEERS_REPLACE = 0,
-    /// These as well.
+    /// These devices as well.
     CUSHIM_PEERS_ADD = 1,
-    /// Not these.
+    /// Without these devices.
     CUSHIM_PEERS_REMOVE = 2,
 }
 
-/// The devices that may use the pool's memory, beside its own: as the driver says now, by ordinal.
+/// Returns the devices, other than its own, that can access a memory pool. The driver is asked each time.
 ///
-/// @param resource The resource.
-/// @param devices Receives borrowed handles, as many as there is room for. May be NULL if `capacity` is 0.
-/// @param capacity Number of handles that there is room for.
-/// @param count Receives how many there are, whether there was room or not; 0 on failure. Must not be NULL.
-/// @return A `cushim_status`.
-///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, `CUSHIM_ERROR_INVALID_ARGUMENT`, `CUSHIM_ERROR_IN_CALLBACK`,
-/// `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the resource is no pool; the driver's. Threads: any.
+/// @param[in] resource The resource.
+/// @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] devices Receives the first `capacity` devices,
+///   by ordinal.
+/// @param[in] capacity The number of handles that there is room for.
+/// @param[out] count The number of devices, which may be greater than `capacity`.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+/// @driver any
+/// @task reach another device's memory
 ///
 /// # Safety
 /// `devices` is valid for writes of `capacity` handles; `count` is NULL or valid for writes.
@@ -129,31 +127,30 @@ pub unsafe extern "C" fn cushim_resource_get_peers(
     call(|| {
         // SAFETY: the caller vouches for `count`.
         let count = unsafe { out::cleared(count, 0, "count") }?;
-        if devices.is_null() && capacity > 0 {
-            return Err(Error::new(Status::INVALID_ARGUMENT, "devices must not be NULL"));
-        }
+        // SAFETY: the caller vouches for the array.
+        let devices = unsafe { out::array(devices, capacity, std::ptr::null_mut(), "devices") }?;
         let peers = hold(resource)?.peers()?;
-        for (index, device) in peers.iter().take(capacity).enumerate() {
-            // SAFETY: the caller vouches for the array, and this is within it.
-            unsafe { devices.add(index).write(borrowed(device)?) };
-        }
+        let handles: Vec<cushim_device> =
+            peers.iter().take(capacity).map(borrowed).collect::<Result<_, _>>()?;
+        devices.iter_mut().zip(handles).for_each(|(place, handle)| *place = handle);
         *count = peers.len();
         Ok(())
     })
 }
 
-/// Changes which devices may use the pool's memory, present and future. The pool's own device always may, and does not count.
-/// All are checked before anything changes; then there is one call of the driver, or none if all is so already.
+/// Changes which devices can access a memory pool: memory that is allocated, and will be. The pool's own device
+/// always can, and does not count.
 ///
-/// @param resource The resource.
-/// @param change A `cushim_peer_change`.
-/// @param devices The devices. Read during the call only. Must not be NULL unless `device_count` is 0.
-/// @param device_count Number of devices.
-/// @return A `cushim_status`.
+/// All devices are checked first; then the driver is called once, or not at all if nothing changes.
 ///
-/// Errors: `CUSHIM_ERROR_INVALID_HANDLE`, also for a device of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for
-/// devices that cannot reach the pool's; `CUSHIM_ERROR_IN_CALLBACK`, `CUSHIM_ERROR_FORKED`; `CUSHIM_ERROR_UNSUPPORTED` if the
-/// resource is no pool; the driver's. Threads: any.
+/// @param[in] resource The resource.
+/// @param[in, enum(cushim_peer_change), example(CUSHIM_PEERS_ADD)] change How the set is changed.
+/// @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
+/// @param[in] device_count The number of devices.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a device that cannot access the pool's device;
+///   `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+/// @driver any
+/// @task reach another device's memory
 ///
 /// # Safety
 /// `devices` is valid for reads of `device_count` handles.
@@ -166,13 +163,13 @@ pub unsafe extern "C" fn cushim_resource_change_peers(
 ) -> cushim_status {
     call(|| {
         let change = change_of(change)?;
-        if devices.is_null() && device_count > 0 {
-            return Err(Error::new(Status::INVALID_ARGUMENT, "devices must not be NULL"));
-        }
-        // SAFETY: the caller vouches for the array.
-        let named = (0..device_count).map(|index| hold(unsafe { devices.add(index).read_unaligned() }));
-        let named = named.collect::<Result<Vec<_>, Error>>()?;
-        hold(resource)?.change_peers(change, &named)
+        let (resource, named) = hold_all(|guard| {
+            let named = |device: &cushim_device| keep(guard, *device);
+            // SAFETY: the caller vouches for the array.
+            let named = unsafe { array_if_any(devices, device_count, "devices", named) }?;
+            Ok((keep(guard, resource)?, named))
+        })?;
+        resource.change_peers(change, &named)
     })
 }
 

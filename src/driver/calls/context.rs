@@ -2,6 +2,7 @@
 
 use super::gone_at_exit;
 use crate::driver::call;
+use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::sys::{CUcontext, CUdevice, CUgreenCtx, CUlimit};
 use crate::driver::{CallError, Table};
 use std::ptr::null_mut;
@@ -50,16 +51,21 @@ impl RawContext {
         Ok(Self { table, handle, green: null_mut() })
     }
 
-    /// Takes in a handle of somebody else's. Only the `unsafe` functions that wrap native handles call it, and pass its
-    /// duty on to their callers: the handle is one of this driver, alive for as long as this exists.
-    pub(crate) fn adopt(table: &'static Table, handle: CUcontext) -> Self {
+    /// Takes in a handle of somebody else's.
+    ///
+    /// # Safety
+    /// The handle is one of this driver, alive for as long as this exists.
+    pub(crate) unsafe fn adopt(table: &'static Table, handle: CUcontext) -> Self {
         Self { table, handle, green: null_mut() }
     }
 
-    /// Takes in the context that stands for a green one. As for [`adopt`](Self::adopt).
-    pub(crate) fn of_green(table: &'static Table, green: CUgreenCtx) -> Result<Self, CallError> {
+    /// Takes in the context that stands for a green one.
+    ///
+    /// # Safety
+    /// As for [`adopt`](Self::adopt).
+    pub(crate) unsafe fn of_green(table: &'static Table, green: CUgreenCtx) -> Result<Self, CallError> {
         let mut handle = null_mut();
-        // SAFETY: writes one handle; the callers of this vouch for the green context.
+        // SAFETY: writes one handle; the caller vouches for the green context.
         unsafe { call!(table, cuCtxFromGreenCtx_12040(&raw mut handle, green)) }?;
         Ok(Self { table, handle, green })
     }
@@ -128,7 +134,7 @@ impl RawContext {
     pub(crate) fn set_limit(&self, limit: CUlimit, value: usize) -> Result<(), CallError> {
         let _current = self.enter()?;
         // SAFETY: the context is current.
-        unsafe { call!(self.table, cuCtxSetLimit_3010(limit, value)) }
+        unsafe { relaxed!(self.table, cuCtxSetLimit_3010(limit, value)) }
     }
 
     /// Lets work in the context use the memory of another.

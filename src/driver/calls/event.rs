@@ -4,6 +4,7 @@ use super::context::RawContext;
 use super::stream::RawStream;
 use super::{gone_at_exit, ready};
 use crate::driver::call;
+use crate::driver::calls::capture_mode::{relaxed, relaxed_if_capturing};
 use crate::driver::sys::CUevent;
 use crate::driver::{CallError, Table};
 use std::ptr::null_mut;
@@ -30,9 +31,11 @@ impl RawEvent {
         Ok(Self { table, handle })
     }
 
-    /// Takes in a handle of somebody else's. Only the `unsafe` functions that wrap native handles call it, and pass its
-    /// duty on to their callers: the handle is one of this driver, alive for as long as this exists.
-    pub(crate) fn adopt(table: &'static Table, handle: CUevent) -> Self {
+    /// Takes in a handle of somebody else's.
+    ///
+    /// # Safety
+    /// The handle is one of this driver, alive for as long as this exists.
+    pub(crate) unsafe fn adopt(table: &'static Table, handle: CUevent) -> Self {
         Self { table, handle }
     }
 
@@ -53,18 +56,25 @@ impl RawEvent {
         unsafe { call!(self.table, cuEventRecord_2000(self.handle, stream.handle())) }
     }
 
+    /// In a stream under capture, a node that records the event for those outside, whenever the graph gets there.
+    pub(crate) fn record_outside(&self, stream: &RawStream) -> Result<(), CallError> {
+        const EXTERNAL: u32 = 1; // CU_EVENT_RECORD_EXTERNAL
+        // SAFETY: both are alive.
+        unsafe { call!(self.table, cuEventRecordWithFlags_11010(self.handle, stream.handle(), EXTERNAL)) }
+    }
+
     /// Whether what was recorded last is done; true if nothing was.
     #[inline]
     pub(crate) fn query(&self) -> Result<bool, CallError> {
         // SAFETY: the event is alive.
-        ready(unsafe { call!(self.table, cuEventQuery_2000(self.handle)) })
+        ready(unsafe { relaxed_if_capturing!(self.table, cuEventQuery_2000(self.handle)) })
     }
 
     /// Waits until what was recorded last is done.
     #[inline]
     pub(crate) fn synchronize(&self) -> Result<(), CallError> {
         // SAFETY: the event is alive.
-        unsafe { call!(self.table, cuEventSynchronize_2000(self.handle)) }
+        unsafe { relaxed!(self.table, cuEventSynchronize_2000(self.handle)) }
     }
 
     /// Milliseconds from what `start` recorded to what this event recorded.

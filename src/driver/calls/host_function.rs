@@ -21,6 +21,20 @@ pub(crate) fn launch(
     unsafe { call!(table, cuLaunchHostFunc_10000(stream.handle(), Some(function), token)) }
 }
 
+/// Enqueues a call of `function` with `data`: in a stream under capture, one at each launch of the graph.
+///
+/// # Safety
+/// The function may be called with that, as often as the driver likes.
+pub(crate) unsafe fn launch_with(
+    table: &Table,
+    stream: &RawStream,
+    function: HostFunction,
+    data: *mut c_void,
+) -> Result<(), CallError> {
+    // SAFETY: the stream is alive; the caller vouches for the rest.
+    unsafe { call!(table, cuLaunchHostFunc_10000(stream.handle(), Some(function), data)) }
+}
+
 /// Whether the stream is being captured, or was until its capture was invalidated. A driver that cannot tell (`none`)
 /// does not capture.
 pub(crate) fn is_capturing(table: &Table, stream: &RawStream) -> Result<bool, CallError> {

@@ -3,9 +3,11 @@
 //! The types here own a handle of the driver. They are neither `Copy` nor `Clone`, and destroying takes them by value: so
 //! their functions are safe to call.
 
+pub(crate) mod capture_mode;
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
+pub(crate) mod graph;
 pub(crate) mod host_function;
 pub(crate) mod kernel;
 pub(crate) mod logs;

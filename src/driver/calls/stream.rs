@@ -4,6 +4,7 @@ use super::context::RawContext;
 use super::event::RawEvent;
 use super::{gone_at_exit, ready};
 use crate::driver::call;
+use crate::driver::calls::capture_mode::{relaxed, relaxed_if_capturing};
 use crate::driver::sys::{CU_STREAM_NON_BLOCKING, CUstream};
 use crate::driver::{CallError, Table};
 use std::ptr::null_mut;
@@ -31,9 +32,11 @@ impl RawStream {
         Ok(Self { table, handle })
     }
 
-    /// Takes in a handle of somebody else's. Only the `unsafe` functions that wrap native handles call it, and pass its
-    /// duty on to their callers: the handle is one of this driver, alive for as long as this exists.
-    pub(crate) fn adopt(table: &'static Table, handle: CUstream) -> Self {
+    /// Takes in a handle of somebody else's.
+    ///
+    /// # Safety
+    /// The handle is one of this driver, alive for as long as this exists.
+    pub(crate) unsafe fn adopt(table: &'static Table, handle: CUstream) -> Self {
         Self { table, handle }
     }
 
@@ -51,14 +54,14 @@ impl RawStream {
     #[inline]
     pub(crate) fn query(&self) -> Result<bool, CallError> {
         // SAFETY: the stream is alive.
-        ready(unsafe { call!(self.table, cuStreamQuery_2000(self.handle)) })
+        ready(unsafe { relaxed_if_capturing!(self.table, cuStreamQuery_2000(self.handle)) })
     }
 
     /// Waits until all work is done.
     #[inline]
     pub(crate) fn synchronize(&self) -> Result<(), CallError> {
         // SAFETY: the stream is alive.
-        unsafe { call!(self.table, cuStreamSynchronize_2000(self.handle)) }
+        unsafe { relaxed!(self.table, cuStreamSynchronize_2000(self.handle)) }
     }
 
     /// Makes work enqueued from now on wait for the event.
@@ -66,6 +69,13 @@ impl RawStream {
     pub(crate) fn wait(&self, event: &RawEvent) -> Result<(), CallError> {
         // SAFETY: both are alive.
         unsafe { call!(self.table, cuStreamWaitEvent_3020(self.handle, event.handle(), 0)) }
+    }
+
+    /// In a stream under capture, a node that waits for what the event recorded last, whenever the graph gets there.
+    pub(crate) fn wait_outside(&self, event: &RawEvent) -> Result<(), CallError> {
+        const EXTERNAL: u32 = 1; // CU_EVENT_WAIT_EXTERNAL
+        // SAFETY: both are alive.
+        unsafe { call!(self.table, cuStreamWaitEvent_3020(self.handle, event.handle(), EXTERNAL)) }
     }
 
     /// Whether the stream ignores the legacy default stream.

@@ -2,27 +2,27 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `copy` | copies and fills of buffers |
+//! | `known` | what is known of the memory once and for all |
 //! | `order` | the stream in whose order a buffer's memory is freed |
-//! | `scratch` | host arrays on the device for the time of a launch |
 //! | `wrap` | memory of others' |
 //! | `release` | what happens when the last hold on a buffer goes |
 
-mod copy;
+mod known;
 mod order;
 mod release;
-mod scratch;
 mod wrap;
 
 pub use wrap::Home;
 
-use super::{Block, DevicePointer, Place, PointerAttributes, Properties, Resource};
-use crate::callback;
+use super::{Block, DevicePointer, PointerAttributes, Properties, Resource};
 use crate::context::Context;
 use crate::driver::{Driver, sys};
-use crate::error::{Error, Status};
-use crate::handle::{Header, object};
+use crate::object::callback;
+use crate::object::error::{Error, Status};
+use crate::object::handle::{Header, object};
+use crate::op::{Endpoint, Held, Operand, Side};
 use crate::stream::Stream;
+use known::{Keeper, Known};
 use order::Order;
 use parking_lot::Mutex;
 pub(crate) use release::Standing;
@@ -31,14 +31,15 @@ use std::sync::Arc;
 
 /// Memory of any kind, with what becomes of it when the last hold on it goes.
 ///
-/// Each claim, and each object that uses the buffer, holds it. When the last of them lets go, memory of a stream-ordered
+/// Each owning handle, and each object that uses the buffer, holds it. When the last of them lets go, memory of a stream-ordered
 /// resource is freed in the order of the *deallocation stream*: at first that of the allocation, then the one that was set
 /// last, or named in a destroy. The buffer keeps that stream alive, and the context in which the memory came. Every function
 /// may be called from every thread.
 ///
 /// ```
 /// # use cushim::driver::{Choice, OpenOptions};
-/// use cushim::memory::{Buffer, Fill, Place};
+/// use cushim::memory::Buffer;
+/// use cushim::op::{Copy, Endpoint, Memset, Value};
 /// use cushim::{Device, Stream, StreamOptions};
 ///
 /// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
@@ -48,8 +49,8 @@ use std::sync::Arc;
 /// let mut bytes = [0u8; 64];
 /// // SAFETY: the buffer holds 16 values of four bytes, and so does the array.
 /// unsafe {
-///     stream.fill(buffer.pointer(), Fill::U32(0x0706_0504), 16)?;
-///     stream.copy(Place::host(&mut bytes), buffer.place(), 64)?;
+///     stream.enqueue(&mut Memset::new(buffer.at(0), Value::U32(0x0706_0504), 16))?;
+///     stream.enqueue(&mut Copy::new(Endpoint::host(&mut bytes), buffer.at(0), 64))?;
 /// }
 /// stream.synchronize()?;
 /// assert_eq!(bytes[..4], [4, 5, 6, 7]);
@@ -61,6 +62,7 @@ pub struct Buffer {
     driver: Driver,
     pointer: DevicePointer,
     bytes: usize,
+    known: Known,
     /// `None` only while it is being released.
     home: Option<Home>,
     order: Mutex<Option<Order>>,
@@ -82,15 +84,17 @@ impl Buffer {
         stream: Option<&Arc<Stream>>,
     ) -> Result<Arc<Self>, Error> {
         let pointer = resource.allocate(bytes, stream)?;
+        let known = Known::of_resource(resource, stream);
         let recorded = stream.filter(|_| resource.properties().stream_ordered);
         let home = Home::Resource(Arc::clone(resource));
-        Ok(Self::new(resource.driver(), pointer, bytes, home, recorded))
+        Ok(Self::new(resource.driver(), pointer, bytes, known, home, recorded))
     }
 
     fn new(
         driver: &Driver,
         pointer: DevicePointer,
         bytes: usize,
+        known: Known,
         home: Home,
         stream: Option<&Arc<Stream>>,
     ) -> Arc<Self> {
@@ -99,6 +103,7 @@ impl Buffer {
             driver: driver.clone(),
             pointer,
             bytes,
+            known,
             home: Some(home),
             order: Mutex::new(stream.map(Order::of)),
             standing: Standing::Unknown,
@@ -120,31 +125,28 @@ impl Buffer {
         self.bytes
     }
 
-    /// The memory, as an end of a copy that does not reach past it. The driver knows what sort of memory it is.
+    /// Where the memory starts and ends.
+    pub(crate) fn range(&self) -> std::ops::Range<u64> {
+        self.pointer.0..self.pointer.0 + self.bytes as u64
+    }
+
+    /// Whether another buffer is known to be of another context, or another device's memory.
+    pub(crate) fn is_elsewhere(&self, other: &Self) -> bool {
+        let native = |buffer: &Self| buffer.known.origin.as_ref().map(|origin| origin.native());
+        self.known.device != other.known.device || native(self) != native(other)
+    }
+
+    /// The memory from so many bytes on, for an operation, which does not reach past its end.
+    #[inline]
     #[must_use]
-    pub fn place(&self) -> Place {
-        self.part(0)
-    }
-
-    /// The same from so many bytes on.
-    ///
-    /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for more bytes than there are.
-    pub fn place_at(&self, offset: u64) -> Result<Place, Error> {
-        if offset > self.bytes as u64 {
-            let refusal =
-                format!("the offset {offset} is past the end of {self}, which has {} bytes", self.bytes);
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self));
-        }
-        Ok(self.part(offset))
-    }
-
-    fn part(&self, offset: u64) -> Place {
-        let known = self.resource().map(|resource| resource.properties());
-        Place::Part {
-            start: self.pointer.0 + offset,
-            end: self.pointer.0 + self.bytes as u64,
-            device: known.filter(|known| !known.host_accessible).and_then(|known| known.device),
+    pub fn at(self: &Arc<Self>, offset: u64) -> Endpoint<'_> {
+        let end = self.pointer.0 + self.bytes as u64;
+        let address = self.pointer.0.saturating_add(offset);
+        let side = if self.known.on_host { Side::Host(address) } else { Side::Device(address) };
+        match &self.known.keeper {
+            Keeper::Buffer => Endpoint::of_object(Held(self), side, end, self.known.device),
+            Keeper::Arena(block) => Endpoint::of_object(Held(block), side, end, self.known.device),
+            Keeper::Graph => Endpoint::of_graph(side, end, self.known.device),
         }
     }
 
@@ -184,6 +186,10 @@ impl Buffer {
     pub fn properties(&self) -> Result<Properties, Error> {
         let Some(resource) = self.resource() else { return self.asked() };
         let mut properties = resource.properties();
+        // The driver knows addresses of graphs only while they are launched.
+        if matches!(self.known.keeper, Keeper::Graph) {
+            return Ok(properties);
+        }
         properties.managed = properties.managed || self.has_attribute_managed()?;
         Ok(properties)
     }
@@ -240,13 +246,7 @@ impl Buffer {
     }
 
     fn record(&self, order: Order) {
-        let mut recorded = self.order.lock();
-        let order = match recorded.as_ref() {
-            Some(before) => order.in_place_of(before),
-            None => order,
-        };
-        let before = recorded.replace(order);
-        drop(recorded);
+        let before = self.order.lock().replace(order);
         drop(before); // outside of the lock: it may be the last hold on a stream
     }
 
@@ -256,7 +256,7 @@ impl Buffer {
     /// [`Status::IN_CALLBACK`] inside a host function, where the release comes soon afterwards; that of the resource's free.
     pub fn destroy(buffer: Arc<Self>) -> Result<(), Error> {
         callback::check_allowed()?;
-        crate::release::collect(|| buffer.let_go())
+        crate::object::release::collect(|| buffer.let_go())
     }
 
     /// The same, with another deallocation stream: the memory is freed after what is in that stream by now, whenever the
@@ -269,10 +269,10 @@ impl Buffer {
         callback::check_allowed()?;
         let standing = buffer.check_destroy(Some(stream))?;
         buffer.set_stream(stream)?;
-        crate::release::collect(|| buffer.let_go_knowing(standing))
+        crate::object::release::collect(|| buffer.let_go_knowing(standing))
     }
 
-    /// Refuses to end a claim when the memory could not be freed then.
+    /// Refuses to end an owning handle when the memory could not be freed then.
     pub(crate) fn check_destroy(&self, stream: Option<&Arc<Stream>>) -> Result<Standing, Error> {
         let recorded = self.order.lock().clone();
         let Some(stream) = stream.or(recorded.as_ref().map(Order::stream)) else {
@@ -280,8 +280,8 @@ impl Buffer {
         };
         stream.same_driver(&self.driver, self)?;
         let Some(resource) = self.resource() else { return Ok(Standing::Unknown) };
-        // What went with its context needs no stream.
-        if resource.went_with(Some(recorded.as_ref().map_or(stream.context(), Order::origin))) {
+        // What was destroyed with its context needs no stream.
+        if self.went_with_context(resource) {
             return Ok(Standing::Gone);
         }
         resource.refuse_capture_if_known(stream)?;
@@ -297,7 +297,7 @@ impl Buffer {
                 match order.marked() {
                     Ok(order) => self.record(order),
                     // All work of the context will be waited for instead.
-                    Err(failure) => crate::release::report(&self.driver, Err(failure)),
+                    Err(failure) => crate::object::release::report(&self.driver, Err(failure)),
                 }
             }
         }
@@ -310,6 +310,21 @@ impl Buffer {
             last.standing = standing;
         }
         self.let_go();
+    }
+
+    /// Whether the memory was destroyed with its context, so that nothing is left to free. The caller's own resources decide
+    /// for themselves.
+    fn went_with_context(&self, resource: &Resource) -> bool {
+        !resource.is_custom() && self.known.origin.as_ref().is_some_and(|origin| origin.is_gone())
+    }
+
+    /// Makes a stream wait for the work after which the memory may be freed, as it is recorded.
+    pub(crate) fn wait_in(&self, stream: &Arc<Stream>) -> Result<(), Error> {
+        let recorded = self.order.lock().clone();
+        match recorded.filter(|order| !Arc::ptr_eq(order.stream(), stream)) {
+            Some(order) => order.wait_in(stream),
+            None => Ok(()),
+        }
     }
 
     fn block(&self) -> Block {
@@ -325,6 +340,16 @@ impl Buffer {
     #[must_use]
     pub fn label(&self) -> Option<Arc<str>> {
         self.header.label()
+    }
+}
+
+impl Operand for Buffer {
+    fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    fn context(&self) -> Option<&Arc<Context>> {
+        self.known.origin.as_ref()
     }
 }
 

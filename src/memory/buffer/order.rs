@@ -1,8 +1,8 @@
 //! The stream in whose order a buffer's memory is freed.
 
 use crate::context::Context;
-use crate::error::Error;
 use crate::event::{Event, EventOptions};
+use crate::object::error::Error;
 use crate::stream::{Stream, StreamKind, StreamOptions};
 use std::sync::Arc;
 use std::thread::ThreadId;
@@ -15,29 +15,16 @@ pub(super) struct Order {
     thread: Option<ThreadId>,
     /// The point in that thread's stream after which the memory may go.
     mark: Option<Arc<Event>>,
-    /// The context in which the memory came, if that is another one than the stream's: with it the memory goes.
-    origin: Option<Arc<Context>>,
 }
 
 impl Order {
     pub(super) fn of(stream: &Arc<Stream>) -> Self {
         let thread = (stream.kind() == StreamKind::PerThread).then(|| std::thread::current().id());
-        Self { stream: Arc::clone(stream), thread, mark: None, origin: None }
+        Self { stream: Arc::clone(stream), thread, mark: None }
     }
 
     pub(super) fn stream(&self) -> &Arc<Stream> {
         &self.stream
-    }
-
-    /// The context in which the memory came.
-    pub(super) fn origin(&self) -> &Arc<Context> {
-        self.origin.as_ref().unwrap_or(self.stream.context())
-    }
-
-    /// The same order for memory that came in that of another.
-    pub(super) fn in_place_of(self, before: &Self) -> Self {
-        let origin = before.origin();
-        Self { origin: (!Arc::ptr_eq(origin, self.stream.context())).then(|| Arc::clone(origin)), ..self }
     }
 
     fn is_here(&self) -> bool {
@@ -70,10 +57,12 @@ impl Order {
     ///
     /// Another thread's stream cannot be named. A new stream then takes its place, which waits for the mark, and goes on by
     /// itself after it is destroyed; where there is no mark, all work of the context is waited for. What was in a stream that
-    /// went with its context is over.
-    pub(super) fn stream_to_free_on(&self) -> Result<Arc<Stream>, Error> {
-        if self.origin.is_some() && self.stream.context().is_gone() {
-            return Stream::create(self.origin(), &StreamOptions::default());
+    /// was destroyed with its context is over: a stream of `origin`, the context in which the memory came, takes its place.
+    pub(super) fn stream_to_free_on(&self, origin: Option<&Arc<Context>>) -> Result<Arc<Stream>, Error> {
+        if let Some(origin) = origin.filter(|origin| !Arc::ptr_eq(origin, self.stream.context()))
+            && self.stream.context().is_gone()
+        {
+            return Stream::create(origin, &StreamOptions::default());
         }
         if self.is_here() {
             return Ok(Arc::clone(&self.stream));

@@ -2,11 +2,10 @@
 
 use super::order::Order;
 use super::{Buffer, Home};
-use crate::callback;
-use crate::error::{Error, Status};
-use crate::handle::Header;
-use crate::memory::Resource;
-use parking_lot::Mutex;
+use crate::context::Context;
+use crate::memory::{Block, DevicePointer, Resource};
+use crate::object::error::{Error, Status, Subject};
+use crate::object::native;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -23,54 +22,81 @@ pub(crate) enum Standing {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let Some(home) = self.home.take() else { return };
-        let Home::Resource(resource) = home else { return };
-        let order = self.order.get_mut().take();
-        if callback::is_inside() {
-            // The driver frees nothing there.
-            return callback::later(Self {
-                header: Header::new::<Self>(),
-                driver: self.driver.clone(),
-                home: Some(Home::Resource(resource)),
-                order: Mutex::new(order),
-                standing: Standing::Unknown,
-                ..*self
-            });
+        let Some(Home::Resource(resource)) = self.home.take() else { return };
+        let remains = Remains {
+            resource,
+            order: self.order.get_mut().take(),
+            origin: self.known.origin.take(),
+            block: self.block(),
+            standing: self.standing,
+        };
+        if self.pointer.is_null() || remains.is_gone() {
+            return;
         }
-        let result = self.free(&resource, order.as_ref());
-        crate::release::report(&self.driver, result.map_err(|failure| self.leaked(failure, order.as_ref())));
+        // SAFETY: the memory came from the resource, and nobody holds it any more.
+        native::release(&self.driver, self, move |buffer| unsafe { remains.free(buffer) });
     }
 }
 
-impl Buffer {
-    /// Frees the memory, where it did not go with its context. The caller's own functions are called in any case, once.
-    fn free(&self, resource: &Resource, order: Option<&Order>) -> Result<(), Error> {
-        let recorded = order.map(Order::stream);
-        let is_gone = match self.standing {
-            Standing::Unknown => resource.went_with(order.map(Order::origin)),
+/// What is left of a buffer to be freed.
+struct Remains {
+    resource: Arc<Resource>,
+    order: Option<Order>,
+    origin: Option<Arc<Context>>,
+    block: Block,
+    standing: Standing,
+}
+
+impl Remains {
+    /// Whether the memory was destroyed with its context.
+    fn is_gone(&self) -> bool {
+        match self.standing {
+            Standing::Unknown => {
+                !self.resource.is_custom() && self.origin.as_ref().is_some_and(|origin| origin.is_gone())
+            }
             known => known == Standing::Gone,
-        };
-        if self.pointer.is_null() || is_gone {
-            return Ok(());
         }
-        let stream = match order.map(Order::stream_to_free_on).transpose() {
-            Err(_) if resource.is_custom() => recorded.map(Arc::clone),
+    }
+
+    /// Frees the memory. The caller's own functions are called in any case, once.
+    ///
+    /// # Safety
+    /// As for [`Resource::deallocate`], in the order of the stream.
+    unsafe fn free(self, buffer: &dyn Subject) -> Result<(), Error> {
+        // SAFETY: as the caller vouches.
+        let freed = unsafe { self.free_in_order() };
+        let freed = match &self.origin {
+            Some(origin) => origin.forgiven(freed),
+            None => freed,
+        };
+        freed.map_err(|failure| self.leaked(failure, buffer))
+    }
+
+    /// # Safety
+    /// As for [`free`](Self::free).
+    unsafe fn free_in_order(&self) -> Result<(), Error> {
+        let order = self.order.as_ref();
+        let stream = match order.map(|order| order.stream_to_free_on(self.origin.as_ref())).transpose() {
+            Err(_) if self.resource.is_custom() => order.map(|order| Arc::clone(order.stream())),
             stream => stream?,
         };
-        resource.free_at_last(self.pointer, self.bytes, stream.as_ref(), self.standing)
+        let pointer = DevicePointer(self.block.address);
+        // SAFETY: as the caller vouches.
+        unsafe { self.resource.free_at_last(pointer, self.block.bytes, stream.as_ref(), self.standing) }
     }
 
     /// The error of a free, with what a reader of the log needs to find the memory.
     #[cold]
-    fn leaked(&self, mut failure: Error, order: Option<&Order>) -> Error {
-        let _ = write!(failure.message, ". {} bytes at {} are leaked", self.bytes, self.pointer);
-        if let Some(order) = order {
+    fn leaked(&self, mut failure: Error, buffer: &dyn Subject) -> Error {
+        let _ = write!(failure.message, ". {} are leaked", self.block);
+        if let Some(order) = &self.order {
             let stream = order.stream();
-            let _ = write!(failure.message, ", which were to be freed in {stream} ({:?})", stream.native());
+            let _ =
+                write!(failure.message, ", which were to be freed in {stream} ({:?})", stream.raw().handle());
         }
         if failure.status == Status::SUCCESS {
             failure.status = Status::INTERNAL;
         }
-        failure.about(&self.block())
+        failure.about(buffer)
     }
 }

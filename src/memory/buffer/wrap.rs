@@ -1,10 +1,12 @@
 //! Memory of others', as a buffer.
 
 use super::Buffer;
-use crate::callback::Owner;
+use super::known::Known;
 use crate::driver::Driver;
-use crate::error::{Error, Status};
-use crate::memory::{DevicePointer, Resource, check_range};
+use crate::memory::{DevicePointer, Resource};
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::op::check_range;
 use crate::stream::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -42,8 +44,7 @@ impl Buffer {
     /// # Errors
     /// With the home, so that an owner can be given back: [`Status::INVALID_ARGUMENT`] for a pointer that is NULL and has
     /// bytes, or reaches past the end of all addresses; [`Status::STREAM_REQUIRED`]; [`Status::INVALID_HANDLE`] for a
-    /// resource or a stream of another driver.
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
+    /// resource or a stream of another driver; the driver's, for memory without a resource.
     pub unsafe fn wrap(
         driver: &Driver,
         pointer: DevicePointer,
@@ -51,10 +52,24 @@ impl Buffer {
         home: Home,
         stream: Option<&Arc<Stream>>,
     ) -> Result<Arc<Self>, (Error, Home)> {
-        match recorded(driver, pointer, bytes, &home, stream) {
-            Ok(recorded) => Ok(Self::new(driver, pointer, bytes, home, recorded)),
+        let recorded = recorded(driver, pointer, bytes, &home, stream);
+        let found = recorded.and_then(|recorded| Ok((recorded, known(driver, pointer, &home, stream)?)));
+        match found {
+            Ok((recorded, known)) => Ok(Self::new(driver, pointer, bytes, known, home, recorded)),
             Err(failure) => Err((failure, home)),
         }
+    }
+}
+
+fn known(
+    driver: &Driver,
+    pointer: DevicePointer,
+    home: &Home,
+    stream: Option<&Arc<Stream>>,
+) -> Result<Known, Error> {
+    match home {
+        Home::Resource(resource) => Ok(Known::of_resource(resource, stream)),
+        Home::Owner(_) | Home::Lender => Known::of_others(driver, pointer),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Resource;
 use crate::driver::sys;
-use crate::error::{Error, Status};
+use crate::object::error::{Error, Status};
 
 /// An attribute of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,21 +51,40 @@ impl PoolAttribute {
         }
     }
 
+    /// What it is called in C.
+    fn name(self) -> &'static str {
+        match self {
+            Self::ReuseFollowEventDependencies => "CUSHIM_POOL_REUSE_FOLLOW_EVENT_DEPENDENCIES",
+            Self::ReuseAllowOpportunistic => "CUSHIM_POOL_REUSE_ALLOW_OPPORTUNISTIC",
+            Self::ReuseAllowInternalDependencies => "CUSHIM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES",
+            Self::ReleaseThreshold => "CUSHIM_POOL_RELEASE_THRESHOLD",
+            Self::ReservedCurrent => "CUSHIM_POOL_RESERVED_CURRENT",
+            Self::ReservedHigh => "CUSHIM_POOL_RESERVED_HIGH",
+            Self::UsedCurrent => "CUSHIM_POOL_USED_CURRENT",
+            Self::UsedHigh => "CUSHIM_POOL_USED_HIGH",
+        }
+    }
+
     /// Refuses a value that the attribute cannot have.
     fn check(self, value: u64) -> Result<(), Error> {
         let refusal = match self {
-            Self::ReservedCurrent | Self::UsedCurrent => "the attribute can only be read",
-            Self::ReservedHigh | Self::UsedHigh if value != 0 => "the attribute can only be set to 0",
+            Self::ReservedCurrent | Self::UsedCurrent => "it can only be read",
+            Self::ReservedHigh | Self::UsedHigh if value != 0 => {
+                "it can only be set to 0, which starts it anew"
+            }
             Self::ReuseFollowEventDependencies
             | Self::ReuseAllowOpportunistic
             | Self::ReuseAllowInternalDependencies
                 if value > 1 =>
             {
-                "the attribute is 0 or 1"
+                "it is 0 or 1"
             }
             _ => return Ok(()),
         };
-        Err(Error::new(Status::INVALID_ARGUMENT, format!("{self:?} is to be {value}, but {refusal}")))
+        Err(Error::new(
+            Status::INVALID_ARGUMENT,
+            format!("{} cannot be set to {value}: {refusal}", self.name()),
+        ))
     }
 }
 

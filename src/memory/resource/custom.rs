@@ -1,8 +1,8 @@
 //! The caller's own resource.
 
 use super::Properties;
-use crate::error::Error;
 use crate::memory::DevicePointer;
+use crate::object::error::Error;
 use crate::stream::Stream;
 use std::sync::Arc;
 

@@ -2,20 +2,10 @@
 
 use super::{DevicePoolOptions, Resource};
 use crate::device::Device;
-use crate::error::{Error, Status};
 use crate::memory::Buffer;
+use crate::object::error::{Error, Status};
 use crate::stream::Stream;
-use parking_lot::Mutex;
 use std::sync::Arc;
-
-/// A device's resource, once one was set or asked for.
-pub(crate) struct Default(Mutex<Option<Arc<Resource>>>);
-
-impl Default {
-    pub(crate) const fn new() -> Self {
-        Self(Mutex::new(None))
-    }
-}
 
 impl Device {
     /// The device's resource: the one that was set, or the pool that is current when it is first asked for. It lives until
@@ -24,13 +14,18 @@ impl Device {
     /// # Errors
     /// As for [`Resource::device_pool`].
     pub fn resource(self: &Arc<Self>) -> Result<Arc<Resource>, Error> {
-        if let Some(set) = self.default_resource().0.lock().as_ref() {
-            return Ok(Arc::clone(set));
+        if let Some(set) = self.resource_slot().get() {
+            return Ok(set);
         }
         let made = Resource::device_pool(self, &DevicePoolOptions::default())?;
+        let mut slot = self.resource_slot().lock();
         // Another thread may have been faster; what was made here is dropped outside of the lock.
-        let first = Arc::clone(self.default_resource().0.lock().get_or_insert(Arc::clone(&made)));
-        Ok(first)
+        if let Some(first) = slot.get() {
+            drop(slot);
+            return Ok(first);
+        }
+        drop(slot.replace(Some(Arc::clone(&made))));
+        Ok(made)
     }
 
     /// Sets the device's resource, for every user of the device in this process; `None` for the pool that is current then.
@@ -42,7 +37,7 @@ impl Device {
         if let Some(resource) = &resource {
             self.check_resource(resource)?;
         }
-        let before = std::mem::replace(&mut *self.default_resource().0.lock(), resource);
+        let before = self.resource_slot().lock().replace(resource);
         drop(before);
         Ok(())
     }

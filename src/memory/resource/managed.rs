@@ -6,9 +6,9 @@ use crate::context::Context;
 use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::sys;
-use crate::error::{Error, Status, Subject};
 use crate::location::Location;
 use crate::memory::DevicePointer;
+use crate::object::error::{Error, Status, Subject};
 use std::sync::Arc;
 
 /// What managed memory is to be.
@@ -72,10 +72,11 @@ impl Resource {
         };
         let raw = RawPool::create(driver.object_table(), &properties)
             .map_err(|error| explain_creation(context.failed(error, context.as_ref()), &properties))?;
-        let pool = Pool::new(driver, raw, ResourceKind::ManagedPool, None, true);
-        let admitted = pool.raw().admit(device.native());
-        admitted.map_err(|error| context.failed(error, context.as_ref()))?;
-        Ok(Self::new(driver, Source::Pool(pool), Properties::managed().in_stream_order()))
+        let pool = Pool::new(raw, ResourceKind::ManagedPool, None, true);
+        Self::admitting(
+            context,
+            Self::new(driver, Source::Pool(pool), Properties::managed().in_stream_order()),
+        )
     }
 }
 
@@ -91,9 +92,12 @@ impl Managed {
             .map_err(|error| context.failed(error, context.as_ref()))
     }
 
-    pub(super) fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
-        let raw = RawMemory::adopt(self.context.table(), pointer.0);
+    /// # Safety
+    /// As for [`Resource::deallocate`](super::Resource::deallocate).
+    pub(super) unsafe fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
         self.context.check_there(block)?;
+        // SAFETY: the caller vouches that it was allocated here and is given up.
+        let raw = unsafe { RawMemory::adopt(self.context.table(), pointer.0) };
         self.context.released(raw.free(), block)
     }
 }

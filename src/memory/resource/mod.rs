@@ -9,12 +9,16 @@
 //! | `pinned` | page-locked host memory |
 //! | `managed` | memory that host and devices share |
 //! | `synchronous` | device memory that comes and goes at once |
+//! | `graph` | memory of graphs |
+//! | `arena` | one block for many graphs |
 //! | `custom` | the caller's own |
 //! | `default` | the resource of a device |
 
+mod arena;
 mod attributes;
 mod custom;
 mod default;
+mod graph;
 mod managed;
 mod peers;
 mod pinned;
@@ -22,9 +26,9 @@ mod pool;
 mod properties;
 mod synchronous;
 
+pub(crate) use arena::ArenaBlock;
 pub use attributes::PoolAttribute;
 pub use custom::Allocator;
-pub(crate) use default::Default as DefaultResource;
 pub use managed::ManagedResourceOptions;
 pub use peers::PeerChange;
 pub use pinned::{PinnedForm, PinnedResourceOptions};
@@ -32,14 +36,16 @@ pub use pool::{DevicePoolOptions, PoolChoice};
 pub use properties::Properties;
 
 use super::buffer::Standing;
-use super::device::explain_free;
-use super::{Block, DevicePointer, is_out_of_memory};
-use crate::callback;
+use super::{Block, DevicePointer};
 use crate::context::Context;
-use crate::driver::calls::host_function as capture_calls;
+use crate::device::Device;
+use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::{Driver, sys};
-use crate::error::{Error, Status};
-use crate::handle::{Header, object};
+use crate::object::callback;
+use crate::object::error::{Error, Status};
+use crate::object::handle::{Header, object};
+use crate::object::native;
+use crate::op::{explain_free, is_out_of_memory};
 use crate::stream::Stream;
 use pool::Pool;
 use std::fmt;
@@ -84,6 +90,8 @@ enum Source {
     PageLocked(pinned::PageLocked),
     Managed(managed::Managed),
     Synchronous(synchronous::Synchronous),
+    Graph(graph::GraphMemory),
+    Arena(arena::Arena),
     Custom(Box<dyn Allocator>),
 }
 
@@ -102,6 +110,10 @@ pub enum ResourceKind {
     ManagedPool,
     /// Device memory that comes and goes at once.
     Synchronous,
+    /// Memory of graphs, which comes and goes as their nodes.
+    Graph,
+    /// A block of device memory that graphs share.
+    Arena,
     /// The caller's own.
     Custom,
 }
@@ -118,6 +130,49 @@ impl Resource {
         let properties = Properties::device(context.device().ordinal());
         let source = synchronous::Synchronous::new(context);
         Self::new(context.driver(), Source::Synchronous(source), properties)
+    }
+
+    /// Memory of graphs: what is allocated in a stream under capture becomes an allocation node of the graph, and what is freed there a free
+    /// node. Buffers of it do not keep the graph, and their end after that of the capture frees nothing: what the graph itself does not free is
+    /// there after each launch, and is freed by whoever launches it, or by the next launch of an instance with
+    /// [`auto_free`](crate::graph::ExecOptions::auto_free).
+    #[must_use]
+    pub fn graph(device: &Arc<Device>) -> Arc<Self> {
+        let properties = Properties::device(device.ordinal()).in_stream_order();
+        Self::new(device.driver(), Source::Graph(graph::GraphMemory::default()), properties)
+    }
+
+    /// A block of so many bytes of device memory, from which streams under capture allocate: no nodes, but addresses that stay. Each
+    /// capture has the whole block, and its graph keeps it; graphs that share one must not run at the same time. With zero bytes, one that
+    /// measures: it serves every capture, and [`arena_needed`](Self::arena_needed) says how large a block for the same calls has to be.
+    ///
+    /// # Errors
+    /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).
+    pub fn arena(context: &Arc<Context>, bytes: usize) -> Result<Arc<Self>, Error> {
+        let properties = Properties::device(context.device().ordinal()).in_stream_order();
+        Ok(Self::new(context.driver(), Source::Arena(arena::Arena::new(context, bytes)?), properties))
+    }
+
+    /// The most bytes that one capture needed of an arena by now; `None` for other resources.
+    #[must_use]
+    pub fn arena_needed(&self) -> Option<u64> {
+        match &self.source {
+            Source::Arena(arena) => Some(arena.needed()),
+            _ => None,
+        }
+    }
+
+    /// The memory that graphs keep in place of a buffer, if it is an arena's.
+    pub(super) fn arena_block(&self) -> Option<&Arc<ArenaBlock>> {
+        match &self.source {
+            Source::Arena(arena) => Some(arena.block()),
+            _ => None,
+        }
+    }
+
+    /// Whether its memory comes and goes in streams under capture, and nowhere else.
+    fn is_for_capture(&self) -> bool {
+        matches!(self.source, Source::Graph(_) | Source::Arena(_))
     }
 
     /// The caller's own. Its properties are asked for now, and are taken to stay as they are.
@@ -144,7 +199,22 @@ impl Resource {
             Source::PageLocked(_) => ResourceKind::PageLocked,
             Source::Managed(_) => ResourceKind::Managed,
             Source::Synchronous(_) => ResourceKind::Synchronous,
+            Source::Graph(_) => ResourceKind::Graph,
+            Source::Arena(_) => ResourceKind::Arena,
             Source::Custom(_) => ResourceKind::Custom,
+        }
+    }
+
+    /// Whether memory of one is memory of the other's sort: of the same resource, of two for the same pool, or from the same of the
+    /// driver's calls in the same context.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        if std::ptr::eq(self, other) {
+            return true;
+        }
+        match (&self.source, &other.source) {
+            (Source::Custom(_) | Source::Arena(_), _) | (_, Source::Custom(_) | Source::Arena(_)) => false,
+            (Source::Pool(_), Source::Pool(_)) => self.native_pool() == other.native_pool(),
+            _ => self.kind() == other.kind() && self.properties == other.properties,
         }
     }
 
@@ -161,7 +231,8 @@ impl Resource {
             Source::PageLocked(source) => Some(source.context()),
             Source::Managed(source) => Some(source.context()),
             Source::Synchronous(source) => Some(source.context()),
-            Source::Pool(_) | Source::Custom(_) => None,
+            Source::Arena(source) => Some(source.context()),
+            Source::Pool(_) | Source::Graph(_) | Source::Custom(_) => None,
         }
     }
 
@@ -188,7 +259,9 @@ impl Resource {
         }
         let result = match (&self.source, stream) {
             (Source::Pool(pool), Some(stream)) => pool.allocate(bytes, stream),
-            (Source::Pool(_), None) => Err(self.stream_required()),
+            (Source::Graph(source), Some(stream)) => source.allocate(bytes, stream),
+            (Source::Arena(source), Some(stream)) => source.allocate(bytes, stream),
+            (Source::Pool(_) | Source::Graph(_) | Source::Arena(_), None) => Err(self.stream_required()),
             (Source::PageLocked(source), _) => source.allocate(bytes),
             (Source::Managed(source), _) => source.allocate(bytes),
             (Source::Synchronous(source), _) => source.allocate(bytes),
@@ -212,7 +285,6 @@ impl Resource {
     /// # Errors
     /// As for [`allocate`](Self::allocate); an error of the stream's earlier work may appear. Unless the free itself was
     /// refused by the driver or the caller's own, the memory is still there.
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn deallocate(
         &self,
         pointer: DevicePointer,
@@ -220,24 +292,39 @@ impl Resource {
         stream: Option<&Arc<Stream>>,
     ) -> Result<(), Error> {
         callback::check_allowed()?;
-        self.free(pointer, bytes, stream)
+        // SAFETY: as the caller vouches.
+        let freed = unsafe { self.free_in_order(pointer, bytes, stream) };
+        match stream.map(|stream| stream.context()).or_else(|| self.context()) {
+            Some(context) if !self.is_custom() => context.forgiven_if_corrupted(freed),
+            _ => freed,
+        }
     }
 
-    /// The same for those that vouch for the pointer.
-    fn free(&self, pointer: DevicePointer, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<(), Error> {
+    /// # Safety
+    /// As for [`deallocate`](Self::deallocate).
+    unsafe fn free_in_order(
+        &self,
+        pointer: DevicePointer,
+        bytes: usize,
+        stream: Option<&Arc<Stream>>,
+    ) -> Result<(), Error> {
         self.check_stream(stream)?;
         if pointer.is_null() {
             return Ok(());
         }
         if let Some(stream) = stream.filter(|_| !self.properties.stream_ordered) {
-            stream.synchronize()?;
+            stream.context().forgiven_if_corrupted(stream.synchronize())?;
         }
-        self.free_now(pointer, bytes, stream)
+        // SAFETY: as the caller vouches.
+        unsafe { self.free_now(pointer, bytes, stream) }
     }
 
     /// Frees what nobody holds any more, whatever is wrong with the stream that was to be waited for. The caller's own is
     /// called in any case, so that it is called exactly once for each allocation.
-    pub(super) fn free_at_last(
+    ///
+    /// # Safety
+    /// As for [`deallocate`](Self::deallocate).
+    pub(super) unsafe fn free_at_last(
         &self,
         pointer: DevicePointer,
         bytes: usize,
@@ -246,39 +333,59 @@ impl Resource {
     ) -> Result<(), Error> {
         let wait = stream.filter(|_| !self.properties.stream_ordered);
         let waited = wait.map_or(Ok(()), |stream| stream.synchronize());
-        if let (false, Standing::Unknown, Some(stream)) = (self.is_custom(), standing, stream) {
-            self.refuse_capture_if_known(stream)?;
+        if let (Source::Pool(_), Standing::Unknown, Some(stream)) = (&self.source, standing, stream)
+            && stream.is_capturing().unwrap_or(false)
+        {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.free_at_once(pointer, bytes, stream.context()) };
         }
-        self.free_now(pointer, bytes, stream).and(waited)
+        // SAFETY: as the caller vouches.
+        unsafe { self.free_now(pointer, bytes, stream) }.and(waited)
     }
 
-    fn free_now(
+    /// Frees memory of a pool whose stream is being captured: it must not become part of the graph. The driver waits for what uses it.
+    ///
+    /// # Safety
+    /// As for [`deallocate`](Self::deallocate).
+    #[cold]
+    unsafe fn free_at_once(
+        &self,
+        pointer: DevicePointer,
+        bytes: usize,
+        context: &Context,
+    ) -> Result<(), Error> {
+        let block = self.block(pointer, bytes);
+        // SAFETY: as the caller vouches.
+        let raw = unsafe { RawMemory::adopt(context.table(), pointer.0) };
+        context.released(raw.free(), &block)
+    }
+
+    /// # Safety
+    /// As for [`deallocate`](Self::deallocate).
+    unsafe fn free_now(
         &self,
         pointer: DevicePointer,
         bytes: usize,
         stream: Option<&Arc<Stream>>,
     ) -> Result<(), Error> {
         let block = self.block(pointer, bytes);
-        let freed = match (&self.source, stream) {
-            (Source::Pool(pool), Some(stream)) => pool.free(pointer, stream, &block),
-            (Source::Pool(_), None) => Err(self.stream_required()),
-            (Source::PageLocked(source), _) => source.free(pointer, &block),
-            (Source::Managed(source), _) => source.free(pointer, &block),
-            (Source::Synchronous(source), _) => source.free(pointer, &block),
-            (Source::Custom(allocator), stream) => return allocator.deallocate(pointer, bytes, stream),
+        // SAFETY: as the caller vouches.
+        let freed = unsafe {
+            match (&self.source, stream) {
+                // The operation says itself why it is refused.
+                (Source::Pool(pool), Some(stream)) => return pool.free(pointer, stream),
+                (Source::Graph(source), Some(stream)) => return source.free(pointer, stream),
+                (Source::Arena(source), Some(stream)) => return source.free(pointer, stream),
+                (Source::Pool(_) | Source::Graph(_) | Source::Arena(_), None) => {
+                    return Err(self.stream_required());
+                }
+                (Source::PageLocked(source), _) => source.free(pointer, &block),
+                (Source::Managed(source), _) => source.free(pointer, &block),
+                (Source::Synchronous(source), _) => source.free(pointer, &block),
+                (Source::Custom(allocator), stream) => return allocator.deallocate(pointer, bytes, stream),
+            }
         };
         freed.map_err(|failure| explain_free(failure, &self.driver, pointer))
-    }
-
-    /// Whether memory is gone with the context of the resource, or of a pool with that in which it came, so that nothing is
-    /// left to free. The caller's own decide for themselves.
-    pub(super) fn went_with(&self, origin: Option<&Arc<Context>>) -> bool {
-        let context = match &self.source {
-            Source::Custom(_) => None,
-            Source::Pool(_) => origin,
-            _ => self.context(),
-        };
-        context.is_some_and(|context| context.is_gone())
     }
 
     pub(super) fn is_custom(&self) -> bool {
@@ -293,7 +400,8 @@ impl Resource {
             Some(stream) => {
                 stream.same_driver(&self.driver, self)?;
                 stream.context().check_there(stream.as_ref())?;
-                match self.properties.stream_ordered && self.is_captured(stream)? {
+                let is_refused = self.properties.stream_ordered && !self.is_for_capture();
+                match is_refused && stream.is_capturing()? {
                     true => Err(self.captured(stream)),
                     false => Ok(()),
                 }
@@ -303,21 +411,18 @@ impl Resource {
 
     /// Refuses a stream that is being captured, if the resource is stream-ordered. That nobody knows is no refusal.
     pub(super) fn refuse_capture_if_known(&self, stream: &Stream) -> Result<(), Error> {
-        match self.properties.stream_ordered.then(|| self.is_captured(stream)) {
+        let is_refused = self.properties.stream_ordered && !self.is_for_capture();
+        match is_refused.then(|| stream.is_capturing()) {
             Some(Ok(true)) => Err(self.captured(stream)),
             _ => Ok(()),
         }
-    }
-
-    fn is_captured(&self, stream: &Stream) -> Result<bool, Error> {
-        stream.here(|raw| capture_calls::is_capturing(self.driver.object_table(), raw))
     }
 
     #[cold]
     fn captured(&self, stream: &Stream) -> Error {
         let refusal = format!(
             "{stream} is being captured, and memory of {self} that comes or goes there would become part of the graph; \
-             allocate and free before and after the capture, or on another stream. The capture is still valid"
+             allocate and free before and after the capture, or on another stream, or from a resource of graphs or an arena. The capture is still valid"
         );
         Error::new(Status::INVALID_ARGUMENT, refusal).about(stream)
     }
@@ -354,6 +459,8 @@ impl ResourceKind {
             Self::Managed => "managed resource",
             Self::ManagedPool => "managed pool",
             Self::Synchronous => "synchronous resource",
+            Self::Graph => "graph resource",
+            Self::Arena => "arena",
             Self::Custom => "custom resource",
         }
     }
@@ -361,10 +468,20 @@ impl ResourceKind {
     /// What its memory is called.
     fn memory(self) -> &'static str {
         match self {
-            Self::DevicePool | Self::Synchronous => "device memory",
+            Self::DevicePool | Self::Synchronous | Self::Graph | Self::Arena => "device memory",
             Self::PinnedPool | Self::PageLocked => "page-locked memory",
             Self::Managed | Self::ManagedPool => "managed memory",
             Self::Custom => "custom memory",
+        }
+    }
+}
+
+impl Drop for Resource {
+    fn drop(&mut self) {
+        let Source::Pool(pool) = &mut self.source else { return };
+        if let Some(remains) = pool.take() {
+            let driver = self.driver.clone();
+            native::release(&self.driver, self, move |resource| remains.destroy(&driver, resource));
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use super::Resource;
 use super::pool::Pool;
+use crate::context::Context;
 use crate::device::Device;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::{CallError, sys};
-use crate::error::{Error, Status};
+use crate::object::error::{Error, Status};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -65,24 +66,32 @@ impl Resource {
         pool.raw().set_access(&changes).map_err(|error| self.failed(error))
     }
 
+    /// A new resource whose pool admits the context's device. If it cannot, the resource goes, and takes a pool of its own with it.
+    pub(super) fn admitting(context: &Context, resource: Arc<Self>) -> Result<Arc<Self>, Error> {
+        let admitted = resource.pool()?.raw().admit(context.device().native());
+        admitted.map_err(|error| context.failed(error, context))?;
+        Ok(resource)
+    }
+
+    /// All refused devices are named; the error's item is the first of them.
     fn check_peers(&self, pool: &Pool, change: PeerChange, devices: &[Arc<Device>]) -> Result<(), Error> {
-        if let Some(foreign) = devices.iter().find(|device| device.driver() != &self.driver) {
-            let refusal = format!("{foreign} and {self} belong to different drivers");
-            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(foreign.as_ref()));
+        if let Some(index) = devices.iter().position(|device| device.driver() != &self.driver) {
+            let refusal = format!("{} and {self} belong to different drivers", devices[index]);
+            let failure = Error::new(Status::INVALID_HANDLE, refusal).about(devices[index].as_ref());
+            return Err(failure.at_item(index));
         }
         let Some(home) = pool.device().filter(|_| change != PeerChange::Remove) else { return Ok(()) };
         let mut refused = Vec::new();
-        for device in devices.iter().filter(|device| !pool.is_home(device)) {
+        for (index, device) in devices.iter().enumerate().filter(|(_, device)| !pool.is_home(device)) {
             if !device.can_access_peer(home)? {
-                refused.push(device.to_string());
+                refused.push((index, device.to_string()));
             }
         }
-        if refused.is_empty() {
-            return Ok(());
-        }
+        let Some((first, _)) = refused.first() else { return Ok(()) };
+        let names: Vec<_> = refused.iter().map(|(_, name)| name.as_str()).collect();
         let refusal =
-            format!("memory of {home} cannot be reached from {}; nothing was changed", refused.join(", "));
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self))
+            format!("memory of {home} cannot be reached from {}; nothing was changed", names.join(", "));
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self).at_item(*first))
     }
 
     fn reaches(&self, pool: &Pool, device: &Device) -> Result<bool, Error> {
@@ -96,20 +105,20 @@ fn access(wanted: bool) -> sys::CUmemAccess_flags {
 }
 
 impl Pool {
+    /// Whether the device is the one whose memory it is, which always has access.
     fn is_home(&self, device: &Arc<Device>) -> bool {
         self.device().is_some_and(|home| Arc::ptr_eq(home, device))
     }
+}
 
-    /// Takes back what other devices may do: a pool that the driver makes later can inherit it otherwise.
-    pub(super) fn withdraw_peers(&self, raw: &RawPool) -> Result<(), CallError> {
-        let devices = self.device().and_then(|home| Device::all(home.driver()).ok()).unwrap_or_default();
-        let others = devices.iter().filter(|device| !self.is_home(device));
-        let mut changes = Vec::new();
-        for ordinal in others.map(|device| device.ordinal()) {
-            if raw.access(ordinal)? != sys::CU_MEM_ACCESS_FLAGS_PROT_NONE {
-                changes.push((ordinal, access(false)));
-            }
+/// Takes back the access of other devices: a pool that the driver creates later can inherit it otherwise.
+pub(super) fn withdraw_peers(home: &Arc<Device>, raw: &RawPool) -> Result<(), CallError> {
+    let devices = Device::all(home.driver()).unwrap_or_default();
+    let mut changes = Vec::new();
+    for device in devices.iter().filter(|device| !Arc::ptr_eq(device, home)) {
+        if raw.access(device.ordinal())? != sys::CU_MEM_ACCESS_FLAGS_PROT_NONE {
+            changes.push((device.ordinal(), access(false)));
         }
-        if changes.is_empty() { Ok(()) } else { raw.set_access(&changes) }
     }
+    if changes.is_empty() { Ok(()) } else { raw.set_access(&changes) }
 }

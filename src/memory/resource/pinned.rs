@@ -6,8 +6,8 @@ use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::sys;
-use crate::error::{Error, Status, Subject};
 use crate::memory::{DevicePointer, PinnedMemory, PinnedOptions};
+use crate::object::error::{Error, Status, Subject};
 use std::sync::Arc;
 
 /// Whether page-locked memory comes from a pool.
@@ -95,9 +95,11 @@ impl Resource {
                 (raw.map_err(|failure| explain_creation(failure, &properties))?, true)
             }
         };
-        let pool = Pool::new(driver, raw, super::ResourceKind::PinnedPool, None, is_own);
-        pool.raw().admit(context.device().native()).map_err(failed)?;
-        Ok(Self::new(driver, Source::Pool(pool), Properties::host(true).in_stream_order()))
+        let pool = Pool::new(raw, super::ResourceKind::PinnedPool, None, is_own);
+        Self::admitting(
+            context,
+            Self::new(driver, Source::Pool(pool), Properties::host(true).in_stream_order()),
+        )
     }
 }
 
@@ -151,10 +153,13 @@ impl PageLocked {
         Ok(DevicePointer(memory.into_address().expose_provenance() as u64))
     }
 
-    pub(super) fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
+    /// # Safety
+    /// As for [`Resource::deallocate`](super::Resource::deallocate).
+    pub(super) unsafe fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
         let address = std::ptr::with_exposed_provenance_mut(pointer.0 as usize);
-        let raw = RawHost::adopt(self.context.table(), address, HostKind::Pinned);
         self.context.check_there(block)?;
+        // SAFETY: the caller vouches that it was allocated here and is given up.
+        let raw = unsafe { RawHost::adopt(self.context.table(), address, HostKind::Pinned) };
         self.context.released(raw.end(), block)
     }
 }

@@ -1,18 +1,18 @@
 //! Pools: of a device's memory, of the host's, and of managed memory.
 
+use super::peers::withdraw_peers;
 use super::{Properties, Resource, ResourceKind, Source};
 use crate::device::Device;
-use crate::driver::calls::memory::allocation::RawMemory;
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
 use crate::driver::{CallError, Driver, Version, sys};
-use crate::error::{Error, Status, Subject};
 use crate::location::Location;
 use crate::memory::DevicePointer;
-use crate::memory::device::explain_out_of_memory;
-use crate::ownership::Ownership;
+use crate::object::error::{Error, Status, Subject};
+use crate::object::native::Ownership;
+use crate::op::{Allocate, Free, explain_out_of_memory, is_out_of_memory};
 use crate::stream::Stream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 /// Which pool of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,13 +87,14 @@ pub(super) fn check_max_size(bytes: usize) -> Result<(), Error> {
 
 /// A pool of the driver's.
 pub(super) struct Pool {
-    driver: Driver,
     /// `None` only while it is being released.
     raw: Option<RawPool>,
     kind: ResourceKind,
     /// The device whose memory it is.
     device: Option<Arc<Device>>,
     is_own: bool,
+    /// What it hands out at most, as far as is known; 0 for no limit.
+    max_size: usize,
     /// Whether other devices were given access here, which an own pool takes back before it goes.
     pub(super) has_peers: AtomicBool,
 }
@@ -124,7 +125,7 @@ impl Resource {
             PoolChoice::Own => RawPool::create(table, &own),
         };
         let raw = raw.map_err(|error| explain_creation(device.failed(error), &own))?;
-        Ok(Self::of_device_pool(device, raw, options.choice == PoolChoice::Own))
+        Ok(Self::of_device_pool(device, raw, options.choice == PoolChoice::Own, options.max_size))
     }
 
     /// Takes in a pool of the device's memory that somebody else created.
@@ -135,7 +136,6 @@ impl Resource {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] if `native` is NULL.
-    #[allow(unsafe_code)] // passes a duty on to the caller; the body has no unsafe block
     pub unsafe fn wrap_pool(
         device: &Arc<Device>,
         native: sys::CUmemoryPool,
@@ -144,14 +144,15 @@ impl Resource {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native pool is NULL"));
         }
-        let raw = RawPool::adopt(device.driver().object_table(), native);
-        Ok(Self::of_device_pool(device, raw, ownership == Ownership::Owned))
+        // SAFETY: the caller vouches for the handle.
+        let raw = unsafe { RawPool::adopt(device.driver().object_table(), native) };
+        Ok(Self::of_device_pool(device, raw, ownership == Ownership::Owned, 0))
     }
 
-    fn of_device_pool(device: &Arc<Device>, raw: RawPool, is_own: bool) -> Arc<Self> {
+    fn of_device_pool(device: &Arc<Device>, raw: RawPool, is_own: bool, max_size: usize) -> Arc<Self> {
         let properties = Properties::device(device.ordinal()).in_stream_order();
         let pool =
-            Pool::new(device.driver(), raw, ResourceKind::DevicePool, Some(Arc::clone(device)), is_own);
+            Pool::new(raw, ResourceKind::DevicePool, Some(Arc::clone(device)), is_own).limited_to(max_size);
         Self::new(device.driver(), Source::Pool(pool), properties)
     }
 
@@ -197,15 +198,14 @@ pub(super) fn explain_creation(mut failure: Error, asked: &PoolProperties) -> Er
 }
 
 impl Pool {
-    pub(super) fn new(
-        driver: &Driver,
-        raw: RawPool,
-        kind: ResourceKind,
-        device: Option<Arc<Device>>,
-        is_own: bool,
-    ) -> Self {
+    pub(super) fn new(raw: RawPool, kind: ResourceKind, device: Option<Arc<Device>>, is_own: bool) -> Self {
         let has_peers = AtomicBool::new(false);
-        Self { driver: driver.clone(), raw: Some(raw), kind, device, is_own, has_peers }
+        Self { raw: Some(raw), kind, device, is_own, max_size: 0, has_peers }
+    }
+
+    /// The same pool, which hands out so many bytes at most.
+    pub(super) fn limited_to(self, max_size: usize) -> Self {
+        Self { max_size, ..self }
     }
 
     pub(super) fn kind(&self) -> ResourceKind {
@@ -221,45 +221,54 @@ impl Pool {
     }
 
     pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
-        let _current = stream.enter_if_default()?;
-        let context = stream.context();
-        self.raw().allocate(stream.raw(), bytes).map(DevicePointer).map_err(|error| {
-            let mut failure = context.failed(error, stream.as_ref());
-            if self.kind == ResourceKind::DevicePool {
-                explain_out_of_memory(&mut failure, context, bytes);
-            }
-            failure
-        })
+        // SAFETY: allocating touches no memory.
+        let allocated = unsafe { stream.enqueue(&mut Allocate::from_pool(self.raw(), bytes)) };
+        allocated.map_err(|failure| self.explain(failure, bytes, stream))
     }
 
-    pub(super) fn free(
-        &self,
-        pointer: DevicePointer,
-        stream: &Arc<Stream>,
-        block: &dyn Subject,
-    ) -> Result<(), Error> {
-        let _current = stream.enter_if_default()?;
-        let context = stream.context();
-        let raw = RawMemory::adopt(context.table(), pointer.0);
-        context.released(raw.free_on(stream.raw()), block)
+    #[cold]
+    fn explain(&self, mut failure: Error, bytes: usize, stream: &Stream) -> Error {
+        if is_out_of_memory(&failure) && self.max_size != 0 {
+            let used = self.raw().attribute(sys::CU_MEMPOOL_ATTR_USED_MEM_CURRENT).unwrap_or_default();
+            failure.message.push_str(&format!(
+                ". {bytes} bytes were asked for; the pool was created with a limit of {} bytes, of which {used} are in use",
+                self.max_size
+            ));
+        } else if self.kind == ResourceKind::DevicePool {
+            explain_out_of_memory(&mut failure, stream.context(), bytes);
+        }
+        failure
+    }
+
+    /// # Safety
+    /// As for [`Resource::deallocate`](super::Resource::deallocate).
+    pub(super) unsafe fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
+        // SAFETY: the caller vouches that the memory came from here and is given up.
+        unsafe { stream.enqueue(&mut Free::new(pointer)) }
+    }
+
+    /// Takes out what is to be destroyed with the resource.
+    pub(super) fn take(&mut self) -> Option<Remains> {
+        let raw = self.raw.take().filter(|_| self.is_own)?;
+        Some(Remains { raw, device: self.device.clone(), has_peers: *self.has_peers.get_mut() })
     }
 }
 
-impl Drop for Pool {
-    fn drop(&mut self) {
-        let Some(raw) = self.raw.take().filter(|_| self.is_own) else { return };
-        if crate::callback::is_inside() {
-            // The driver destroys nothing there.
-            return crate::callback::later(Self {
-                driver: self.driver.clone(),
-                raw: Some(raw),
-                device: self.device.clone(),
-                has_peers: AtomicBool::new(self.has_peers.load(Relaxed)),
-                ..*self
-            });
-        }
-        let withdrawn = if self.has_peers.load(Relaxed) { self.withdraw_peers(&raw) } else { Ok(()) };
-        let result = withdrawn.and(raw.destroy()).map_err(|error| Error::of_call(&self.driver, error));
-        crate::release::report(&self.driver, result);
+/// What is left of a pool of a resource's own.
+pub(super) struct Remains {
+    raw: RawPool,
+    device: Option<Arc<Device>>,
+    has_peers: bool,
+}
+
+impl Remains {
+    /// Destroys the pool, which first takes back the access that other devices were given.
+    pub(super) fn destroy(self, driver: &Driver, resource: &dyn Subject) -> Result<(), Error> {
+        let Self { raw, device, has_peers } = self;
+        let withdrawn = match device.filter(|_| has_peers) {
+            Some(home) => withdraw_peers(&home, &raw),
+            None => Ok(()),
+        };
+        withdrawn.and(raw.destroy()).map_err(|error| Error::of_call(driver, error).about(resource))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::error::Error;
+use crate::object::error::Error;
 
 /// What may be done with a resource's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Device memory that comes and goes at once.
 
 use crate::context::Context;
-use crate::error::{Error, Subject};
+use crate::driver::calls::memory::allocation::RawMemory;
+use crate::memory::DevicePointer;
 use crate::memory::device::DeviceMemory;
-use crate::memory::{DevicePointer, RawMemory};
+use crate::object::error::{Error, Subject};
 use std::sync::Arc;
 
 pub(super) struct Synchronous {
@@ -23,9 +24,12 @@ impl Synchronous {
         DeviceMemory::allocate(&self.context, bytes).map(DeviceMemory::into_pointer)
     }
 
-    pub(super) fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
-        let raw = RawMemory::adopt(self.context.table(), pointer.0);
+    /// # Safety
+    /// As for [`Resource::deallocate`](super::Resource::deallocate).
+    pub(super) unsafe fn free(&self, pointer: DevicePointer, block: &dyn Subject) -> Result<(), Error> {
         self.context.check_there(block)?;
+        // SAFETY: the caller vouches that it was allocated here and is given up.
+        let raw = unsafe { RawMemory::adopt(self.context.table(), pointer.0) };
         self.context.released(raw.free(), block)
     }
 }

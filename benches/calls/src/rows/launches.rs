@@ -127,5 +127,6 @@ fn shim_config() -> cushim_launch_config {
         attributes: null(),
         attribute_count: 0,
         attribute_stride: 0,
+        context: null_mut(),
     }
 }

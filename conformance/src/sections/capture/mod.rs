@@ -1,9 +1,26 @@
 //! Captures of streams: how they begin and end, what they refuse, and what invalidates them.
 
+pub(super) mod begin;
+pub(super) mod bodies;
 mod calls;
+pub(super) mod dependencies;
+pub(super) mod edits;
+pub(super) mod forks;
+mod graph;
+pub(super) mod implicit;
+mod info;
+pub(super) mod invalid;
 mod legacy;
+pub(super) mod memory;
+pub(super) mod modes;
+pub(super) mod nodes;
+mod object;
+pub(super) mod replays;
+mod scene;
 mod states;
 mod threads;
+pub(super) mod to_graph;
+pub(super) mod two_devices;
 
 use super::Section;
 use crate::driver::{Answer, Cu, Outcome, call, need};

@@ -25,7 +25,7 @@ pub enum FaultKind {
     Deadlock,
     /// The budget of instructions is used up (`CUDA_ERROR_LAUNCH_TIMEOUT`).
     Timeout,
-    /// `Launch::cancel` was set.
+    /// The driver does not want it to go on.
     Cancelled,
 }
 

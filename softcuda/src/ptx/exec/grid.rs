@@ -28,7 +28,6 @@ pub(in crate::ptx) struct Job<'j> {
     pub(in crate::ptx) resident: usize,
     pub(in crate::ptx) cores: usize,
     pub(in crate::ptx) budget: Option<AtomicI64>,
-    pub(in crate::ptx) cancel: Option<&'j AtomicBool>,
     /// The next cluster to begin.
     pub(in crate::ptx) next: AtomicU64,
     pub(in crate::ptx) failed: AtomicBool,
@@ -47,17 +46,14 @@ impl Job<'_> {
         (0..3).map(|axis| u64::from(self.grid[axis] / self.cluster[axis])).product()
     }
 
-    /// Takes instructions of a warp from the budget.
+    /// Takes instructions of a warp from the budget, and tells the driver of them.
     pub(super) fn spend(&self, instructions: u32) -> Result<(), FaultKind> {
         if let Some(budget) = &self.budget
             && budget.fetch_sub(i64::from(instructions), Ordering::Relaxed) < i64::from(instructions)
         {
             return Err(FaultKind::Timeout);
         }
-        match self.cancel {
-            Some(cancel) if cancel.load(Ordering::Relaxed) => Err(FaultKind::Cancelled),
-            _ => Ok(()),
-        }
+        if self.host.spend(instructions) { Ok(()) } else { Err(FaultKind::Cancelled) }
     }
 
     fn take(&self) -> Option<u64> {

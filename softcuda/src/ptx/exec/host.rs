@@ -24,6 +24,12 @@ pub unsafe trait Host: Sync {
     /// The memory that the device address lies in; `None` if there is none.
     fn region(&self, address: u64) -> Option<Region>;
 
+    /// Called in between: the kernel's warps have executed so many instructions more. It may take its time. With false the
+    /// launch ends, as `Cancelled`.
+    fn spend(&self, _instructions: u32) -> bool {
+        true
+    }
+
     /// The text of a `printf`, formatted.
     fn print(&self, text: &[u8]);
 

@@ -34,14 +34,37 @@ pub struct Parameter {
 }
 
 impl RawKernel {
-    /// A `CUkernel`, as the driver gave it or somebody vouches for it.
-    pub(crate) fn kernel(table: &'static Table, kernel: CUkernel) -> Self {
+    /// A `CUkernel`.
+    ///
+    /// # Safety
+    /// It is one of this driver, and its code stays loaded for as long as this exists.
+    pub(crate) unsafe fn kernel(table: &'static Table, kernel: CUkernel) -> Self {
         Self { table, form: Form::Kernel(kernel) }
     }
 
-    /// A `CUfunction`, as above.
-    pub(crate) fn function(table: &'static Table, function: CUfunction) -> Self {
+    /// A `CUfunction`.
+    ///
+    /// # Safety
+    /// As for [`kernel`](Self::kernel).
+    pub(crate) unsafe fn function(table: &'static Table, function: CUfunction) -> Self {
         Self { table, form: Form::Function(function) }
+    }
+
+    /// The same kernel once more.
+    ///
+    /// # Safety
+    /// Its code stays loaded for as long as that exists.
+    pub(crate) unsafe fn again(&self) -> Self {
+        Self { table: self.table, form: self.form }
+    }
+
+    /// Refuses a driver that has no kernels of this form.
+    pub(crate) fn check(&self) -> Result<(), CallError> {
+        let (is_there, entry) = match self.form {
+            Form::Kernel(_) => (self.table.cuKernelGetFunction_12000.is_some(), "cuKernelGetFunction_12000"),
+            Form::Function(_) => (self.table.cuLaunchKernel_4000.is_some(), "cuLaunchKernel_4000"),
+        };
+        if is_there { Ok(()) } else { Err(CallError::missing(entry)) }
     }
 
     pub(crate) fn table(&self) -> &'static Table {

@@ -50,6 +50,12 @@ impl RawAttributes {
     }
 
     /// Adds one whose value is given by its bytes.
+    /// Those that were listed.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &CUlaunchAttribute> {
+        // SAFETY: as many are initialised as were pushed.
+        self.list[..self.count].iter().map(|attribute| unsafe { attribute.assume_init_ref() })
+    }
+
     pub(crate) fn push_bytes(&mut self, id: CUlaunchAttributeID, bytes: [u8; 64]) -> bool {
         self.push(id, CUlaunchAttributeValue { pad: bytes.map(|byte| byte as c_char) })
     }
@@ -59,7 +65,7 @@ impl RawAttributes {
 #[derive(Clone, Copy)]
 pub(crate) enum RawArguments<'a> {
     /// The address of each argument.
-    Each(&'a [*mut c_void]),
+    Each(&'a [*const c_void]),
     /// All in one block, laid out as the kernel expects it.
     Packed(&'a [u8]),
 }
@@ -76,31 +82,54 @@ const LIST_END: *mut c_void = null_mut();
 const PACKED: *mut c_void = std::ptr::without_provenance_mut(1); // CU_LAUNCH_PARAM_BUFFER_POINTER
 const PACKED_SIZE: *mut c_void = std::ptr::without_provenance_mut(2); // CU_LAUNCH_PARAM_BUFFER_SIZE
 
-/// Enqueues the kernel in the stream; attributes besides the cooperative one, 11.8. The callers of this vouch for the arguments: as many, and as large, as the kernel
-/// takes, and what the kernel does with them is good.
+/// Where a packed block is described while the driver reads it.
+pub(crate) struct Extra {
+    size: usize,
+    list: [*mut c_void; 5],
+}
+
+impl Default for Extra {
+    #[inline]
+    fn default() -> Self {
+        Self { size: 0, list: [LIST_END; 5] }
+    }
+}
+
+impl Extra {
+    /// The arguments as the driver takes them, of which it only reads what they point to.
+    #[inline]
+    pub(crate) fn of(&mut self, arguments: RawArguments<'_>) -> (*mut *mut c_void, *mut *mut c_void) {
+        match arguments {
+            // Where none are given and the kernel takes some, NULL is refused; anything else would be followed.
+            RawArguments::Each([]) => (null_mut(), null_mut()),
+            RawArguments::Each(each) => (each.as_ptr().cast_mut().cast(), null_mut()),
+            RawArguments::Packed(block) => {
+                self.size = block.len();
+                let size = (&raw mut self.size).cast();
+                self.list = [PACKED, block.as_ptr().cast_mut().cast(), PACKED_SIZE, size, LIST_END];
+                (null_mut(), self.list.as_mut_ptr())
+            }
+        }
+    }
+}
+
+/// Enqueues the kernel in the stream; attributes besides the cooperative one, 11.8.
+///
+/// # Safety
+/// The arguments are as many, and as large, as the kernel takes, and what the kernel does with them is good; attributes that
+/// were given by number have good values; the stream is alive.
 #[inline]
-pub(crate) fn launch(
+pub(crate) unsafe fn launch(
     kernel: &RawKernel,
     stream: CUstream,
     shape: &RawShape,
     attributes: &mut RawAttributes,
     arguments: RawArguments<'_>,
 ) -> Result<(), CallError> {
-    let mut size;
-    let mut list: [*mut c_void; 5];
-    let (each, extra) = match arguments {
-        // Where none are given and the kernel takes some, NULL is refused; anything else would be followed.
-        RawArguments::Each([]) => (null_mut(), null_mut()),
-        // The driver only reads what these point to.
-        RawArguments::Each(each) => (each.as_ptr().cast_mut(), null_mut()),
-        RawArguments::Packed(block) => {
-            size = block.len();
-            list = [PACKED, block.as_ptr().cast_mut().cast(), PACKED_SIZE, (&raw mut size).cast(), LIST_END];
-            (null_mut(), list.as_mut_ptr())
-        }
-    };
+    let mut extra = Extra::default();
+    let (each, extra) = extra.of(arguments);
     let table = kernel.table();
-    // SAFETY: the kernel's code is loaded and the stream alive; the callers of this vouch for the arguments.
+    // SAFETY: the kernel's code is loaded and the stream alive; the caller vouches for the arguments.
     unsafe { enqueue(table, kernel.handle(), stream, shape, attributes, each, extra) }
 }
 

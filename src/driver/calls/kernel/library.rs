@@ -2,12 +2,14 @@
 
 use super::function::RawKernel;
 use crate::driver::call;
+use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::calls::context::RawContext;
 use crate::driver::calls::gone_at_exit;
+use crate::driver::calls::memory::pointer::attributes;
 use crate::driver::sys::{
     CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
-    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_STREAM_CAPTURE_MODE_RELAXED, CUdeviceptr, CUjit_option, CUlibrary,
-    CUmodule, CUstreamCaptureMode,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_STREAM_CAPTURE_MODE_RELAXED,
+    CUDA_ERROR_NOT_FOUND, CUdeviceptr, CUjit_option, CUlibrary, CUmodule, CUstreamCaptureMode,
 };
 use crate::driver::{CallError, Table};
 use std::ffi::{CStr, c_void};
@@ -138,7 +140,10 @@ impl RawLibrary {
     }
 
     /// The kernel of this name.
-    pub(crate) fn kernel(&self, context: &RawContext, name: &CStr) -> Result<RawKernel, CallError> {
+    ///
+    /// # Safety
+    /// The library stays loaded for as long as the kernel exists.
+    pub(crate) unsafe fn kernel(&self, context: &RawContext, name: &CStr) -> Result<RawKernel, CallError> {
         let _current = context.enter()?;
         match self.form {
             Form::Library(library) => {
@@ -147,7 +152,8 @@ impl RawLibrary {
                 unsafe {
                     call!(self.table, cuLibraryGetKernel_12000(&raw mut kernel, library, name.as_ptr()))
                 }?;
-                Ok(RawKernel::kernel(self.table, kernel))
+                // SAFETY: the driver gave it, and the caller keeps the library loaded.
+                Ok(unsafe { RawKernel::kernel(self.table, kernel) })
             }
             Form::Module(module) => {
                 let mut function = null_mut();
@@ -155,13 +161,17 @@ impl RawLibrary {
                 unsafe {
                     call!(self.table, cuModuleGetFunction_2000(&raw mut function, module, name.as_ptr()))
                 }?;
-                Ok(RawKernel::function(self.table, function))
+                // SAFETY: as above.
+                Ok(unsafe { RawKernel::function(self.table, function) })
             }
         }
     }
 
     /// The kernels that it has; 12.4.
-    pub(crate) fn kernels(&self, context: &RawContext) -> Result<Vec<RawKernel>, CallError> {
+    ///
+    /// # Safety
+    /// As for [`kernel`](Self::kernel).
+    pub(crate) unsafe fn kernels(&self, context: &RawContext) -> Result<Vec<RawKernel>, CallError> {
         let _current = context.enter()?;
         match self.form {
             Form::Library(library) => {
@@ -173,7 +183,9 @@ impl RawLibrary {
                 unsafe {
                     call!(self.table, cuLibraryEnumerateKernels_12040(kernels.as_mut_ptr(), count, library))
                 }?;
-                Ok(kernels.into_iter().map(|kernel| RawKernel::kernel(self.table, kernel)).collect())
+                // SAFETY: the driver gave them, and the caller keeps the library loaded.
+                let kernel = |kernel| unsafe { RawKernel::kernel(self.table, kernel) };
+                Ok(kernels.into_iter().map(kernel).collect())
             }
             Form::Module(module) => {
                 let mut count = 0;
@@ -184,7 +196,9 @@ impl RawLibrary {
                 unsafe {
                     call!(self.table, cuModuleEnumerateFunctions_12040(functions.as_mut_ptr(), count, module))
                 }?;
-                Ok(functions.into_iter().map(|function| RawKernel::function(self.table, function)).collect())
+                // SAFETY: as above.
+                let function = |function| unsafe { RawKernel::function(self.table, function) };
+                Ok(functions.into_iter().map(function).collect())
             }
         }
     }
@@ -214,12 +228,21 @@ impl RawLibrary {
     }
 
     /// Address and bytes of the managed variable of this name, the same in every context.
+    ///
+    /// A module has one function for variables of both kinds; what it finds is managed, or was not to be found.
     pub(crate) fn managed(
         &self,
         context: &RawContext,
         name: &CStr,
     ) -> Result<(CUdeviceptr, usize), CallError> {
-        let Form::Library(library) = self.form else { return self.global(context, name) };
+        let Form::Library(library) = self.form else {
+            let (pointer, bytes) = self.global(context, name)?;
+            let [is_managed] = attributes(self.table, pointer, [CU_POINTER_ATTRIBUTE_IS_MANAGED], [0])?;
+            return match is_managed {
+                0 => Err(CallError::failed("cuModuleGetGlobal_3020", CUDA_ERROR_NOT_FOUND)),
+                _ => Ok((pointer, bytes)),
+            };
+        };
         let (mut pointer, mut bytes) = (0, 0);
         let _current = context.enter()?;
         // SAFETY: writes an address and a size; the library is loaded.
@@ -240,8 +263,8 @@ impl RawLibrary {
         // SAFETY: nobody else holds it.
         let result = gone_at_exit(unsafe {
             match self.form {
-                Form::Library(library) => call!(self.table, cuLibraryUnload_12000(library)),
-                Form::Module(module) => call!(self.table, cuModuleUnload_2000(module)),
+                Form::Library(library) => relaxed!(self.table, cuLibraryUnload_12000(library)),
+                Form::Module(module) => relaxed!(self.table, cuModuleUnload_2000(module)),
             }
         });
         drop(relaxed);

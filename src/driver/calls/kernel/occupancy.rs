@@ -135,7 +135,10 @@ pub(crate) fn available_shared(
 }
 
 /// Blocks of the largest cluster that can be launched; 11.8.
-pub(crate) fn largest_cluster(
+///
+/// # Safety
+/// Attributes that were given by number have good values; the stream is alive.
+pub(crate) unsafe fn largest_cluster(
     kernel: &RawKernel,
     context: &RawContext,
     stream: CUstream,
@@ -160,7 +163,10 @@ pub(crate) fn largest_cluster(
 }
 
 /// Clusters that the device holds at a time; 11.8.
-pub(crate) fn active_clusters(
+///
+/// # Safety
+/// Attributes that were given by number have good values; the stream is alive.
+pub(crate) unsafe fn active_clusters(
     kernel: &RawKernel,
     context: &RawContext,
     stream: CUstream,

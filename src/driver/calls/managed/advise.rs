@@ -2,7 +2,7 @@
 
 use super::Range;
 use super::location::ordinal;
-use crate::driver::call;
+use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::calls::context::RawContext;
 use crate::driver::sys::{CUmem_advise, CUmemLocation};
 use crate::driver::{CallError, Table};
@@ -27,8 +27,8 @@ pub(crate) fn advise(
     // SAFETY: a context is current; the driver looks the range up.
     unsafe {
         match (table.cuMemAdvise_12020, ordinal(location)) {
-            (None, Some(device)) => call!(table, cuMemAdvise_8000(pointer, bytes, advice, device)),
-            _ => call!(table, cuMemAdvise_12020(pointer, bytes, advice, location)),
+            (None, Some(device)) => relaxed!(table, cuMemAdvise_8000(pointer, bytes, advice, device)),
+            _ => relaxed!(table, cuMemAdvise_12020(pointer, bytes, advice, location)),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::super::gone_at_exit;
 use super::super::stream::RawStream;
 use super::there;
 use crate::driver::call;
+use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::sys::{CUdeviceptr, CUmemAttach_flags};
 use crate::driver::{CallError, Table};
 
@@ -24,7 +25,7 @@ impl RawMemory {
         } else {
             let _current = context.enter()?;
             // SAFETY: writes one pointer; the context is current.
-            unsafe { call!(table, cuMemAlloc_3020(&raw mut pointer, bytes)) }?;
+            unsafe { relaxed!(table, cuMemAlloc_3020(&raw mut pointer, bytes)) }?;
         }
         Ok(Self { table, pointer })
     }
@@ -41,7 +42,7 @@ impl RawMemory {
             there!(table, cuMemAllocAsync_11020)?;
         } else {
             // SAFETY: writes one pointer; the stream is alive.
-            unsafe { call!(table, cuMemAllocAsync_11020(&raw mut pointer, bytes, stream.handle())) }?;
+            unsafe { relaxed!(table, cuMemAllocAsync_11020(&raw mut pointer, bytes, stream.handle())) }?;
         }
         Ok(Self { table, pointer })
     }
@@ -59,13 +60,16 @@ impl RawMemory {
         } else {
             let _current = context.enter()?;
             // SAFETY: writes one pointer; the context is current.
-            unsafe { call!(table, cuMemAllocManaged_6000(&raw mut pointer, bytes, attach.0 as u32)) }?;
+            unsafe { relaxed!(table, cuMemAllocManaged_6000(&raw mut pointer, bytes, attach.0 as u32)) }?;
         }
         Ok(Self { table, pointer })
     }
 
     /// Takes in a pointer of somebody else's, who gives it up.
-    pub(crate) fn adopt(table: &'static Table, pointer: CUdeviceptr) -> Self {
+    ///
+    /// # Safety
+    /// It is NULL or the start of an allocation of this driver, and nobody else frees it.
+    pub(crate) unsafe fn adopt(table: &'static Table, pointer: CUdeviceptr) -> Self {
         Self { table, pointer }
     }
 
@@ -79,7 +83,7 @@ impl RawMemory {
             return Ok(());
         }
         // SAFETY: nobody else holds it.
-        gone_at_exit(unsafe { call!(self.table, cuMemFree_3020(self.pointer)) })
+        gone_at_exit(unsafe { relaxed!(self.table, cuMemFree_3020(self.pointer)) })
     }
 
     /// Frees after the stream's work so far.
@@ -89,7 +93,7 @@ impl RawMemory {
             return Ok(());
         }
         // SAFETY: nobody else holds it; the stream is alive.
-        gone_at_exit(unsafe { call!(self.table, cuMemFreeAsync_11020(self.pointer, stream.handle())) })
+        gone_at_exit(unsafe { relaxed!(self.table, cuMemFreeAsync_11020(self.pointer, stream.handle())) })
     }
 }
 

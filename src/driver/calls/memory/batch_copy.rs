@@ -21,7 +21,10 @@ pub(crate) fn has_one(table: &Table) -> bool {
 }
 
 /// Copies one range in the stream's order. The context is the stream's.
-pub(crate) fn one(
+///
+/// # Safety
+/// Both ranges are good until it is done.
+pub(crate) unsafe fn one(
     context: &RawContext,
     stream: &RawStream,
     (to, from): (CUdeviceptr, CUdeviceptr),
@@ -47,7 +50,10 @@ impl From<CallError> for Refused {
 }
 
 /// Copies many ranges in one call, in the stream's order. Attributes are those of the copies from their start on.
-pub(crate) fn many(
+///
+/// # Safety
+/// All ranges are good until it is done.
+pub(crate) unsafe fn many(
     context: &RawContext,
     stream: &RawStream,
     (to, from): (&mut [CUdeviceptr], &mut [CUdeviceptr]),

@@ -1,11 +1,10 @@
-//! Copies: of one range, of boxes, and between contexts. In a stream, or at once in the current context.
+//! Copies: of one range, and of boxes. In a stream, or at once in the current context; between the memories of two contexts
+//! where these are named.
 
 use super::super::stream::RawStream;
 use super::{finish, there};
 use crate::driver::call;
-use crate::driver::sys::{
-    CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUcontext, CUdeviceptr, CUmemorytype,
-};
+use crate::driver::sys::{CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUcontext};
 use crate::driver::{CallError, Table};
 use std::ffi::c_void;
 
@@ -19,26 +18,76 @@ pub(crate) enum Direction {
     Any,
 }
 
+/// A copy of one range.
+#[derive(Debug)]
+pub(crate) struct RawRange {
+    pub(crate) direction: Direction,
+    pub(crate) to: u64,
+    pub(crate) from: u64,
+    pub(crate) bytes: usize,
+    /// The contexts of the destination and the source, for a copy between these.
+    pub(crate) peers: Option<(CUcontext, CUcontext)>,
+}
+
+/// A copy of a box.
+pub(crate) struct RawRegion {
+    /// Without contexts the same as a `CUDA_MEMCPY3D`.
+    copy: CUDA_MEMCPY3D_PEER,
+    is_between_peers: bool,
+}
+
+impl RawRegion {
+    pub(crate) fn new(copy: CUDA_MEMCPY3D) -> Self {
+        // SAFETY: the two structs have the same fields at the same places, except that the contexts of one are reserved
+        // pointers of the other.
+        let copy = unsafe { std::mem::transmute::<CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER>(copy) };
+        Self { copy, is_between_peers: false }
+    }
+
+    /// The same copy from one context's memory to another's.
+    pub(crate) fn between(mut self, (to, from): (CUcontext, CUcontext)) -> Self {
+        (self.copy.dstContext, self.copy.srcContext) = (to, from);
+        self.is_between_peers = true;
+        self
+    }
+
+    /// The same copy without the contexts.
+    pub(crate) fn plainly(mut self) -> Self {
+        (self.copy.dstContext, self.copy.srcContext) = (std::ptr::null_mut(), std::ptr::null_mut());
+        self.is_between_peers = false;
+        self
+    }
+
+    fn plain(&self) -> *const CUDA_MEMCPY3D {
+        (&raw const self.copy).cast()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.copy.WidthInBytes == 0 || self.copy.Height == 0 || self.copy.Depth == 0
+    }
+}
+
 fn host(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
 /// Copies one range in the stream's order.
+///
+/// # Safety
+/// Both ranges are as the copy says and good until it is done; the contexts are alive.
 #[inline]
-pub(crate) fn range(
-    table: &Table,
-    direction: Direction,
-    (to, from): (u64, u64),
-    bytes: usize,
-    stream: &RawStream,
-) -> Result<(), CallError> {
+pub(crate) unsafe fn range(table: &Table, copy: &RawRange, stream: &RawStream) -> Result<(), CallError> {
+    let RawRange { direction, to, from, bytes, peers } = *copy;
     if bytes == 0 {
         return there!(table, cuMemcpyAsync_4000);
     }
     let stream = stream.handle();
-    // SAFETY: the caller vouches for both ranges; the stream is alive.
+    // SAFETY: as the caller vouches; the stream is alive.
     unsafe {
         match direction {
+            _ if let Some((there, here)) = peers => {
+                call!(table, cuMemcpyPeerAsync_4000(to, there, from, here, bytes, stream))
+            }
             Direction::HostToDevice => {
                 call!(table, cuMemcpyHtoDAsync_3020(to, host(from), bytes, stream))
             }
@@ -50,18 +99,20 @@ pub(crate) fn range(
 }
 
 /// Copies one range in the current context; it is done when this returns.
-pub(crate) fn range_now(
-    table: &Table,
-    direction: Direction,
-    (to, from): (u64, u64),
-    bytes: usize,
-) -> Result<(), CallError> {
+///
+/// # Safety
+/// As for [`range`]; a context is current.
+pub(crate) unsafe fn range_now(table: &Table, copy: &RawRange) -> Result<(), CallError> {
+    let RawRange { direction, to, from, bytes, peers } = *copy;
     if bytes == 0 {
         return there!(table, cuMemcpy_4000);
     }
-    // SAFETY: the caller vouches for both ranges; a context is current.
+    // SAFETY: as the caller vouches.
     unsafe {
         match direction {
+            _ if let Some((there, here)) = peers => {
+                call!(table, cuMemcpyPeer_4000(to, there, from, here, bytes))
+            }
             Direction::HostToDevice => call!(table, cuMemcpyHtoD_3020(to, host(from), bytes)),
             // The driver itself waits until the host has the bytes.
             Direction::DeviceToHost => return call!(table, cuMemcpyDtoH_3020(host(to), from, bytes)),
@@ -73,95 +124,38 @@ pub(crate) fn range_now(
 }
 
 /// Copies a box in the stream's order.
-pub(crate) fn boxed(table: &Table, copy: &CUDA_MEMCPY3D, stream: &RawStream) -> Result<(), CallError> {
-    if is_empty(copy) {
+///
+/// # Safety
+/// Both boxes are as the copy says and good until it is done; the contexts are alive.
+pub(crate) unsafe fn region(table: &Table, copy: &RawRegion, stream: &RawStream) -> Result<(), CallError> {
+    if copy.is_empty() {
         return there!(table, cuMemcpy3DAsync_3020);
     }
-    // SAFETY: the caller vouches for both boxes; the stream is alive.
-    unsafe { call!(table, cuMemcpy3DAsync_3020(copy, stream.handle())) }
+    let stream = stream.handle();
+    // SAFETY: as the caller vouches; the stream is alive.
+    unsafe {
+        match copy.is_between_peers {
+            false => call!(table, cuMemcpy3DAsync_3020(copy.plain(), stream)),
+            true => call!(table, cuMemcpy3DPeerAsync_4000(&raw const copy.copy, stream)),
+        }
+    }
 }
 
 /// Copies a box in the current context; it is done when this returns.
-pub(crate) fn boxed_now(table: &Table, copy: &CUDA_MEMCPY3D) -> Result<(), CallError> {
-    if is_empty(copy) {
+///
+/// # Safety
+/// As for [`region`]; a context is current.
+pub(crate) unsafe fn region_now(table: &Table, copy: &RawRegion) -> Result<(), CallError> {
+    if copy.is_empty() {
         return there!(table, cuMemcpy3D_3020);
     }
-    // SAFETY: the caller vouches for both boxes; a context is current.
-    unsafe { call!(table, cuMemcpy3D_3020(copy)) }?;
-    finish_unless_to_host(table, copy.dstMemoryType)
-}
-
-/// One range of device memory and the context that it belongs to.
-pub(crate) type PeerRange = (CUdeviceptr, CUcontext);
-
-/// Copies a range from one context's memory to another's in the stream's order.
-pub(crate) fn peer(
-    table: &Table,
-    to: PeerRange,
-    from: PeerRange,
-    bytes: usize,
-    stream: &RawStream,
-) -> Result<(), CallError> {
-    if bytes == 0 {
-        return there!(table, cuMemcpyPeerAsync_4000);
-    }
-    // SAFETY: the caller vouches for both ranges; contexts and stream are alive.
-    unsafe { call!(table, cuMemcpyPeerAsync_4000(to.0, to.1, from.0, from.1, bytes, stream.handle())) }
-}
-
-/// Copies a range from one context's memory to another's, in the current context; it is done when this returns.
-pub(crate) fn peer_now(table: &Table, to: PeerRange, from: PeerRange, bytes: usize) -> Result<(), CallError> {
-    if bytes == 0 {
-        return there!(table, cuMemcpyPeer_4000);
-    }
-    // SAFETY: the caller vouches for both ranges; the contexts are alive, and one is current.
-    unsafe { call!(table, cuMemcpyPeer_4000(to.0, to.1, from.0, from.1, bytes)) }?;
-    finish(table)
-}
-
-/// Copies a box from one context's memory to another's in the stream's order.
-pub(crate) fn boxed_peer(
-    table: &Table,
-    copy: CUDA_MEMCPY3D,
-    (to, from): (CUcontext, CUcontext),
-    stream: &RawStream,
-) -> Result<(), CallError> {
-    if is_empty(&copy) {
-        return there!(table, cuMemcpy3DPeerAsync_4000);
-    }
-    let copy = with_contexts(copy, to, from);
-    // SAFETY: the caller vouches for both boxes; contexts and stream are alive.
-    unsafe { call!(table, cuMemcpy3DPeerAsync_4000(&raw const copy, stream.handle())) }
-}
-
-/// Copies a box from one context's memory to another's, in the current context; it is done when this returns.
-pub(crate) fn boxed_peer_now(
-    table: &Table,
-    copy: CUDA_MEMCPY3D,
-    (to, from): (CUcontext, CUcontext),
-) -> Result<(), CallError> {
-    if is_empty(&copy) {
-        return there!(table, cuMemcpy3DPeer_4000);
-    }
-    let copy = with_contexts(copy, to, from);
-    // SAFETY: the caller vouches for both boxes; the contexts are alive, and one is current.
-    unsafe { call!(table, cuMemcpy3DPeer_4000(&raw const copy)) }?;
-    finish_unless_to_host(table, copy.dstMemoryType)
-}
-
-fn is_empty(copy: &CUDA_MEMCPY3D) -> bool {
-    copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0
-}
-
-/// The same copy with the contexts of its ends.
-fn with_contexts(copy: CUDA_MEMCPY3D, to: CUcontext, from: CUcontext) -> CUDA_MEMCPY3D_PEER {
-    // SAFETY: the two structs have the same fields at the same places, except that the contexts of one are reserved
-    // pointers of the other.
-    let mut peer = unsafe { std::mem::transmute::<CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER>(copy) };
-    (peer.dstContext, peer.srcContext) = (to, from);
-    peer
-}
-
-fn finish_unless_to_host(table: &Table, to: CUmemorytype) -> Result<(), CallError> {
-    if to == CU_MEMORYTYPE_HOST { Ok(()) } else { finish(table) }
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match copy.is_between_peers {
+            false => call!(table, cuMemcpy3D_3020(copy.plain())),
+            true => call!(table, cuMemcpy3DPeer_4000(&raw const copy.copy)),
+        }
+    }?;
+    // To the host, the driver itself waits until the bytes are there.
+    if copy.copy.dstMemoryType == CU_MEMORYTYPE_HOST { Ok(()) } else { finish(table) }
 }

@@ -4,6 +4,7 @@ use super::super::context::RawContext;
 use super::super::gone_at_exit;
 use super::there;
 use crate::driver::call;
+use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::sys::CUdeviceptr;
 use crate::driver::{CallError, Table};
 use std::ffi::c_void;
@@ -41,13 +42,16 @@ impl RawHost {
         } else {
             let _current = context.enter()?;
             // SAFETY: writes one pointer; the context is current.
-            unsafe { call!(table, cuMemHostAlloc_2020(&raw mut address, bytes, flags)) }?;
+            unsafe { relaxed!(table, cuMemHostAlloc_2020(&raw mut address, bytes, flags)) }?;
         }
         Ok(Self { table, address, kind: HostKind::Pinned })
     }
 
     /// Registers a range of the caller's; `flags` are `CU_MEMHOSTREGISTER_*`.
-    pub(crate) fn register(
+    ///
+    /// # Safety
+    /// The range is the caller's until the registration ends.
+    pub(crate) unsafe fn register(
         context: &RawContext,
         address: *mut c_void,
         bytes: usize,
@@ -56,12 +60,15 @@ impl RawHost {
         let table = context.table();
         let _current = context.enter()?;
         // SAFETY: the caller vouches for the range; the context is current.
-        unsafe { call!(table, cuMemHostRegister_6050(address, bytes, flags)) }?;
+        unsafe { relaxed!(table, cuMemHostRegister_6050(address, bytes, flags)) }?;
         Ok(Self { table, address, kind: HostKind::Registered })
     }
 
     /// Takes in memory, or a registration, of somebody else's, who gives it up.
-    pub(crate) fn adopt(table: &'static Table, address: *mut c_void, kind: HostKind) -> Self {
+    ///
+    /// # Safety
+    /// It is of this kind, and nobody else ends it.
+    pub(crate) unsafe fn adopt(table: &'static Table, address: *mut c_void, kind: HostKind) -> Self {
         Self { table, address, kind }
     }
 
@@ -77,11 +84,13 @@ impl RawHost {
     pub(crate) fn end(self) -> Result<(), CallError> {
         match self.kind {
             HostKind::Pinned if self.address.is_null() => Ok(()),
-            // SAFETY: nobody else holds it.
-            HostKind::Pinned => gone_at_exit(unsafe { call!(self.table, cuMemFreeHost_2000(self.address)) }),
+            HostKind::Pinned => {
+                // SAFETY: nobody else holds it.
+                gone_at_exit(unsafe { relaxed!(self.table, cuMemFreeHost_2000(self.address)) })
+            }
             HostKind::Registered => {
                 // SAFETY: as above.
-                gone_at_exit(unsafe { call!(self.table, cuMemHostUnregister_4000(self.address)) })
+                gone_at_exit(unsafe { relaxed!(self.table, cuMemHostUnregister_4000(self.address)) })
             }
         }
     }

@@ -1,17 +1,15 @@
-//! Memory: allocations, host memory that devices reach, copies, fills, and what a pointer is.
-//!
-//! Functions that take addresses are called only by the `unsafe` functions of the objects, which pass the duty on to
-//! their callers: the addresses are good for what is done there until it is done.
+//! Memory: allocations, host memory that devices reach, copies, fills, waits for values, and what a pointer is.
 
 pub(crate) mod allocation;
 pub(crate) mod batch_copy;
 pub(crate) mod copy;
 pub(crate) mod fill;
 pub(crate) mod host;
+pub(crate) mod operations;
 pub(crate) mod pointer;
 pub(crate) mod pool;
 
-use crate::driver::call;
+use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::sys::CUstream;
 use crate::driver::{CallError, Table};
 
@@ -33,5 +31,5 @@ const LEGACY: CUstream = std::ptr::without_provenance_mut(1);
 /// Streams that do not wait for the legacy stream would see the memory as it was.
 fn finish(table: &Table) -> Result<(), CallError> {
     // SAFETY: the token means the current context's stream.
-    unsafe { call!(table, cuStreamSynchronize_2000(LEGACY)) }
+    unsafe { relaxed!(table, cuStreamSynchronize_2000(LEGACY)) }
 }

@@ -4,6 +4,7 @@ use super::super::gone_at_exit;
 use super::super::stream::RawStream;
 use super::there;
 use crate::driver::call;
+use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::sys::{
     CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEM_LOCATION_TYPE_DEVICE, CUdevice, CUdeviceptr,
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
@@ -83,12 +84,15 @@ impl RawPool {
         };
         let mut handle = null_mut();
         // SAFETY: writes one handle, and reads one struct.
-        unsafe { call!(table, cuMemPoolCreate_11020(&raw mut handle, &raw const props)) }?;
+        unsafe { relaxed!(table, cuMemPoolCreate_11020(&raw mut handle, &raw const props)) }?;
         Ok(Self { table, handle })
     }
 
-    /// Takes in a pool of somebody else's, who vouches that it lives as long as this.
-    pub(crate) fn adopt(table: &'static Table, handle: CUmemoryPool) -> Self {
+    /// Takes in a pool of somebody else's.
+    ///
+    /// # Safety
+    /// It is a pool of this driver, alive for as long as this exists.
+    pub(crate) unsafe fn adopt(table: &'static Table, handle: CUmemoryPool) -> Self {
         Self { table, handle }
     }
 
@@ -99,7 +103,7 @@ impl RawPool {
     /// Destroys the pool; the driver keeps it until the last allocation from it is freed.
     pub(crate) fn destroy(self) -> Result<(), CallError> {
         // SAFETY: nobody else holds it.
-        gone_at_exit(unsafe { call!(self.table, cuMemPoolDestroy_11020(self.handle)) })
+        gone_at_exit(unsafe { relaxed!(self.table, cuMemPoolDestroy_11020(self.handle)) })
     }
 
     /// Allocates in the stream's order. Of no bytes it is NULL, and the driver is not asked.
@@ -112,7 +116,7 @@ impl RawPool {
         } else {
             // SAFETY: writes one pointer; pool and stream are alive.
             unsafe {
-                call!(
+                relaxed!(
                     table,
                     cuMemAllocFromPoolAsync_11020(&raw mut pointer, bytes, self.handle, stream.handle())
                 )
@@ -124,7 +128,7 @@ impl RawPool {
     /// Gives what is free back to the system, but for so many bytes.
     pub(crate) fn trim(&self, keep: usize) -> Result<(), CallError> {
         // SAFETY: the pool is alive.
-        unsafe { call!(self.table, cuMemPoolTrimTo_11020(self.handle, keep)) }
+        unsafe { relaxed!(self.table, cuMemPoolTrimTo_11020(self.handle, keep)) }
     }
 
     /// An attribute, be it a number of four or of eight bytes.
@@ -132,7 +136,7 @@ impl RawPool {
         let mut value = 0_u64;
         let place = (&raw mut value).cast::<c_void>();
         // SAFETY: writes at most eight bytes; the platforms are little-endian, so four of them are the number as well.
-        unsafe { call!(self.table, cuMemPoolGetAttribute_11020(self.handle, attribute, place)) }?;
+        unsafe { relaxed!(self.table, cuMemPoolGetAttribute_11020(self.handle, attribute, place)) }?;
         Ok(value)
     }
 
@@ -141,7 +145,7 @@ impl RawPool {
         let mut value = value;
         let place = (&raw mut value).cast::<c_void>();
         // SAFETY: reads at most eight bytes, as above.
-        unsafe { call!(self.table, cuMemPoolSetAttribute_11020(self.handle, attribute, place)) }
+        unsafe { relaxed!(self.table, cuMemPoolSetAttribute_11020(self.handle, attribute, place)) }
     }
 
     /// What a device may do with the pool's memory.
@@ -149,7 +153,9 @@ impl RawPool {
         let mut flags = CUmemAccess_flags(0);
         let mut place = location((CU_MEM_LOCATION_TYPE_DEVICE, device));
         // SAFETY: writes one number, and reads one location.
-        unsafe { call!(self.table, cuMemPoolGetAccess_11020(&raw mut flags, self.handle, &raw mut place)) }?;
+        unsafe {
+            relaxed!(self.table, cuMemPoolGetAccess_11020(&raw mut flags, self.handle, &raw mut place))
+        }?;
         Ok(flags)
     }
 
@@ -167,6 +173,6 @@ impl RawPool {
             .map(|&(device, flags)| CUmemAccessDesc { location: place(device), flags })
             .collect();
         // SAFETY: reads as many descriptions as there are.
-        unsafe { call!(self.table, cuMemPoolSetAccess_11020(self.handle, map.as_ptr(), map.len())) }
+        unsafe { relaxed!(self.table, cuMemPoolSetAccess_11020(self.handle, map.as_ptr(), map.len())) }
     }
 }

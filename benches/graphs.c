@@ -1,0 +1,240 @@
+/*
+ * What graphs cost through cushim's C interface beside the driver's own functions, in one process and in turns: nodes added, the whole
+ * instantiated, launched and destroyed, and one argument set in an exec.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <cushim.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char ptx[] =
+    ".version 7.0\n"
+    ".target sm_70\n"
+    ".address_size 64\n"
+    ".visible .entry nothing(.param .u64 memory, .param .u32 number) { ret; }\n";
+
+static void must(int status, const char *what) {
+  if (status == 0) return;
+  fprintf(stderr, "%s returned %d: %s\n", what, status, cushim_last_error_message());
+  exit(1);
+}
+#define MUST(call) must(call, #call)
+
+static const cushim_driver_table *cu;
+static cushim_context context;
+static cushim_stream stream;
+static CUstream raw_stream;
+static cushim_kernel kept, lent; /* the same code: of a library, which each node keeps, and somebody else's */
+static CUfunction function;
+static cushim_buffer buffer;
+static size_t nodes = 10000;
+
+/* Who adds the nodes: the driver alone; cushim, with nothing to keep; cushim, with the kernel and a buffer to keep. */
+enum way { RAW, PLAIN, KEEPING, WAYS };
+static const char *const way_names[WAYS] = {"driver", "cushim, nothing kept", "cushim, kernel and buffer kept"};
+
+enum step { ADD, INSTANTIATE, FIRST_LAUNCH, LAUNCH, SET_ARGUMENT, DESTROY_EXEC, DESTROY, STEPS };
+static const char *const step_names[STEPS] = {"add, each node",        "instantiate, each node",  "first launch, each node", "launch, each node",
+                                              "set one argument, each", "destroy exec, each node", "destroy graph, each node"};
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static void settle(void) { MUST(cushim_stream_synchronize(stream)); }
+
+/* What is timed begins with the first mark. */
+static double marks[STEPS + 1];
+
+static void raw_add(CUgraph graph, CUgraphNode *made, uint64_t *pointer, uint32_t *number) {
+  void *values[2];
+  size_t i;
+  values[0] = pointer;
+  values[1] = number;
+  if (cu->cuGraphAddKernelNode_12000 != NULL) {
+    CUDA_KERNEL_NODE_PARAMS_v2 params;
+    memset(&params, 0, sizeof params);
+    params.func = function;
+    params.gridDimX = params.gridDimY = params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = values;
+    for (i = 0; i < nodes; i++) MUST(cu->cuGraphAddKernelNode_12000(&made[i], graph, i == 0 ? NULL : &made[i - 1], i != 0, &params));
+  } else {
+    CUDA_KERNEL_NODE_PARAMS_v1 params;
+    memset(&params, 0, sizeof params);
+    params.func = function;
+    params.gridDimX = params.gridDimY = params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = values;
+    for (i = 0; i < nodes; i++) MUST(cu->cuGraphAddKernelNode_10000(&made[i], graph, i == 0 ? NULL : &made[i - 1], i != 0, &params));
+  }
+}
+
+static void raw_set(CUgraphExec exec, CUgraphNode *made, uint64_t *pointer, uint32_t *number) {
+  void *values[2];
+  size_t i;
+  values[0] = pointer;
+  values[1] = number;
+  if (cu->cuGraphExecKernelNodeSetParams_12000 != NULL) {
+    CUDA_KERNEL_NODE_PARAMS_v2 params;
+    memset(&params, 0, sizeof params);
+    params.func = function;
+    params.gridDimX = params.gridDimY = params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = values;
+    for (i = 0; i < nodes; i++) MUST(cu->cuGraphExecKernelNodeSetParams_12000(exec, made[i], &params));
+  } else {
+    CUDA_KERNEL_NODE_PARAMS_v1 params;
+    memset(&params, 0, sizeof params);
+    params.func = function;
+    params.gridDimX = params.gridDimY = params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = values;
+    for (i = 0; i < nodes; i++) MUST(cu->cuGraphExecKernelNodeSetParams_10010(exec, made[i], &params));
+  }
+}
+
+static void raw_round(void) {
+  CUgraphNode *made = (CUgraphNode *)malloc(nodes * sizeof *made);
+  uint64_t pointer = cushim_buffer_pointer(buffer);
+  uint32_t number = 1;
+  CUgraph graph;
+  CUgraphExec exec;
+  MUST(cu->cuGraphCreate_10000(&graph, 0));
+  marks[0] = now();
+  raw_add(graph, made, &pointer, &number);
+  marks[1] = now();
+  MUST(cu->cuGraphInstantiateWithFlags_11040(&exec, graph, 0));
+  marks[2] = now();
+  MUST(cu->cuGraphLaunch_10000(exec, raw_stream));
+  settle();
+  marks[3] = now();
+  MUST(cu->cuGraphLaunch_10000(exec, raw_stream));
+  settle();
+  marks[4] = now();
+  number = 2;
+  raw_set(exec, made, &pointer, &number);
+  marks[5] = now();
+  MUST(cu->cuGraphExecDestroy_10000(exec));
+  marks[6] = now();
+  MUST(cu->cuGraphDestroy_10000(graph));
+  marks[7] = now();
+  free(made);
+}
+
+static void our_round(int keeps) {
+  cushim_node *made = (cushim_node *)malloc(nodes * sizeof *made);
+  const uint64_t pointer = cushim_buffer_pointer(buffer);
+  const uint32_t number = 1, other = 2;
+  const cushim_arg args[2] = {keeps ? cushim_arg_buffer(buffer) : CUSHIM_ARG(pointer), CUSHIM_ARG(number)};
+  const cushim_arg changed = CUSHIM_ARG(other);
+  cushim_kernel kernel = keeps ? kept : lent;
+  cushim_graph graph;
+  cushim_exec exec;
+  size_t i;
+  MUST(cushim_graph_create(context, NULL, &graph));
+  marks[0] = now();
+  for (i = 0; i < nodes; i++) MUST(cushim_graph_add_kernel(graph, i == 0 ? NULL : &made[i - 1], i != 0, kernel, NULL, args, 2, &made[i]));
+  marks[1] = now();
+  MUST(cushim_exec_create(graph, NULL, &exec, NULL));
+  marks[2] = now();
+  MUST(cushim_exec_launch(exec, stream));
+  settle();
+  marks[3] = now();
+  MUST(cushim_exec_launch(exec, stream));
+  settle();
+  marks[4] = now();
+  for (i = 0; i < nodes; i++) MUST(cushim_node_set_argument(made[i], exec, 1, &changed));
+  marks[5] = now();
+  MUST(cushim_exec_destroy(exec));
+  marks[6] = now();
+  MUST(cushim_graph_destroy(graph));
+  marks[7] = now();
+  free(made);
+}
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count) {
+  qsort(values, count, sizeof *values, ascending);
+  return values[count / 2];
+}
+
+enum { MOST_ROUNDS = 101 };
+static double taken[WAYS][STEPS][MOST_ROUNDS];
+
+static int usage(int status) {
+  printf("usage: graphs [--nodes N] [--rounds N]\n\nMeasures graphs of N kernel nodes in a chain (10000) in N rounds (9, at most %d). Prints a table in\n"
+         "Markdown: medians, nanoseconds.\n",
+         MOST_ROUNDS);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  cushim_driver driver;
+  cushim_device device;
+  cushim_library library;
+  cushim_resource resource;
+  cushim_driver_info info;
+  CUmodule module;
+  size_t rounds = 9, round;
+  int way, step, i;
+  for (i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--nodes") == 0) nodes = (size_t)strtoul(argv[i + 1], NULL, 10);
+    else if (strcmp(argv[i], "--rounds") == 0) rounds = (size_t)strtoul(argv[i + 1], NULL, 10);
+    else return usage(2);
+  }
+  if (i < argc) return usage(strcmp(argv[i], "--help") == 0 ? 0 : 2);
+  if (nodes == 0 || rounds == 0 || rounds > MOST_ROUNDS) return usage(2);
+
+  MUST(cushim_driver_open(NULL, &driver));
+  memset(&info, 0, sizeof info);
+  info.struct_size = sizeof info;
+  MUST(cushim_driver_get_info(driver, &info));
+  MUST(cushim_driver_get_table(driver, CUSHIM_TABLE_LEGACY_STREAM, &cu));
+  MUST(cushim_driver_get_device(driver, 0, &device));
+  MUST(cushim_context_retain_primary(device, &context));
+  MUST(cushim_context_set_current(context)); /* for the driver's own functions */
+  MUST(cushim_stream_create(context, NULL, &stream));
+  MUST(cushim_stream_native(stream, &raw_stream));
+  MUST(cushim_device_get_resource(device, &resource));
+  MUST(cushim_buffer_create(resource, stream, 4096, &buffer));
+  MUST(cushim_library_load(context, ptx, sizeof ptx, NULL, &library));
+  MUST(cushim_kernel_create(library, "nothing", &kept));
+  MUST(cu->cuModuleLoadData_2000(&module, ptx));
+  MUST(cu->cuModuleGetFunction_2000(&function, module, "nothing"));
+  MUST(cushim_kernel_wrap_function(context, function, NULL, NULL, &lent));
+
+  for (round = 0; round <= rounds; round++) { /* the first pays for what is done once */
+    for (way = 0; way < WAYS; way++) {
+      if (way == RAW) raw_round();
+      else our_round(way == KEEPING);
+      for (step = 0; step < STEPS && round > 0; step++) {
+        taken[way][step][round - 1] = (marks[step + 1] - marks[step]) / (double)nodes;
+      }
+    }
+  }
+  printf("Graphs of %zu kernel nodes in a chain, CUDA %d.%d; medians of %zu rounds, nanoseconds.\n\n|", nodes, info.version / 1000,
+         info.version % 1000 / 10, rounds);
+  for (way = 0; way < WAYS; way++) printf(" | %s", way_names[way]);
+  printf(" |\n|---|---|---|---|\n");
+  for (step = 0; step < STEPS; step++) {
+    printf("| %s", step_names[step]);
+    for (way = 0; way < WAYS; way++) printf(" | %.0f", median(taken[way][step], rounds));
+    printf(" |\n");
+  }
+
+  MUST(cushim_kernel_destroy(lent));
+  MUST(cushim_kernel_destroy(kept));
+  MUST(cushim_library_destroy(library));
+  MUST(cu->cuModuleUnload_2000(module));
+  MUST(cushim_buffer_destroy(buffer));
+  MUST(cushim_stream_destroy(stream));
+  MUST(cushim_context_clear_current(driver));
+  MUST(cushim_context_destroy(context));
+  MUST(cushim_driver_destroy(driver));
+  return 0;
+}

@@ -1,0 +1,113 @@
+/*
+ * What the test programs share: checks that go on after a failure and say where it was. Include it first.
+ *
+ * A program ends with `return check_done();`. One that hangs is ended after a minute.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "recorder.h" /* both headers, and a note of what each call returns */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int check_count, check_failures;
+enum { CHECK_SHOWN = 20 }; /* failures; more say no more */
+
+static inline int check_that(int passed, const char *file, int line, const char *what) {
+  __atomic_add_fetch(&check_count, 1, __ATOMIC_RELAXED);
+  if (passed) return 1;
+  if (__atomic_add_fetch(&check_failures, 1, __ATOMIC_RELAXED) <= CHECK_SHOWN) {
+    fprintf(stderr, "%s:%d: %s\n", file, line, what);
+  }
+  return 0;
+}
+
+/* A line of its own below the failure that was just shown. */
+static inline int check_more(const char *what, const char *more) {
+  if (check_failures <= CHECK_SHOWN) fprintf(stderr, "  %s%s\n", what, more);
+  return 0;
+}
+
+/* The message of the calling thread's last error. */
+static inline const char *last_message(void) {
+  static __thread cushim_error_detail detail;
+  memset(&detail, 0, sizeof detail);
+  detail.struct_size = sizeof detail;
+  return cushim_last_error(&detail) == CUSHIM_SUCCESS ? detail.message : "cushim_last_error failed";
+}
+
+static inline int check_status(cushim_status expected, cushim_status got, const char *file, int line, const char *call) {
+  char what[64];
+  if (check_that(expected == got, file, line, call)) return 1;
+  snprintf(what, sizeof what, "is %d, not %d; last error: ", (int)got, (int)expected);
+  return check_more(what, last_message());
+}
+
+static inline int check_contains(const char *text, const char *part, const char *file, int line, const char *what) {
+  if (check_that(text != NULL && strstr(text, part) != NULL, file, line, what)) return 1;
+  check_more("lacks: ", part);
+  return check_more("is: ", text != NULL ? text : "NULL");
+}
+
+/* The condition holds. */
+#define CHECK(condition) check_that((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
+/* The call returns this status, or this CUresult. */
+#define CHECK_STATUS(expected, call) check_status(expected, call, __FILE__, __LINE__, #call)
+/* The call succeeds. */
+#define CHECK_OK(call) check_status(0, call, __FILE__, __LINE__, #call)
+/* The text has this part. */
+#define CHECK_CONTAINS(text, part) check_contains(text, part, __FILE__, __LINE__, #text)
+
+static inline void check_begin(void) { alarm(60); }
+
+static inline int check_done(void) {
+  if (check_failures == 0) printf("%d checks passed\n", check_count);
+  else fprintf(stderr, "%d of %d checks failed\n", check_failures, check_count);
+  return check_failures != 0;
+}
+
+/* A number that the harness handed over: CHECK_VERSION is the version that the driver is to report. */
+static inline int given_number(const char *name) {
+  const char *text = getenv(name);
+  if (text == NULL) {
+    fprintf(stderr, "%s must be set\n", name);
+    exit(2);
+  }
+  return atoi(text);
+}
+
+/* The driver of the environment. Without one the program ends. */
+static inline cushim_driver open_driver(void) {
+  cushim_driver driver;
+  if (!CHECK_OK(cushim_driver_open(NULL, &driver))) exit(1);
+  return driver;
+}
+
+static inline cushim_driver_info info_of(cushim_driver driver) {
+  cushim_driver_info info;
+  memset(&info, 0, sizeof info);
+  info.struct_size = sizeof info;
+  CHECK_OK(cushim_driver_get_info(driver, &info));
+  return info;
+}
+
+static inline const cushim_driver_table *table_of(cushim_driver driver, cushim_table_kind kind) {
+  const cushim_driver_table *table = NULL;
+  if (!CHECK_OK(cushim_driver_get_table(driver, kind, &table)) || !CHECK(table != NULL)) exit(1);
+  return table;
+}
+
+/* The address in an entry of the table, as an object pointer: what cushim_driver_lookup gives. */
+static inline void *address_at(const cushim_driver_table *table, size_t offset) {
+  void *address;
+  memcpy(&address, (const char *)table + offset, sizeof address);
+  return address;
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* What the programs on resources and buffers share. Include it first. */
+#ifndef RESOURCES_H
+#define RESOURCES_H
+
+#include "objects.h"
+
+enum { BYTES = 4096 };
+
+/* Options that ask for nothing. */
+static const cushim_device_pool_options DEVICE_POOL_OPTIONS = {sizeof(cushim_device_pool_options), (cushim_pool_choice)0, 0, 0};
+static const cushim_pinned_options PINNED_OPTIONS = {sizeof(cushim_pinned_options), (cushim_pinned_form)0, 0, 0, 0, 0, 0, 0};
+static const cushim_managed_options MANAGED_OPTIONS = {sizeof(cushim_managed_options), 0, 0, {(cushim_location_kind)0, 0}};
+
+/* The last of so many bytes at an address of any kind, when the stream has passed its work. */
+static inline unsigned last_byte(cushim_stream stream, uint64_t pointer, size_t bytes) {
+  unsigned char byte = 0;
+  cushim_place to = cushim_at_host(&byte), from = cushim_at_auto(pointer);
+  from.offset = bytes - 1;
+  CHECK_OK(cushim_stream_copy(stream, &to, &from, 1));
+  CHECK_OK(cushim_stream_synchronize(stream));
+  return byte;
+}
+
+/* Sets bytes of a buffer, in stream order. */
+static inline cushim_status fill_buffer(cushim_stream stream, cushim_buffer buffer, uint64_t offset, uint32_t value,
+                                        size_t count) {
+  cushim_place to = cushim_at_buffer(buffer, offset);
+  return cushim_stream_fill(stream, &to, value, 1, count);
+}
+
+/* Copies a whole buffer to the start of another, in stream order. */
+static inline cushim_status copy_buffer(cushim_stream stream, cushim_buffer to, cushim_buffer from) {
+  cushim_place target = cushim_at_buffer(to, 0), source = cushim_at_buffer(from, 0);
+  return cushim_stream_copy(stream, &target, &source, cushim_buffer_size(from));
+}
+
+/* Waits until what is due for release is released. */
+static inline void flush_callbacks(void) {
+  int32_t done = 0;
+  CHECK_OK(cushim_flush_callbacks(10000, &done));
+  CHECK(done == 1);
+}
+
+#endif

@@ -1,0 +1,193 @@
+/* Graphs that others made, wrapped: their nodes are found and read from the driver, edited, given owners, and let alone at the end. */
+#include "graphs.h"
+
+static const cushim_driver_table *cu;
+
+static CUgraph native_of(cushim_graph graph) {
+  CUgraph native = NULL;
+  CHECK_OK(cushim_graph_native(graph, &native));
+  return native;
+}
+
+static cushim_graph wrap(CUgraph native, cushim_ownership ownership) {
+  cushim_graph graph = NULL;
+  CHECK_OK(cushim_graph_wrap(all.context, native, ownership, &graph));
+  return graph;
+}
+
+/* A copy that the library does not know of. */
+static cushim_graph foreign_copy(cushim_graph graph) {
+  CUgraph copy = NULL;
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copy, native_of(graph)));
+  return wrap(copy, CUSHIM_OWNED);
+}
+
+/* One native graph is one graph, however often it is wrapped. */
+static void the_same(void) {
+  cushim_graph graph = new_graph(), again, none = (cushim_graph)NOT_NULL;
+  cushim_node node = add_append(graph, NULL, 0, 7), found = NULL;
+  size_t count = 0;
+  again = wrap(native_of(graph), CUSHIM_BORROWED);
+  CHECK(again != graph && is_same(again, graph));
+  CHECK_OK(cushim_graph_get_nodes(again, &found, 1, &count));
+  CHECK(count == 1 && found == node);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_wrap(all.context, native_of(graph), CUSHIM_OWNED, &none));
+  CHECK_CONTAINS(last_message(), "owns this native handle already");
+  CHECK(none == NULL);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(result_of(again) == 7);
+  CHECK_OK(cushim_graph_destroy(again));
+}
+
+/* What somebody else built: every node is told by the driver's own getters. */
+static void read_back(void) {
+  cushim_graph graph = new_graph(), child = new_graph(), wrapped, inner;
+  cushim_node nodes[8], again[8], kernel, fill = NULL, copy = NULL;
+  cushim_kernel_node run_by = CUSHIM_OPTIONS(cushim_kernel_node);
+  cushim_fill_node filled = CUSHIM_OPTIONS(cushim_fill_node);
+  cushim_copy_node copied = CUSHIM_OPTIONS(cushim_copy_node);
+  cushim_place to = cushim_at_device(slot(8)), from = cushim_at_device(slot(16));
+  cushim_event event = (cushim_event)NOT_NULL;
+  CUevent recorded = NULL, native_event = NULL;
+  cushim_arg args[2];
+  uint64_t values[2];
+  size_t count = 0;
+  kernel = add_append(graph, NULL, 0, 7);
+  fill = add_number(graph, kernel, 1, 42);
+  CHECK_OK(cushim_graph_add_copy(graph, &fill, 1, &to, &from, 16, &copy));
+  CHECK_OK(cushim_graph_add_event_record(graph, &copy, 1, all.event, NULL));
+  add_append(child, NULL, 2, 1);
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
+  wrapped = foreign_copy(graph);
+  CHECK_OK(cushim_graph_get_nodes(wrapped, nodes, 8, &count));
+  CHECK(count == 5 && edge_count(wrapped) == 3);
+  CHECK_OK(cushim_graph_get_nodes(wrapped, again, 8, &count));
+  CHECK(memcmp(nodes, again, count * sizeof *nodes) == 0 && nodes[0] != kernel);
+  CHECK(type_of(nodes[0]) == CUSHIM_NODE_KERNEL && type_of(nodes[1]) == CUSHIM_NODE_FILL && type_of(nodes[2]) == CUSHIM_NODE_COPY);
+  CHECK(type_of(nodes[3]) == CUSHIM_NODE_EVENT_RECORD && type_of(nodes[4]) == CUSHIM_NODE_CHILD);
+  CHECK_OK(cushim_node_get_kernel(nodes[0], NULL, &run_by));
+  CHECK(run_by.config.grid.x == 1 && run_by.config.block.x == 1);
+  CHECK_OK(cushim_node_get_arguments(nodes[0], NULL, args, 2, &count, values, sizeof values, NULL));
+  CHECK(version < 12040 || (count == 2 && *(const uint64_t *)args[0].value == memory && *(const uint32_t *)args[1].value == 7));
+  CHECK_OK(cushim_node_get_fill(nodes[1], NULL, &filled));
+  CHECK(filled.value == 42 && filled.value_bytes == 4 && filled.to.address == slot(1) && filled.width == 1);
+  CHECK_OK(cushim_node_get_copy(nodes[2], NULL, &copied));
+  CHECK(copied.to.place.address == slot(8) && copied.from.place.address == slot(16) && copied.extent.width == 16);
+  CHECK_OK(cushim_node_get_event(nodes[3], NULL, &event, &recorded));
+  CHECK_OK(cushim_event_native(all.event, &native_event));
+  CHECK(recorded == native_event);
+  inner = inner_of(nodes[4]);
+  CHECK(node_count(inner) == 1);
+  CHECK_OK(cushim_graph_destroy(wrapped));
+  CHECK(node_count(graph) == 5 && result_of(graph) == 7);
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
+/* What others add is found when nodes are listed, and can be changed; what is added here is kept. */
+static void edited_by_both(void) {
+  int count = 0;
+  cushim_owner owner = counted(&count);
+  CUgraph native = NULL;
+  CUgraphNode raw = NULL;
+  cushim_graph graph, twice = (cushim_graph)NOT_NULL;
+  cushim_node nodes[2], kernel, last;
+  cushim_edge edge;
+  cushim_exec exec;
+  size_t found = 0;
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphCreate_10000(&native, 0));
+  graph = wrap(native, CUSHIM_OWNED);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_wrap(all.context, native, CUSHIM_OWNED, &twice));
+  CHECK(twice == NULL);
+  kernel = add_append(graph, NULL, 0, 3);
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphAddEmptyNode_10000(&raw, native, NULL, 0));
+  CHECK_OK(cushim_graph_get_nodes(graph, nodes, 2, &found));
+  CHECK(found == 2 && nodes[0] == kernel && type_of(nodes[1]) == CUSHIM_NODE_EMPTY);
+  edge = edge_between(kernel, nodes[1]);
+  CHECK_OK(cushim_graph_add_edges(graph, &edge, 1));
+  last = add_append(graph, nodes[1], 0, 4);
+  edge = edge_between(last, kernel);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_edges(graph, &edge, 1));
+  CHECK_CONTAINS(last_message(), "cycle");
+  CHECK_OK(cushim_node_set_owner(last, 0, &owner));
+  exec = new_exec(graph);
+  CHECK(result_of_exec(exec) == 34);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(result_of_exec(exec) == 34 && released(&count) == 0);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK(released_soon(&count, 1) == 1);
+}
+
+/* Nodes of others are given owners, changed and removed. */
+static void changed(void) {
+  int count = 0;
+  cushim_owner owner = counted(&count);
+  cushim_graph graph = new_graph(), wrapped;
+  cushim_node kernel = add_append(graph, NULL, 0, 3), fill = add_number(graph, kernel, 1, 4), nodes[2];
+  void *data = NULL;
+  cushim_exec exec;
+  size_t found = 0;
+  wrapped = foreign_copy(graph);
+  CHECK_OK(cushim_graph_get_nodes(wrapped, nodes, 2, &found));
+  CHECK(found == 2 && fill != nodes[1]);
+  CHECK_OK(cushim_node_set_owner(nodes[1], 0, &owner));
+  CHECK_OK(cushim_node_get_owner(nodes[1], 0, &data));
+  CHECK(data == &count);
+  CHECK_OK(cushim_node_set_fill(nodes[1], NULL, NULL, 9, 4, 0));
+  exec = new_exec(wrapped);
+  CHECK_OK(cushim_graph_destroy(wrapped));
+  CHECK(result_of_exec(exec) == 3 && number_at(slot(1)) == 9);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK(released_soon(&count, 1) == 1);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
+static void wrong(void) {
+  cushim_graph graph = (cushim_graph)NOT_NULL;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_wrap(all.context, NULL, CUSHIM_BORROWED, &graph));
+  CHECK(graph == NULL);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_wrap(all.context, (CUgraph)NOT_NULL, (cushim_ownership)7, &graph));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_wrap(NULL, (CUgraph)NOT_NULL, CUSHIM_BORROWED, &graph));
+}
+
+/* A clone finds its nodes, with labels; what is no clone, or younger, is not found. */
+static void clones(void) {
+  cushim_graph graph = new_graph(), clone = NULL, other = new_graph(), child_clone = NULL, inner = NULL;
+  cushim_node node = add_append(graph, NULL, 0, 5), later, found = NULL;
+  char label[16];
+  CHECK_OK(cushim_set_label(node, "five"));
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, other, CUSHIM_CHILD_CLONE, NULL, &inner));
+  CHECK_OK(cushim_graph_clone(graph, &clone));
+  CHECK_OK(cushim_node_find_in(node, clone, &found));
+  CHECK(found != NULL && found != node && type_of(found) == CUSHIM_NODE_KERNEL);
+  CHECK_OK(cushim_get_label(found, label, sizeof label, NULL));
+  CHECK(strcmp(label, "five") == 0);
+  CHECK(node_count(clone) == 2 && result_of(clone) == 5);
+  later = add_empty(graph, NULL);
+  CHECK(node_count(clone) == 2);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_find_in(later, clone, &found));
+  CHECK(found == NULL);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_find_in(node, other, &found));
+  CHECK_CONTAINS(last_message(), "no copy");
+  CHECK_OK(cushim_graph_clone(inner, &child_clone)); /* of a child graph, too */
+  CHECK(node_count(child_clone) == 0);
+  CHECK_OK(cushim_graph_destroy(child_clone));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(result_of(clone) == 5);
+  CHECK_OK(cushim_graph_destroy(clone));
+  CHECK_OK(cushim_graph_destroy(other));
+}
+
+int main(void) {
+  check_begin();
+  if (open_graphs()) {
+    cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+    the_same();
+    read_back();
+    edited_by_both();
+    changed();
+    wrong();
+    clones();
+  }
+  return close_graphs();
+}

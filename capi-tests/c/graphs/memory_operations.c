@@ -1,0 +1,76 @@
+/* Nodes that write values to memory and wait for them: from CUDA 11.7 on. */
+#include "graphs.h"
+
+static cushim_memory_operation operation_of(cushim_memory_action action, uint32_t flags, int index, uint64_t value) {
+  cushim_memory_operation operation;
+  memset(&operation, 0, sizeof operation);
+  operation.action = action;
+  operation.flags = flags;
+  operation.at = cushim_at_device(slot(index));
+  operation.value = value;
+  return operation;
+}
+
+static void too_old(void) {
+  cushim_graph graph = new_graph();
+  const cushim_memory_operation operation = operation_of(CUSHIM_MEMORY_WRITE_32, 0, 0, 1);
+  cushim_node node = (cushim_node)NOT_NULL, empty = add_empty(graph, NULL);
+  size_t count = 7;
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_add_memory_operations(graph, NULL, 0, &operation, 1, &node));
+  CHECK_CONTAINS(last_message(), "11.7");
+  CHECK(node == NULL && node_count(graph) == 1);
+  CHECK(cushim_node_get_memory_operations(empty, NULL, NULL, 0, &count) < 0 && count == 0);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
+static void operations(void) {
+  int counts[2] = {0};
+  cushim_owner owner = counted(&counts[0]);
+  cushim_graph graph = new_graph();
+  cushim_memory_operation list[3], told[4];
+  cushim_node node = NULL;
+  cushim_exec exec, untouched;
+  size_t count = 0;
+  list[0] = operation_of(CUSHIM_MEMORY_WRITE_32, 0, 0, 99);
+  list[1] = operation_of(CUSHIM_MEMORY_WAIT_32, CU_STREAM_WAIT_VALUE_EQ, 0, 99);
+  list[2] = operation_of(CUSHIM_MEMORY_WRITE_64, 0, 2, 0x100000005);
+  CHECK_OK(cushim_graph_add_memory_operations(graph, NULL, 0, list, 3, &node));
+  CHECK(type_of(node) == CUSHIM_NODE_MEMORY_OPERATIONS);
+  CHECK(result_of(graph) == 99 && number_at(slot(2)) == 5 && number_at(slot(3)) == 1);
+  CHECK_OK(cushim_node_get_memory_operations(node, NULL, told, 4, &count));
+  CHECK(count == 3 && told[1].action == CUSHIM_MEMORY_WAIT_32 && told[1].flags == CU_STREAM_WAIT_VALUE_EQ && told[1].value == 99);
+  CHECK(told[2].action == CUSHIM_MEMORY_WRITE_64 && told[2].value == 0x100000005 && told[2].at.address == slot(2));
+  CHECK_OK(cushim_node_set_owner(node, 0, &owner));
+
+  exec = new_exec(graph);
+  untouched = new_exec(graph);
+  list[0].value = list[1].value = 55;
+  CHECK_OK(cushim_node_set_memory_operations(node, exec, list, 3));
+  CHECK(result_of_exec(exec) == 55 && result_of_exec(untouched) == 99 && result_of(graph) == 99);
+  CHECK_OK(cushim_node_get_memory_operations(node, exec, told, 1, &count));
+  CHECK(count == 3 && told[0].value == 55);
+  list[0].value = list[1].value = 44;
+  CHECK_OK(cushim_node_set_memory_operations(node, NULL, list, 3));
+  CHECK(result_of(graph) == 44 && result_of_exec(untouched) == 99);
+
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(node, exec, list, 0));
+  list[2].action = (cushim_memory_action)99;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(node, exec, list, 3));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_memory_operations(graph, NULL, 0, list, 3, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_memory_operations(graph, NULL, 0, list, 0, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(add_empty(graph, NULL), NULL, list, 1));
+  CHECK(result_of_exec(exec) == 55);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_exec_destroy(untouched));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released_soon(&counts[0], 1) == 1);
+}
+
+int main(void) {
+  check_begin();
+  if (open_graphs()) {
+    if (version >= 11070) operations();
+    else too_old();
+  }
+  return close_graphs();
+}

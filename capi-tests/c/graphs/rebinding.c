@@ -1,0 +1,335 @@
+/*
+ * What many nodes of an exec use is exchanged in one call: a buffer, or the value of a named parameter; in child graphs and bodies,
+ * too, and all or nothing.
+ */
+#include "conditions.h"
+
+static cushim_resource pool;
+
+static cushim_buffer new_buffer(cushim_resource resource, size_t bytes, uint32_t number) {
+  cushim_buffer buffer = NULL;
+  cushim_place to;
+  CHECK_OK(cushim_buffer_create(resource, all.stream, bytes, &buffer));
+  to = cushim_at_buffer(buffer, 0);
+  CHECK_OK(cushim_stream_fill(all.stream, &to, number, 4, bytes / 4));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  return buffer;
+}
+
+static uint32_t in_buffer(cushim_buffer buffer, size_t index) { return number_at(cushim_buffer_pointer(buffer) + 4 * index); }
+
+static cushim_parameter parameter_of(const char *name, const void *value, uint32_t size) {
+  cushim_parameter parameter;
+  memset(&parameter, 0, sizeof parameter);
+  parameter.name = name;
+  parameter.value = value;
+  parameter.size = size;
+  return parameter;
+}
+
+/* Adds to a number of the memory what the parameter is. */
+static cushim_status add_bound(cushim_graph graph, int index, cushim_kernel kernel, const cushim_parameter *parameter, cushim_node *node) {
+  const uint64_t to = slot(index);
+  cushim_arg args[2];
+  args[0] = CUSHIM_ARG(to);
+  args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, parameter);
+  return cushim_graph_add_kernel(graph, NULL, 0, kernel, NULL, args, 2, node);
+}
+
+static void parameters(void) {
+  cushim_graph graph = new_graph(), child = new_graph(), clone = NULL, body = NULL;
+  cushim_kernel add = kernel_of(all.library, "add");
+  const uint32_t one = 1, two = 2, five = 5;
+  const uint64_t wide = 7;
+  cushim_parameter seed = parameter_of("seed", &one, 4), other = parameter_of("other", &two, 4), too_wide = parameter_of("seed", &wide, 8);
+  cushim_parameter nameless = parameter_of(NULL, &one, 4);
+  cushim_exec exec, untouched, of_clone;
+  cushim_node node = NULL;
+  cushim_arg args[2], arg;
+  uint64_t values[2];
+  const uint64_t to = slot(3);
+  size_t count = 77;
+  CHECK_OK(add_bound(graph, 0, add, &seed, &node));
+  CHECK_OK(add_bound(graph, 1, add, &seed, NULL));
+  CHECK_OK(add_bound(graph, 2, add, &other, NULL));
+  CHECK_OK(add_bound(child, 3, add, &seed, NULL));
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, add_bound(graph, 4, add, &too_wide, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, add_bound(graph, 4, add, &nameless, NULL));
+  CHECK_OK(cushim_graph_clone(graph, &clone));
+  exec = new_exec(graph);
+  untouched = new_exec(graph);
+  of_clone = new_exec(clone);
+  CHECK_OK(cushim_exec_set_parameter(exec, "seed", &five, 4, &count));
+  CHECK(count == 3);
+  CHECK(result_of_exec(exec) == 5 && number_at(slot(1)) == 5 && number_at(slot(2)) == 2 && number_at(slot(3)) == 5);
+  CHECK(result_of_exec(untouched) == 1 && number_at(slot(3)) == 1);
+  CHECK_OK(cushim_exec_set_parameter(of_clone, "other", &five, 4, NULL));
+  CHECK(result_of_exec(of_clone) == 1 && number_at(slot(2)) == 5 && number_at(slot(3)) == 1);
+  CHECK_OK(cushim_node_get_arguments(node, exec, args, 2, &count, values, sizeof values, NULL));
+  CHECK(*(const uint32_t *)args[1].value == 5);
+
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "none", &five, 4, &count));
+  CHECK_CONTAINS(last_message(), "no parameter \"none\"");
+  CHECK(count == 0);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "seed", &wide, 8, &count));
+  CHECK_CONTAINS(last_message(), "takes 4 bytes, and 8 are given");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, NULL, &five, 4, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "seed", NULL, 4, NULL));
+  CHECK(result_of_exec(exec) == 5);
+  /* An argument that is set singly is the parameter's no more. */
+  arg = CUSHIM_ARG(two);
+  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_parameter(exec, "seed", &one, 4, &count));
+  CHECK(count == 2 && result_of_exec(exec) == 2 && number_at(slot(1)) == 1);
+  /* It can be another one's, or a new one's, of which the size is known from then on. */
+  other.name = "third";
+  arg = cushim_arg_make(CUSHIM_ARG_PARAMETER, &other);
+  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_parameter(exec, "third", &five, 4, &count));
+  CHECK(count == 1 && result_of_exec(exec) == 5);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "third", &wide, 8, &count));
+  too_wide.name = "third";
+  arg = cushim_arg_make(CUSHIM_ARG_PARAMETER, &too_wide);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, exec, 0, &arg));
+  CHECK_CONTAINS(last_message(), "\"third\" has 4 bytes elsewhere");
+  CHECK(result_of_exec(exec) == 5);
+  /* In a stream a parameter is its value. */
+  clear_memory();
+  args[0] = CUSHIM_ARG(to);
+  args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &other);
+  CHECK_OK(cushim_kernel_launch(add, all.stream, NULL, args, 2));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(number_at(slot(3)) == 2);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_exec_destroy(untouched));
+  CHECK_OK(cushim_exec_destroy(of_clone));
+  CHECK_OK(cushim_graph_destroy(clone));
+  CHECK_OK(cushim_graph_destroy(graph));
+  if (version >= 12030) { /* in a body, too */
+    graph = new_graph();
+    add_conditional(graph, NULL, new_condition(graph, 1), CUSHIM_CONDITIONAL_IF, 1, &body);
+    CHECK_OK(add_bound(body, 0, add, &seed, NULL));
+    exec = new_exec(graph);
+    CHECK_OK(cushim_exec_set_parameter(exec, "seed", &five, 4, &count));
+    CHECK(count == 1 && result_of_exec(exec) == 5);
+    CHECK_OK(cushim_exec_destroy(exec));
+    CHECK_OK(cushim_graph_destroy(graph));
+  }
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_kernel_destroy(add));
+}
+
+/* What was refused leaves no parameter behind. */
+static void refused_parameters(void) {
+  cushim_graph graph = new_graph(), other = new_graph();
+  cushim_node foreign = add_empty(other, NULL);
+  const uint64_t wide = 7, to = memory;
+  const uint32_t narrow = 3;
+  cushim_parameter first = parameter_of("size", &wide, 8), second = parameter_of("size", &narrow, 4);
+  cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+  cushim_kernel sum = kernel_of(all.library, "sum");
+  cushim_arg args[2];
+  args[0] = CUSHIM_ARG(to);
+  args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &first);
+  config.grid.x = 1;
+  config.block.x = 5000;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, &foreign, 1, sum, NULL, args, 2, NULL));
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_graph_add_kernel(graph, NULL, 0, sum, &config, args, 2, NULL));
+  args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &second);
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, all.kernel, NULL, args, 2, NULL));
+  CHECK(result_of(graph) == 3);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(other));
+  CHECK_OK(cushim_kernel_destroy(sum));
+}
+
+/* A buffer in kernel arguments, as a whole and in part, at both ends of copies, and under memsets. */
+static void rebound(void) {
+  cushim_graph graph = new_graph(), child = new_graph();
+  cushim_kernel sum = kernel_of(all.library, "sum");
+  cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 128, 10), third = new_buffer(pool, 128, 100);
+  cushim_place part = cushim_at_buffer(first, 8), end = cushim_at_buffer(first, 32), to, rows;
+  const uint64_t into = memory;
+  cushim_arg args[2], read[2];
+  cushim_node kernel = NULL, nodes[5];
+  uint64_t values[16];
+  cushim_copy_node copied = CUSHIM_OPTIONS(cushim_copy_node);
+  cushim_exec exec, untouched;
+  size_t count = 0;
+  args[0] = CUSHIM_ARG(into);
+  args[1] = cushim_arg_buffer(first);
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, sum, NULL, args, 2, &kernel));
+  args[1] = cushim_arg_place(&part);
+  CHECK_OK(cushim_graph_add_kernel(child, NULL, 0, sum, NULL, args, 2, &nodes[0]));
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
+  to = cushim_at_device(slot(1));
+  CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &part, 4, &nodes[1]));
+  CHECK_OK(cushim_graph_add_fill(graph, &nodes[1], 1, &end, 3, 4, 2, &nodes[2]));
+  rows = cushim_at_buffer(first, 48);
+  CHECK_OK(cushim_graph_add_fill_2d(graph, &nodes[2], 1, &rows, 8, 4, 4, 1, 2, &nodes[3]));
+  exec = new_exec(graph);
+  untouched = new_exec(graph);
+  CHECK_OK(cushim_exec_rebind(exec, first, second, &count));
+  CHECK(count == 5);
+  CHECK(result_of_exec(exec) == 20 && number_at(slot(1)) == 10);
+  CHECK(in_buffer(second, 8) == 3 && in_buffer(second, 9) == 3 && in_buffer(second, 12) == 4 && in_buffer(second, 14) == 4);
+  CHECK(in_buffer(second, 13) == 10 && in_buffer(first, 8) == 1);
+  CHECK_OK(cushim_node_get_arguments(kernel, exec, read, 2, &count, values, sizeof values, NULL));
+  CHECK(read[1].kind == CUSHIM_ARG_BUFFER && is_same(read[1].value, second));
+  CHECK_OK(cushim_node_get_copy(nodes[1], exec, &copied));
+  CHECK(is_same((const void *)(uintptr_t)copied.from.place.address, second) && copied.from.place.offset == 8);
+  CHECK(result_of_exec(untouched) == 2);
+  /* Again, and back. */
+  CHECK_OK(cushim_exec_rebind(exec, second, third, &count));
+  CHECK(count == 5 && result_of_exec(exec) == 200);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, third, first, &count));
+  CHECK_CONTAINS(last_message(), "64 bytes");
+  CHECK(count == 0 && result_of_exec(exec) == 200);
+  CHECK_OK(cushim_exec_rebind(exec, first, third, &count)); /* nobody uses it */
+  CHECK(count == 0);
+  CHECK_OK(cushim_exec_rebind(exec, third, second, NULL));
+  /* The exec keeps what it uses, and no more. */
+  CHECK_OK(cushim_buffer_destroy(second));
+  CHECK(result_of_exec(exec) == 20);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_exec_destroy(untouched));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(third));
+  CHECK_OK(cushim_kernel_destroy(sum));
+}
+
+/* Refused with the node that stands in the way; then nothing has changed. */
+static void refusals(void) {
+  cushim_graph graph = new_graph();
+  cushim_kernel sum = kernel_of(all.library, "sum");
+  cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2), elsewhere = NULL, stale = new_buffer(pool, 64, 3);
+  cushim_resource synchronous = NULL;
+  const cushim_extent extent = {4, 2, 1};
+  cushim_region box = cushim_region_at(cushim_at_buffer(first, 0), 8), target = cushim_region_at(cushim_at_device(slot(4)), 8);
+  const uint64_t into = memory;
+  cushim_arg args[2];
+  cushim_node kernel = NULL, copy = NULL;
+  cushim_exec exec;
+  size_t count = 7;
+  CHECK_OK(cushim_resource_create_synchronous(all.context, &synchronous));
+  CHECK_OK(cushim_buffer_create(synchronous, NULL, 64, &elsewhere));
+  args[0] = CUSHIM_ARG(into);
+  args[1] = cushim_arg_buffer(first);
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, sum, NULL, args, 2, &kernel));
+  exec = new_exec(graph);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, first, elsewhere, &count));
+  CHECK_CONTAINS(last_message(), "resource");
+  CHECK(count == 0);
+  CHECK_OK(cushim_buffer_destroy(stale));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_rebind(exec, first, stale, &count));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_rebind(exec, NULL, second, &count));
+  CHECK(result_of_exec(exec) == 1);
+  /* A removed node runs on, and nobody can reach it. */
+  CHECK_OK(cushim_set_label(kernel, "adder"));
+  CHECK_OK(cushim_node_remove(kernel));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, first, second, &count));
+  CHECK_CONTAINS(last_message(), "adder");
+  CHECK_CONTAINS(last_message(), "removed");
+  CHECK(result_of_exec(exec) == 1);
+  CHECK_OK(cushim_exec_destroy(exec));
+  /* The driver exchanges no memory of a box. */
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, sum, NULL, args, 2, &kernel));
+  CHECK_OK(cushim_graph_add_copy_3d(graph, NULL, 0, &target, &box, &extent, &copy));
+  CHECK_OK(cushim_set_label(copy, "boxed"));
+  exec = new_exec(graph);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, first, second, &count));
+  CHECK_CONTAINS(last_message(), "boxed");
+  CHECK(result_of_exec(exec) == 1 && number_at(slot(4)) == 1);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+  CHECK_OK(cushim_buffer_destroy(elsewhere));
+  CHECK_OK(cushim_resource_destroy(synchronous));
+  CHECK_OK(cushim_kernel_destroy(sum));
+}
+
+/* An exec that is rebound often keeps two buffers and no more. */
+static void often(void) {
+  cushim_graph graph = new_graph();
+  cushim_kernel sum = kernel_of(all.library, "sum");
+  cushim_buffer before = new_buffer(pool, 64, 0), next;
+  const uint64_t into = memory;
+  cushim_arg args[2];
+  cushim_exec exec;
+  struct control control;
+  const int has_control = find_control(&control);
+  size_t live = 0;
+  uint32_t i;
+  args[0] = CUSHIM_ARG(into);
+  args[1] = cushim_arg_buffer(before);
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, sum, NULL, args, 2, NULL));
+  exec = new_exec(graph);
+  for (i = 1; i <= 100; i++) {
+    next = new_buffer(pool, 64, i);
+    CHECK_OK(cushim_exec_rebind(exec, before, next, NULL));
+    CHECK_OK(cushim_buffer_destroy(before));
+    before = next;
+    CHECK(result_of_exec(exec) == i);
+    flush_callbacks();
+    if (i == 10 && has_control) live = control.live_objects();
+  }
+  if (has_control) {
+    for (i = 0; i < 1000 && control.live_objects() > live; i++) pause_shortly(), flush_callbacks();
+    CHECK(control.live_objects() <= live);
+  }
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_buffer_destroy(before));
+  CHECK_OK(cushim_kernel_destroy(sum));
+}
+
+/* After a whole update from another graph the exec knows what its nodes do, if both list the same nodes in the same order. */
+static void after_updates(void) {
+  cushim_graph graph = new_graph(), twin = new_graph();
+  cushim_kernel sum = kernel_of(all.library, "sum");
+  cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2), third = new_buffer(pool, 64, 3);
+  const uint64_t into = memory;
+  cushim_arg args[2];
+  cushim_node node = NULL;
+  cushim_exec exec;
+  size_t count = 0;
+  args[0] = CUSHIM_ARG(into);
+  args[1] = cushim_arg_buffer(first);
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, sum, NULL, args, 2, &node));
+  args[1] = cushim_arg_buffer(second);
+  CHECK_OK(cushim_graph_add_kernel(twin, NULL, 0, sum, NULL, args, 2, NULL));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  CHECK(result_of_exec(exec) == 2);
+  CHECK_OK(cushim_exec_rebind(exec, first, third, &count));
+  CHECK(count == 0);
+  CHECK_OK(cushim_exec_rebind(exec, second, third, &count));
+  CHECK(count == 1 && result_of_exec(exec) == 3);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(twin));
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+  CHECK_OK(cushim_buffer_destroy(third));
+  CHECK_OK(cushim_kernel_destroy(sum));
+}
+
+int main(void) {
+  check_begin();
+  if (open_graphs()) {
+    CHECK_OK(cushim_device_get_resource(all.device, &pool));
+    if (version >= 12030) open_conditions();
+    parameters();
+    refused_parameters();
+    rebound();
+    refusals();
+    often();
+    after_updates();
+    if (version >= 12030) close_conditions();
+  }
+  return close_graphs();
+}

@@ -1,0 +1,124 @@
+/* What error sentences say: the object by its label, names of the header, the reason; and what a failed call leaves behind. */
+#include "busy.h"
+#include "managed.h"
+
+static struct objects all;
+static int version;
+
+/* The last error is about the object, and names it. */
+static void names(const char *object) {
+  CHECK_CONTAINS(last_message(), object);
+  CHECK_CONTAINS(last_detail()->object, object);
+}
+
+static void events(void) {
+  cushim_event start = new_event(all.context, CUSHIM_EVENT_TIMING), untimed = new_event(all.context, 0);
+  struct busy busy;
+  float milliseconds;
+  CHECK_OK(cushim_set_label(start, "start"));
+  CHECK_OK(cushim_set_label(untimed, "untimed"));
+  CHECK_OK(cushim_set_label(all.event, "end"));
+  CHECK_STATUS(CUSHIM_ERROR_NOT_RECORDED, cushim_event_elapsed(start, all.event, &milliseconds));
+  CHECK_CONTAINS(last_message(), "event \"start\"");
+  CHECK_STATUS(CUSHIM_ERROR_TIMING_DISABLED, cushim_event_elapsed(untimed, all.event, &milliseconds));
+  CHECK_CONTAINS(last_message(), "event \"untimed\"");
+  CHECK_OK(cushim_event_record(start, all.stream));
+  busy_begin(&busy, all.driver, all.stream);
+  CHECK_OK(cushim_event_record(all.event, all.stream));
+  CHECK_STATUS(CUDA_ERROR_NOT_READY, cushim_event_elapsed(start, all.event, &milliseconds));
+  names("event \"end\"");
+  busy_end(&busy);
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK_OK(cushim_event_destroy(start));
+  CHECK_OK(cushim_event_destroy(untimed));
+}
+
+static void buffers(void) {
+  cushim_resource resource;
+  cushim_buffer buffer = NULL;
+  cushim_place weights, here;
+  unsigned char bytes[512];
+  CHECK_OK(cushim_device_get_resource(all.device, &resource));
+  CHECK_OK(cushim_buffer_create(resource, all.stream, 256, &buffer));
+  CHECK_OK(cushim_set_label(buffer, "weights"));
+  weights = cushim_at_buffer(buffer, 0);
+  here = cushim_at_host(bytes);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &weights, 1, 1, 257));
+  CHECK_CONTAINS(last_message(), "buffer \"weights\"");
+  CHECK(strstr(last_message(), "1 rows") == NULL);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(all.stream, &here, &weights, 257));
+  CHECK_CONTAINS(last_message(), "buffer \"weights\"");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_fill(all.stream, &weights, 1, 4, SIZE_MAX));
+  CHECK(strstr(last_message(), "1 rows") == NULL);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+}
+
+static void prefetches(void) {
+  cushim_resource resource = NULL;
+  cushim_buffer buffer = NULL;
+  cushim_range table;
+  CHECK_OK(cushim_resource_create_managed(all.context, NULL, &resource));
+  CHECK_OK(cushim_buffer_create(resource, NULL, HALF, &buffer));
+  CHECK_OK(cushim_set_label(buffer, "table"));
+  CHECK_OK(cushim_set_label(all.stream, "moving"));
+  table = cushim_range_of(buffer);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_prefetch(all.stream, &table, &nowhere));
+  table.offset = HALF;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_prefetch(all.stream, &table, &first));
+  CHECK_CONTAINS(last_message(), "buffer \"table\"");
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(resource));
+}
+
+/* Names of the header, not those of the library's inside. */
+static void pools(void) {
+  cushim_device_pool_options options;
+  cushim_resource pool = NULL;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.choice = CUSHIM_POOL_OWN;
+  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_set_attribute(pool, CUSHIM_POOL_USED_HIGH, 7));
+  CHECK_CONTAINS(last_message(), "CUSHIM_POOL_USED_HIGH");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_set_attribute(pool, CUSHIM_POOL_USED_CURRENT, 0));
+  CHECK_CONTAINS(last_message(), "CUSHIM_POOL_USED_CURRENT");
+  CHECK_OK(cushim_resource_destroy(pool));
+}
+
+/* After a failure nothing of what the caller had in a struct is left. */
+static void out_structs(void) {
+  cushim_range_attributes attributes, zero;
+  cushim_pointer_attributes pointer, nothing;
+  cushim_range part = range(0x10, 64);
+  memset(&attributes, 0x55, sizeof attributes);
+  attributes.struct_size = sizeof attributes;
+  memset(&zero, 0, sizeof zero);
+  zero.struct_size = sizeof zero;
+  CHECK(cushim_context_get_range_attributes(all.context, &part, &attributes) != CUSHIM_SUCCESS);
+  CHECK(memcmp(&attributes, &zero, sizeof zero) == 0);
+  memset(&attributes, 0x55, sizeof attributes);
+  attributes.struct_size = sizeof attributes;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_context_get_range_attributes(NULL, &part, &attributes));
+  CHECK(memcmp(&attributes, &zero, sizeof zero) == 0);
+  memset(&pointer, 0x55, sizeof pointer);
+  pointer.struct_size = sizeof pointer;
+  memset(&nothing, 0, sizeof nothing);
+  nothing.struct_size = sizeof nothing;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_context_get_pointer_attributes(NULL, 0x10, &pointer));
+  CHECK(memcmp(&pointer, &nothing, sizeof nothing) == 0);
+}
+
+int main(void) {
+  check_begin();
+  all = open_objects();
+  version = info_of(all.driver).version;
+  if (version != 0) {
+    events();
+    buffers();
+    prefetches();
+    pools();
+    out_structs();
+  }
+  close_objects(&all);
+  return check_done();
+}

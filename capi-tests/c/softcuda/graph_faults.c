@@ -1,0 +1,266 @@
+/*
+ * Every call of the driver that a change of a graph or an exec makes fails once: graph, exec and owners are as they were, nothing is
+ * left in the driver, and the same call then succeeds. A change of many nodes that fails half-way is undone; where even that fails, the
+ * exec says so at every launch.
+ */
+#include "../common/conditions.h"
+
+static struct control control;
+static int counts[2]; /* releases of the two owners that a call lends */
+static cushim_resource pool;
+static cushim_buffer first, second;
+
+/* What a call works on: made anew for each. */
+static struct {
+  cushim_graph graph, other, clone, body;
+  cushim_node node, fill, conditional;
+  cushim_condition condition;
+  cushim_exec exec, made;
+} at;
+
+static void build(void) {
+  static int kept;
+  const cushim_owner owner = counted(&kept);
+  cushim_place to = owned_slot(0, &owner);
+  const uint32_t digit = 1;
+  cushim_arg args[2];
+  cushim_parameter parameter;
+  memset(&at, 0, sizeof at);
+  memset(counts, 0, sizeof counts);
+  memset(&parameter, 0, sizeof parameter);
+  parameter.name = "digit";
+  parameter.value = &digit;
+  parameter.size = sizeof digit;
+  at.graph = new_graph();
+  at.other = new_graph();
+  args[0] = cushim_arg_buffer(first);
+  args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &parameter);
+  CHECK_OK(cushim_graph_add_kernel(at.graph, NULL, 0, all.kernel, NULL, args, 2, &at.node));
+  CHECK_OK(cushim_graph_add_kernel(at.graph, &at.node, 1, all.kernel, NULL, args, 2, NULL));
+  CHECK_OK(cushim_graph_add_fill(at.graph, &at.node, 1, &to, 5, 4, 1, &at.fill));
+  CHECK_OK(cushim_graph_add_kernel(at.other, NULL, 0, all.kernel, NULL, args, 2, NULL));
+  at.exec = new_exec(at.graph);
+}
+
+static void tear_down(void) {
+  if (at.made != NULL) CHECK_OK(cushim_exec_destroy(at.made));
+  if (at.clone != NULL) CHECK_OK(cushim_graph_destroy(at.clone));
+  CHECK_OK(cushim_exec_destroy(at.exec));
+  CHECK_OK(cushim_graph_destroy(at.graph));
+  CHECK_OK(cushim_graph_destroy(at.other));
+  flush_callbacks();
+}
+
+static cushim_status add_kernel(void) {
+  cushim_owned_pointer pointer;
+  const uint32_t digit = 2;
+  cushim_arg args[2];
+  args[0] = owned_arg(&pointer, memory, &counts[0]);
+  args[1] = CUSHIM_ARG(digit);
+  return cushim_graph_add_kernel(at.graph, &at.fill, 1, all.kernel, NULL, args, 2, NULL);
+}
+
+static cushim_status add_copy(void) {
+  const cushim_owner owners[2] = {counted(&counts[0]), counted(&counts[1])};
+  cushim_place to = owned_slot(8, &owners[0]), from = owned_slot(16, &owners[1]);
+  return cushim_graph_add_copy(at.graph, &at.fill, 1, &to, &from, 16, NULL);
+}
+
+static void no_op(void *data) { (void)data; }
+
+static cushim_status add_host_function(void) {
+  const cushim_owner owner = counted(&counts[0]);
+  return cushim_graph_add_host_function(at.graph, NULL, 0, no_op, NULL, &owner, NULL);
+}
+
+static cushim_status add_event(void) { return cushim_graph_add_event_record(at.graph, NULL, 0, all.event, NULL); }
+static cushim_status add_child(void) { return cushim_graph_add_child(at.graph, NULL, 0, at.other, CUSHIM_CHILD_CLONE, NULL, NULL); }
+static cushim_status clone(void) { return cushim_graph_clone(at.graph, &at.clone); }
+static cushim_status instantiate(void) { return cushim_exec_create(at.graph, NULL, &at.made, NULL); }
+static cushim_status update(void) { return cushim_exec_update(at.exec, at.graph, NULL); }
+static cushim_status remove_node(void) { return cushim_node_remove(at.fill); }
+
+static cushim_status set_dependencies(void) { return cushim_node_set_dependencies(at.fill, NULL, 0); }
+
+static cushim_status set_owner(void) {
+  const cushim_owner owner = counted(&counts[0]);
+  return cushim_node_set_owner(at.node, 0, &owner);
+}
+
+static cushim_status set_fill(void) {
+  const cushim_owner owner = counted(&counts[0]);
+  cushim_place to = owned_slot(2, &owner);
+  return cushim_node_set_fill(at.fill, NULL, &to, 6, 4, 1);
+}
+
+static cushim_status set_fill_in_exec(void) {
+  const cushim_owner owner = counted(&counts[0]);
+  cushim_place to = owned_slot(2, &owner);
+  return cushim_node_set_fill(at.fill, at.exec, &to, 6, 4, 1);
+}
+
+static cushim_status rebind(void) { return cushim_exec_rebind(at.exec, first, second, NULL); }
+
+static cushim_status set_parameter(void) {
+  const uint32_t digit = 9;
+  return cushim_exec_set_parameter(at.exec, "digit", &digit, sizeof digit, NULL);
+}
+
+static cushim_status add_conditional_node(void) {
+  cushim_graph body = NULL;
+  if (at.condition == NULL) at.condition = new_condition(at.other, 1);
+  return cushim_graph_add_conditional(at.other, NULL, 0, at.condition, CUSHIM_CONDITIONAL_IF, 1, &at.conditional, &body);
+}
+
+static const struct {
+  const char *name;
+  cushim_status (*call)(void);
+  int since;
+} calls[] = {
+    {"add_kernel", add_kernel, 0},
+    {"add_copy", add_copy, 0},
+    {"add_host_function", add_host_function, 0},
+    {"add_event", add_event, 0},
+    {"add_child", add_child, 0},
+    {"clone", clone, 0},
+    {"instantiate", instantiate, 0},
+    {"update", update, 0},
+    {"remove_node", remove_node, 0},
+    {"set_dependencies", set_dependencies, 0},
+    {"set_owner", set_owner, 0},
+    {"set_fill", set_fill, 0},
+    {"set_fill_in_exec", set_fill_in_exec, 0},
+    {"rebind", rebind, 0},
+    {"set_parameter", set_parameter, 0},
+    {"add_conditional", add_conditional_node, 12030},
+};
+
+static int holds(int passed, const char *name, int ordinal, const char *what) {
+  char line[160];
+  snprintf(line, sizeof line, "%s, call %d fails: %s", name, ordinal, what);
+  return check_that(passed, __FILE__, __LINE__, line);
+}
+
+struct figures {
+  size_t nodes, edges, others, live;
+};
+
+static struct figures figures(void) {
+  struct figures told;
+  flush_callbacks();
+  told.nodes = node_count(at.graph);
+  told.edges = edge_count(at.graph);
+  told.others = node_count(at.other);
+  told.live = control.live_objects();
+  return told;
+}
+
+/* One call, with one call of the driver after the other failing. Says how many there were. */
+static int each_fails(int index) {
+  const char *name = calls[index].name;
+  int ordinal;
+  for (ordinal = 1; ordinal < 40; ordinal++) {
+    struct figures before, after;
+    cushim_status status;
+    uint64_t hits;
+    char fault[32];
+    build();
+    if (at.condition == NULL && calls[index].since >= 12030) at.condition = new_condition(at.other, 1);
+    before = figures();
+    control.calls_reset();
+    snprintf(fault, sizeof fault, "*#%d=2", ordinal);
+    CHECK(control.fault_set(fault) == 0);
+    status = calls[index].call();
+    hits = control.fault_hits(); /* since the fault was set */
+    control.fault_clear();
+    if (hits != 0 && status != CUSHIM_SUCCESS) {
+      after = figures();
+      holds(status == CUDA_ERROR_OUT_OF_MEMORY, name, ordinal, "the status is the driver's");
+      holds(after.nodes == before.nodes && after.edges == before.edges && after.others == before.others, name, ordinal, "nodes and edges are as they were");
+      /* The number of a condition exists from its first use on; it ends with its graph. */
+      holds(after.live <= before.live + (calls[index].since >= 12030), name, ordinal, "nothing is left in the driver");
+      holds(counts[0] == 0 && counts[1] == 0, name, ordinal, "owners are not released");
+      CHECK(result_of_exec(at.exec) == 5);
+      holds(calls[index].call() == CUSHIM_SUCCESS, name, ordinal, "the same call succeeds");
+    } else {
+      holds(status == CUSHIM_SUCCESS, name, ordinal, "without a fault it succeeds");
+    }
+    tear_down();
+    holds(released_soon(&counts[0], 0) <= 1 && counts[1] <= 1, name, ordinal, "owners are released once");
+    if (hits == 0) return ordinal - 1;
+  }
+  holds(0, name, ordinal, "it makes fewer calls than that");
+  return ordinal;
+}
+
+/* The second of the nodes is refused: the first gets back what it had. */
+static void half_way(void) {
+  const uint32_t digit = 9;
+  size_t nodes = 7;
+  cushim_arg args[2];
+  uint64_t values[2];
+  build();
+  CHECK(control.fault_set("cuGraphExec*SetParams#2=2") == 0);
+  control.calls_reset();
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_exec_set_parameter(at.exec, "digit", &digit, sizeof digit, &nodes));
+  CHECK(nodes == 0);
+  CHECK_CONTAINS(last_message(), "kernel node 1");
+  control.fault_clear();
+  CHECK_OK(cushim_node_get_arguments(at.node, at.exec, args, 2, &nodes, values, sizeof values, NULL));
+  CHECK(*(const uint32_t *)args[1].value == 1);
+  CHECK(result_of_exec(at.exec) == 5);
+  CHECK_OK(cushim_exec_set_parameter(at.exec, "digit", &digit, sizeof digit, &nodes));
+  CHECK(nodes == 2);
+  tear_down();
+}
+
+/* Even the way back fails: the exec refuses every launch and names the node; a new one is made. */
+static void no_way_back(void) {
+  const uint32_t digit = 9;
+  cushim_exec again;
+  build();
+  CHECK_OK(cushim_set_label(at.node, "stuck"));
+  control.calls_reset();
+  CHECK(control.fault_set("cuGraphExec*SetParams#2=2; cuGraphExec*SetParams#3=2") == 0);
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_exec_set_parameter(at.exec, "digit", &digit, sizeof digit, NULL));
+  control.fault_clear();
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_launch(at.exec, all.stream));
+  CHECK_CONTAINS(last_message(), "stuck");
+  CHECK_CONTAINS(last_message(), "instantiate the graph again");
+  again = new_exec(at.graph);
+  CHECK(result_of_exec(again) == 5);
+  CHECK_OK(cushim_exec_destroy(again));
+  tear_down();
+}
+
+/* A driver that cannot keep anything for graphs keeps nothing: the node is refused before it is there. */
+static void without_user_objects(void) {
+  build();
+  CHECK(control.fault_set("cuUserObjectCreate#1=801") == 0);
+  control.calls_reset();
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, add_kernel());
+  control.fault_clear();
+  CHECK(node_count(at.graph) == 3 && counts[0] == 0);
+  tear_down();
+}
+
+int main(void) {
+  size_t i;
+  int tried = 0;
+  check_begin();
+  if (!open_graphs() || !CHECK(find_control(&control))) return close_graphs();
+  CHECK_OK(cushim_device_get_resource(all.device, &pool));
+  CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &first));
+  CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &second));
+  for (i = 0; i < sizeof calls / sizeof *calls; i++) {
+    if (version >= calls[i].since) tried += each_fails((int)i);
+  }
+  CHECK(tried > 30);
+  printf("%d calls of the driver failed\n", tried);
+  half_way();
+  no_way_back();
+  without_user_objects();
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+  return close_graphs();
+}

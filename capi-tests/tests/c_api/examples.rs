@@ -1,0 +1,143 @@
+//! The examples in C: on every version, and the main one in every standard, with each compiler, linked in both ways.
+
+use capi_tests::build::{Build, Link};
+use capi_tests::matrix::{Language, ONE_VERSION, VERSIONS, standards};
+use capi_tests::parallel::for_each;
+use capi_tests::repository;
+use capi_tests::run::{Driver, Run};
+use capi_tests::skip;
+
+fn versions() -> impl Iterator<Item = &'static str> {
+    VERSIONS.iter().map(|(name, _)| *name)
+}
+
+/// The examples that a newcomer copies from.
+#[test]
+fn examples_run() {
+    for_each(["examples/raw.c", "examples/porting/after.c"], |source| {
+        let program = Build::of(&repository(source)).program()?;
+        for version in ["12.4", "13.0"] {
+            let output = Run::new(&program, Driver::Shell(version)).output()?;
+            if !output.contains(version) {
+                return Err(format!("{source} does not name CUDA {version}:\n{output}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The README's program prints the same in every standard, with each compiler, linked in both ways, on every version.
+#[test]
+fn the_main_example_prints_the_same_everywhere() {
+    let source = repository("examples/ordered.c");
+    let expected = std::fs::read_to_string(repository("examples/ordered.txt")).expect("it is there");
+    let in_c = standards().into_iter().filter(|(_, standard)| standard.language == Language::C);
+    let builds = in_c.flat_map(|built| [Link::Shared, Link::Static].map(|link| (built, link)));
+    for_each(builds, |((compiler, standard), link)| {
+        let name = format!("ordered-{compiler:?}-{}-{link:?}", standard.name);
+        let build = Build::of(&source).compiler(compiler).standard(standard).link(link);
+        let program = build.program()?;
+        versions().try_for_each(|version| {
+            let printed = Run::new(&program, Driver::Shell(version)).output()?;
+            if printed == expected { Ok(()) } else { Err(format!("{name} on {version}:\n{printed}")) }
+        })
+    });
+}
+
+#[test]
+fn the_example_of_a_kernel_prints_the_same_on_every_version() {
+    let program = Build::of(&repository("examples/saxpy.c")).program().expect("it compiles");
+    let expected = std::fs::read_to_string(repository("examples/saxpy.txt")).expect("it is there");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        if printed == expected { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+}
+
+#[test]
+fn the_example_of_managed_memory_prints_the_same_on_every_version() {
+    let program = Build::of(&repository("examples/managed.c")).program().expect("it compiles");
+    let expected = std::fs::read_to_string(repository("examples/managed.txt")).expect("it is there");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        if printed == expected { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+    let run = Run::new(&program, Driver::Shell(ONE_VERSION)).env("SOFTCUDA_CONCURRENT_MANAGED", "0");
+    assert_eq!(run.output().as_deref(), Ok("this device moves managed memory as it likes\n"));
+}
+
+#[test]
+fn the_example_of_buffers_prints_the_same_on_every_version() {
+    let program = Build::of(&repository("examples/buffers.c")).program().expect("it compiles");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        if printed == "the last byte is 42\n" { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+}
+
+/// The examples of graphs, and the first version that has what they need.
+const GRAPHS: &[(&str, &str)] = &[("heat", "12.3"), ("bisection", "12.8"), ("switch", "12.8")];
+
+/// The same on every version that has conditional nodes; older ones are named with what they lack.
+#[test]
+fn the_examples_of_graphs_print_the_same_on_every_version() {
+    for_each(GRAPHS, |(name, since)| {
+        let program = Build::of(&repository(&format!("examples/graphs/{name}.c"))).program()?;
+        let expected = std::fs::read_to_string(repository(&format!("examples/graphs/{name}.txt")));
+        let expected = expected.map_err(|error| error.to_string())?;
+        let first = versions().position(|version| version == *since).expect("it is one of the list");
+        versions().enumerate().try_for_each(|(index, version)| {
+            let printed = Run::new(&program, Driver::Shell(version)).output()?;
+            let lacks = format!("needs a driver for CUDA {since} or newer\n");
+            let is_right = if index < first { printed.ends_with(&lacks) } else { printed == expected };
+            if is_right { Ok(()) } else { Err(format!("{name} on {version}:\n{printed}")) }
+        })?;
+        let help = Run::new(&program, Driver::None).arg("--help").output()?;
+        if help.starts_with("usage: ") { Ok(()) } else { Err(format!("{name} --help:\n{help}")) }
+    });
+}
+
+/// The pictures in the documentation are those of the examples; `CUSHIM_REFRESH=1` draws them anew.
+#[test]
+fn the_pictures_of_graphs_are_those_of_the_examples() {
+    let script = repository("examples/graphs/picture.py");
+    if std::process::Command::new("python3").arg(&script).arg("--help").output().is_err() {
+        return skip(format_args!("no python3: apt install python3"));
+    }
+    for_each(GRAPHS, |(name, _)| {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let json = folder.path().join("graph.json");
+        let program = Build::of(&repository(&format!("examples/graphs/{name}.c"))).program()?;
+        Run::new(&program, Driver::Shell(ONE_VERSION)).arg("--json").arg(&json).output()?;
+        let drawn = Run::new("python3", Driver::Unset).arg(&script).arg(&json).output()?;
+        let picture = repository(&format!("docs/pictures/{name}.svg"));
+        if std::env::var_os("CUSHIM_REFRESH").is_some() {
+            return std::fs::write(&picture, drawn).map_err(|error| error.to_string());
+        }
+        let known = std::fs::read_to_string(&picture).map_err(|error| error.to_string())?;
+        let stale = || format!("{} is stale; CUSHIM_REFRESH=1 draws it anew", picture.display());
+        if drawn == known { Ok(()) } else { Err(stale()) }
+    });
+}
+
+/// The benchmark of graphs runs, with the older functions and the newer, and prints its table.
+#[test]
+fn the_benchmark_of_graphs_runs() {
+    let program = Build::of(&repository("benches/graphs.c")).program().expect("it compiles");
+    for_each(["11.4", ONE_VERSION], |version| {
+        let run = Run::new(&program, Driver::Shell(version)).arg("--nodes").arg("100");
+        let printed = run.arg("--rounds").arg("2").output()?;
+        let is_whole =
+            printed.contains(&format!("CUDA {version};")) && printed.contains("| destroy graph, each node |");
+        if is_whole { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+}
+
+/// Without a driver the example says so and fails; it does not crash.
+#[test]
+fn an_example_without_a_driver() {
+    let program = Build::of(&repository("examples/raw.c")).program().expect("it compiles");
+    let failure =
+        Run::new(&program, Driver::Value("/nonexistent/libcuda.so.1")).output().expect_err("it cannot run");
+    assert!(failure.contains("exit status: 1") && failure.contains("/nonexistent/libcuda.so.1"), "{failure}");
+}

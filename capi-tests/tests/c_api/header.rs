@@ -1,0 +1,101 @@
+//! The header in every standard, with every compiler, at `-Wall -Wextra -Wpedantic -Werror`.
+
+use capi_tests::build::{Build, Link};
+use capi_tests::header;
+use capi_tests::matrix::{Language, compilers, standards};
+use capi_tests::parallel::for_each;
+use capi_tests::repository;
+use std::path::PathBuf;
+
+/// Alone and twice; with the familiar names; first without and then with them; first with and then without.
+#[test]
+fn it_compiles_everywhere() {
+    let ours = ["headers/alone.c", "raw/names.c", "headers/names_first.c"]
+        .map(|name| repository("capi-tests/c").join(name));
+    let examples = ["ordered.c", "managed.c", "raw.c", "porting/after.c"];
+    let examples = examples.map(|name| repository("examples").join(name));
+    let mut builds: Vec<Build> = Vec::new();
+    for (compiler, standard) in standards() {
+        let examples = examples.iter().filter(|_| standard.language == Language::C);
+        let sources: Vec<&PathBuf> = ours.iter().chain(examples).collect();
+        let build = |source: &PathBuf| Build::of(source).compiler(compiler).standard(standard);
+        builds.extend(sources.into_iter().map(build));
+    }
+    for_each(builds, Build::check);
+}
+
+/// The runtime's headers declare `CUuuid` too; whoever comes second leaves it to the first.
+#[test]
+fn it_shares_a_type_with_the_runtime() {
+    for_each(standards(), |(compiler, standard)| {
+        ["-DRUNTIME_FIRST=1", "-DRUNTIME_FIRST=0"].into_iter().try_for_each(|order| {
+            let build = Build::new("headers/runtime_types").compiler(compiler).standard(standard);
+            build.option(order).check()
+        })
+    });
+}
+
+/// A program for a platform that is not supported is told so, and not that a size is wrong.
+#[test]
+fn it_refuses_32_bits() {
+    for_each(compilers(Language::C), |compiler| {
+        // Without a C library, which is rarely there for 32 bits.
+        let build = Build::new("headers/alone").compiler(compiler);
+        let refusal = build.option("-m32").option("-ffreestanding").check().expect_err("32 bits");
+        if refusal.contains("64-bit platforms only") { Ok(()) } else { Err(refusal) }
+    });
+}
+
+/// A compiler that optimises sees more, and says so.
+#[test]
+fn it_compiles_optimised() {
+    for_each(compilers(Language::C), |compiler| {
+        let build = Build::new("headers/names_first").compiler(compiler).option("-O2");
+        build.plug_in().map(drop)
+    });
+}
+
+/// The familiar names are no symbols: a program that uses them exports and wants none of the driver's.
+#[test]
+fn the_familiar_names_are_no_symbols() {
+    let object = Build::new("headers/names_first").link(Link::Without).plug_in().expect("it compiles");
+    let output = std::process::Command::new("nm").arg("-D").arg(object).output().expect("nm is there");
+    let symbols = String::from_utf8_lossy(&output.stdout).into_owned();
+    let named = |line: &str| line.split_whitespace().last().unwrap_or_default().to_owned();
+    let symbols: Vec<String> = symbols.lines().map(named).collect();
+    assert!(symbols.iter().any(|name| name == "cushim_driver_default_table"), "{symbols:?}");
+    assert!(symbols.iter().all(|name| !name.starts_with("cu") || name.starts_with("cushim_")), "{symbols:?}");
+}
+
+/// What the other tests read out of the header is all there.
+#[test]
+fn it_reads_as_expected() {
+    let header = header::text();
+    let functions = header::functions(&header);
+    assert!(
+        functions.contains("cushim_driver_open") && functions.contains("cushim_symbol_count"),
+        "{functions:?}"
+    );
+    let entries = header::entries(&header);
+    assert_eq!(entries.len(), cushim::driver::catalogue::ROWS.len());
+    for (entry, row) in entries.iter().zip(cushim::driver::catalogue::ROWS) {
+        assert_eq!(
+            (entry.base.as_str(), entry.number, entry.exported.as_str()),
+            (row.base, row.abi, row.exported)
+        );
+    }
+    let names = header::names(&header);
+    assert!(names.len() > 500, "{} names", names.len());
+    let create = names.iter().find(|(name, _)| name == "cuCtxCreate").expect("it is one of them");
+    assert_eq!(create.1.len(), 3, "{create:?}");
+}
+
+/// Comments are as wide as a window of a usual size.
+#[test]
+fn its_comments_are_at_most_118_columns_wide() {
+    let is_comment =
+        |line: &&str| ["//", "/*", " *"].iter().any(|start| line.trim_start_matches("  ").starts_with(start));
+    let text = header::text() + &header::objects();
+    let wide: Vec<&str> = text.lines().filter(is_comment).filter(|line| line.chars().count() > 118).collect();
+    assert_eq!(wide, Vec::<&str>::new());
+}

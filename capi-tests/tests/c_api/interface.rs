@@ -1,0 +1,82 @@
+//! `cushim.json` says what the headers say, and describes every function that they declare.
+
+use capi_tests::build::Build;
+use capi_tests::interface::{self, list, text};
+use capi_tests::libraries::kept_library;
+use capi_tests::matrix::{ONE_VERSION, standards};
+use capi_tests::parallel::for_each;
+use capi_tests::run::{Driver, Run};
+use capi_tests::{header, repository, run, skip};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+#[test]
+fn it_compiles_everywhere() {
+    let sources = ["headers/objects", "objects/helpers"];
+    let all = sources.iter().flat_map(|source| standards().into_iter().map(move |how| (source, how)));
+    let builds =
+        all.map(|(source, (compiler, standard))| Build::new(source).compiler(compiler).standard(standard));
+    for_each(builds, Build::check);
+}
+
+#[test]
+fn it_runs_without_a_driver() {
+    let program = Build::new("headers/objects").option("-fno-strict-aliasing").program();
+    let program = program.expect("it compiles");
+    // The familiar names go to a driver, of which "none" has none.
+    let failure = run::Run::new(program, run::Driver::None).output().expect_err("cuInit is absent");
+    assert!(failure.contains("exit status: 1"), "{failure}");
+}
+
+/// A binding for Python that knows nothing else: `python/binding.py`.
+#[test]
+fn a_binding_made_of_it_launches_a_kernel() {
+    if !Command::new("python3").arg("--version").output().is_ok_and(|answer| answer.status.success()) {
+        return skip(format_args!("no python3"));
+    }
+    let (library, interface) = (kept_library(), repository("include/cushim.json"));
+    let ptx = repository("kernels/ptx/nvrtc-12.2-compute_70/saxpy.ptx");
+    for_each(["12.4", ONE_VERSION], |version| {
+        let run = Run::new("python3", Driver::Shell(version)).arg(repository("capi-tests/python/binding.py"));
+        let said = run.arg(&library).arg(&interface).arg(&ptx).output()?;
+        if said == "0 of 1000 numbers are wrong\n" { Ok(()) } else { Err(said) }
+    });
+}
+
+#[test]
+fn it_has_every_function() {
+    let interface = interface::read();
+    let described: BTreeSet<String> =
+        list(&interface, "functions").iter().map(|function| text(function, "name").to_owned()).collect();
+    assert_eq!(described, header::functions(&(header::text() + &header::objects())));
+}
+
+/// What a binding, and the tests that are generated, count on.
+#[test]
+fn every_function_is_described() {
+    let interface = interface::read();
+    for function in list(&interface, "functions") {
+        assert!(describes(&interface, function), "{function:#}");
+    }
+}
+
+fn describes(interface: &Value, function: &Value) -> bool {
+    let statuses: Vec<&Value> =
+        list(interface, "enums").iter().flat_map(|item| list(item, "values")).collect();
+    let known = |error: &Value| {
+        let name = error.as_str().unwrap_or_default();
+        name.starts_with("CUDA_ERROR_") || statuses.iter().any(|status| text(status, "name") == name)
+    };
+    let is_status = text(&function["returns"], "type") == "cushim_status";
+    let has = |name: &str| list(function, "errors").iter().any(|error| error == name);
+    let parameters = list(function, "parameters");
+    let takes_handle =
+        parameters.iter().any(|p| matches!(text(p, "role"), "handle" | "ended") && p["nullable"] == false);
+    list(function, "errors").iter().all(known)
+        && !text(function, "doc").is_empty()
+        && !text(function, "threads").is_empty()
+        && parameters.iter().all(|parameter| !text(parameter, "doc").is_empty())
+        && (!is_status || !list(function, "errors").is_empty())
+        && (!is_status || !takes_handle || has("CUSHIM_ERROR_INVALID_HANDLE"))
+}

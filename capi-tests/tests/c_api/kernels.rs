@@ -1,0 +1,52 @@
+//! Every kernel of `kernels/`, as each compiler made it, on softcuda, held against references in C and against what a GPU
+//! answered.
+
+use capi_tests::build::Link;
+use capi_tests::corpus;
+use capi_tests::repository;
+use capi_tests::run::{Driver, Run};
+use std::collections::BTreeMap;
+
+/// What was said of a kernel and a compiler: whether it was exact, and the rest of the line.
+type Answers = BTreeMap<(String, String), (String, String)>;
+
+fn answers(text: &str) -> Answers {
+    let lines = text.lines().filter_map(|line| {
+        let mut words = line.splitn(2, ' ');
+        let source = words.next()?.to_owned();
+        let (compiler, rest) = words.next()?.split_once(' ')?;
+        let (verdict, rest) = rest.trim_start().split_once(' ')?;
+        compiler
+            .starts_with("nvrtc-")
+            .then(|| ((source, compiler.to_owned()), (verdict.to_owned(), rest.trim().to_owned())))
+    });
+    lines.collect()
+}
+
+fn on_softcuda() -> Answers {
+    let program = corpus::build().link(Link::Static).program();
+    let program = program.unwrap_or_else(|failure| panic!("{failure}"));
+    // It fails if anything differs, and says what: all of that is looked at here.
+    let run = Run::new(program, Driver::Software("13.0")).output();
+    let (Ok(text) | Err(text)) = run;
+    answers(&text)
+}
+
+#[test]
+fn kernels_do_what_their_references_do() {
+    let answers = on_softcuda();
+    assert!(answers.len() > 150, "{} lines", answers.len());
+    let wrong: Vec<_> = answers.iter().filter(|(_, (verdict, _))| verdict == "differs").collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    compare_with_the_gpu(&answers);
+}
+
+/// What is exact comes out as on the card, bit by bit.
+fn compare_with_the_gpu(answers: &Answers) {
+    let text = std::fs::read_to_string(repository("docs/verified/kernels-580.txt")).expect("it is committed");
+    let card = self::answers(&text);
+    for (name, (verdict, rest)) in answers.iter().filter(|(_, (verdict, _))| verdict == "ok") {
+        let known = card.get(name).unwrap_or_else(|| panic!("{name:?} never ran on a card"));
+        assert_eq!(known, &(verdict.clone(), rest.clone()), "{name:?}");
+    }
+}

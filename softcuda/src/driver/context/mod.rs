@@ -1,0 +1,219 @@
+//! Contexts: what is common to primary and created ones.
+//!
+//! A context is a handle that lasts for the process; what it stands for is an *activation*, which begins when it is
+//! created or first retained and ends when it is destroyed, reset or released. Every object of a context belongs to the
+//! activation that was alive when it was made: a primary context that is retained again after a reset has the same
+//! handle and none of the old objects.
+
+pub(crate) mod config;
+pub(crate) mod created;
+pub(crate) mod current;
+pub(crate) mod limits;
+pub(crate) mod primary;
+mod sticky;
+
+use crate::abi::Answer;
+use crate::abi::sys::{
+    CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_SUCCESS, CUcontext, CUfunc_cache,
+    CUresult,
+};
+use crate::driver::device::Device;
+use crate::driver::handle::{Object, Table};
+use crate::driver::signal::Signal;
+use crate::driver::space::heap::Heap;
+use crate::driver::waiting::wait_for;
+use crate::executor::{self, Coupling, Group, Queue};
+use crate::instruments::live;
+use limits::Limits;
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+
+/// Every context there ever was: a destroyed one is still known as such.
+static CONTEXTS: Table<Context> = Table::new();
+
+/// A context's life has ended, and its work is done: what belongs to it goes.
+pub(crate) static ENDED: Signal<Arc<Activation>> = Signal::new();
+
+/// A context, alive or not.
+pub(crate) struct Context {
+    handle: usize,
+    device: Device,
+    primary: bool,
+    activation: RwLock<Option<Arc<Activation>>>,
+}
+
+impl Object for Context {
+    fn report(&self) -> Option<live::Object> {
+        let (kind, name, device) = (live::CONTEXT, self.handle, Some(self.device.ordinal()));
+        self.is_alive().then_some(live::Object { kind, name, bytes: 0, device, context: None })
+    }
+}
+
+/// A context's life, and its configuration.
+pub(crate) struct Activation {
+    /// Everything that its streams do, to the executor.
+    queues: Arc<Group>,
+    context: usize,
+    device: Device,
+    /// `CU_CTX_*`, as `cuCtxGetFlags` answers.
+    flags: AtomicU32,
+    /// Claims by creation and `cuCtxAttach`.
+    attached: AtomicU32,
+    cache: AtomicI32,
+    limits: Mutex<Limits>,
+    heap: Heap,
+    legacy_stream: Arc<Queue>,
+    ended: AtomicBool,
+    /// See `sticky`.
+    fault: AtomicI32,
+}
+
+impl Context {
+    fn new(device: Device, primary: bool) -> Arc<Self> {
+        CONTEXTS.add(|handle| Self { handle, device, primary, activation: RwLock::new(None) })
+    }
+
+    /// The context that a caller's handle means, alive or not.
+    pub(crate) fn of(handle: CUcontext) -> Result<Arc<Self>, CUresult> {
+        CONTEXTS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// The value that callers know it by.
+    pub(crate) fn handle(&self) -> CUcontext {
+        self.handle as CUcontext
+    }
+
+    /// Its life, if it has one now.
+    pub(crate) fn life(&self) -> Option<Arc<Activation>> {
+        self.activation.read().clone()
+    }
+
+    /// Its life, for a call on it: a dead context and one with a sticky error answer so.
+    pub(crate) fn activation(&self) -> Result<Arc<Activation>, CUresult> {
+        let activation = self.life().ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        activation.health()?;
+        Ok(activation)
+    }
+
+    fn is_alive(&self) -> bool {
+        self.activation.read().is_some()
+    }
+
+    fn activate(&self, flags: u32) {
+        *self.activation.write() = Some(Arc::new(Activation::new(self, flags)));
+    }
+
+    /// Ends its life, and that of everything that belongs to it, when its work is done. False if it had none.
+    fn end(&self) -> bool {
+        let Some(activation) = self.activation.write().take() else { return false };
+        activation.ended.store(true, Ordering::Release);
+        // Never refused: a host function cannot come here.
+        let _ = activation.wait_for_work();
+        ENDED.send(&activation);
+        activation.heap.forget();
+        true
+    }
+}
+
+impl Activation {
+    fn new(context: &Context, flags: u32) -> Self {
+        let queues = Group::new();
+        Self {
+            legacy_stream: Queue::new(&queues, Coupling::Main, 0),
+            queues,
+            context: context.handle,
+            device: context.device,
+            flags: AtomicU32::new(flags),
+            attached: AtomicU32::new(1),
+            cache: AtomicI32::new(CUfunc_cache::default().0),
+            limits: Mutex::new(Limits::default()),
+            heap: Heap::default(),
+            ended: AtomicBool::new(false),
+            fault: AtomicI32::new(CUDA_SUCCESS.0),
+        }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// The handle of its context.
+    pub(crate) fn context(&self) -> CUcontext {
+        self.context as CUcontext
+    }
+
+    /// As `cuCtxGetId` answers; no two activations of a process share one.
+    pub(crate) fn id(&self) -> u64 {
+        self.queues.id()
+    }
+
+    /// What its streams do.
+    pub(crate) fn queues(&self) -> &Arc<Group> {
+        &self.queues
+    }
+
+    /// What its legacy default stream does.
+    pub(crate) fn legacy_stream(&self) -> &Arc<Queue> {
+        &self.legacy_stream
+    }
+
+    /// Waits for everything that it has been given.
+    pub(crate) fn wait_for_work(&self) -> Answer {
+        wait_for(&executor::unfinished(&self.queues))
+    }
+
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    /// What its kernels allocate from.
+    pub(crate) fn heap(&self) -> &Heap {
+        &self.heap
+    }
+
+    pub(crate) fn flags(&self) -> u32 {
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    /// What a report says of an object that belongs to it.
+    pub(crate) fn report(&self, kind: &'static str, name: usize) -> live::Object {
+        let (device, context) = (Some(self.device.ordinal()), Some(self.context));
+        live::Object { kind, name, bytes: 0, device, context }
+    }
+}
+
+/// Gives the calling thread's current context a sticky error, or every context that is alive if it has none. False if
+/// there is none at all.
+pub(crate) fn poison(code: CUresult) -> bool {
+    let lives = match current::top() {
+        Some(context) => context.life().into_iter().collect(),
+        None => lives(),
+    };
+    lives.iter().for_each(|activation| activation.poison(code));
+    !lives.is_empty()
+}
+
+/// Work of this context has gone wrong: every context of the process is lost with it, and every device (measured, of a
+/// trap and of an illegal address, on two devices with a link between them).
+pub(crate) fn lose_all(context: &Arc<Activation>, code: CUresult) {
+    sticky::lose_devices(code);
+    // Its own last: whoever waits for the kernel goes on when that is done.
+    let others = lives().into_iter().filter(|other| !Arc::ptr_eq(other, context));
+    others.for_each(|other| other.poison(code));
+    context.poison(code);
+}
+
+/// Waits for all work of other devices.
+fn wait_for_others(device: Device) {
+    for activation in lives().iter().filter(|activation| activation.device() != device) {
+        // Never refused: a host function cannot come here.
+        let _ = activation.wait_for_work();
+    }
+}
+
+fn lives() -> Vec<Arc<Activation>> {
+    let mut lives = Vec::new();
+    CONTEXTS.each(|context| lives.extend(context.life()));
+    lives
+}

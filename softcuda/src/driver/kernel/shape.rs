@@ -1,0 +1,91 @@
+//! Sizes of launches, held against what the device and the kernel take.
+
+use super::attributes::Attributes;
+use super::occupancy;
+use crate::abi::Answer;
+use crate::abi::sys::{
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+    CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_VALUE, CUdevice_attribute,
+};
+use crate::driver::device::attributes::value;
+
+/// How large a launch is.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) cluster: Option<[u32; 3]>,
+    /// The cluster that would be better, which only goes with another.
+    pub(crate) preferred: Option<[u32; 3]>,
+    pub(crate) cooperative: bool,
+}
+
+fn product(sizes: [u32; 3]) -> u64 {
+    sizes.iter().map(|size| u64::from(*size)).product()
+}
+
+impl Shape {
+    pub(crate) fn threads(&self) -> u64 {
+        product(self.block)
+    }
+
+    /// Refuses what does not fit.
+    pub(crate) fn check(&self, attributes: Attributes<'_>) -> Answer {
+        const BLOCK: [CUdevice_attribute; 3] = [
+            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+        ];
+        let exact = attributes.kernel.block.is_none_or(|exact| exact == self.block);
+        self.check_grid()?;
+        if !within(self.block, BLOCK) || self.threads() > u64::from(attributes.most_threads()) || !exact {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.check_cluster(attributes)?;
+        if self.shared > attributes.dynamic_shared() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.check_cooperative(attributes)
+    }
+
+    pub(crate) fn check_grid(&self) -> Answer {
+        const GRID: [CUdevice_attribute; 3] = [
+            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+        ];
+        if within(self.grid, GRID) { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
+    }
+
+    pub(crate) fn check_cluster(&self, attributes: Attributes<'_>) -> Answer {
+        let Some(cluster) = self.cluster else {
+            return if self.preferred.is_none() { Ok(()) } else { Err(CUDA_ERROR_INVALID_CLUSTER_SIZE) };
+        };
+        let divides = (0..3).all(|i| cluster[i] != 0 && self.grid[i].is_multiple_of(cluster[i]));
+        if !divides || product(cluster) > u64::from(attributes.most_cluster()) {
+            return Err(CUDA_ERROR_INVALID_CLUSTER_SIZE);
+        }
+        Ok(())
+    }
+
+    fn check_cooperative(&self, attributes: Attributes<'_>) -> Answer {
+        if !self.cooperative {
+            return Ok(());
+        }
+        let each = occupancy::active_blocks(attributes, self.threads(), self.shared as usize);
+        let processors = value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u64;
+        if product(self.grid) > each * processors {
+            return Err(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+        Ok(())
+    }
+}
+
+/// Whether each size is at least 1 and at most the device's limit.
+fn within(sizes: [u32; 3], limits: [CUdevice_attribute; 3]) -> bool {
+    (0..3).all(|i| (1..=value(limits[i]) as u32).contains(&sizes[i]))
+}

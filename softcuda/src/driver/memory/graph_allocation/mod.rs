@@ -1,0 +1,62 @@
+//! Allocations of graphs: their addresses, and how they are freed by calls.
+
+pub(crate) mod attributes;
+
+use super::graph_memory::GraphMemory;
+use super::table::{self, Allocation, Kind};
+use crate::abi::Answer;
+use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUresult};
+use crate::driver::context::Activation;
+use crate::driver::device::Device;
+use std::sync::Arc;
+
+/// The memory behind an address that a graph gave, which must be its first.
+pub(crate) fn find(address: usize) -> Option<Arc<Allocation>> {
+    table::find(address).filter(|found| found.address == address && found.of_graph().is_some())
+}
+
+/// An address for memory of a graph. When it is dropped, there is no node for it any more.
+pub(crate) struct Reservation {
+    pub(crate) allocation: Arc<Allocation>,
+}
+
+impl Reservation {
+    pub(crate) fn new(
+        size: usize,
+        device: Device,
+        peers: Box<[Device]>,
+        owner: Arc<Activation>,
+    ) -> Result<Self, CUresult> {
+        let memory = GraphMemory::new(size, device, peers).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+        let (address, bytes) = memory.place();
+        let allocation = Allocation::new(address, size, bytes, Kind::Graph(memory), owner);
+        table::insert(Arc::clone(&allocation));
+        Ok(Self { allocation })
+    }
+}
+
+impl Drop for Reservation {
+    /// What is memory still stays until it is freed.
+    fn drop(&mut self) {
+        if !self.allocation.of_graph().is_some_and(GraphMemory::set_orphan) {
+            table::forget_graph_memory(&self.allocation);
+        }
+    }
+}
+
+/// It is to be freed; refused if it is no memory. Answers whether nobody refers to it any more.
+pub(crate) fn take(allocation: &Allocation) -> Result<bool, CUresult> {
+    allocation.of_graph().ok_or(CUDA_ERROR_INVALID_VALUE)?.take_allocated()
+}
+
+/// Frees memory of a graph when all work of its context is finished.
+pub(super) fn free(allocation: &Arc<Allocation>) -> Answer {
+    let orphan = take(allocation)?;
+    let waited = allocation.owner.wait_for_work();
+    allocation.set_freed();
+    if orphan {
+        table::forget_graph_memory(allocation);
+    }
+    waited?;
+    allocation.owner.fault()
+}

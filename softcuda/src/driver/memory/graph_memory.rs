@@ -1,0 +1,136 @@
+//! Memory of graphs. Its address is known when a graph gets a node for it, and stays; it is memory from the node's turn in a
+//! launch until its free, in that launch, in another graph's, or by a call.
+
+use super::meter::Meter;
+use super::pool::find_room;
+use crate::abi::Answer;
+use crate::abi::sys::{
+    CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUDA_ERROR_INVALID_VALUE,
+    CUDA_ERROR_OUT_OF_MEMORY, CUmemAccess_flags, CUresult,
+};
+use crate::driver::device::Device;
+use crate::driver::space::window::{Claim, Range};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+
+/// What an allocation of a graph is, beside its address.
+pub(crate) struct GraphMemory {
+    range: Range,
+    device: Device,
+    /// The others that may use it.
+    peers: Box<[Device]>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether it is memory, as calls see it: launches may be behind them.
+    allocated: bool,
+    /// Whether no node is left for it.
+    orphan: bool,
+    /// What it takes of the device's memory.
+    backing: Option<Claim>,
+}
+
+/// What graphs have of a device's memory.
+#[derive(Default)]
+pub(super) struct Meters {
+    pub(super) used: Meter,
+    pub(super) reserved: Meter,
+}
+
+/// By the ordinals of the devices.
+static METERS: Mutex<BTreeMap<usize, Meters>> = Mutex::new(BTreeMap::new());
+
+/// Looks at what graphs have of a device's memory.
+pub(super) fn with_meters<T>(device: Device, look: impl FnOnce(&mut Meters) -> T) -> T {
+    look(METERS.lock().entry(device.ordinal()).or_default())
+}
+
+impl GraphMemory {
+    /// Addresses for so many bytes on a device; `None` if there are no more.
+    pub(super) fn new(size: usize, device: Device, peers: Box<[Device]>) -> Option<Self> {
+        Some(Self { range: Range::reserve(size)?, device, peers, state: Mutex::default() })
+    }
+
+    /// The device pointer, and where the bytes are.
+    pub(super) fn place(&self) -> (usize, *mut u8) {
+        (self.range.address(), self.range.bytes())
+    }
+
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    pub(crate) fn access_from(&self, device: Device) -> CUmemAccess_flags {
+        if device == self.device || self.peers.contains(&device) {
+            CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        } else {
+            CU_MEM_ACCESS_FLAGS_PROT_NONE
+        }
+    }
+
+    /// Whether calls see it as memory.
+    pub(crate) fn is_allocated(&self) -> bool {
+        self.state.lock().allocated
+    }
+
+    /// A launch allocates it and does not free it.
+    pub(crate) fn set_allocated(&self) {
+        self.state.lock().allocated = true;
+    }
+
+    /// It is to be freed; refused if it is no memory. Answers whether nobody refers to it any more.
+    pub(super) fn take_allocated(&self) -> Result<bool, CUresult> {
+        let mut state = self.state.lock();
+        let orphan = state.orphan;
+        std::mem::replace(&mut state.allocated, false).then_some(orphan).ok_or(CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// There is no node for it any more. Answers whether it is memory still.
+    pub(super) fn set_orphan(&self) -> bool {
+        let mut state = self.state.lock();
+        state.orphan = true;
+        state.allocated
+    }
+
+    /// A launch is to have it: from now on it takes memory of the device.
+    pub(crate) fn map(&self) -> Answer {
+        if self.state.lock().backing.is_some() {
+            return Ok(());
+        }
+        let (size, device) = (self.range.size(), self.device.ordinal());
+        let claim = find_room(device, size, || Claim::take(size, device)).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+        let mut state = self.state.lock();
+        if state.backing.is_none() {
+            state.backing = Some(claim);
+            self.meter(|meters| {
+                meters.used.add(size);
+                meters.reserved.add(size);
+            });
+        }
+        Ok(())
+    }
+
+    /// Gives what it takes to the device, unless it is memory. Execs that live have it again when they are launched (measured).
+    pub(super) fn trim(&self) {
+        let mut state = self.state.lock();
+        if !state.allocated && state.backing.take().is_some() {
+            self.meter(|meters| {
+                meters.used.take(self.range.size());
+                meters.reserved.take(self.range.size());
+            });
+        }
+    }
+
+    fn meter(&self, change: impl FnOnce(&mut Meters)) {
+        with_meters(self.device, change);
+    }
+}
+
+impl Drop for GraphMemory {
+    fn drop(&mut self) {
+        self.state.lock().allocated = false;
+        self.trim();
+    }
+}

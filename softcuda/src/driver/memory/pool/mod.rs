@@ -1,0 +1,252 @@
+//! Memory pools: memory that is allocated and freed in the order of streams, a device's, the host's, or managed.
+//!
+//! An allocation has its address when the call returns, and becomes memory when its stream gets there; a free takes it
+//! out of reach of calls at once, and ends it when its stream gets there. What is freed stays with the pool, which gives
+//! it to a later allocation where the order of work makes that safe, and back to where it comes from at a
+//! synchronisation, or when it is needed elsewhere.
+
+pub(crate) mod access;
+pub(crate) mod attributes;
+pub(crate) mod choice;
+pub(crate) mod created;
+pub(crate) mod home;
+
+use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUmemoryPool, CUresult};
+use crate::driver::device;
+use crate::driver::handle::{Object, Table};
+use crate::driver::memory::meter::Meter;
+use crate::executor::{self, Queue, Task};
+use crate::instruments::live;
+use access::Peers;
+use attributes::Reuse;
+pub(crate) use home::Home;
+use home::Store;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Pools that were created and not destroyed, and those of the devices.
+static POOLS: Table<Pool> = Table::new();
+
+/// A block is given to an allocation of at least a half of its size, not to a smaller one.
+const WASTE: usize = 2;
+
+/// Blocks at rest in any pool: where there are none, a synchronisation need not look.
+static RESTING: AtomicUsize = AtomicUsize::new(0);
+
+/// A pool.
+pub(crate) struct Pool {
+    handle: usize,
+    pub(crate) home: Home,
+    /// Whether it was there at the beginning, and stays.
+    is_default: bool,
+    /// Most bytes that it may reserve.
+    most: usize,
+    /// The `CU_MEM_HANDLE_TYPE_*` by which it may be shared.
+    pub(crate) handles: i32,
+    content: Mutex<Content>,
+}
+
+/// What a pool has and how it is configured.
+pub(super) struct Content {
+    resting: Vec<Block>,
+    reserved: Meter,
+    used: Meter,
+    reuse: Reuse,
+    /// Bytes that are kept at a synchronisation.
+    threshold: u64,
+    peers: Peers,
+}
+
+/// Memory that was freed.
+struct Block {
+    store: Store,
+    /// The free, whose place in the order of work may be ahead; `None` if everything was finished before it.
+    freed: Option<Arc<Task>>,
+}
+
+/// The memory of one allocation; dropping it gives it back.
+pub(crate) struct Pooled {
+    pool: Arc<Pool>,
+    size: usize,
+    store: Mutex<Option<Store>>,
+}
+
+impl Object for Pool {
+    fn report(&self) -> Option<live::Object> {
+        let device = self.home.device().map(|device| device.ordinal());
+        let (kind, name) = (live::MEMORY_POOL, self.handle);
+        (!self.is_default).then_some(live::Object { kind, name, bytes: 0, device, context: None })
+    }
+}
+
+impl Pool {
+    fn new(home: Home, is_default: bool, most: usize, handles: i32) -> Arc<Self> {
+        let content = Mutex::new(Content {
+            resting: Vec::new(),
+            reserved: Meter::default(),
+            used: Meter::default(),
+            reuse: Reuse::default(),
+            threshold: 0,
+            peers: Peers::default(),
+        });
+        POOLS.add(|handle| Self { handle, home, is_default, most, handles, content })
+    }
+
+    /// The pool that a caller's handle means.
+    pub(crate) fn of(handle: CUmemoryPool) -> Result<Arc<Self>, CUresult> {
+        POOLS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// The value that callers know it by.
+    pub(crate) fn handle(&self) -> CUmemoryPool {
+        self.handle as CUmemoryPool
+    }
+
+    /// Memory for an allocation in a queue, and the free that it must follow, if there is one.
+    pub(crate) fn take(self: &Arc<Self>, size: usize, queue: &Queue) -> Option<(Pooled, Option<Arc<Task>>)> {
+        let mut content = self.content.lock();
+        let (store, follows) = match content.take_resting(size, self.home.unit(), queue) {
+            Some(block) => (block.store, block.freed),
+            None => (self.reserve(&mut content, size)?, None),
+        };
+        content.used.add(size);
+        let store = Mutex::new(Some(store));
+        Some((Pooled { pool: Arc::clone(self), size, store }, follows))
+    }
+
+    /// New memory from where it comes from.
+    fn reserve(&self, content: &mut Content, size: usize) -> Option<Store> {
+        let too_much = |content: &Content| (content.reserved.now as usize).saturating_add(size) > self.most;
+        if too_much(content) {
+            content.release(0);
+        }
+        if too_much(content) {
+            return None;
+        }
+        let store = self.home.take(size)?;
+        content.reserved.add(store.size());
+        Some(store)
+    }
+
+    fn give(&self, size: usize, block: Block) {
+        let mut content = self.content.lock();
+        content.used.take(size);
+        content.resting.push(block);
+        RESTING.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Content {
+    /// The smallest block at rest that fits and that the queue may have. Its free is given with it where the allocation
+    /// must be made to follow that.
+    fn take_resting(&mut self, size: usize, unit: usize, queue: &Queue) -> Option<Block> {
+        let most = size.checked_next_multiple_of(unit).unwrap_or(size).saturating_mul(WASTE);
+        let fits = |block: &Block| (size..=most).contains(&block.store.size());
+        let candidates = self.resting.iter().enumerate().filter(|(_, block)| fits(block));
+        let rated =
+            candidates.filter_map(|(i, block)| Some((self.reuse.rate(block, queue)?, block.store.size(), i)));
+        let (order, _, i) = rated.min()?;
+        let mut block = self.resting.swap_remove(i);
+        RESTING.fetch_sub(1, Ordering::Relaxed);
+        if !order.must_wait() {
+            block.freed = None;
+        }
+        Some(block)
+    }
+
+    /// Gives memory at rest to the device until no more than `keep` bytes are reserved, except what work may still use.
+    fn release(&mut self, keep: u64) {
+        let mut i = 0;
+        while i < self.resting.len() && self.reserved.now > keep {
+            if self.resting[i].is_idle() {
+                let block = self.resting.swap_remove(i);
+                RESTING.fetch_sub(1, Ordering::Relaxed);
+                self.reserved.take(block.store.size());
+            } else {
+                i += 1;
+            }
+        }
+    }
+}
+
+impl Drop for Content {
+    fn drop(&mut self) {
+        RESTING.fetch_sub(self.resting.len(), Ordering::Relaxed);
+    }
+}
+
+impl Block {
+    /// Whether its free has been reached.
+    fn is_idle(&self) -> bool {
+        self.freed.as_ref().is_none_or(|freed| freed.is_finished())
+    }
+
+    fn was_freed_on(&self, queue: &Queue) -> bool {
+        self.freed.as_ref().is_some_and(|freed| freed.queue_id() == queue.id())
+    }
+
+    /// Whether the queue has been made to wait for its free.
+    fn is_followed_by(&self, queue: &Queue) -> bool {
+        self.freed.as_ref().is_some_and(|freed| executor::is_followed(freed, queue))
+    }
+}
+
+impl Pooled {
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The device pointer, and where the bytes are.
+    pub(crate) fn place(&self) -> (usize, *mut u8) {
+        let store = self.store.lock();
+        store.as_ref().map_or((0, std::ptr::null_mut()), |store| (store.address(), store.bytes()))
+    }
+
+    /// Gives the memory back, to be used by others after `freed`.
+    pub(crate) fn release(&self, freed: Option<Arc<Task>>) {
+        if let Some(store) = self.store.lock().take() {
+            self.pool.give(self.size, Block { store, freed });
+        }
+    }
+}
+
+impl Drop for Pooled {
+    /// For memory that nobody freed: its context has ended.
+    fn drop(&mut self) {
+        self.release(None);
+    }
+}
+
+/// Does what pools do at a synchronisation: gives the device what is above their thresholds.
+pub(crate) fn trim() {
+    if RESTING.load(Ordering::Relaxed) > 0 {
+        POOLS.each(|pool| {
+            let mut content = pool.content.lock();
+            let threshold = content.threshold;
+            content.release(threshold);
+        });
+    }
+}
+
+/// Attempts to take memory of a device: also what its pools do not use, and what work under way frees.
+pub(crate) fn find_room<T>(device: usize, size: usize, attempt: impl Fn() -> Option<T>) -> Option<T> {
+    if size as u64 > device::total_memory() {
+        return None;
+    }
+    let after = |make_room: fn()| {
+        make_room();
+        release_all(device);
+        attempt()
+    };
+    attempt().or_else(|| after(|| {})).or_else(|| after(executor::wait_a_moment))
+}
+
+/// Gives the device all that its pools do not use.
+fn release_all(device: usize) {
+    POOLS.each(|pool| {
+        if pool.home.device().is_some_and(|own| own.ordinal() == device) {
+            pool.content.lock().release(0);
+        }
+    });
+}

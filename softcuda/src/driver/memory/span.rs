@@ -1,0 +1,283 @@
+//! The ends of copies and fills: ranges of bytes, checked, and held while they are used.
+
+use super::access;
+use super::pages;
+use super::pool::Home;
+use super::table::{Allocation, Kind, find};
+use crate::abi::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::driver::context::Activation;
+use crate::driver::context::current::top;
+use crate::driver::device::Device;
+use crate::driver::space::window;
+use crate::instruments::log;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Whose memory a range is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Device,
+    /// Of host and devices.
+    Managed,
+    /// The host's, in reach of the device.
+    Pinned,
+    /// Ordinary host memory, which the driver knows nothing about.
+    Pageable,
+}
+
+/// Where memory comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A pool, by its handle.
+    Pool(usize),
+    Graph,
+    Plain,
+}
+
+/// A range of bytes.
+#[derive(Clone)]
+pub(crate) struct Span {
+    address: usize,
+    size: usize,
+    bytes: *mut u8,
+    hold: Hold,
+}
+
+/// What keeps the bytes where they are.
+#[derive(Clone)]
+enum Hold {
+    Allocation(Arc<Allocation>),
+    /// A copy of our own.
+    Staged(#[allow(dead_code)] Arc<Box<[u8]>>), // held for its drop
+    /// The caller.
+    Caller,
+}
+
+// SAFETY: an address; see `Allocation`.
+unsafe impl Send for Span {}
+// SAFETY: as above.
+unsafe impl Sync for Span {}
+
+/// A range that work reads or writes.
+pub(crate) struct Access<'a> {
+    pub(crate) span: &'a Span,
+    /// False if it only reads.
+    pub(crate) writes: bool,
+}
+
+impl<'a> Access<'a> {
+    pub(crate) fn read(span: &'a Span) -> Self {
+        Self { span, writes: false }
+    }
+
+    pub(crate) fn write(span: &'a Span) -> Self {
+        Self { span, writes: true }
+    }
+}
+
+impl Span {
+    /// `size` bytes at a device pointer: device memory, or host memory that the device reaches.
+    pub(crate) fn on_device(address: usize, size: usize) -> Result<Self, CUresult> {
+        let allocation = find(address).ok_or_else(|| refuse(address))?;
+        check_admitted(&allocation)?;
+        Self::inside(allocation, address, size)
+    }
+
+    /// `size` bytes at any pointer. Where it is not one of the driver's it is taken for ordinary host memory, except for
+    /// NULL and stale device pointers.
+    pub(crate) fn anywhere(address: usize, size: usize) -> Result<Self, CUresult> {
+        match find(address) {
+            Some(allocation) => Self::inside(allocation, address, size),
+            None if address == 0 || window::contains(address) => Err(refuse(address)),
+            None => Ok(Self::new(address, size, address as *mut u8, Hold::Caller)),
+        }
+    }
+
+    fn inside(allocation: Arc<Allocation>, address: usize, size: usize) -> Result<Self, CUresult> {
+        let bytes = allocation.locate(address, size)?;
+        Ok(Self::new(address, size, bytes, Hold::Allocation(allocation)))
+    }
+
+    fn new(address: usize, size: usize, bytes: *mut u8, hold: Hold) -> Self {
+        Self { address, size, bytes, hold }
+    }
+
+    /// A copy of the caller's bytes.
+    pub(crate) fn staged(bytes: Box<[u8]>) -> Self {
+        // Never written: it is the source of a copy.
+        let (start, size) = (bytes.as_ptr().cast_mut(), bytes.len());
+        Self::new(start as usize, size, start, Hold::Staged(Arc::new(bytes)))
+    }
+
+    /// An address where no memory is, or none that may be used: nothing is done with it but to refuse it later.
+    pub(crate) fn nowhere(address: usize, size: usize) -> Self {
+        Self::new(address, size, std::ptr::null_mut(), Hold::Caller)
+    }
+
+    /// What callers know the range by.
+    pub(crate) fn address(&self) -> usize {
+        self.address
+    }
+
+    /// Where the bytes are.
+    pub(crate) fn bytes(&self) -> *mut u8 {
+        self.bytes
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        match &self.hold {
+            Hold::Allocation(allocation) => match allocation.kind {
+                Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) => Place::Device,
+                Kind::Managed(_) => Place::Managed,
+                Kind::Pinned(..) | Kind::Registered(_) => Place::Pinned,
+                Kind::Pooled(ref pooled) => match pooled.pool().home {
+                    Home::Device(_) => Place::Device,
+                    Home::Managed(_) => Place::Managed,
+                    Home::Host | Home::Node => Place::Pinned,
+                },
+            },
+            Hold::Staged(_) | Hold::Caller => Place::Pageable,
+        }
+    }
+
+    /// Whether it is memory at this point of the order of work: allocated, and not freed.
+    pub(crate) fn is_allocated(&self) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => allocation.is_usable(),
+            Hold::Staged(_) | Hold::Caller => !self.bytes.is_null(),
+        }
+    }
+
+    /// Whether calls do not see it as memory, or not any more: its free was called.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => {
+                !find(self.address).is_some_and(|found| Arc::ptr_eq(&found, allocation))
+            }
+            Hold::Staged(_) | Hold::Caller => self.bytes.is_null(),
+        }
+    }
+
+    /// Whether it is memory of a pool, or of a graph.
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.source() != Source::Plain
+    }
+
+    /// Whose memory it is, if it is a device's; `None` for the host's, and for managed memory.
+    pub(crate) fn device(&self) -> Option<Device> {
+        match &self.hold {
+            Hold::Allocation(allocation) if self.place() == Place::Device => Some(allocation.device()),
+            _ => None,
+        }
+    }
+
+    /// The context that it was allocated in.
+    pub(crate) fn owner(&self) -> Option<&Arc<Activation>> {
+        match &self.hold {
+            Hold::Allocation(allocation) => Some(&allocation.owner),
+            Hold::Staged(_) | Hold::Caller => None,
+        }
+    }
+
+    /// Where it comes from.
+    pub(crate) fn source(&self) -> Source {
+        match &self.hold {
+            Hold::Allocation(allocation) => match &allocation.kind {
+                Kind::Pooled(pooled) => Source::Pool(pooled.pool().handle() as usize),
+                Kind::Graph(_) => Source::Graph,
+                _ => Source::Plain,
+            },
+            Hold::Staged(_) | Hold::Caller => Source::Plain,
+        }
+    }
+
+    /// Whether it was memory once.
+    pub(crate) fn is_freed(&self) -> bool {
+        matches!(&self.hold, Hold::Allocation(allocation) if allocation.is_freed())
+    }
+
+    /// Whether calls see it as memory: a graph's is known by its address before that.
+    pub(crate) fn is_there(&self) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => allocation.is_there(),
+            Hold::Staged(_) | Hold::Caller => true,
+        }
+    }
+
+    /// Refuses memory that the context has no access to.
+    pub(crate) fn check_access(&self, context: &Activation) -> Result<(), CUresult> {
+        let refused = match &self.hold {
+            Hold::Allocation(allocation) => {
+                access::access(context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_NONE
+            }
+            Hold::Staged(_) | Hold::Caller => false,
+        };
+        if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+    }
+
+    /// Refuses memory of a device's pool that the calling thread's current context has no access to: no other memory is
+    /// refused to copies, and the stream's context is not looked at (measured). Where none is current, a real driver
+    /// crashes on what the stream's has no access to.
+    pub(crate) fn check_pool_access(&self, of_stream: &Arc<Activation>) -> Result<(), CUresult> {
+        let current = top().and_then(|context| context.life());
+        self.check_pool_access_of(current.as_ref().unwrap_or(of_stream))
+    }
+
+    /// The same for a certain context.
+    pub(crate) fn check_pool_access_of(&self, context: &Activation) -> Result<(), CUresult> {
+        if self.is_pooled() && self.place() == Place::Device { self.check_access(context) } else { Ok(()) }
+    }
+
+    /// Whether it is another device's memory to which the context has access.
+    pub(crate) fn is_lent(&self, context: &Activation) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => access::is_lent(context, allocation),
+            Hold::Staged(_) | Hold::Caller => false,
+        }
+    }
+
+    /// Whether it is attached to the stream of this number, if it is attached to one.
+    pub(crate) fn is_attached_to(&self, stream: u64) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => {
+                allocation.pages.as_ref().is_none_or(|pages| pages.attachment.admits(stream))
+            }
+            Hold::Staged(_) | Hold::Caller => true,
+        }
+    }
+
+    /// A device's work uses the range: pages of managed memory move.
+    pub(crate) fn arrive(&self, device: Device, writes: bool) {
+        if let Hold::Allocation(allocation) = &self.hold
+            && let Some(pages) = &allocation.pages
+        {
+            pages.arrive(pages::touched(self.address - allocation.address, self.size), device, writes);
+        }
+    }
+
+    /// Whether `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS` is set.
+    pub(crate) fn wants_waiting(&self) -> bool {
+        match &self.hold {
+            Hold::Allocation(allocation) => allocation.sync_operations.load(Ordering::Relaxed),
+            Hold::Staged(_) | Hold::Caller => false,
+        }
+    }
+}
+
+/// The memory of the host's pools is only for devices that were admitted (measured).
+fn check_admitted(allocation: &Allocation) -> Result<(), CUresult> {
+    let of_host = match &allocation.kind {
+        Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Host | Home::Node),
+        _ => false,
+    };
+    let refused = of_host && !access::is_in_reach(allocation);
+    if refused { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+}
+
+/// What there is to say about an address without memory.
+fn refuse(address: usize) -> CUresult {
+    if address == 0 {
+        log::detail("Null address specified");
+    }
+    CUDA_ERROR_INVALID_VALUE
+}

@@ -1,0 +1,303 @@
+//! Every allocation and registration, by address.
+
+use super::graph_memory::GraphMemory;
+use super::pages::Pages;
+use super::pool::{Home, Pooled};
+use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::driver::context::{self, Activation};
+use crate::driver::device::Device;
+use crate::driver::signal::Listener;
+use crate::driver::space::host_pages::HostPages;
+use crate::driver::space::window::Range;
+use crate::instruments::live::{self, Source};
+use crate::instruments::settings::concurrent_managed;
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Once};
+
+/// What an allocation is, with what holds its bytes.
+pub(crate) enum Kind {
+    /// Device memory.
+    Device(#[allow(dead_code)] Range), // held for its drop
+    /// Device memory that a variable of loaded code lies in; unloading frees it.
+    Variable(#[allow(dead_code)] Range), // held for its drop
+    /// Memory of a pool.
+    Pooled(Pooled),
+    /// Memory of a graph.
+    Graph(GraphMemory),
+    /// Page-locked host memory of ours, with its `CU_MEMHOSTALLOC_*` flags.
+    Pinned(#[allow(dead_code)] HostPages, u32), // held for its drop
+    /// Host memory of the caller's, with its `CU_MEMHOSTREGISTER_*` flags.
+    Registered(u32),
+    /// Memory of host and devices.
+    Managed(#[allow(dead_code)] HostPages), // held for its drop
+}
+
+/// A range of addresses that the driver knows.
+pub(crate) struct Allocation {
+    /// What callers know it by.
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    /// Where the bytes are.
+    bytes: *mut u8,
+    pub(crate) kind: Kind,
+    /// What is known about its pages, if it is managed.
+    pub(crate) pages: Option<Pages>,
+    pub(crate) owner: Arc<Activation>,
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: never used twice.
+    pub(crate) id: u64,
+    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
+    pub(crate) sync_operations: AtomicBool,
+    state: AtomicU8,
+}
+
+/// The states of an allocation in the order of work: the calls that allocate and free may be ahead of it.
+const PROMISED: u8 = 0;
+const USABLE: u8 = 1;
+const FREED: u8 = 2;
+
+// SAFETY: `bytes` is an address; who reads or writes there orders it as the driver API demands of its callers.
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
+
+static TABLE: RwLock<BTreeMap<usize, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
+/// What calls do not find any more, and work that comes before the free still does, by number.
+static LEAVING: RwLock<BTreeMap<u64, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
+
+impl Allocation {
+    pub(crate) fn new(
+        address: usize,
+        size: usize,
+        bytes: *mut u8,
+        kind: Kind,
+        owner: Arc<Activation>,
+    ) -> Arc<Self> {
+        Arc::new(Self::build(address, size, bytes, kind, owner))
+    }
+
+    /// An allocation whose pages move.
+    pub(crate) fn managed(
+        address: usize,
+        size: usize,
+        bytes: *mut u8,
+        kind: Kind,
+        pages: Pages,
+        owner: Arc<Activation>,
+    ) -> Arc<Self> {
+        Arc::new(Self { pages: Some(pages), ..Self::build(address, size, bytes, kind, owner) })
+    }
+
+    fn build(address: usize, size: usize, bytes: *mut u8, kind: Kind, owner: Arc<Activation>) -> Self {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        let sync_operations = AtomicBool::new(false);
+        let state =
+            AtomicU8::new(if matches!(kind, Kind::Pooled(_) | Kind::Graph(_)) { PROMISED } else { USABLE });
+        Self { address, size, bytes, kind, pages: None, owner, id, sync_operations, state }
+    }
+
+    /// Where `size` bytes at a device pointer are; refuses what is not wholly inside.
+    pub(crate) fn locate(&self, address: usize, size: usize) -> Result<*mut u8, CUresult> {
+        let offset = address.checked_sub(self.address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let end = offset.checked_add(size).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        if end > self.size { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(self.bytes.wrapping_add(offset)) }
+    }
+
+    /// What a report of all that lives says of it.
+    fn report(&self) -> Option<live::Object> {
+        let kind = match &self.kind {
+            Kind::Managed(_) => live::MANAGED_MEMORY,
+            Kind::Device(_) => live::DEVICE_MEMORY,
+            Kind::Pooled(pooled) => pooled.pool().home.name(),
+            Kind::Graph(memory) if memory.is_allocated() => live::DEVICE_MEMORY,
+            Kind::Graph(_) => return None,    // an address
+            Kind::Variable(_) => return None, // its library or module is shown
+            Kind::Pinned(..) => live::PINNED_MEMORY,
+            Kind::Registered(_) => live::REGISTERED_MEMORY,
+        };
+        Some(live::Object { bytes: self.size, ..self.owner.report(kind, self.address) })
+    }
+
+    /// Writes the first bytes; refuses more than there are.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), CUresult> {
+        let to = self.locate(self.address, bytes.len())?;
+        // SAFETY: checked; nobody else uses the memory yet.
+        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    pub(crate) fn is_device(&self) -> bool {
+        match &self.kind {
+            Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) | Kind::Managed(_) => true,
+            Kind::Pooled(pooled) => matches!(pooled.pool().home, Home::Device(_) | Home::Managed(_)),
+            Kind::Pinned(..) | Kind::Registered(_) => false,
+        }
+    }
+
+    /// Whose memory it is: a pool's device may be another one than that of the stream which it was allocated in.
+    pub(crate) fn device(&self) -> Device {
+        let of_pool = match &self.kind {
+            Kind::Pooled(pooled) => pooled.pool().home.device(),
+            Kind::Graph(memory) => Some(memory.device()),
+            _ => None,
+        };
+        of_pool.unwrap_or_else(|| self.owner.device())
+    }
+
+    /// Its place in the order of work has been reached; a free that came first stays.
+    pub(crate) fn set_usable(&self) {
+        let _ = self.state.compare_exchange(PROMISED, USABLE, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_freed(&self) {
+        // A graph's comes again.
+        let after = if self.of_graph().is_some() { PROMISED } else { FREED };
+        self.state.store(after, Ordering::Release);
+        let left = LEAVING.write().remove(&self.id);
+        drop(left); // outside of the lock
+    }
+
+    /// Whether calls see it as memory: a graph's is known by its address before that.
+    pub(crate) fn is_there(&self) -> bool {
+        self.of_graph().is_none_or(GraphMemory::is_allocated)
+    }
+
+    /// What it is to graphs, if it is memory of one.
+    pub(crate) fn of_graph(&self) -> Option<&GraphMemory> {
+        match &self.kind {
+            Kind::Graph(memory) => Some(memory),
+            _ => None,
+        }
+    }
+
+    /// Whether it has been freed for good.
+    pub(crate) fn is_freed(&self) -> bool {
+        self.state.load(Ordering::Acquire) == FREED
+    }
+
+    /// Whether work may use it now.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.state.load(Ordering::Acquire) == USABLE
+    }
+}
+
+static ENDS: Listener<Arc<Activation>> = Listener::new(&context::ENDED, forget);
+
+/// Tells who reports what lives of the table, and listens to the ends of contexts, once.
+fn register() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| live::register(&Allocations));
+    ENDS.begin();
+}
+
+pub(crate) fn insert(allocation: Arc<Allocation>) {
+    register();
+    TABLE.write().insert(allocation.address, allocation);
+}
+
+/// Adds `allocation` unless another one shares bytes with it, which is then returned.
+pub(crate) fn insert_disjoint(allocation: Arc<Allocation>) -> Result<(), Arc<Allocation>> {
+    register();
+    let mut table = TABLE.write();
+    let below = table.range(..allocation.address + allocation.size).next_back();
+    if let Some((_, other)) = below.filter(|(_, other)| other.address + other.size > allocation.address) {
+        return Err(Arc::clone(other));
+    }
+    table.insert(allocation.address, allocation);
+    Ok(())
+}
+
+/// The allocation that the address lies in.
+pub(crate) fn find(address: usize) -> Option<Arc<Allocation>> {
+    let table = TABLE.read();
+    let (_, allocation) = table.range(..=address).next_back()?;
+    (address - allocation.address < allocation.size).then(|| Arc::clone(allocation))
+}
+
+/// The allocation that the address lies in and that work may use now: the one that calls find, or one whose free is still ahead.
+pub(crate) fn find_usable(address: usize) -> Option<Arc<Allocation>> {
+    let covers = |it: &Arc<Allocation>| {
+        it.is_usable() && address.checked_sub(it.address).is_some_and(|at| at < it.size)
+    };
+    find(address).filter(covers).or_else(|| LEAVING.read().values().find(|it| covers(it)).cloned())
+}
+
+/// What lies at or near an address that a kernel cannot use, for a message.
+pub(crate) fn neighbourhood(address: usize) -> String {
+    /// Farther away, no access that went wrong is meant for it.
+    const NEAR: usize = 1 << 30;
+    if find(address).is_some() {
+        return "that is freed, or another device's without access to it".to_owned();
+    }
+    let table = TABLE.read();
+    let below =
+        table.range(..=address).next_back().map(|(_, one)| (address - one.address - one.size + 1, one));
+    let above = table.range(address..).next().map(|(_, one)| (one.address - address, one));
+    let sides = [(below, "after"), (above, "before")].into_iter();
+    let near = sides.filter_map(|(found, side)| found.map(|(distance, one)| (distance, side, one)));
+    match near.min_by_key(|(distance, ..)| *distance).filter(|(distance, ..)| *distance < NEAR) {
+        Some((distance, side, one)) => {
+            format!("{distance} bytes {side} the {} bytes at {:#x}", one.size, one.address)
+        }
+        None if address < 4096 => "NULL, or near it".to_owned(),
+        None => "no memory is near it".to_owned(),
+    }
+}
+
+/// Takes the allocation that starts at the address out of the table, if it is of the wanted kind. Work that is enqueued
+/// finds it until it is freed.
+pub(crate) fn remove(address: usize, wanted: impl Fn(&Kind) -> bool) -> Option<Arc<Allocation>> {
+    let mut table = TABLE.write();
+    if !wanted(&table.get(&address)?.kind) {
+        return None;
+    }
+    let allocation = table.remove(&address)?;
+    LEAVING.write().insert(allocation.id, Arc::clone(&allocation));
+    Some(allocation)
+}
+
+/// The allocations that satisfy a condition.
+pub(crate) fn select(condition: impl Fn(&Allocation) -> bool) -> Vec<Arc<Allocation>> {
+    TABLE.read().values().filter(|allocation| condition(allocation)).cloned().collect()
+}
+
+/// Memory of a graph that no graph knows any more is no memory either.
+pub(crate) fn forget_graph_memory(allocation: &Arc<Allocation>) {
+    let mut table = TABLE.write();
+    let is_there = table.get(&allocation.address).is_some_and(|there| Arc::ptr_eq(there, allocation));
+    let forgotten = if is_there { table.remove(&allocation.address) } else { None };
+    drop(table);
+    drop(forgotten); // outside of the lock
+}
+
+/// The same while work that comes before its free may still use it.
+pub(crate) fn leave_graph_memory(allocation: &Arc<Allocation>) {
+    LEAVING.write().insert(allocation.id, Arc::clone(allocation));
+    forget_graph_memory(allocation);
+}
+
+/// A stream is destroyed: managed memory that only it could use is as it was at first.
+pub(crate) fn forget_stream(stream: u64) {
+    if !concurrent_managed() {
+        let table = TABLE.read();
+        let pages = table.values().filter_map(|allocation| allocation.pages.as_ref());
+        pages.for_each(|pages| pages.attachment.forget(stream));
+    }
+}
+
+/// Drops everything that belongs to a context that has ended.
+fn forget(owner: &Arc<Activation>) {
+    TABLE.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+    LEAVING.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+}
+
+/// Everything in the table, to a report of what lives.
+struct Allocations;
+
+impl Source for Allocations {
+    fn show(&self, show: &mut dyn FnMut(live::Object)) {
+        TABLE.read().values().filter_map(|allocation| allocation.report()).for_each(show);
+    }
+}

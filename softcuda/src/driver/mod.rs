@@ -1,0 +1,38 @@
+//! The driver's objects, and the calls on them, from the ground up: each module uses only those named before it.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `call`, `handle`, `signal`, `waiting` | what a call says, handles, who is told of what, waiting for work |
+//! | `device` | devices and their attributes |
+//! | `space` | address space: the window of device memory, the heap of kernels, host pages |
+//! | `capture` | which captures are under way, and what they forbid |
+//! | `context` | contexts, and which one is current |
+//! | `peer` | access of one context to another's memory |
+//! | `memory` | allocations, managed memory, pools |
+//! | `event` | events |
+//! | `kernel` | what a program loads, and its kernels |
+//! | `condition` | the conditions of graphs, which kernels set |
+//! | `operation` | what a stream or a node of a graph can ask for, as values |
+//! | `stream` | streams, which put operations in order |
+//! | `enqueue` | the calls that put operations into streams |
+//! | `user_object` | data of the program's that graphs keep |
+//! | `graph` | graphs, and captures, which make them |
+
+pub(crate) mod call;
+pub(crate) mod capture;
+mod condition;
+pub(crate) mod context;
+pub(crate) mod device;
+pub(crate) mod enqueue;
+pub(crate) mod event;
+pub(crate) mod graph;
+mod handle;
+pub(crate) mod kernel;
+pub(crate) mod memory;
+pub(crate) mod operation;
+pub(crate) mod peer;
+mod signal;
+mod space;
+pub(crate) mod stream;
+pub(crate) mod user_object;
+mod waiting;

@@ -1,0 +1,190 @@
+//! Launches of kernels.
+
+use super::Action;
+use crate::abi::sys::{
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUDA_ERROR_ASSERT,
+    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC,
+    CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
+};
+use crate::driver::condition::{self, Condition};
+use crate::driver::context::{self, Activation};
+use crate::driver::device::attributes::value;
+use crate::driver::kernel::found::Found;
+use crate::driver::kernel::shape::Shape;
+use crate::driver::memory::table::{self, Allocation};
+use crate::driver::memory::{access, pages};
+use crate::executor::{Turn, WorkKind};
+use crate::instruments::complain::complain;
+use crate::instruments::settings::kernel_budget;
+use crate::ptx::{self, Fault, FaultKind, Host, Region};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// Launches a kernel, in the context that it was found in.
+#[derive(Clone)]
+pub(crate) struct Launch {
+    pub(crate) kernel: Found,
+    pub(crate) shape: Shape,
+    /// The block of the kernel's parameters.
+    pub(crate) arguments: Arc<[u8]>,
+}
+
+impl Action for Launch {
+    fn name(&self) -> &'static str {
+        "a kernel"
+    }
+
+    /// A native kernel takes its time at once.
+    fn kind(&self) -> WorkKind {
+        if self.kernel.kernel().native.is_some() { WorkKind::Device } else { WorkKind::Paced }
+    }
+
+    fn run(&self, context: &Arc<Activation>, turn: &Turn<'_>) {
+        let (kernel, shape) = (self.kernel.kernel(), self.shape);
+        if let Some(native) = &kernel.native {
+            return native.run(shape.grid, shape.block, shape.shared, &self.arguments);
+        }
+        let Some(engine) = &self.kernel.code().engine else { return };
+        let memory = Memory {
+            context,
+            turn,
+            exec: condition::exec(),
+            held: Mutex::default(),
+            barrier: shape.cooperative.then(Default::default),
+        };
+        let launch = ptx::Launch {
+            grid: shape.grid,
+            block: shape.block,
+            cluster: shape.cluster.unwrap_or([1; 3]),
+            shared: shape.shared,
+            args: &self.arguments,
+            globals: &self.kernel.instance.addresses,
+            cores: turn.threads(),
+            stack: context.stack_bytes(),
+            budget: kernel_budget(),
+            cooperative: shape.cooperative,
+            environment: memory.environment(),
+            processors: value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) as u32,
+            ..ptx::Launch::new(&memory)
+        };
+        if let Err(fault) = engine.functions()[self.kernel.index].launch(&launch) {
+            end_with(fault, context);
+        }
+    }
+}
+
+/// The kernel has gone wrong, and the context with it. One that was cancelled has lost its context before.
+fn end_with(mut fault: Fault, context: &Arc<Activation>) {
+    if fault.kind == FaultKind::Cancelled {
+        return;
+    }
+    if let (FaultKind::IllegalAddress, Some(address)) = (fault.kind, fault.address)
+        && !["shared", "local", "param"].iter().any(|space| fault.instruction.contains(space))
+    {
+        fault.message = table::neighbourhood(address as usize);
+    }
+    complain(&fault.to_string());
+    context::lose_all(context, answer(&fault));
+}
+
+fn answer(fault: &Fault) -> CUresult {
+    match fault.kind {
+        // A GPU's stack ends where memory does (measured).
+        FaultKind::IllegalAddress | FaultKind::StackOverflow => CUDA_ERROR_ILLEGAL_ADDRESS,
+        FaultKind::MisalignedAddress => CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::Assert => CUDA_ERROR_ASSERT,
+        FaultKind::InvalidPc => CUDA_ERROR_INVALID_PC,
+        // Shared memory 16 MiB and more from its beginning (measured).
+        FaultKind::NotInCluster | FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        FaultKind::Deadlock | FaultKind::Timeout => CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::Trap | FaultKind::Cancelled => CUDA_ERROR_LAUNCH_FAILED,
+    }
+}
+
+/// The memory that the kernel reaches. What it has reached stays until it is done.
+struct Memory<'a> {
+    context: &'a Arc<Activation>,
+    turn: &'a Turn<'a>,
+    /// The exec that launches it, by its number.
+    exec: Option<u32>,
+    held: Mutex<BTreeMap<usize, Arc<Allocation>>>,
+    /// Where the blocks of a cooperative launch count themselves: compiled code does so at its second word. Zero at first.
+    barrier: Option<[AtomicU32; 4]>,
+}
+
+impl Memory<'_> {
+    /// `%envreg1` and `%envreg2` are the halves of the barrier's address. Compiled code traps if that is 0.
+    fn environment(&self) -> [u32; 32] {
+        let address = self.barrier.as_ref().map_or(0, |words| words.as_ptr() as u64);
+        let mut environment = [0; 32];
+        environment[1] = (address >> 32) as u32;
+        environment[2] = address as u32;
+        environment
+    }
+
+    fn barrier(&self, address: u64) -> Option<Region> {
+        let words = self.barrier.as_ref()?;
+        let (start, size) = (words.as_ptr() as u64, size_of_val(words) as u64);
+        let bytes = words.as_ptr().cast_mut().cast();
+        (start..start + size).contains(&address).then_some(Region { start, size, bytes })
+    }
+
+    fn is_in_reach(&self, allocation: &Allocation) -> bool {
+        access::access(self.context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    }
+}
+
+// SAFETY: an allocation's bytes can be read and written, and `held` keeps it; those of the barrier, too, as long as this.
+// Blocks of the heap lie in the window, which stays mapped: after a `free` a kernel may reach them, as on a GPU.
+unsafe impl Host for Memory<'_> {
+    fn region(&self, address: u64) -> Option<Region> {
+        let place = address as usize;
+        let found = table::find_usable(place).filter(|found| self.is_in_reach(found));
+        let Some(allocation) = found else {
+            return self.context.heap().region(place).or_else(|| self.barrier(address));
+        };
+        let (mut start, mut size) = (allocation.address, allocation.size);
+        if let Some(pages) = &allocation.pages {
+            // A page at a time, which moves to where it is used; whether for reading is not known here.
+            let page = pages::page_of(address as usize - allocation.address, allocation.size);
+            pages.arrive(pages::touched(page.start, page.len()), self.context.device(), true);
+            (start, size) = (allocation.address + page.start, page.len());
+        }
+        let bytes = allocation.locate(start, size).ok()?;
+        self.held.lock().entry(allocation.address).or_insert(allocation);
+        Some(Region { start: start as u64, size: size as u64, bytes })
+    }
+
+    fn spend(&self, instructions: u32) -> bool {
+        self.turn.spend(instructions)
+    }
+
+    fn print(&self, text: &[u8]) {
+        // Where the runtime prints, and like it without a word if that fails.
+        let _ = std::io::stdout().lock().write_all(text);
+    }
+
+    fn set_conditional(&self, handle: u64, value: u32) -> bool {
+        Condition::of(handle).is_some_and(|condition| condition.set_from(self.exec, value))
+    }
+
+    fn allocate(&self, size: u64) -> u64 {
+        let limit = self.context.heap_bytes();
+        self.context.heap().allocate(self.context.device(), size, limit).map_or(0, |address| address as u64)
+    }
+
+    fn release(&self, address: u64) -> bool {
+        let freed = self.context.heap().release(address as usize);
+        // A GPU passes over what is no block of the heap; a second `free` ends the kernel (measured).
+        if !freed && self.region(address).is_some() {
+            complain(&format!(
+                "a kernel frees {address:#x}, where no block of its heap begins: nothing is freed"
+            ));
+            return true;
+        }
+        freed
+    }
+}

@@ -1,0 +1,149 @@
+//! Operations: what a stream can be asked to do, and a node of a graph, as values.
+//!
+//! An operation is made of parameters, and checked when it is made. It keeps what it uses; its parameters can be read, and
+//! an operation with others is made and checked in the same way. It, or a clone of it, can be submitted any number of times
+//! (`submit`), to any queue of a context: nothing of a submission stays in it.
+
+pub(crate) mod allocation;
+pub(crate) mod copy;
+pub(crate) mod event;
+pub(crate) mod fill;
+pub(crate) mod host_function;
+pub(crate) mod launch;
+pub(crate) mod managed;
+mod submission;
+pub(crate) mod value;
+
+use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
+use crate::driver::context::Activation;
+use crate::driver::memory::span::Access;
+use crate::executor::{Turn, WorkKind};
+use allocation::{Allocate, Free};
+use copy::Copy;
+use event::{Record, Wait};
+use fill::Fill;
+use host_function::{Callback, HostFunction};
+use launch::Launch;
+use managed::{Attach, Discard, Prefetch};
+use std::sync::Arc;
+pub(crate) use submission::{submit, work};
+use value::{Values, WaitValue, WriteValue};
+
+/// An operation.
+#[derive(Clone)]
+pub(crate) enum Operation {
+    /// Larger than the others.
+    Copy(Box<Copy>),
+    Fill(Fill),
+    Launch(Launch),
+    HostFunction(HostFunction),
+    Callback(Callback),
+    Record(Record),
+    Wait(Wait),
+    Allocate(Allocate),
+    Free(Free),
+    WriteValue(WriteValue),
+    WaitValue(WaitValue),
+    Values(Values),
+    Attach(Attach),
+    Prefetch(Prefetch),
+    Discard(Discard),
+    /// Many, without order among themselves.
+    Batch(Vec<Operation>),
+}
+
+/// What the kinds of operations have in common.
+trait Action {
+    /// What a message calls it.
+    fn name(&self) -> &'static str;
+
+    fn kind(&self) -> WorkKind;
+
+    /// Shows the memory that it reads and writes.
+    fn accesses<'a>(&'a self, _look: &mut dyn FnMut(Access<'a>)) {}
+
+    /// Whether it needs access to another device's memory, which it had when it was submitted, until it is done.
+    fn needs_lasting_access(&self) -> bool {
+        false
+    }
+
+    /// Does it, as work of a context.
+    fn run(&self, context: &Arc<Activation>, turn: &Turn<'_>);
+
+    /// Called instead of `run` where the context has a sticky error.
+    fn give_up(&self, _fault: CUresult) {}
+}
+
+impl Operation {
+    /// Refuses memory that was freed since the operation was made.
+    pub(crate) fn check_not_freed(&self) -> Result<(), CUresult> {
+        let mut is_freed = false;
+        self.action().accesses(&mut |access| is_freed |= access.span.is_freed());
+        if is_freed { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+    }
+
+    /// Refuses a graph's memory that no launch has allocated: only nodes can use it before that.
+    pub(crate) fn check_memory(&self) -> Result<(), CUresult> {
+        let mut is_there = true;
+        self.action().accesses(&mut |access| is_there &= access.span.is_there());
+        if is_there { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
+    }
+
+    fn action(&self) -> &dyn Action {
+        match self {
+            Self::Copy(it) => &**it,
+            Self::Fill(it) => it,
+            Self::Launch(it) => it,
+            Self::HostFunction(it) => it,
+            Self::Callback(it) => it,
+            Self::Record(it) => it,
+            Self::Wait(it) => it,
+            Self::Allocate(it) => it,
+            Self::Free(it) => it,
+            Self::WriteValue(it) => it,
+            Self::WaitValue(it) => it,
+            Self::Values(it) => it,
+            Self::Attach(it) => it,
+            Self::Prefetch(it) => it,
+            Self::Discard(it) => it,
+            Self::Batch(it) => it,
+        }
+    }
+}
+
+impl Action for Vec<Operation> {
+    fn name(&self) -> &'static str {
+        self.first().map_or("an empty batch", |part| part.action().name())
+    }
+
+    fn kind(&self) -> WorkKind {
+        WorkKind::Device
+    }
+
+    fn accesses<'a>(&'a self, look: &mut dyn FnMut(Access<'a>)) {
+        self.iter().for_each(|part| part.action().accesses(look));
+    }
+
+    /// From the last to the first: a program that counts on the other order is found out.
+    fn run(&self, context: &Arc<Activation>, turn: &Turn<'_>) {
+        self.iter().rev().for_each(|part| part.action().run(context, turn));
+    }
+}
+
+impl From<Copy> for Operation {
+    fn from(operation: Copy) -> Self {
+        Self::Copy(Box::new(operation))
+    }
+}
+
+macro_rules! operations { ($($kind:ident)*) => { $(
+    impl From<$kind> for Operation {
+        fn from(operation: $kind) -> Self {
+            Self::$kind(operation)
+        }
+    }
+)* } }
+operations!(Fill Launch HostFunction Callback Record Wait Allocate Free WriteValue WaitValue Values Attach Prefetch Discard);
+
+#[cfg(test)]
+mod tests;

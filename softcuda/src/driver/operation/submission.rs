@@ -1,0 +1,144 @@
+//! An operation on its way through the executor.
+
+use super::Operation;
+use super::event::{Record, Wait};
+use crate::abi::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUresult};
+use crate::driver::context::{self, Activation};
+use crate::driver::memory::span::{Access, Span};
+use crate::executor::{self, Outcome, Queue, Task, Turn, Work, WorkKind};
+use crate::instruments::complain::complain;
+use std::sync::Arc;
+
+/// Puts an operation into a queue of a context, behind the tasks `after` too.
+pub(crate) fn submit(
+    operation: Operation,
+    context: &Arc<Activation>,
+    queue: &Arc<Queue>,
+    after: &[Arc<Task>],
+) -> Arc<Task> {
+    // These two are about the order itself.
+    let (recorded, awaited) = match &operation {
+        Operation::Record(Record { event }) => (Some(Arc::clone(event)), None),
+        Operation::Wait(Wait { event }) => (None, event.recorded()),
+        _ => (None, None),
+    };
+    let work = work(&Arc::new(operation), context, queue);
+    let task = match awaited {
+        Some(record) if after.is_empty() => executor::submit(queue, work, &[record]),
+        Some(record) => executor::submit(queue, work, &[after, &[record]].concat()),
+        None => executor::submit(queue, work, after),
+    };
+    if let Some(event) = recorded {
+        event.set_recorded(&task);
+    }
+    task
+}
+
+/// An operation as a piece of work of a context, for a queue. Its place in the order, and what events have to know of it, are
+/// the caller's affair.
+pub(crate) fn work(operation: &Arc<Operation>, context: &Arc<Activation>, queue: &Queue) -> Box<dyn Work> {
+    let lent = lent(operation, context);
+    let (operation, context) = (Arc::clone(operation), Arc::clone(context));
+    Box::new(Submission { operation, context, queue: queue.id(), lent })
+}
+
+/// The addresses of another device's memory to which the context has access now, if the operation needs it until it is
+/// done.
+fn lent(operation: &Operation, context: &Activation) -> Vec<usize> {
+    let (action, mut lent) = (operation.action(), Vec::new());
+    if action.needs_lasting_access() {
+        let address = |span: &Span| span.is_lent(context).then(|| span.address());
+        action.accesses(&mut |access| lent.extend(address(access.span)));
+    }
+    lent
+}
+
+/// One submission of an operation.
+struct Submission {
+    operation: Arc<Operation>,
+    context: Arc<Activation>,
+    /// The number of the queue, which is that of its stream.
+    queue: u64,
+    /// Other devices' memory to which it had access when it was submitted.
+    lent: Vec<usize>,
+}
+
+impl Work for Submission {
+    fn kind(&self) -> WorkKind {
+        self.operation.action().kind()
+    }
+
+    fn run(self: Box<Self>, turn: &Turn<'_>) -> Outcome {
+        let action = self.operation.action();
+        match self.context.fault().and_then(|()| self.check()) {
+            Ok(()) => {
+                let device = self.context.device();
+                action.accesses(&mut |access| access.span.arrive(device, access.writes));
+                action.run(&self.context, turn);
+            }
+            Err(fault) => action.give_up(fault),
+        }
+        Outcome::Finished
+    }
+}
+
+impl Submission {
+    /// Refuses memory that is not allocated at this point of the order, or not for this stream: that is the sticky error
+    /// of an illegal access.
+    fn check(&self) -> Result<(), CUresult> {
+        let name = self.operation.action().name();
+        let unallocated = self.find(|span| !span.is_allocated());
+        let elsewhere = || self.find(|span| !span.is_attached_to(self.queue));
+        let closed = || self.find(|span| self.lent.contains(&span.address()) && !span.is_lent(&self.context));
+        let (message, fault) = if let Some(span) = unallocated {
+            (self.illegal(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
+        } else if let Some(span) = elsewhere() {
+            (self.detached(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
+        } else if let Some(span) = closed() {
+            (self.closed(name, span), CUDA_ERROR_LAUNCH_FAILED)
+        } else {
+            return Ok(());
+        };
+        complain(&message);
+        context::lose_all(&self.context, fault);
+        Err(fault)
+    }
+
+    /// The first memory of which something is true.
+    fn find(&self, condition: impl Fn(&Span) -> bool) -> Option<&Span> {
+        let mut found = None;
+        self.operation.action().accesses(&mut |Access { span, .. }| {
+            if found.is_none() && condition(span) {
+                found = Some(span);
+            }
+        });
+        found
+    }
+
+    fn detached(&self, name: &str, span: &Span) -> String {
+        format!(
+            "illegal address: {name} on stream {} used managed memory at {:#x} that is attached to the host or to \
+             another stream; attach it to this one with cuStreamAttachMemAsync",
+            self.queue,
+            span.address(),
+        )
+    }
+
+    fn closed(&self, name: &str, span: &Span) -> String {
+        format!(
+            "launch failed: {name} on stream {} used another device's memory at {:#x} after cuCtxDisablePeerAccess; wait \
+             for the work that needs access before it ends",
+            self.queue,
+            span.address(),
+        )
+    }
+
+    fn illegal(&self, name: &str, span: &Span) -> String {
+        format!(
+            "illegal address: {name} on stream {} ran where the memory at {:#x} was not allocated; order it after the \
+             allocation and before the free",
+            self.queue,
+            span.address(),
+        )
+    }
+}

@@ -1,0 +1,24 @@
+//! Host memory of the driver's own.
+
+use super::window;
+
+/// Host pages of our own; dropping unmaps them.
+pub(crate) struct HostPages {
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+}
+
+impl HostPages {
+    /// New pages; `size` is in whole ones.
+    pub(crate) fn map(size: usize) -> Option<Self> {
+        let address = window::map(size, libc::PROT_READ | libc::PROT_WRITE)?;
+        Some(Self { address, size })
+    }
+}
+
+impl Drop for HostPages {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, which nothing refers to any more.
+        unsafe { libc::munmap(self.address as *mut _, self.size) };
+    }
+}

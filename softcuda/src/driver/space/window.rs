@@ -1,0 +1,230 @@
+//! The address window of device memory: where device pointers point, and where the bytes are.
+
+use crate::driver::device;
+use crate::instruments::complain::complain;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Alignment of every device allocation.
+pub(crate) const ALIGNMENT: usize = 512;
+
+/// The window is this many times larger than all devices' memory, so that fragmentation does not matter.
+const HEADROOM: u64 = 4;
+const MOST_WINDOW: u64 = 16 << 40;
+
+/// A freed range rests until this many others were freed after it: a stale pointer stays recognisable for a while.
+const RESTING: usize = 256;
+
+/// From this size on, a freed range gives its pages back to the system.
+const WORTH_RETURNING: usize = 64 << 10;
+const PAGE: usize = 4096;
+
+struct Window {
+    front: usize,
+    back: usize,
+    size: usize,
+    ranges: Mutex<Ranges>,
+    /// Bytes in use on each device.
+    used: Vec<AtomicU64>,
+}
+
+static WINDOW: LazyLock<Option<Window>> = LazyLock::new(Window::map);
+
+/// A range of the window, in use by one allocation; dropping it frees it.
+pub(crate) struct Range {
+    window: &'static Window,
+    offset: usize,
+    size: usize,
+    /// `None` for addresses that may have no memory behind them.
+    #[allow(dead_code)] // held for its drop
+    claim: Option<Claim>,
+}
+
+/// Some of a device's memory; dropping it gives it back.
+pub(crate) struct Claim {
+    window: &'static Window,
+    size: usize,
+    device: usize,
+}
+
+impl Claim {
+    /// `None` if the device has not that much left.
+    pub(crate) fn take(size: usize, device: usize) -> Option<Self> {
+        let window = WINDOW.as_ref()?;
+        let limit = device::total_memory();
+        let fits = |used: u64| used.checked_add(size as u64).filter(|&total| total <= limit);
+        window.used[device].fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
+        Some(Self { window, size, device })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.window.used[self.device].fetch_sub(self.size as u64, Ordering::Relaxed);
+    }
+}
+
+impl Range {
+    /// `None` if the device has not that much left.
+    pub(crate) fn take(size: usize, device: usize) -> Option<Self> {
+        let size = size.checked_next_multiple_of(ALIGNMENT)?;
+        let claim = Claim::take(size, device)?;
+        let mut range = Self::reserve(size)?;
+        range.claim = Some(claim);
+        Some(range)
+    }
+
+    /// Addresses for memory that a device may have later.
+    pub(crate) fn reserve(size: usize) -> Option<Self> {
+        let size = size.checked_next_multiple_of(ALIGNMENT)?;
+        let window = WINDOW.as_ref()?;
+        let offset = window.ranges.lock().take(size)?;
+        Some(Self { window, offset, size, claim: None })
+    }
+
+    /// Bytes, in whole units.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The device pointer.
+    pub(crate) fn address(&self) -> usize {
+        self.window.front + self.offset
+    }
+
+    /// Where the bytes are.
+    pub(crate) fn bytes(&self) -> *mut u8 {
+        (self.window.back + self.offset) as *mut u8
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        if self.size >= WORTH_RETURNING {
+            let start = (self.bytes() as usize).next_multiple_of(PAGE);
+            let end = (self.bytes() as usize + self.size) / PAGE * PAGE;
+            // SAFETY: whole pages of the back mapping that nobody uses any more.
+            unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_DONTNEED) };
+        }
+        self.window.ranges.lock().give(self.offset, self.size);
+    }
+}
+
+/// Bytes that are in use on a device.
+pub(crate) fn used(device: usize) -> u64 {
+    WINDOW.as_ref().map_or(0, |window| window.used[device].load(Ordering::Relaxed))
+}
+
+/// Whether the address can only be a device pointer, valid or stale.
+pub(crate) fn contains(address: usize) -> bool {
+    WINDOW.as_ref().is_some_and(|w| (w.front..w.front + w.size).contains(&address))
+}
+
+impl Window {
+    fn map() -> Option<Self> {
+        let devices = device::count();
+        let size = (device::total_memory() * devices as u64 * HEADROOM).min(MOST_WINDOW) as usize;
+        let front = map(size, libc::PROT_NONE);
+        let back = map(size, libc::PROT_READ | libc::PROT_WRITE);
+        let (Some(front), Some(back)) = (front, back) else {
+            complain(&format!(
+                "no {size} bytes of address space for device memory: lower SOFTCUDA_MEMORY or ulimit -v"
+            ));
+            return None;
+        };
+        let ranges = Mutex::new(Ranges::new(size));
+        Some(Self { front, back, size, ranges, used: (0..devices).map(|_| AtomicU64::new(0)).collect() })
+    }
+}
+
+/// Address space without memory behind it, until it is written.
+pub(crate) fn map(size: usize, rights: libc::c_int) -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping, placed by the system.
+    let address = unsafe { libc::mmap(std::ptr::null_mut(), size, rights, flags, -1, 0) };
+    (address != libc::MAP_FAILED).then_some(address as usize)
+}
+
+/// Which ranges of the window are free.
+struct Ranges {
+    /// Start and size; never two that touch.
+    free: BTreeMap<usize, usize>,
+    resting: VecDeque<(usize, usize)>,
+}
+
+impl Ranges {
+    fn new(size: usize) -> Self {
+        Self { free: BTreeMap::from([(0, size)]), resting: VecDeque::new() }
+    }
+
+    fn take(&mut self, size: usize) -> Option<usize> {
+        self.take_free(size).or_else(|| {
+            while let Some((start, length)) = self.resting.pop_front() {
+                self.release(start, length);
+            }
+            self.take_free(size)
+        })
+    }
+
+    fn take_free(&mut self, size: usize) -> Option<usize> {
+        let (&start, &length) = self.free.iter().find(|(_, length)| **length >= size)?;
+        self.free.remove(&start);
+        if length > size {
+            self.free.insert(start + size, length - size);
+        }
+        Some(start)
+    }
+
+    fn give(&mut self, start: usize, size: usize) {
+        self.resting.push_back((start, size));
+        if self.resting.len() > RESTING
+            && let Some((start, size)) = self.resting.pop_front()
+        {
+            self.release(start, size);
+        }
+    }
+
+    /// Makes a range free, joined with its free neighbours.
+    fn release(&mut self, mut start: usize, mut size: usize) {
+        if let Some(after) = self.free.remove(&(start + size)) {
+            size += after;
+        }
+        if let Some((&before, &length)) = self.free.range(..start).next_back()
+            && before + length == start
+        {
+            start = before;
+            size += length;
+        }
+        self.free.insert(start, size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RESTING, Ranges};
+
+    #[test]
+    fn freed_ranges_rest_and_then_join() {
+        let mut ranges = Ranges::new(4096);
+        let a = ranges.take(1024).unwrap();
+        let b = ranges.take(1024).unwrap();
+        assert_eq!((a, b), (0, 1024));
+        ranges.give(a, 1024);
+        assert_eq!(ranges.take(512), Some(2048), "a freed range is not reused at once");
+        ranges.give(b, 1024);
+        assert_eq!(ranges.take(2048), Some(0), "when space runs out, resting ranges are used, joined");
+        assert_eq!(ranges.take(2048), None);
+    }
+
+    #[test]
+    fn rest_is_bounded() {
+        let mut ranges = Ranges::new((RESTING + 2) * 512);
+        for _ in 0..10 * RESTING {
+            let start = ranges.take(512).unwrap();
+            ranges.give(start, 512);
+        }
+        assert!(ranges.resting.len() <= RESTING);
+    }
+}

@@ -1,0 +1,108 @@
+//! A piece of work in a queue.
+
+use super::queue::Queue;
+use super::work::{Work, WorkKind};
+use parking_lot::{Condvar, Mutex};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+thread_local! {
+    static RUNNING: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// A piece of work in a queue.
+pub(crate) struct Task {
+    /// In the order in which the process submitted them.
+    pub(super) number: u64,
+    pub(super) queue: Arc<Queue>,
+    pub(super) kind: WorkKind,
+    /// In place of the queue's.
+    priority: Option<i32>,
+    /// Taken when it runs, so that what it holds is free before it counts as finished.
+    work: Mutex<Option<Box<dyn Work>>>,
+    finished: AtomicBool,
+    /// The time that the work has noted.
+    pub(super) mark: OnceLock<Instant>,
+    /// Notified when it is finished, pauses or goes on, or its group is abandoned; goes with the executor's lock.
+    pub(super) moved: Condvar,
+}
+
+impl Task {
+    pub(super) fn new(
+        number: u64,
+        queue: &Arc<Queue>,
+        priority: Option<i32>,
+        work: Box<dyn Work>,
+    ) -> Arc<Self> {
+        let (kind, queue, work) = (work.kind(), Arc::clone(queue), Mutex::new(Some(work)));
+        let (finished, mark, moved) = (AtomicBool::new(false), OnceLock::new(), Condvar::new());
+        Arc::new(Self { number, queue, kind, priority, work, finished, mark, moved })
+    }
+
+    /// Falls as the urgency rises.
+    pub(super) fn priority(&self) -> i32 {
+        self.priority.unwrap_or_else(|| self.queue.priority())
+    }
+
+    /// No two tasks of a process share it.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The number of the queue that it is in.
+    pub(crate) fn queue_id(&self) -> u64 {
+        self.queue.id()
+    }
+
+    /// Whether it was submitted before the other one.
+    pub(crate) fn is_before(&self, other: &Self) -> bool {
+        self.number < other.number
+    }
+
+    /// Whether it has run, and everything before it.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    /// The time that the work has noted.
+    pub(crate) fn marked_at(&self) -> Option<Instant> {
+        self.mark.get().copied()
+    }
+
+    pub(super) fn set_finished(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    /// Whether nobody waits for it any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.queue.group().is_abandoned()
+    }
+
+    /// The number of the host's work that the calling thread is in.
+    pub(super) fn of_this_thread() -> Option<u64> {
+        RUNNING.get()
+    }
+
+    /// Takes the work, which is to run, out of it.
+    pub(super) fn take(&self) -> Option<Box<dyn Work>> {
+        self.work.lock().take()
+    }
+
+    /// Gives it the rest of its work.
+    pub(super) fn put(&self, rest: Box<dyn Work>) {
+        *self.work.lock() = Some(rest);
+    }
+
+    /// Runs the body as this task's.
+    pub(super) fn enter<T>(&self, body: impl FnOnce() -> T) -> T {
+        if self.kind != WorkKind::Host {
+            return body();
+        }
+        let outer = RUNNING.replace(Some(self.number));
+        let answer = body();
+        RUNNING.set(outer);
+        answer
+    }
+}

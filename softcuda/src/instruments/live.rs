@@ -1,0 +1,109 @@
+//! What lives: the objects that a program has created and not released.
+
+use super::complain::complain;
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(crate) const CONTEXT: &str = "context";
+pub(crate) const STREAM: &str = "stream";
+pub(crate) const EVENT: &str = "event";
+pub(crate) const DEVICE_MEMORY: &str = "device memory";
+pub(crate) const PINNED_MEMORY: &str = "pinned memory";
+pub(crate) const REGISTERED_MEMORY: &str = "registered memory";
+pub(crate) const MANAGED_MEMORY: &str = "managed memory";
+pub(crate) const GRAPH: &str = "graph";
+pub(crate) const EXEC: &str = "executable graph";
+pub(crate) const USER_OBJECT: &str = "user object";
+pub(crate) const LIBRARY: &str = "library";
+pub(crate) const MODULE: &str = "module";
+pub(crate) const MEMORY_POOL: &str = "memory pool";
+
+/// The kinds of objects, as tests name them, in the order of a report.
+pub(crate) const KINDS: &[&str] = &[
+    CONTEXT,
+    STREAM,
+    EVENT,
+    DEVICE_MEMORY,
+    PINNED_MEMORY,
+    REGISTERED_MEMORY,
+    MANAGED_MEMORY,
+    MEMORY_POOL,
+    GRAPH,
+    EXEC,
+    USER_OBJECT,
+    LIBRARY,
+    MODULE,
+];
+
+/// An object that lives.
+pub(crate) struct Object {
+    /// One of `KINDS`.
+    pub(crate) kind: &'static str,
+    /// The handle or the address by which callers know it.
+    pub(crate) name: usize,
+    /// 0 for what is no memory.
+    pub(crate) bytes: usize,
+    /// The ordinal of its device; `None` for what is of no device.
+    pub(crate) device: Option<usize>,
+    /// The handle of the context that it belongs to.
+    pub(crate) context: Option<usize>,
+}
+
+/// Knows objects that live.
+pub(crate) trait Source: Sync {
+    /// Shows every one of them.
+    fn show(&self, show: &mut dyn FnMut(Object));
+}
+
+static SOURCES: Mutex<Vec<&'static dyn Source>> = Mutex::new(Vec::new());
+
+/// Who knows objects says so once, before the first one is there.
+pub(crate) fn register(source: &'static dyn Source) {
+    SOURCES.lock().push(source);
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:#x}", self.kind, self.name)?;
+        if self.bytes > 0 {
+            write!(f, ", {} bytes", self.bytes)?;
+        }
+        if let Some(device) = self.device {
+            write!(f, ", device {device}")?;
+        }
+        self.context.map_or(Ok(()), |context| write!(f, ", context {context:#x}"))
+    }
+}
+
+/// All that live, kind by kind.
+pub(crate) fn objects() -> Vec<Object> {
+    // A source that shows its objects may meet one that registers.
+    let sources = SOURCES.lock().clone();
+    let mut all = Vec::new();
+    sources.iter().for_each(|source| source.show(&mut |object| all.push(object)));
+    all.sort_by_key(|object| (KINDS.iter().position(|kind| *kind == object.kind), object.name));
+    all
+}
+
+/// A line each.
+pub(crate) fn lines() -> String {
+    objects().iter().map(|object| format!("{object}\n")).collect()
+}
+
+/// Has the process say at its end what still lives then. The child of a fork says nothing: what it has are copies.
+pub(crate) fn report_at_exit() {
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn report() {
+        if PROCESS.load(Ordering::Relaxed) != std::process::id() {
+            return; // before any lock, which the fork may have copied locked
+        }
+        let lines = lines();
+        if !lines.is_empty() {
+            complain(&format!("never released:\n{}", lines.trim_end()));
+        }
+    }
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    // SAFETY: the function is there until the process ends, because the library is never unloaded.
+    unsafe { libc::atexit(report) };
+}

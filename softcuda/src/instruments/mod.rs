@@ -1,0 +1,13 @@
+//! What a test arranges and observes: settings, faults, counts, traces, the log, what lives. The instruments import nothing
+//! that they observe: objects tell them of themselves (`live::register`), and the interface asks them at every call.
+
+pub(crate) mod complain;
+pub(crate) mod counts;
+pub(crate) mod fault;
+pub(crate) mod live;
+pub(crate) mod log;
+pub(crate) mod schedule;
+pub(crate) mod selection;
+pub(crate) mod settings;
+pub(crate) mod setup;
+pub(crate) mod trace;

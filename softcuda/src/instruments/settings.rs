@@ -1,0 +1,164 @@
+//! Which driver this process sees: the environment, read once, and the shell's word on the version.
+
+use super::complain::complain;
+use super::schedule::Schedule;
+use crate::abi::versions::VERSIONS;
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+
+/// The configuration of the process.
+pub(crate) struct Settings {
+    /// As `cuDriverGetVersion` answers: 12020 for 12.2.
+    pub(crate) version: u32,
+    /// Number of devices.
+    pub(crate) devices: usize,
+    /// Memory of each device in bytes.
+    pub(crate) memory: u64,
+    /// When work on streams runs.
+    pub(crate) schedule: Schedule,
+    /// Whether host and devices may use managed memory at the same time.
+    pub(crate) concurrent_managed: bool,
+    /// Whether there are memory pools.
+    pub(crate) memory_pools: bool,
+    /// Instructions that a thread of a kernel may execute; `None`: as many as it likes.
+    pub(crate) kernel_budget: Option<u64>,
+}
+
+const DEFAULT: Settings = Settings {
+    version: 13000,
+    devices: 1,
+    memory: 1 << 30,
+    schedule: Schedule::Eager,
+    concurrent_managed: true,
+    memory_pools: true,
+    kernel_budget: None,
+};
+const MOST_DEVICES: usize = 64;
+
+/// The version that a shell has claimed before the settings were needed.
+static CLAIMED: Mutex<Option<u32>> = Mutex::new(None);
+static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
+
+/// The settings; `None` if the environment asks for something impossible, which has then been said on stderr.
+pub(crate) fn settings() -> Option<&'static Settings> {
+    let settings = SETTINGS.get_or_init(|| {
+        let claimed = *CLAIMED.lock();
+        read(claimed).map_err(|message| complain(&message)).ok()
+    });
+    settings.as_ref()
+}
+
+/// The impersonated version, for code that runs after `entry` has let a call through.
+pub(crate) fn version() -> u32 {
+    settings().map_or(0, |s| s.version)
+}
+
+/// Whether host and devices may use managed memory at the same time.
+pub(crate) fn concurrent_managed() -> bool {
+    settings().is_some_and(|settings| settings.concurrent_managed)
+}
+
+/// Whether devices have memory pools.
+pub(crate) fn memory_pools() -> bool {
+    settings().is_some_and(|settings| settings.memory_pools)
+}
+
+/// How many instructions a thread of a kernel may execute, if that is limited.
+pub(crate) fn kernel_budget() -> Option<u64> {
+    settings().and_then(|settings| settings.kernel_budget)
+}
+
+/// Fixes the version of the process, as a shell does when it is loaded; false if another version is in use.
+pub(crate) fn claim(version: u32) -> bool {
+    if SETTINGS.get().is_none() && *CLAIMED.lock().get_or_insert(version) != version {
+        return false;
+    }
+    // Read now, so that a claim which came too late is not taken for one that holds.
+    settings().is_none_or(|s| s.version == version)
+}
+
+fn read(claimed: Option<u32>) -> Result<Settings, String> {
+    let asked = variable("SOFTCUDA_VERSION", DEFAULT.version, |text| {
+        let known: Vec<&str> = VERSIONS.iter().map(|(name, _)| *name).collect();
+        VERSIONS
+            .iter()
+            .find(|(name, _)| *name == text)
+            .map(|v| v.1)
+            .ok_or_else(|| format!("one of {}", known.join(", ")))
+    })?;
+    let devices = variable("SOFTCUDA_DEVICES", DEFAULT.devices, |text| {
+        text.parse()
+            .ok()
+            .filter(|&n| n <= MOST_DEVICES)
+            .ok_or_else(|| format!("a number from 0 to {MOST_DEVICES}"))
+    })?;
+    let memory = variable("SOFTCUDA_MEMORY", DEFAULT.memory, |text| {
+        bytes(text).ok_or_else(|| "bytes from 1M to 1024G, with an optional suffix K, M or G".to_owned())
+    })?;
+    let seed = variable("SOFTCUDA_SEED", 0, |text| {
+        text.parse().map_err(|_| format!("a number from 0 to {}", u64::MAX))
+    })?;
+    let schedule = variable("SOFTCUDA_SCHEDULE", DEFAULT.schedule, |text| {
+        Schedule::named(text, seed).ok_or_else(|| "eager, lazy or seeded".to_owned())
+    })?;
+    let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", DEFAULT.concurrent_managed, switch)?;
+    let memory_pools = variable("SOFTCUDA_MEMORY_POOLS", DEFAULT.memory_pools, switch)?;
+    let kernel_budget = variable("SOFTCUDA_KERNEL_BUDGET", DEFAULT.kernel_budget, |text| {
+        text.parse()
+            .ok()
+            .filter(|budget| *budget > 0)
+            .map(Some)
+            .ok_or_else(|| "a number of instructions".to_owned())
+    })?;
+    let version = claimed.unwrap_or(asked);
+    Ok(Settings { version, devices, memory, schedule, concurrent_managed, memory_pools, kernel_budget })
+}
+
+/// The environment's value, parsed; the default where it is unset or empty.
+pub(super) fn variable<T>(
+    name: &str,
+    default: T,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, String> {
+    let text = match std::env::var(name) {
+        Ok(text) if !text.is_empty() => text,
+        Ok(_) | Err(std::env::VarError::NotPresent) => return Ok(default),
+        Err(_) => return Err(format!("{name} is not UTF-8; every call answers an error")),
+    };
+    parse(&text).map_err(|wanted| format!("{name}={text} is not {wanted}; every call answers an error"))
+}
+
+pub(super) fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("0 or 1".to_owned()),
+    }
+}
+
+/// `512M`, `2G`, `1048576`: binary multiples.
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.char_indices().next_back()? {
+        (at, 'K') => (&text[..at], 10),
+        (at, 'M') => (&text[..at], 20),
+        (at, 'G') => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok()?.checked_mul(1 << shift)?;
+    (1 << 20..=1 << 40).contains(&bytes).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(bytes("512M"), Some(512 << 20));
+        assert_eq!(bytes("2G"), Some(2 << 30));
+        assert_eq!(bytes("1048576"), Some(1 << 20));
+        for bad in ["", "G", "0", "10K", "1T", "-1", "2000G", "1 G"] {
+            assert_eq!(bytes(bad), None, "{bad:?}");
+        }
+    }
+}

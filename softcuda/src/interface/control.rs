@@ -1,0 +1,382 @@
+//! The control interface: what a test can ask of the software driver and arrange in it, beside the driver's own
+//! functions. `include/softcuda.h` is made from this file, with `codegen/header/softcuda_head.h` before it.
+
+#![allow(unreachable_pub)] // cbindgen declares what is public
+#![allow(non_camel_case_types)] // types of C
+
+use crate::abi::sys::{
+    CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND,
+    CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY, CUresult,
+};
+use crate::driver::context;
+use crate::driver::kernel::native::{self, softcuda_kernel};
+use crate::driver::memory::{managed, table};
+use crate::instruments::live::{self, Object};
+use crate::instruments::settings::settings;
+use crate::instruments::setup::ready;
+use crate::instruments::{counts, fault, selection, trace};
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs::File;
+use std::io::Write as _;
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd as _;
+
+/// The impersonated version as a number, 12020 for 12.2; -1 if the environment asks for something impossible.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_version() -> c_int {
+    settings().filter(|_| ready()).map_or(-1, |s| s.version as c_int)
+}
+
+/// Why the calling thread's last failed control function failed: a sentence; "" if none has failed.
+///
+/// Never NULL. The text lasts until another control function fails on the same thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_message() -> *const c_char {
+    MESSAGE.try_with(|message| message.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// Arranges faults, as the variable SOFTCUDA_FAULT does: calls that fail before they have any effect. They replace those
+/// arranged before, and counting begins anew.
+///
+/// `text` is a list like "cuMemAllocAsync#3=2; cuGraphInstantiate*#1+=801; *#17=700/sticky"; NULL or "" is none.
+///
+/// Errors: 1 the text cannot be read; the faults stay as they were.
+///
+/// # Safety
+/// `text` is NULL or terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_fault_set(text: *const c_char) -> c_int {
+    status(|| {
+        // SAFETY: the caller's promise.
+        let text = unsafe { optional(text) }?.unwrap_or_default();
+        fault::set(text).map_err(|why| Refusal(CUDA_ERROR_INVALID_VALUE, why))
+    })
+}
+
+/// Takes all faults away. `softcuda_fault_hits` still tells what they did.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_fault_clear() {
+    ready();
+    fault::clear();
+}
+
+/// How many calls a fault has made fail since the faults were set.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_fault_hits() -> u64 {
+    fault::hits()
+}
+
+/// Gives contexts a sticky error, as an illegal access of a kernel does: the calling thread's current context, or all that
+/// are alive if it has none. `code` is the number of a `CUresult`, 700 for CUDA_ERROR_ILLEGAL_ADDRESS.
+///
+/// The devices of these contexts are lost to the process.
+///
+/// Errors: 1 `code` is not positive; 201 there is no context.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_poison(code: c_int) -> c_int {
+    status(|| {
+        if code <= 0 {
+            return Err(Refusal(CUDA_ERROR_INVALID_VALUE, format!("{code} is not the number of an error")));
+        }
+        if context::poison(CUresult(code)) {
+            return Ok(());
+        }
+        let why = "there is no context that could have an error; create or retain one first";
+        Err(Refusal(CUDA_ERROR_INVALID_CONTEXT, why.to_owned()))
+    })
+}
+
+/// How often functions of the driver were called: those whose exported or base name is `name`, in which `*` stands for any
+/// characters. "*" leaves out those that only tell about the driver, as cuDriverGetVersion and cuGetProcAddress.
+///
+/// Calls that failed count too, and so do those that a fault has made fail. -1 if no function has such a name.
+///
+/// # Safety
+/// `name` is NULL or terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_call_count(name: *const c_char) -> i64 {
+    number(|| {
+        // SAFETY: the caller's promise.
+        let name = unsafe { required(name) }?;
+        let why = || Refusal(CUDA_ERROR_NOT_FOUND, format!("no function of the driver is called `{name}`"));
+        Ok(counts::count(&selection::select(name).ok_or_else(why)?))
+    })
+}
+
+/// Counts calls from zero.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_calls_reset() {
+    counts::reset();
+}
+
+/// Adds a line of JSON for every call from now on to the file at `path`, as the variable SOFTCUDA_TRACE does; "-" is the
+/// standard error stream. A trace that is under way goes on there.
+///
+/// Errors: 1 `path` is NULL or not UTF-8; 301 the file cannot be written.
+///
+/// # Safety
+/// `path` is NULL or terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_trace_start(path: *const c_char) -> c_int {
+    status(|| {
+        // SAFETY: the caller's promise.
+        let path = unsafe { required(path) }?;
+        let why = |error| Refusal(CUDA_ERROR_FILE_NOT_FOUND, format!("{path} cannot be written: {error}"));
+        trace::start(path).map_err(why)
+    })
+}
+
+/// Ends the trace.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_trace_stop() {
+    ready();
+    trace::stop();
+}
+
+/// How many objects the program has created and not released, of all kinds.
+///
+/// Exact while no other thread is inside a call.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_live_objects() -> usize {
+    live::objects().len()
+}
+
+/// How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
+/// "pinned memory", "registered memory", "managed memory", "memory pool", "graph", "executable graph", "user object",
+/// "library", "module". -1 if there is no such kind.
+///
+/// # Safety
+/// `kind` is NULL or terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_live(kind: *const c_char) -> i64 {
+    number(|| {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { of_kind(kind) }?.len() as u64)
+    })
+}
+
+/// The bytes of the objects that `softcuda_live` counts; 0 for what is no memory.
+///
+/// # Safety
+/// `kind` is NULL or terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_live_bytes(kind: *const c_char) -> i64 {
+    number(|| {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { of_kind(kind) }?.iter().map(|object| object.bytes as u64).sum())
+    })
+}
+
+/// Writes a line for every object that the program has created and not released to the file descriptor `fd`, 2 for the
+/// standard error stream.
+///
+/// Errors: 304 nothing can be written there.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_dump(fd: c_int) -> c_int {
+    status(|| {
+        let why =
+            |error| Refusal(CUDA_ERROR_OPERATING_SYSTEM, format!("descriptor {fd} takes no text: {error}"));
+        // SAFETY: lent by the caller for the duration of the call, and not closed here.
+        let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
+        file.write_all(live::lines().as_bytes()).map_err(why)
+    })
+}
+
+/// 1 if the address, a device or a host pointer, lies in an allocation or registration that was not released; 0 if not.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_is_live(address: u64) -> c_int {
+    c_int::from(table::find(address as usize).is_some())
+}
+
+/// Of the allocation or registration in which the address lies: its first address, its size in bytes, and the handle of
+/// the context that it belongs to. Each of the three places may be NULL.
+///
+/// Errors: 500 it lies in none; nothing is written.
+///
+/// # Safety
+/// Each place is NULL or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_allocation_info(
+    address: u64,
+    base: *mut u64,
+    size: *mut usize,
+    context: *mut *mut c_void,
+) -> c_int {
+    status(|| {
+        let why =
+            || Refusal(CUDA_ERROR_NOT_FOUND, format!("{address:#x} lies in no allocation that is alive"));
+        let allocation = table::find(address as usize).ok_or_else(why)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            write(base, allocation.address as u64);
+            write(size, allocation.size);
+            write(context, allocation.owner.context().cast());
+        }
+        Ok(())
+    })
+}
+
+/// Where the driver has put the page of managed memory in which the address lies: the ordinal of a device, -1 for the host,
+/// -2 where nothing is. What the host touches the driver does not see.
+///
+/// Errors: 500 the address lies in no managed memory; nothing is written.
+///
+/// # Safety
+/// `place` is NULL or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_residence(address: u64, place: *mut c_int) -> c_int {
+    status(|| {
+        let why =
+            || Refusal(CUDA_ERROR_NOT_FOUND, format!("{address:#x} lies in no managed memory that is alive"));
+        let residence = managed::residence(address as usize).ok_or_else(why)?;
+        // SAFETY: the caller's promise.
+        unsafe { write(place, residence) };
+        Ok(())
+    })
+}
+
+/// Lets a native function run in place of a kernel: of each kernel of this name in PTX that is loaded from now on, and in
+/// images that hold machine code only, which have exactly the kernels that were registered. One of the same name is
+/// replaced.
+///
+/// `name` is the kernel's name, `sizes` are the bytes of each of its `count` parameters (PTX knows its own; there they
+/// must be right all the same), `data` is given to the function.
+///
+/// Errors: 1 `name`, `sizes` or `function` is NULL.
+///
+/// # Safety
+/// `name` is NULL or terminated; `sizes` is NULL or has `count` numbers; the function may be called with `data` from other
+/// threads until the process ends.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_kernel_register(
+    name: *const c_char,
+    sizes: *const usize,
+    count: usize,
+    function: softcuda_kernel,
+    data: *mut c_void,
+) -> c_int {
+    status(|| {
+        let why = |what: &str| Refusal(CUDA_ERROR_INVALID_VALUE, format!("{what} must not be NULL"));
+        let function = function.ok_or_else(|| why("function"))?;
+        if name.is_null() {
+            return Err(why("name"));
+        }
+        if sizes.is_null() && count > 0 {
+            return Err(why("sizes"));
+        }
+        // SAFETY: the caller's promise.
+        let name = unsafe { CStr::from_ptr(name) }.to_owned();
+        // SAFETY: as above.
+        let sizes = (0..count).map(|index| unsafe { sizes.add(index).read() }).collect();
+        native::register(name, sizes, function, data);
+        Ok(())
+    })
+}
+
+/// Takes a native kernel away. Code that was loaded before keeps it.
+///
+/// Errors: 1 `name` is NULL; 500 none of this name was registered.
+///
+/// # Safety
+/// `name` is NULL or terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn softcuda_kernel_unregister(name: *const c_char) -> c_int {
+    status(|| {
+        if name.is_null() {
+            return Err(Refusal(CUDA_ERROR_INVALID_VALUE, "name must not be NULL".to_owned()));
+        }
+        // SAFETY: the caller's promise.
+        let name = unsafe { CStr::from_ptr(name) };
+        if native::unregister(name.to_bytes()) {
+            return Ok(());
+        }
+        Err(Refusal(
+            CUDA_ERROR_NOT_FOUND,
+            format!("no native kernel {} was registered", name.to_string_lossy()),
+        ))
+    })
+}
+
+/// Where `size` bytes at a device pointer are in this process, for native kernels; NULL if they are not wholly inside one
+/// allocation. Good until that is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn softcuda_bytes(address: u64, size: usize) -> *mut c_void {
+    let found = table::find(address as usize);
+    let bytes = found.and_then(|allocation| allocation.locate(address as usize, size).ok());
+    bytes.unwrap_or(std::ptr::null_mut()).cast()
+}
+
+/// Why a control function fails: the driver's result that comes nearest, and a sentence.
+struct Refusal(CUresult, String);
+
+thread_local! {
+    static MESSAGE: RefCell<CString> = RefCell::default();
+}
+
+/// Runs `body` when the environment has been read, which may arrange the same things.
+fn run<T>(body: impl FnOnce() -> Result<T, Refusal>) -> Result<T, CUresult> {
+    let refusal = || {
+        let why = "the environment asks for something impossible, as was said on the standard error stream";
+        Refusal(CUDA_ERROR_SYSTEM_NOT_READY, why.to_owned())
+    };
+    ready().then_some(()).ok_or_else(refusal).and_then(|()| body()).map_err(|Refusal(code, sentence)| {
+        let message = CString::new(sentence).unwrap_or_default();
+        // A thread that is ending has no place for it.
+        let _ = MESSAGE.try_with(|place| place.replace(message));
+        code
+    })
+}
+
+/// 0, or the number of a result.
+fn status(body: impl FnOnce() -> Result<(), Refusal>) -> c_int {
+    run(body).err().map_or(0, |code| code.0)
+}
+
+/// A count, or -1.
+fn number(body: impl FnOnce() -> Result<u64, Refusal>) -> i64 {
+    run(body).map_or(-1, |count| count as i64)
+}
+
+/// # Safety
+/// `kind` is NULL or terminated.
+unsafe fn of_kind(kind: *const c_char) -> Result<Vec<Object>, Refusal> {
+    // SAFETY: the caller's promise.
+    let kind = unsafe { required(kind) }?;
+    if !live::KINDS.contains(&kind) {
+        let kinds = live::KINDS.join(", ");
+        return Err(Refusal(
+            CUDA_ERROR_NOT_FOUND,
+            format!("`{kind}` is no kind of object; there are {kinds}"),
+        ));
+    }
+    Ok(live::objects().into_iter().filter(|object| object.kind == kind).collect())
+}
+
+/// # Safety
+/// `text` is NULL or terminated.
+unsafe fn required<'a>(text: *const c_char) -> Result<&'a str, Refusal> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { optional(text) }?;
+    text.ok_or_else(|| Refusal(CUDA_ERROR_INVALID_VALUE, "a text is needed, not NULL".to_owned()))
+}
+
+/// # Safety
+/// `text` is NULL or terminated.
+unsafe fn optional<'a>(text: *const c_char) -> Result<Option<&'a str>, Refusal> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: not NULL, so terminated.
+    let text = unsafe { CStr::from_ptr(text) }.to_str();
+    text.map(Some).map_err(|_| Refusal(CUDA_ERROR_INVALID_VALUE, "the text is not UTF-8".to_owned()))
+}
+
+/// # Safety
+/// `place` is NULL or can be written.
+unsafe fn write<T>(place: *mut T, value: T) {
+    if !place.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { place.write(value) };
+    }
+}

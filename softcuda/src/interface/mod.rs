@@ -1,0 +1,14 @@
+//! How a program reaches the driver: its exports, what every call passes through, how functions are found, the shells of
+//! single versions, and the control functions of tests.
+
+mod addresses;
+mod control;
+mod entry;
+mod errors;
+mod exports;
+mod functions;
+mod gates;
+mod getter;
+mod init;
+mod logs;
+mod shell;

@@ -1,0 +1,171 @@
+//! Devices, versions and error texts.
+
+use crate::common::{INVALID_DEVICE, INVALID_VALUE, Library, NOT_SUPPORTED, alone, at, rows, text};
+use std::ffi::c_char;
+
+fn initialised() -> Library {
+    let cu = Library::core();
+    assert_eq!(cu.call("cuInit", &[0]), 0);
+    cu
+}
+
+/// Name and text of a code; `None` where the driver does not know it and answers NULL.
+fn describe(cu: &Library, code: i32) -> Option<(String, String)> {
+    let (mut name, mut message) = (std::ptr::dangling::<c_char>(), std::ptr::dangling::<c_char>());
+    let results = [
+        cu.call("cuGetErrorName", &[code as u64, at(&mut name)]),
+        cu.call("cuGetErrorString", &[code as u64, at(&mut message)]),
+    ];
+    if results == [0, 0] {
+        return Some((text(name), text(message)));
+    }
+    assert_eq!((results, name.is_null(), message.is_null()), ([INVALID_VALUE; 2], true, true), "{code}");
+    None
+}
+
+#[test]
+fn error_texts_of_13_0() {
+    alone("error_texts_of_13_0", &[], || {
+        let cu = Library::core(); // also before cuInit
+        let measured = rows("tests/data/errors_580.csv");
+        for code in -1..1000 {
+            let expected = measured.iter().find(|row| row[0] == code.to_string());
+            // The texts contain commas.
+            let expected = expected.map(|row| (row[1].clone(), row[2..].join(",")));
+            assert_eq!(describe(&cu, code), expected, "{code}");
+        }
+        assert_eq!(describe(&cu, 12345), None);
+    });
+}
+
+#[test]
+fn error_codes_belong_to_versions() {
+    let introduced = [
+        (912, "11.8"),
+        (812, "12.0"),
+        (402, "12.3"),
+        (915, "12.4"),
+        (916, "12.8"),
+        (36, "13.0"),
+        (917, "13.1"),
+    ];
+    let number =
+        |version: &str| softcuda::VERSIONS.iter().find(|v| v.0 == version).expect("a known version").1;
+    for (version, this) in softcuda::VERSIONS {
+        alone("error_codes_belong_to_versions", &[("SOFTCUDA_VERSION", version)], || {
+            let cu = Library::core();
+            for (code, since) in introduced {
+                assert_eq!(describe(&cu, code).is_some(), number(since) <= *this, "{code} in {version}");
+            }
+            assert!(describe(&cu, 1).is_some());
+        });
+    }
+}
+
+/// Attributes of features that are not modelled are 0; every other one is the measured one.
+const DIFFERENT: &[i32] =
+    &[102, 103, 110, 112, 114, 116, 117, 118, 121, 124, 125, 127, 128, 139, 140, 141, 145];
+
+#[test]
+fn attributes_of_13_0() {
+    alone("attributes_of_13_0", &[], || {
+        let cu = initialised();
+        for row in rows("tests/data/attributes_580.csv") {
+            let attribute: i32 = row[0].parse().unwrap();
+            let mut value = -77;
+            let result = cu.call("cuDeviceGetAttribute", &[at(&mut value), attribute as u64, 0]);
+            match row[1].parse::<i32>() {
+                Err(_) => assert_eq!((result, value), (INVALID_VALUE, -77), "{attribute}"),
+                Ok(_) if attribute == 119 => assert_eq!((result, value), (0, 1), "no fabric"),
+                Ok(_) if DIFFERENT.contains(&attribute) => assert_eq!((result, value), (0, 0), "{attribute}"),
+                Ok(measured) => assert_eq!((result, value), (0, measured), "{attribute}"),
+            }
+        }
+        let mut value = 0;
+        assert_eq!(cu.call("cuDeviceGetAttribute", &[at(&mut value), 9999, 0]), INVALID_VALUE);
+        assert_eq!(cu.call("cuDeviceGetAttribute", &[at(&mut value), 1, 99]), INVALID_DEVICE);
+        assert_eq!(cu.call("cuDeviceGetAttribute", &[0, 1, 0]), INVALID_VALUE);
+    });
+}
+
+#[test]
+fn attributes_belong_to_versions() {
+    let cases = [
+        ("11.4", 120, false),
+        ("11.8", 120, true),
+        ("12.2", 130, true),
+        ("12.0", 130, false),
+        ("13.0", 148, false),
+        ("13.1", 148, true),
+    ];
+    for (version, attribute, known) in cases {
+        let number = attribute.to_string();
+        alone(
+            "attributes_belong_to_versions",
+            &[("SOFTCUDA_VERSION", version), ("TEST_ATTRIBUTE", &number)],
+            || {
+                let cu = initialised();
+                let mut value = 0;
+                let result = cu.call("cuDeviceGetAttribute", &[at(&mut value), attribute, 0]);
+                assert_eq!(result, if known { 0 } else { INVALID_VALUE }, "{attribute} in {version}");
+            },
+        );
+    }
+}
+
+#[test]
+fn enumeration_and_identity() {
+    alone("enumeration_and_identity", &[("SOFTCUDA_DEVICES", "2")], || {
+        let cu = initialised();
+        let mut device = 7;
+        assert_eq!(cu.call("cuDeviceGet", &[at(&mut device), 1]), 0);
+        assert_eq!(device, 1);
+        assert_eq!(cu.call("cuDeviceGet", &[at(&mut device), 2]), INVALID_DEVICE);
+        assert_eq!(cu.call("cuDeviceCanAccessPeer", &[0, 0, 1]), INVALID_VALUE);
+        assert_eq!(cu.call("cuDeviceGetP2PAttribute", &[0, 2, 0, 1]), INVALID_VALUE);
+
+        let mut name = [1u8; 100];
+        assert_eq!(cu.call("cuDeviceGetName", &[at(&mut name), 5, 0]), 0);
+        assert_eq!(&name[..6], b"soft\0\x01");
+        assert_eq!(cu.call("cuDeviceGetName", &[at(&mut name), 1, 0]), 0);
+        assert_eq!(name[0], 0);
+        assert_eq!(cu.call("cuDeviceGetName", &[at(&mut name), 0, 0]), INVALID_VALUE);
+
+        let mut address = [0u8; 13];
+        assert_eq!(cu.call("cuDeviceGetPCIBusId", &[at(&mut address), 13, 1]), 0);
+        assert_eq!(&address, b"0000:01:06.0\0");
+        assert_eq!(cu.call("cuDeviceGetByPCIBusId", &[at(&mut device), at(&mut address)]), 0);
+        assert_eq!(device, 1);
+        assert_eq!(cu.call("cuDeviceGetPCIBusId", &[at(&mut address), 12, 1]), INVALID_VALUE);
+        for (other, result) in [(c"0000:7f:00.0", INVALID_DEVICE), (c"zz", INVALID_VALUE)] {
+            assert_eq!(cu.call("cuDeviceGetByPCIBusId", &[at(&mut device), other.as_ptr() as u64]), result);
+        }
+
+        let (mut major, mut minor) = (0, 0);
+        assert_eq!(cu.call("cuDeviceComputeCapability", &[at(&mut major), at(&mut minor), 0]), 0);
+        assert_eq!((major, minor), (9, 0));
+        let mut properties = [0i32; 14];
+        assert_eq!(cu.call("cuDeviceGetProperties", &[at(&mut properties), 0]), 0);
+        let measured = [
+            1024, 1024, 1024, 64, 2147483647, 65535, 65535, 49152, 65536, 32, 2147483647, 65536, 1980000, 512,
+        ];
+        assert_eq!(properties, measured);
+        let mut total = 0u64;
+        assert_eq!(cu.call("cuDeviceTotalMem_v2", &[at(&mut total), 2]), INVALID_DEVICE);
+        let mut old_total = 0u32;
+        assert_eq!(cu.call("cuDeviceTotalMem", &[at(&mut old_total), 0]), 0);
+        assert_eq!(old_total, 1 << 30);
+        assert_eq!(cu.call("cuDeviceGetLuid", &[at(&mut name), at(&mut old_total), 0]), NOT_SUPPORTED);
+    });
+}
+
+/// A total that 32 bits do not hold is the largest that they do.
+#[test]
+fn the_old_total_saturates() {
+    alone("the_old_total_saturates", &[("SOFTCUDA_MEMORY", "8G")], || {
+        let cu = initialised();
+        let mut total = 0u32;
+        assert_eq!(cu.call("cuDeviceTotalMem", &[at(&mut total), 0]), 0);
+        assert_eq!(total, u32::MAX);
+    });
+}

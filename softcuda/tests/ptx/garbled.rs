@@ -1,0 +1,117 @@
+//! Texts with something changed, left out or doubled: they are refused, or run to an end or a fault; nothing panics.
+
+use crate::device::{self, Device};
+use softcuda::ptx::{Launch, Module};
+use std::path::Path;
+
+/// Numbers that look random and are the same each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Words, and what is between them.
+fn words(text: &str) -> Vec<&str> {
+    text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect()
+}
+
+fn garbled<'t>(words: &[&'t str], random: &mut Random) -> Vec<&'t str> {
+    let mut changed = words.to_vec();
+    for _ in 0..1 + random.below(4) {
+        let (at, from) = (random.below(changed.len()), random.below(changed.len()));
+        match random.below(4) {
+            0 => drop(changed.remove(at)),
+            1 => changed.insert(at, words[from.min(words.len() - 1)]),
+            2 => changed.swap(at, from),
+            _ => changed[at] = words[random.below(words.len())],
+        }
+    }
+    changed
+}
+
+fn try_all(module: &Module, device: &Device) -> usize {
+    let buffer = device.zeroed(1 << 16);
+    let globals: Vec<u64> =
+        module.globals().iter().map(|global| device.zeroed(global.size.clamp(1, 1 << 20))).collect();
+    for function in module.functions() {
+        let args: Vec<u8> = buffer.to_le_bytes().into_iter().cycle().take(function.param_bytes).collect();
+        let mut launch = Launch::new(device);
+        launch.args = &args;
+        launch.globals = &globals;
+        launch.block = [48, 1, 1];
+        launch.shared = 1024;
+        launch.budget = Some(5_000);
+        // An end or a fault: both are well.
+        let _ = function.launch(&launch);
+    }
+    module.functions().len()
+}
+
+fn garble(source: &str, rounds: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels").join(source);
+    let text = std::fs::read_to_string(path).expect("a kernel can be read");
+    let words = words(&text);
+    let mut random = Random(source.len() as u64);
+    let (mut refused, mut run) = (0, 0);
+    for _ in 0..rounds {
+        match device::compile(&garbled(&words, &mut random).concat()) {
+            Ok(module) => run += try_all(&module, &Device::default()),
+            Err(error) => {
+                assert!(!error.log.is_empty());
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0 && run > 0, "{source}: {refused} refused, {run} kernels run");
+}
+
+#[test]
+fn vector() {
+    garble("nvrtc-12.8-sm_90/vector.ptx", 200);
+}
+
+#[test]
+fn language() {
+    garble("nvrtc-13.0-sm_80/language.ptx", 100);
+}
+
+#[test]
+fn warps() {
+    garble("nvrtc-12.2-sm_80/warps.ptx", 200);
+}
+
+#[test]
+fn halves() {
+    garble("nvrtc-12.8-sm_90/halves.ptx", 150);
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let all = ["{", "(", "-", "[", "{ ("].map(|mark| mark.repeat(100_000));
+    for inner in all {
+        for head in ["", "add.u32 %r, ", ".reg .b32 x", ".reg .b32 x = "] {
+            let text = device::text(&format!(".entry k() {{ {head}{inner}"));
+            assert!(device::compile(&text).is_err());
+            assert!(device::compile(&device::text(&format!(".global .b32 x[1] = {inner}"))).is_err());
+        }
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    for body in [
+        ".global .b32 x[4294967296][4294967296][9];",
+        ".global .b32 x[2][4294967296][4294967296] = {{1}, {2}};",
+        ".entry k(.param .b8 x[1000000]) { }",
+        ".entry k() { .reg .b32 %r<4000000000>; }",
+        ".entry k() { .reg .pred %p<4000000000>; }",
+        ".entry k() { .local .b8 a[500000]; .local .b8 b[500000]; .local .b8 c[500000]; }",
+        ".entry k() { .shared .b8 a[4000000000]; .shared .b8 b[4000000000]; }",
+    ] {
+        assert!(device::compile(&device::text(body)).is_err(), "{body}");
+    }
+}

@@ -1,0 +1,10 @@
+//! The engine that runs PTX, without the driver around it.
+
+mod device;
+
+mod basic;
+mod compiled;
+mod forms;
+mod garbled;
+mod language;
+mod machine;

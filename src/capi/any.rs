@@ -1,0 +1,180 @@
+//! What can be asked of a handle of any kind.
+//!
+//! @header cushim.h
+//! @task name objects and compare handles
+
+use super::driver_object::DriverObject;
+use super::error::{call, cushim_status};
+use super::handles::{enter_anywhere, get, refusal};
+use super::stream::{self, cushim_stream_s};
+use super::{out, text};
+use crate::object::error::{Error, Status};
+use crate::object::handle::{Guard, Header, Kind, Object as _, Token};
+use crate::stream::Stream;
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+/// Names an object in error messages and log lines, whichever handle of it is used. All handles of a driver share one
+/// label.
+///
+/// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
+/// @param[in, nullable, example("label")] label The name; NULL removes it.
+///
+/// # Safety
+/// `label` is NULL or ends in NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_set_label(handle: *const c_void, label: *const c_char) -> cushim_status {
+    call(|| {
+        let guard = enter_anywhere()?;
+        // SAFETY: the caller vouches for `label`.
+        let label = unsafe { text::given(label) };
+        with_any(&guard, handle, |any| any.set_label(label.as_deref()))
+    })
+}
+
+/// Copies the label of an object.
+///
+/// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the label; "" if the object has none.
+/// @param[in] size Bytes of the buffer.
+/// @param[out, nullable] needed Receives the bytes that the whole label takes.
+///
+/// # Safety
+/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_get_label(
+    handle: *const c_void,
+    buffer: *mut c_char,
+    size: usize,
+    needed: *mut usize,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for the buffer.
+        let mut room = unsafe { text::Room::new(buffer, size, needed) }?;
+        let guard = enter_anywhere()?;
+        let label = with_any(&guard, handle, |any| any.label())?;
+        room.write(label.as_deref().unwrap_or_default());
+        Ok(())
+    })
+}
+
+/// An object of any kind.
+enum Any<'a> {
+    /// Whose label is that of all objects of the driver.
+    Driver(&'a DriverObject),
+    /// Whose label the context may keep.
+    Stream(&'a Stream),
+    Other(&'a Header),
+}
+
+impl Any<'_> {
+    fn set_label(&self, label: Option<&str>) {
+        match self {
+            Self::Driver(driver) => driver.set_label(label),
+            Self::Stream(stream) => stream.set_label(label),
+            Self::Other(header) => header.set_label(label),
+        }
+    }
+
+    fn label(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Driver(driver) => driver.header().label(),
+            Self::Stream(stream) => stream.label(),
+            Self::Other(header) => header.label(),
+        }
+    }
+}
+
+/// Looks a handle of any kind up.
+fn with_any<R>(guard: &Guard, handle: *const c_void, body: impl FnOnce(Any<'_>) -> R) -> Result<R, Error> {
+    let token = Token::from_pointer(handle.cast_mut());
+    if let Some(driver) = guard.find::<DriverObject>(token) {
+        return Ok(body(Any::Driver(&driver)));
+    }
+    if token.kind() == Some(Kind::Stream)
+        && let Ok(stream) = get::<cushim_stream_s>(guard, handle.cast_mut().cast())
+    {
+        return Ok(body(Any::Stream(&stream)));
+    }
+    let (mut body, mut answer) = (Some(body), None);
+    let mut pass_on = |header: &Header| answer = body.take().map(|body| body(Any::Other(header)));
+    guard.with_header(token, &mut pass_on).map_err(|fault| refusal(guard, fault))?;
+    // Between the end of an object and that of its borrowed handle there is none.
+    answer
+        .ok_or_else(|| Error::new(Status::INVALID_HANDLE, "the object is being destroyed by another thread"))
+}
+
+/// Tells whether two handles name the same object. Two handles of one driver do, however often it was opened.
+///
+/// @param[in, any] a A handle of any kind.
+/// @param[in, any] b A handle of any kind.
+/// @param[out] same Receives 1 or 0.
+///
+/// # Safety
+/// `same` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_same(a: *const c_void, b: *const c_void, same: *mut i32) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `same`.
+        let same = unsafe { out::cleared(same, 0, "same") }?;
+        let guard = enter_anywhere()?;
+        let is_same = is_same_object(&guard, a, b)?;
+        *same = i32::from(is_same);
+        Ok(())
+    })
+}
+
+fn is_same_object(guard: &Guard, a: *const c_void, b: *const c_void) -> Result<bool, Error> {
+    let tokens = [a, b].map(|handle| Token::from_pointer(handle.cast_mut()));
+    if tokens.iter().any(|token| token.is_derived()) {
+        return is_same_stream(guard, tokens);
+    }
+    let [a, b] = tokens;
+    let is_same = guard.same(a, b).map_err(|fault| refusal(guard, fault))?;
+    Ok(is_same || is_same_driver(guard, a, b))
+}
+
+/// The same where one of the two is a default stream's, or a builder's.
+fn is_same_stream(guard: &Guard, tokens: [Token; 2]) -> Result<bool, Error> {
+    let stream = |token: Token| match token.kind() {
+        Some(Kind::Stream) => {
+            get::<cushim_stream_s>(guard, token.to_pointer()).map(|found| Some(Arc::clone(&found)))
+        }
+        // Another object, if it is one.
+        _ => guard.with_header(token, &mut |_| ()).map(|()| None).map_err(|fault| refusal(guard, fault)),
+    };
+    let (a, b) = (stream(tokens[0])?, stream(tokens[1])?);
+    Ok(a.zip(b).is_some_and(|(a, b)| Arc::ptr_eq(&a, &b)))
+}
+
+fn is_same_driver(guard: &Guard, a: Token, b: Token) -> bool {
+    let driver = |token| guard.get::<DriverObject>(token).ok().map(|object| object.driver.clone());
+    driver(a).is_some_and(|a| driver(b) == Some(a))
+}
+
+/// Describes any value in one line: `stream "copy"`, `destroyed event`, `not a handle (0x10)`.
+///
+/// @param[in, any, nullable] handle Any value: a handle of any kind, a handle that was destroyed, or anything else.
+/// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the line.
+/// @param[in] size Bytes of the buffer. 256 are enough for every line whose label fits, too.
+/// @param[out, nullable] needed Receives the bytes that the whole line takes.
+///
+/// # Safety
+/// `buffer` is valid for writes of `size` bytes; `needed` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_describe(
+    handle: *const c_void,
+    buffer: *mut c_char,
+    size: usize,
+    needed: *mut usize,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for the buffer.
+        let mut room = unsafe { text::Room::new(buffer, size, needed) }?;
+        let guard = enter_anywhere()?;
+        let line = stream::describe(&guard, handle)
+            .unwrap_or_else(|| guard.describe(Token::from_pointer(handle.cast_mut())));
+        room.write(&line);
+        Ok(())
+    })
+}

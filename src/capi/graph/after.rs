@@ -1,0 +1,83 @@
+//! The nodes that come before another, as callers give them.
+
+use super::definition::{cushim_graph, cushim_node};
+use crate::capi::error::{call, cushim_status};
+use crate::capi::handles::{Lent, borrowed, enter, get};
+use crate::capi::{input, out};
+use crate::graph::{Added, Graph, GraphObject, NodeObject};
+use crate::object::error::Error;
+use crate::object::handle::{self, Guard};
+use smallvec::SmallVec;
+
+/// Where a node is to be added: `cushim_graph graph, const cushim_node *after, size_t after_count` of every function
+/// that adds one.
+#[derive(Clone, Copy)]
+pub(super) struct Where {
+    pub(super) graph: cushim_graph,
+    pub(super) after: *const cushim_node,
+    pub(super) count: usize,
+}
+
+/// The same, looked up.
+pub(super) struct Place<'g> {
+    pub(super) graph: Lent<'g, GraphObject>,
+    after: SmallVec<[Lent<'g, NodeObject>; 8]>,
+}
+
+impl<'g> Place<'g> {
+    /// # Safety
+    /// `after` is NULL or valid for reads of `count` handles.
+    unsafe fn look_up(guard: &'g Guard, at: Where) -> Result<Self, Error> {
+        let graph = get(guard, at.graph)?;
+        let mut after = SmallVec::new();
+        // SAFETY: the caller vouches for the array.
+        unsafe {
+            input::for_each(at.after, at.count, "after", |node| get(guard, node).map(|node| after.push(node)))
+        }?;
+        Ok(Self { graph, after })
+    }
+
+    /// The nodes before the new one.
+    pub(super) fn after(&self) -> SmallVec<[&NodeObject; 8]> {
+        self.after.iter().map(|node| &***node).collect()
+    }
+}
+
+/// What every function does that adds a node: looks the place up, has the node added, and gives its handle if that is
+/// wanted.
+///
+/// # Safety
+/// `at.after` is NULL or valid for reads of as many handles; `node` is NULL or valid for writes.
+pub(super) unsafe fn adding(
+    at: Where,
+    node: *mut cushim_node,
+    add: impl FnOnce(&Guard, &Graph, &[&NodeObject]) -> Result<Added, Error>,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for both.
+        unsafe { add_to(at, node, add) }.map(drop)
+    })
+}
+
+/// # Safety
+/// As for [`adding`].
+pub(super) unsafe fn add_to(
+    at: Where,
+    node: *mut cushim_node,
+    add: impl FnOnce(&Guard, &Graph, &[&NodeObject]) -> Result<Added, Error>,
+) -> Result<Added, Error> {
+    // SAFETY: the caller vouches for `node`.
+    let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
+    let guard = enter()?;
+    // SAFETY: the caller vouches for the array.
+    let place = unsafe { Place::look_up(&guard, at) }?;
+    let graph = Graph::of(&place.graph)?;
+    // Nothing fails once the node is there.
+    let room = handle::room(usize::from(node.is_some()))?;
+    let added = add(&guard, &graph, &place.after())?;
+    drop(room);
+    if let Some(node) = node {
+        *node = borrowed(&added.object())?;
+    }
+    Ok(added)
+}

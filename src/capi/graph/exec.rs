@@ -1,0 +1,383 @@
+//! What is instantiated from a graph.
+//!
+//! @header cushim.h
+//! @task launch graphs
+
+use super::definition::{cushim_graph, cushim_node};
+use crate::capi::driver_types::CUgraphExec;
+use crate::capi::error::{call, cushim_status};
+use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, hold, reserve};
+use crate::capi::options::OutStruct;
+use crate::capi::stream::cushim_stream;
+use crate::capi::{options, out};
+use crate::graph::{Exec, ExecOptions, Graph, Node};
+use crate::object::error::Error;
+use std::sync::Arc;
+
+/// What is instantiated from a graph: it is launched in streams, as often as one likes. It keeps what its nodes use,
+/// whatever becomes of the graph. Calls on one exec wait for each other, and its launches run one after the other, in
+/// whatever streams.
+///
+/// @driver any
+pub type cushim_exec = *mut cushim_exec_s;
+
+/// Never given a body.
+pub struct cushim_exec_s {
+    _private: [u8; 0],
+}
+
+impl Incomplete for cushim_exec_s {
+    type Object = Exec;
+}
+
+/// Flags of an exec.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum cushim_exec_flags {
+    /// Each launch first frees what the launch before allocated and nobody freed.
+    CUSHIM_EXEC_AUTO_FREE = 1,
+    /// Kernels can launch it, too, after it was uploaded. Only kernel, copy, memset and child graph nodes on one
+    /// device can be launched so. CUDA 12.0.
+    CUSHIM_EXEC_DEVICE_LAUNCH = 2,
+    /// Nodes run with their own priorities, not with that of the stream. CUDA 11.7.
+    CUSHIM_EXEC_NODE_PRIORITY = 4,
+}
+
+const AUTO_FREE: u32 = cushim_exec_flags::CUSHIM_EXEC_AUTO_FREE as u32;
+const DEVICE_LAUNCH: u32 = cushim_exec_flags::CUSHIM_EXEC_DEVICE_LAUNCH as u32;
+const NODE_PRIORITY: u32 = cushim_exec_flags::CUSHIM_EXEC_NODE_PRIORITY as u32;
+
+/// Options of `cushim_exec_create`. Zero means the default.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_exec_options {
+    /// Bytes of this struct, `sizeof(cushim_exec_options)`.
+    pub struct_size: usize,
+    /// @field[flags(cushim_exec_flags)] Flags.
+    pub flags: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// A stream in which the exec is uploaded to the device, so that the first launch is not slower; may be NULL.
+    pub upload_stream: cushim_stream,
+}
+
+/// Why a graph was not instantiated, or an exec not updated.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_exec_result {
+    /// Bytes of this struct, `sizeof(cushim_exec_result)`.
+    pub struct_size: usize,
+    /// The driver's reason: of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a
+    /// `CUgraphExecUpdateResult`. 0 after success, 1 where the status says all there is.
+    pub reason: i32,
+    /// Zero.
+    pub reserved: u32,
+    /// The node that the driver blames; NULL if it blames none. Of an update, a node of the new graph.
+    pub node: cushim_node,
+    /// The node that `node` depends on and did not before, or the reverse; NULL if that is not the reason. Updates
+    /// only. CUDA 12.0.
+    pub other: cushim_node,
+}
+
+/// # Safety
+/// `options` is NULL or valid for the bytes that its `struct_size` names.
+unsafe fn read(options: *const cushim_exec_options) -> Result<(ExecOptions, cushim_stream), Error> {
+    // SAFETY: the caller vouches for `options`; all its members may be zero.
+    let given = unsafe { options::read(options, "options") }?;
+    options::check_flags(given.flags, AUTO_FREE | DEVICE_LAUNCH | NODE_PRIORITY)?;
+    options::check_reserved(given.reserved)?;
+    let options = ExecOptions {
+        auto_free: given.flags & AUTO_FREE != 0,
+        device_launch: given.flags & DEVICE_LAUNCH != 0,
+        node_priority: given.flags & NODE_PRIORITY != 0,
+    };
+    Ok((options, given.upload_stream))
+}
+
+/// A caller's struct for the reason, which may be NULL.
+///
+/// # Safety
+/// `result` is NULL or valid for the bytes that its `struct_size` names.
+unsafe fn cleared_result<'a>(
+    result: *mut cushim_exec_result,
+) -> Result<Option<OutStruct<'a, cushim_exec_result>>, Error> {
+    // SAFETY: the caller vouches for it.
+    if result.is_null() { Ok(None) } else { unsafe { OutStruct::cleared(result, "result") }.map(Some) }
+}
+
+fn told(
+    result: Option<OutStruct<'_, cushim_exec_result>>,
+    reason: i32,
+    node: Option<&Node>,
+    other: Option<&Node>,
+) {
+    let handle = |node: Option<&Node>| {
+        node.and_then(|node| borrowed(node.object()).ok()).unwrap_or(std::ptr::null_mut())
+    };
+    if let Some(result) = result {
+        let (node, other) = (handle(node), handle(other));
+        result.fill(&cushim_exec_result { struct_size: 0, reason, reserved: 0, node, other });
+    }
+}
+
+/// Instantiates a graph (`cuGraphInstantiate`). Later changes of the graph do not reach the exec.
+///
+/// @param[in] graph The graph; not a child graph or a body.
+/// @param[in, nullable] options The options.
+/// @param[out, owned] exec The exec.
+/// @param[inout, nullable] result Receives the reason if the driver refuses the graph.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_UNSUPPORTED` for
+///   an option that is younger than the driver; `CUDA_ERROR_NOT_SUPPORTED` (801), also for a second exec, while the
+///   first exists, of a graph that allocates memory or has conditional nodes.
+/// @driver any
+///
+/// # Safety
+/// `options` is NULL or valid for the bytes that its `struct_size` names, and so is `result`; `exec` is NULL or valid
+/// for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_exec_create(
+    graph: cushim_graph,
+    options: *const cushim_exec_options,
+    exec: *mut cushim_exec,
+    result: *mut cushim_exec_result,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for all of it.
+        let (exec, result) =
+            unsafe { out::both(out::cleared(exec, std::ptr::null_mut(), "exec"), cleared_result(result)) }?;
+        // SAFETY: as above.
+        let (options, upload) = unsafe { read(options) }?;
+        let (graph, stream) = {
+            let guard = enter()?;
+            let graph = Graph::of(&*get(&guard, graph)?)?;
+            (graph, if upload.is_null() { None } else { Some(Arc::clone(&*get(&guard, upload)?)) })
+        };
+        let reserved = reserve()?;
+        match graph.instantiate(&options, stream.as_deref()) {
+            Ok(made) => *exec = reserved.of(made),
+            Err(failure) => {
+                told(result, failure.reason.number(), failure.node.as_ref(), None);
+                return Err(failure.error);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns one more owned handle of an exec.
+///
+/// @param[in] exec The exec.
+/// @param[out, owned] reference The new handle.
+///
+/// # Safety
+/// `reference` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_exec_ref(exec: cushim_exec, reference: *mut cushim_exec) -> cushim_status {
+    // SAFETY: the caller vouches for `reference`.
+    unsafe { handles::reference(exec, reference) }
+}
+
+/// Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
+/// launch that is not done goes on, and what it uses is released when it is done.
+///
+/// @param[in, ended, nullable] exec The exec.
+/// @driver any
+///
+/// # Safety
+/// Always safe to call.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_exec_destroy(exec: cushim_exec) -> cushim_status {
+    handles::destroy(exec)
+}
+
+/// The graph that an exec was instantiated from.
+///
+/// @param[in] exec The exec.
+/// @param[out, borrowed] graph The graph; NULL if its last handle was destroyed.
+///
+/// # Safety
+/// `graph` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_exec_get_graph(exec: cushim_exec, graph: *mut cushim_graph) -> cushim_status {
+    // SAFETY: the caller vouches for `graph`.
+    unsafe {
+        handles::tell(exec, graph, "graph", |exec| match exec.graph() {
+            Some(graph) => borrowed(graph.object()),
+            None => Ok(std::ptr::null_mut()),
+        })
+    }
+}
+
+/// The flags of an exec.
+///
+/// @param[in] exec The exec.
+/// @param[out] flags `cushim_exec_flags`.
+///
+/// # Safety
+/// `flags` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_exec_get_flags(exec: cushim_exec, flags: *mut u32) -> cushim_status {
+    // SAFETY: the caller vouches for `flags`.
+    unsafe {
+        handles::tell(exec, flags, "flags", |exec| {
+            let options = exec.options();
+            let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+            Ok(flag(options.auto_free, AUTO_FREE)
+                | flag(options.device_launch, DEVICE_LAUNCH)
+                | flag(options.node_priority, NODE_PRIORITY))
+        })
+    }
+}
+
+/// The native handle of an exec.
+///
+/// @param[in] exec The exec.
+/// @param[out] native The `CUgraphExec`; a `cudaGraphExec_t` is the same.
+///
+/// # Safety
+/// `native` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_exec_native(exec: cushim_exec, native: *mut CUgraphExec) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `native`.
+        let native = unsafe { out::cleared(native, std::ptr::null_mut(), "native") }?;
+        let guard = enter_anywhere()?;
+        *native = get(&guard, exec)?.native();
+        Ok(())
+    })
+}
+
+/// The number by which the driver's tools, such as profilers, tell execs apart (`cuGraphExecGetId`).
+///
+/// @param[in] exec The exec.
+/// @param[out] id The number.
+/// @driver 13.1
+///
+/// # Safety
+/// `id` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_exec_get_id(exec: cushim_exec, id: *mut u32) -> cushim_status {
+    // SAFETY: the caller vouches for `id`.
+    unsafe { handles::ask(exec, id, "id", |exec| exec.id()) }
+}
+
+/// Uploads an exec to the device in stream order (`cuGraphUpload`), so that the first launch is not slower.
+///
+/// @param[in] exec The exec.
+/// @param[in] stream The stream.
+/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver.
+/// @driver any
+///
+/// # Safety
+/// Always safe to call.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_exec_upload(exec: cushim_exec, stream: cushim_stream) -> cushim_status {
+    call(|| hold(exec)?.upload(&*hold(stream)?))
+}
+
+/// Launches an exec in a stream (`cuGraphLaunch`): its nodes run after the work that is in the stream by now, and
+/// later work waits for them.
+///
+/// @param[in] exec The exec.
+/// @param[in] stream The stream.
+/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUDA_ERROR_INVALID_VALUE` (1), also
+///   for memory that the launch before allocated and nobody freed.
+/// @driver any
+///
+/// # Safety
+/// What its nodes read, write and run, and it does not keep, is good until the stream has passed it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_exec_launch(exec: cushim_exec, stream: cushim_stream) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        let exec = get(&guard, exec)?;
+        let stream = get(&guard, stream)?;
+        // SAFETY: the caller vouches for what the nodes use.
+        unsafe { exec.launch(&stream) }
+    })
+}
+
+/// Has an exec take over the parameters of a graph with the same nodes and edges (`cuGraphExecUpdate`), from the next
+/// launch on; it keeps what their nodes use in place of what it kept before. Its nodes are still named by those of
+/// the graph that it was instantiated from.
+///
+/// @param[in] exec The exec.
+/// @param[in] graph The graph with the new parameters.
+/// @param[inout, nullable] result Receives the reason if the driver refuses the update.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_INVALID_HANDLE`,
+///   also for a graph of another driver; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910). If it fails, the exec is as it
+///   was.
+/// @driver any
+///
+/// # Safety
+/// What the nodes of the graph use, and it does not keep, is good whenever the exec is launched; `result` is NULL or
+/// valid for the bytes that its `struct_size` names.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_exec_update(
+    exec: cushim_exec,
+    graph: cushim_graph,
+    result: *mut cushim_exec_result,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for it.
+        let result = unsafe { cleared_result(result) }?;
+        let exec = hold(exec)?;
+        let graph = Graph::of(&hold(graph)?)?;
+        // SAFETY: the caller vouches for what the nodes use.
+        unsafe { exec.update(&graph) }.map_err(|failure| {
+            told(result, failure.reason.number(), failure.node.as_ref(), failure.other.as_ref());
+            failure.error
+        })
+    })
+}
+
+/// Whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
+///
+/// @param[in] node The node, of the graph that the exec was instantiated from.
+/// @param[in] exec The exec.
+/// @param[out] enabled 1 or 0.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph; `CUDA_ERROR_INVALID_VALUE` (1) for a node
+///   that is not a kernel, a copy or a memset.
+/// @driver 11.6
+///
+/// # Safety
+/// `enabled` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_enabled(
+    node: cushim_node,
+    exec: cushim_exec,
+    enabled: *mut i32,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `enabled`.
+        let enabled = unsafe { out::cleared(enabled, 0, "enabled") }?;
+        let guard = enter()?;
+        let node = Node::of_object(&*get(&guard, node)?)?;
+        *enabled = i32::from(get(&guard, exec)?.is_enabled(&node)?);
+        Ok(())
+    })
+}
+
+/// Has a node take part in the launches of an exec, or not (`cuGraphNodeSetEnabled`): then it does nothing, and the
+/// nodes after it run all the same.
+///
+/// @param[in] node The node, of the graph that the exec was instantiated from.
+/// @param[in] exec The exec.
+/// @param[in, example(1)] enabled 1 or 0.
+/// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`.
+/// @driver 11.6
+///
+/// # Safety
+/// Always safe to call.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_node_set_enabled(
+    node: cushim_node,
+    exec: cushim_exec,
+    enabled: i32,
+) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        let node = Node::of_object(&*get(&guard, node)?)?;
+        get(&guard, exec)?.set_enabled(&node, enabled != 0)
+    })
+}

@@ -1,0 +1,105 @@
+//! Kernel nodes.
+//!
+//! @header cushim.h
+//! @task build graphs
+
+use super::add::add;
+use super::after::{Where, adding};
+use super::definition::{cushim_graph, cushim_node, invalid};
+use crate::capi::error::cushim_status;
+use crate::capi::handles::get;
+use crate::capi::kernel::{Config, arguments, cushim_arg, cushim_kernel, cushim_launch_config};
+use crate::op::{Arguments, Launch};
+use std::ffi::c_void;
+
+/// Adds a node that runs a kernel (`cuGraphAddKernelNode`). The graph keeps the kernel, with its library, and every
+/// buffer and owner among the arguments; the values of the arguments are copied now.
+///
+/// @param[in] graph The graph.
+/// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+/// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+/// @param[in] kernel The kernel.
+/// @param[in, nullable] config How it is launched; NULL: one block of one thread. Its context may be another one than
+///   the graph's.
+/// @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. A condition of this
+///   graph is one of kind `CUSHIM_ARG_CONDITION`.
+/// @param[in] arg_count The number of arguments.
+/// @param[out, borrowed, nullable] node The node.
+/// @errors as `cushim_kernel_launch`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for a
+///   condition of another graph, with the number of the argument as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED`.
+///   If it fails, no owner is released.
+/// @driver any
+///
+/// # Safety
+/// As for `cushim_kernel_launch`, whenever the graph is launched; `after` is NULL or valid for reads of `after_count`
+/// handles; `node` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_graph_add_kernel(
+    graph: cushim_graph,
+    after: *const cushim_node,
+    after_count: usize,
+    kernel: cushim_kernel,
+    config: *const cushim_launch_config,
+    args: *const cushim_arg,
+    arg_count: usize,
+    node: *mut cushim_node,
+) -> cushim_status {
+    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for all of it.
+    unsafe {
+        adding(at, node, |guard, graph, after| {
+            let kernel = get(guard, kernel)?;
+            let config = Config::read(guard, config)?;
+            let config = config.launch();
+            let args = arguments::given(args, arg_count)?;
+            let named = arguments::look_up(guard, args)?;
+            let mut list = Arguments::new();
+            arguments::list(&mut list, args, &named)?;
+            arguments::lend_owners(&mut list, args);
+            add(graph, after, &mut Launch::new(&kernel, &config, &mut list)).map(|(added, ())| added)
+        })
+    }
+}
+
+/// Adds a node that runs a kernel, with all arguments in one block, as `cushim_kernel_launch_packed` takes it.
+///
+/// @param[in] graph The graph.
+/// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+/// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+/// @param[in] kernel The kernel.
+/// @param[in, nullable] config How it is launched; NULL: one block of one thread.
+/// @param[in, bytes(size), nullable_if_zero(size)] block The block; copied now.
+/// @param[in] size Its bytes.
+/// @param[out, borrowed, nullable] node The node.
+/// @errors as `cushim_kernel_launch_packed`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph;
+///   `CUSHIM_ERROR_UNSUPPORTED`.
+/// @driver any
+///
+/// # Safety
+/// As for `cushim_kernel_launch_packed`, whenever the graph is launched; `after` is NULL or valid for reads of
+/// `after_count` handles; `node` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_graph_add_kernel_packed(
+    graph: cushim_graph,
+    after: *const cushim_node,
+    after_count: usize,
+    kernel: cushim_kernel,
+    config: *const cushim_launch_config,
+    block: *const c_void,
+    size: usize,
+    node: *mut cushim_node,
+) -> cushim_status {
+    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for all of it.
+    unsafe {
+        adding(at, node, |guard, graph, after| {
+            let kernel = get(guard, kernel)?;
+            let config = Config::read(guard, config)?;
+            if block.is_null() && size > 0 {
+                return Err(invalid("block is NULL, and has a size"));
+            }
+            let block: &[u8] = if size == 0 { &[] } else { std::slice::from_raw_parts(block.cast(), size) };
+            add(graph, after, &mut Launch::packed(&kernel, &config.launch(), block)).map(|(added, ())| added)
+        })
+    }
+}

@@ -1,0 +1,618 @@
+//! What a node does.
+//!
+//! @header cushim.h
+//! @task inspect graphs
+
+use super::definition::{cushim_node, invalid};
+use super::exec::cushim_exec;
+use crate::capi::buffer::cushim_buffer;
+use crate::capi::callback::cushim_host_function;
+use crate::capi::context::cushim_context;
+use crate::capi::driver_types::{
+    CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUevent, CUmemorytype,
+};
+use crate::capi::error::{call, cushim_status};
+use crate::capi::event::cushim_event;
+use crate::capi::handles::{borrowed, enter, get};
+use crate::capi::kernel::{cushim_arg, cushim_kernel, cushim_launch_config, told_config};
+use crate::capi::location::cushim_location;
+use crate::capi::memory::{
+    cushim_extent, cushim_memory_operation, cushim_place, cushim_place_kind, cushim_region, told_operation,
+};
+use crate::capi::options::OutStruct;
+use crate::capi::out;
+use crate::graph::Node;
+use crate::memory::Buffer;
+use crate::object::error::Error;
+use crate::op::node::{
+    CopyParameters, HostFunctionParameters, KeptMemory, KernelParameters, MemsetParameters, NodeType,
+    Parameters,
+};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// Refuses a node of another type.
+pub(super) fn check_type(node: &Node, wanted: NodeType) -> Result<(), Error> {
+    if node.node_type() == wanted { Ok(()) } else { Err(of_another_type(node, wanted)) }
+}
+
+#[cold]
+fn of_another_type(node: &Node, wanted: NodeType) -> Error {
+    invalid(format!("{node} is no {wanted}"))
+}
+
+/// Shows the parameters of a node: of the graph, or of one exec.
+///
+/// # Safety
+/// None of its own; for the closures that write.
+fn with<R>(
+    node: cushim_node,
+    exec: cushim_exec,
+    wanted: NodeType,
+    look: impl FnOnce(&Node, &Parameters) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let guard = enter()?;
+    let node = Node::of_object(&*get(&guard, node)?)?;
+    check_type(&node, wanted)?;
+    let look = |parameters: &Parameters| look(&node, parameters);
+    match exec.is_null() {
+        true => node.with_parameters(look)?,
+        false => get(&guard, exec)?.with_parameters(&node, look)?,
+    }
+}
+
+/// The memory as callers give it: of a buffer its handle with the offset, otherwise the address.
+fn place(memory: &KeptMemory, memory_type: CUmemorytype) -> Result<cushim_place, Error> {
+    let mut place = cushim_place {
+        kind: match memory_type {
+            CU_MEMORYTYPE_HOST => cushim_place_kind::CUSHIM_PLACE_HOST,
+            CU_MEMORYTYPE_ARRAY => cushim_place_kind::CUSHIM_PLACE_ARRAY,
+            _ => cushim_place_kind::CUSHIM_PLACE_DEVICE,
+        } as i32,
+        flags: 0,
+        address: memory.address(),
+        offset: 0,
+        context: null_mut(),
+        owner: std::ptr::null(),
+    };
+    if let Some(buffer) = memory.object::<Buffer>() {
+        let handle: cushim_buffer = borrowed(&buffer)?;
+        place.kind = cushim_place_kind::CUSHIM_PLACE_BUFFER as i32;
+        place.offset = memory.address() - buffer.pointer().0;
+        place.address = handle.expose_provenance() as u64;
+    }
+    Ok(place)
+}
+
+/// What a kernel node runs.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_kernel_node {
+    /// Bytes of this struct, `sizeof(cushim_kernel_node)`.
+    pub struct_size: usize,
+    /// The kernel, a borrowed handle; NULL if cushim has no object of it.
+    pub kernel: cushim_kernel,
+    /// How it is launched. `attributes` is NULL; `attribute_count` is the number of attributes without a member of
+    /// their own.
+    pub config: cushim_launch_config,
+    /// The number of arguments; 0 also where the driver does not tell.
+    pub arg_count: usize,
+    /// Bytes of the block of arguments, if they were given as one; otherwise 0.
+    pub block_size: usize,
+}
+
+/// What a kernel node runs (`cuGraphKernelNodeGetParams`).
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+/// @param[inout] kernel Receives kernel and configuration.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/// @driver any
+///
+/// # Safety
+/// `kernel` is NULL or valid for the bytes that its `struct_size` names.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_kernel(
+    node: cushim_node,
+    exec: cushim_exec,
+    kernel: *mut cushim_kernel_node,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for it.
+        let out = unsafe { OutStruct::cleared(kernel, "kernel") }?;
+        let context = {
+            let guard = enter()?;
+            // Parameters are shown under the lock that this takes, too.
+            borrowed(&Node::of_object(&*get(&guard, node)?)?.last_context())?
+        };
+        let told = with(node, exec, NodeType::Kernel, |node, parameters| {
+            let Parameters::Kernel(kernel) = parameters else {
+                return Err(of_another_type(node, NodeType::Kernel));
+            };
+            kernel_told(context, kernel)
+        })?;
+        out.fill(&told);
+        Ok(())
+    })
+}
+
+fn kernel_told(context: cushim_context, kernel: &KernelParameters) -> Result<cushim_kernel_node, Error> {
+    let object = kernel.kernel();
+    Ok(cushim_kernel_node {
+        struct_size: 0,
+        kernel: object.as_ref().map_or(Ok(null_mut()), borrowed)?,
+        config: told_config(kernel, context)?,
+        arg_count: kernel.arguments().len(),
+        block_size: kernel.arguments().block().map_or(0, <[u8]>::len),
+    })
+}
+
+/// The arguments of a kernel node. The value of one of kind `CUSHIM_ARG_BYTES`, and the place of one of kind
+/// `CUSHIM_ARG_PLACE`, is copied into a buffer of the caller's, aligned to 8 bytes.
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+/// @param[out, array(capacity), nullable_if_zero(capacity)] args Receives the first `capacity` arguments: buffers as
+///   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_PLACE`, everything else as `CUSHIM_ARG_BYTES`.
+/// @param[in] capacity The number of arguments that there is room for.
+/// @param[out] count The number of arguments, which may be greater than `capacity`.
+/// @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
+///   bytes.
+/// @param[in] size Bytes of `values`.
+/// @param[out, nullable] needed Receives the bytes that all values take.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small.
+/// @driver any
+///
+/// # Safety
+/// `args` is valid for writes of `capacity` arguments, `values` of `size` bytes; `count` and `needed` are NULL or
+/// valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_arguments(
+    node: cushim_node,
+    exec: cushim_exec,
+    args: *mut cushim_arg,
+    capacity: usize,
+    count: *mut usize,
+    values: *mut c_void,
+    size: usize,
+    needed: *mut usize,
+) -> cushim_status {
+    call(|| {
+        let none = cushim_arg { kind: 0, size: 0, value: std::ptr::null() };
+        // SAFETY: the caller vouches for all of them.
+        let ((args, count), (values, needed)) = unsafe {
+            out::both(
+                out::both(out::array(args, capacity, none, "args"), out::cleared(count, 0, "count")),
+                out::both(
+                    out::array(values.cast::<u8>(), size, 0, "values"),
+                    Ok(out::cleared_if_given(needed, 0)),
+                ),
+            )
+        }?;
+        let mut room = Room { next: values.as_mut_ptr(), left: values.len(), needed: 0 };
+        let mut told = Vec::new();
+        *count = with(node, exec, NodeType::Kernel, |node, parameters| {
+            let Parameters::Kernel(kernel) = parameters else {
+                return Err(of_another_type(node, NodeType::Kernel));
+            };
+            let arguments = kernel.arguments();
+            for index in 0..arguments.len() {
+                let argument = room.argument(kernel, index)?;
+                told.push(argument);
+            }
+            Ok(arguments.len())
+        })?;
+        out::put(needed, room.needed);
+        let shown = told.len().min(args.len());
+        if shown > 0 && room.needed > size {
+            *count = 0;
+            return Err(invalid(format!("size is {size}; the values take {} bytes", room.needed)));
+        }
+        args[..shown].copy_from_slice(&told[..shown]);
+        Ok(())
+    })
+}
+
+/// Where values are copied to.
+struct Room {
+    next: *mut u8,
+    left: usize,
+    needed: usize,
+}
+
+impl Room {
+    /// An argument as callers give it.
+    fn argument(&mut self, kernel: &KernelParameters, index: usize) -> Result<cushim_arg, Error> {
+        let arguments = kernel.arguments();
+        let bytes = arguments.bytes(index).unwrap_or_default();
+        let Some(buffer) = arguments.object::<Buffer>(index) else {
+            let kind = crate::capi::kernel::cushim_arg_kind::CUSHIM_ARG_BYTES as i32;
+            return Ok(cushim_arg { kind, size: bytes.len() as u32, value: self.put(bytes) });
+        };
+        let address = bytes.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+        let handle: cushim_buffer = borrowed(&buffer)?;
+        if address == buffer.pointer().0 {
+            let kind = crate::capi::kernel::cushim_arg_kind::CUSHIM_ARG_BUFFER as i32;
+            return Ok(cushim_arg { kind, size: 0, value: handle.cast_const().cast() });
+        }
+        let place = cushim_place {
+            kind: cushim_place_kind::CUSHIM_PLACE_BUFFER as i32,
+            flags: 0,
+            address: handle.expose_provenance() as u64,
+            offset: address.wrapping_sub(buffer.pointer().0),
+            context: null_mut(),
+            owner: std::ptr::null(),
+        };
+        // SAFETY: the struct has no padding.
+        let bytes =
+            unsafe { std::slice::from_raw_parts((&raw const place).cast::<u8>(), size_of_val(&place)) };
+        let kind = crate::capi::kernel::cushim_arg_kind::CUSHIM_ARG_PLACE as i32;
+        Ok(cushim_arg { kind, size: 0, value: self.put(bytes) })
+    }
+
+    /// Copies bytes, if there is room for them, and answers with where they are.
+    fn put(&mut self, bytes: &[u8]) -> *const c_void {
+        let takes = bytes.len().next_multiple_of(8);
+        self.needed += takes;
+        if takes > self.left {
+            self.left = 0;
+            return std::ptr::null();
+        }
+        let at = self.next;
+        // SAFETY: there is room for as many.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len());
+            self.next = at.add(takes);
+        }
+        self.left -= takes;
+        at.cast_const().cast()
+    }
+}
+
+/// What a copy node does.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_copy_node {
+    /// Bytes of this struct, `sizeof(cushim_copy_node)`.
+    pub struct_size: usize,
+    /// 1 for a copy of a box, as `cushim_graph_add_copy_3d` adds it; 0 for a copy of `extent.width` bytes from place
+    /// to place.
+    pub is_3d: i32,
+    /// Zero.
+    pub reserved: u32,
+    /// The destination.
+    pub to: cushim_region,
+    /// The source.
+    pub from: cushim_region,
+    /// The size of the box.
+    pub extent: cushim_extent,
+}
+
+/// What a copy node does (`cuGraphMemcpyNodeGetParams`).
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+/// @param[inout] copy Receives both places and the extent.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/// @driver any
+///
+/// # Safety
+/// `copy` is NULL or valid for the bytes that its `struct_size` names.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_copy(
+    node: cushim_node,
+    exec: cushim_exec,
+    copy: *mut cushim_copy_node,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for it.
+        let out = unsafe { OutStruct::cleared(copy, "copy") }?;
+        let told = with(node, exec, NodeType::Copy, |node, parameters| {
+            let Parameters::Copy(copy) = parameters else {
+                return Err(of_another_type(node, NodeType::Copy));
+            };
+            copy_told(copy)
+        })?;
+        out.fill(&told);
+        Ok(())
+    })
+}
+
+fn copy_told(copy: &CopyParameters) -> Result<cushim_copy_node, Error> {
+    let raw = copy.raw();
+    let (to, from) = (place(copy.to(), raw.dstMemoryType)?, place(copy.from(), raw.srcMemoryType)?);
+    Ok(cushim_copy_node {
+        struct_size: 0,
+        is_3d: i32::from(!copy.is_range()),
+        reserved: 0,
+        to: cushim_region {
+            place: to,
+            x: raw.dstXInBytes,
+            y: raw.dstY,
+            z: raw.dstZ,
+            pitch: raw.dstPitch,
+            rows: raw.dstHeight,
+        },
+        from: cushim_region {
+            place: from,
+            x: raw.srcXInBytes,
+            y: raw.srcY,
+            z: raw.srcZ,
+            pitch: raw.srcPitch,
+            rows: raw.srcHeight,
+        },
+        extent: cushim_extent { width: raw.WidthInBytes, height: raw.Height, depth: raw.Depth },
+    })
+}
+
+/// What a memset node does.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_fill_node {
+    /// Bytes of this struct, `sizeof(cushim_fill_node)`.
+    pub struct_size: usize,
+    /// The memory.
+    pub to: cushim_place,
+    /// Bytes from row to row; of one row 0.
+    pub pitch: usize,
+    /// The value.
+    pub value: u32,
+    /// Bytes of the value: 1, 2 or 4.
+    pub value_bytes: i32,
+    /// Values in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+/// What a memset node does (`cuGraphMemsetNodeGetParams`).
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+/// @param[inout] fill Receives place and value.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/// @driver any
+///
+/// # Safety
+/// `fill` is NULL or valid for the bytes that its `struct_size` names.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_fill(
+    node: cushim_node,
+    exec: cushim_exec,
+    fill: *mut cushim_fill_node,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for it.
+        let out = unsafe { OutStruct::cleared(fill, "fill") }?;
+        let told = with(node, exec, NodeType::Memset, |node, parameters| {
+            let Parameters::Memset(memset) = parameters else {
+                return Err(of_another_type(node, NodeType::Memset));
+            };
+            fill_told(memset)
+        })?;
+        out.fill(&told);
+        Ok(())
+    })
+}
+
+fn fill_told(memset: &MemsetParameters) -> Result<cushim_fill_node, Error> {
+    let raw = memset.raw();
+    Ok(cushim_fill_node {
+        struct_size: 0,
+        to: place(memset.at(), CU_MEMORYTYPE_DEVICE)?,
+        pitch: raw.pitch,
+        value: raw.value,
+        value_bytes: raw.elementSize.cast_signed(),
+        width: raw.width,
+        height: raw.height,
+    })
+}
+
+/// What an allocation node allocates.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cushim_allocation_node {
+    /// Bytes of this struct, `sizeof(cushim_allocation_node)`.
+    pub struct_size: usize,
+    /// The address.
+    pub pointer: u64,
+    /// Bytes.
+    pub bytes: usize,
+    /// Where.
+    pub location: cushim_location,
+    /// 1 for managed memory, otherwise 0.
+    pub is_managed: i32,
+    /// Zero.
+    pub reserved: u32,
+    /// The number of other devices that read and write the memory.
+    pub peer_count: usize,
+}
+
+/// What an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[inout] allocation Receives address, size and place.
+/// @param[out, array(capacity), nullable_if_zero(capacity)] peers Receives the ordinals of the first `capacity` other
+///   devices.
+/// @param[in] capacity The number of ordinals that there is room for.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/// @driver any
+///
+/// # Safety
+/// `allocation` is NULL or valid for the bytes that its `struct_size` names; `peers` is valid for writes of
+/// `capacity` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_allocation(
+    node: cushim_node,
+    allocation: *mut cushim_allocation_node,
+    peers: *mut i32,
+    capacity: usize,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for both.
+        let (out, peers) = unsafe {
+            out::both(OutStruct::cleared(allocation, "allocation"), out::array(peers, capacity, 0, "peers"))
+        }?;
+        let told = with(node, null_mut(), NodeType::Allocation, |node, parameters| {
+            let Parameters::Allocation(allocation) = parameters else {
+                return Err(of_another_type(node, NodeType::Allocation));
+            };
+            peers.iter_mut().zip(allocation.peers()).for_each(|(place, peer)| *place = *peer);
+            Ok(cushim_allocation_node {
+                struct_size: 0,
+                pointer: allocation.pointer().0,
+                bytes: allocation.bytes(),
+                location: allocation.location().into(),
+                is_managed: i32::from(allocation.is_managed()),
+                reserved: 0,
+                peer_count: allocation.peers().len(),
+            })
+        })?;
+        out.fill(&told);
+        Ok(())
+    })
+}
+
+/// The address that a free node frees (`cuGraphMemFreeNodeGetParams`).
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[out] pointer The address.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/// @driver any
+///
+/// # Safety
+/// `pointer` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_free(node: cushim_node, pointer: *mut u64) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for it.
+        let pointer = unsafe { out::cleared(pointer, 0, "pointer") }?;
+        *pointer = with(node, null_mut(), NodeType::Free, |node, parameters| match parameters {
+            Parameters::Free(pointer) => Ok(pointer.0),
+            _ => Err(of_another_type(node, NodeType::Free)),
+        })?;
+        Ok(())
+    })
+}
+
+/// The event that a node records or waits for (`cuGraphEventRecordNodeGetEvent`, `cuGraphEventWaitNodeGetEvent`).
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+/// @param[out, borrowed] event The event; NULL if cushim has no object of it.
+/// @param[out, nullable] native The `CUevent`.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/// @driver any
+///
+/// # Safety
+/// `event` is NULL or valid for writes, and so is `native`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_event(
+    node: cushim_node,
+    exec: cushim_exec,
+    event: *mut cushim_event,
+    native: *mut CUevent,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for both.
+        let (event, native) = unsafe {
+            out::both(out::cleared(event, null_mut(), "event"), Ok(out::cleared_if_given(native, null_mut())))
+        }?;
+        let is_wait = {
+            let guard = enter()?;
+            get(&guard, node)?.node_type() == NodeType::EventWait
+        };
+        let wanted = if is_wait { NodeType::EventWait } else { NodeType::EventRecord };
+        let (found, raw) = with(node, exec, wanted, |node, parameters| match parameters {
+            Parameters::EventRecord(event) | Parameters::EventWait(event) => {
+                Ok((event.event(), event.native()))
+            }
+            _ => Err(of_another_type(node, wanted)),
+        })?;
+        if let Some(found) = &found {
+            *event = borrowed(found)?;
+        }
+        out::put(native, raw);
+        Ok(())
+    })
+}
+
+/// The function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+/// @param[out] function The function; NULL if the node has none in C, or keeps it no more.
+/// @param[out, nullable] data What it is called with.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/// @driver any
+///
+/// # Safety
+/// `function` is NULL or valid for writes, and so is `data`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_host_function(
+    node: cushim_node,
+    exec: cushim_exec,
+    function: *mut cushim_host_function,
+    data: *mut *mut c_void,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for both.
+        let (function, data) = unsafe {
+            out::both(out::cleared(function, None, "function"), Ok(out::cleared_if_given(data, null_mut())))
+        }?;
+        let given = with(node, exec, NodeType::HostFunction, |node, parameters| match parameters {
+            Parameters::HostFunction(function) => Ok(HostFunctionParameters::given(function)),
+            _ => Err(of_another_type(node, NodeType::HostFunction)),
+        })?;
+        if let Some(given) = given {
+            *function = Some(given.function);
+            out::put(data, given.data);
+        }
+        Ok(())
+    })
+}
+
+/// Lists the operations of a memory operations node (`cuGraphBatchMemOpNodeGetParams`).
+///
+/// @param[in] node The node; also one that was removed.
+/// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+/// @param[out, array(capacity), nullable_if_zero(capacity)] operations Receives the first `capacity` operations; one
+///   that this version of cushim does not know has action 0.
+/// @param[in] capacity The number of operations that there is room for.
+/// @param[out] count The number of operations, which may be greater than `capacity`.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/// @driver 11.7
+///
+/// # Safety
+/// `operations` is valid for writes of `capacity` operations; `count` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_memory_operations(
+    node: cushim_node,
+    exec: cushim_exec,
+    operations: *mut cushim_memory_operation,
+    capacity: usize,
+    count: *mut usize,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: zeros are valid for the struct; the caller vouches for both.
+        let (operations, count) = unsafe {
+            let none: cushim_memory_operation = std::mem::zeroed();
+            out::both(out::array(operations, capacity, none, "operations"), out::cleared(count, 0, "count"))
+        }?;
+        *count = with(node, exec, NodeType::MemoryOperations, |node, parameters| {
+            let Parameters::MemoryOperations(all) = parameters else {
+                return Err(of_another_type(node, NodeType::MemoryOperations));
+            };
+            let each = all.raw().iter().zip(all.places());
+            for (shown, (raw, memory)) in operations.iter_mut().zip(each) {
+                let at = match memory {
+                    Some(memory) => Some(place(memory, CU_MEMORYTYPE_DEVICE)?),
+                    None => None,
+                };
+                *shown = told_operation(raw, at);
+            }
+            Ok(all.raw().len())
+        })?;
+        Ok(())
+    })
+}

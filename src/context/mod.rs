@@ -1,0 +1,370 @@
+//! Contexts: primary ones, created ones, and those of others.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `primary` | the primary context of a device |
+//! | `captures` | captures that are under way in a context |
+//! | `current` | which context is current on a thread |
+//! | `state` | whether a context is valid, corrupted or destroyed |
+//! | `peer_access` | access of one context to another's memory |
+
+mod captures;
+mod current;
+mod peer_access;
+mod primary;
+mod state;
+
+pub use current::NativeContext;
+
+use crate::device::Device;
+use crate::driver::calls::context::{self as calls, RawContext};
+use crate::driver::{CallError, Driver, Table, sys};
+use crate::object::error::{Error, Status, Subject};
+use crate::object::handle::{DefaultStream, Header, object};
+use crate::object::native::{self, Ownership, Place, twice};
+use crate::object::registry::Registry;
+use crate::object::slot::Slot;
+use captures::Captures;
+use state::{DESTROYED, is_another};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
+
+/// A context of a device. It stays alive as long as an object in it does.
+///
+/// No function here leaves another context current than the caller had, except those that say so.
+pub struct Context {
+    header: Header,
+    device: Arc<Device>,
+    kind: AtomicU8,
+    /// Whether this is to be destroyed, or given back, with the object.
+    owned: AtomicBool,
+    /// `None` only while it is being released.
+    raw: Option<RawContext>,
+    /// By this it is told from a later one at the same address; `None` before driver 12.0.
+    id: Option<u64>,
+    /// The error that the driver answered, after which nothing in the context works; 0 if none.
+    lost: AtomicI32,
+    /// The default streams of the context, once somebody asked for them.
+    streams: [Slot; 2],
+    /// The captures of this library's that are under way in it.
+    captures: Captures,
+}
+
+object!(Context: Context, header);
+
+/// What a context is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ContextKind {
+    /// The one that all users of CUDA in a process share.
+    Primary,
+    /// One that was created here.
+    Created,
+    /// One that somebody else created.
+    Wrapped,
+    /// One that stands for a green context.
+    Green,
+}
+
+/// The contexts for which there are objects.
+static KNOWN: Registry<Context> = Registry::new();
+
+impl Context {
+    /// Creates a context; `flags` are the driver's `CU_CTX_*`. Prefer the primary context, which other libraries share.
+    ///
+    /// The new context is not made current.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn create(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>, Error> {
+        let raw = RawContext::create(device.driver().object_table(), flags, device.native())
+            .map_err(|error| device.failed(error))?;
+        Ok(Self::new(device, ContextKind::Created, Ownership::Owned, raw))
+    }
+
+    /// Takes in a context that somebody else created. One that is owned here already gives its object again.
+    ///
+    /// # Safety
+    /// `native` is a context of `device`, alive until the last object that is made in it here is gone. (Driver 580 crashes
+    /// in calls on streams of a context that was destroyed.) If it is to be owned, nobody else destroys it.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and already is.
+    pub unsafe fn wrap(
+        device: &Arc<Device>,
+        native: sys::CUcontext,
+        ownership: Ownership,
+    ) -> Result<Arc<Self>, Error> {
+        if native.is_null() {
+            return Err(Error::new(Status::INVALID_ARGUMENT, "the native context is NULL"));
+        }
+        if let Some(known) = Self::find(device.driver(), native) {
+            return known.again(ownership);
+        }
+        // SAFETY: the caller vouches for the handle.
+        let raw = unsafe { RawContext::adopt(device.driver().object_table(), native) };
+        Ok(Self::new(device, ContextKind::Wrapped, ownership, raw))
+    }
+
+    /// Takes in a green context, by way of the context that stands for it.
+    ///
+    /// Streams in it get its share of the device, and must be non-blocking.
+    ///
+    /// # Safety
+    /// As for [`wrap`](Self::wrap).
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and already is; [`Status::UNSUPPORTED`] before
+    /// driver 12.4; the driver's.
+    pub unsafe fn wrap_green(
+        device: &Arc<Device>,
+        native: sys::CUgreenCtx,
+        ownership: Ownership,
+    ) -> Result<Arc<Self>, Error> {
+        if native.is_null() {
+            return Err(Error::new(Status::INVALID_ARGUMENT, "the native green context is NULL"));
+        }
+        // SAFETY: the caller vouches for the handle.
+        let raw = unsafe { RawContext::of_green(device.driver().object_table(), native) }
+            .map_err(|error| device.failed(error))?;
+        if let Some(known) = Self::find(device.driver(), raw.handle()) {
+            return known.again(ownership);
+        }
+        Ok(Self::new(device, ContextKind::Green, ownership, raw))
+    }
+
+    fn new(device: &Arc<Device>, kind: ContextKind, ownership: Ownership, raw: RawContext) -> Arc<Self> {
+        let (native, id) = (raw.handle(), raw.id().ok());
+        // Whatever had this address before is gone.
+        Self::went(device.driver(), native);
+        let context = Arc::new(Self {
+            header: Header::new::<Self>(),
+            device: Arc::clone(device),
+            kind: AtomicU8::new(kind as u8),
+            owned: AtomicBool::new(ownership == Ownership::Owned),
+            raw: Some(raw),
+            id,
+            lost: AtomicI32::new(0),
+            streams: [const { Slot::new() }; 2],
+            captures: Captures::default(),
+        });
+        KNOWN.add(device.driver(), native.addr(), &context);
+        context
+    }
+
+    /// The object that stands for the native handle.
+    fn find(driver: &Driver, native: sys::CUcontext) -> Option<Arc<Self>> {
+        let known = KNOWN.find(driver, native.addr())?;
+        // After a reset by others the driver uses the address for another context.
+        let is_another = |id| is_another(id, calls::id(driver.object_table(), native));
+        (!known.id.is_some_and(is_another)).then_some(known)
+    }
+
+    /// The object that stands for a native handle that the driver has just named; `None` if there is none.
+    pub(crate) fn of_native(driver: &Driver, native: sys::CUcontext) -> Option<Arc<Self>> {
+        if native.is_null() { None } else { KNOWN.find(driver, native.addr()) }
+    }
+
+    /// This object once more, for its native handle, which it may take over.
+    fn again(self: Arc<Self>, ownership: Ownership) -> Result<Arc<Self>, Error> {
+        if ownership == Ownership::Owned && self.owned.swap(true, Relaxed) {
+            return Err(twice(self.as_ref()));
+        }
+        Ok(self)
+    }
+
+    /// The device that the context belongs to.
+    #[must_use]
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// The driver that the context belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        self.device.driver()
+    }
+
+    /// The driver's own handle. After a reset of the primary context the driver may use the same address again.
+    #[must_use]
+    pub fn native(&self) -> sys::CUcontext {
+        self.raw().handle()
+    }
+
+    /// What the context is.
+    #[must_use]
+    pub fn kind(&self) -> ContextKind {
+        use ContextKind::{Created, Green, Primary, Wrapped};
+        let known = [Primary, Created, Wrapped, Green];
+        known[usize::from(self.kind.load(Relaxed))]
+    }
+
+    /// The number by which the driver tells contexts apart; never used again.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] before driver 12.0; the driver's.
+    pub fn id(&self) -> Result<u64, Error> {
+        self.here(RawContext::id)
+    }
+
+    /// The flags (`CU_CTX_*`) of the context.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn flags(&self) -> Result<u32, Error> {
+        self.here(RawContext::flags)
+    }
+
+    /// The least and the greatest priority that streams of the context may have; the greatest is the smaller number.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn stream_priorities(&self) -> Result<(i32, i32), Error> {
+        self.here(RawContext::stream_priorities)
+    }
+
+    /// A limit of the context (`CU_LIMIT_*`), in the unit of that limit.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn limit(&self, limit: sys::CUlimit) -> Result<usize, Error> {
+        self.here(|raw| raw.limit(limit))
+    }
+
+    /// Sets a limit of the context; the driver may round it.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn set_limit(&self, limit: sys::CUlimit, value: usize) -> Result<(), Error> {
+        self.here(|raw| raw.set_limit(limit, value))
+    }
+
+    /// Waits until all work in the context is done. Invalidates the captures that others have under way in it, in every mode and from
+    /// every thread.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] while a builder captures in the context; the driver's; an error of earlier work may appear here.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.check_no_capture()?;
+        self.here(RawContext::synchronize)
+    }
+
+    /// Names the context in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.header.set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
+    }
+
+    /// Where streams keep what they know of a default stream of the context.
+    pub(crate) fn stream_slot(&self, which: DefaultStream) -> &Slot {
+        &self.streams[which as usize]
+    }
+
+    /// The driver's functions.
+    #[inline]
+    pub(crate) fn table(&self) -> &'static Table {
+        self.driver().object_table()
+    }
+
+    /// The native context, whether it is still there or not.
+    fn raw(&self) -> &RawContext {
+        self.raw.as_ref().expect("a context has its handle until it is dropped")
+    }
+
+    /// The native context, for a call on `object`, which belongs to it: refused if it is known to be gone.
+    #[inline]
+    pub(crate) fn live(&self, object: &dyn Subject) -> Result<&RawContext, Error> {
+        self.check_there(object)?;
+        Ok(self.raw())
+    }
+
+    /// Calls the driver with the context.
+    pub(crate) fn here<T>(&self, call: impl FnOnce(&RawContext) -> Result<T, CallError>) -> Result<T, Error> {
+        call(self.live(self)?).map_err(|error| self.failed(error, self))
+    }
+
+    /// Refuses `object`, which belongs to the context `of`, if that is another one.
+    pub(crate) fn has(&self, of: &Self, object: &dyn Subject) -> Result<(), Error> {
+        if std::ptr::eq(self, of) {
+            return Ok(());
+        }
+        let refusal = format!("{object} belongs to {of}, and not to {self}; name its own context");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object))
+    }
+}
+
+impl Place for Context {
+    fn driver(&self) -> &Driver {
+        self.driver()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.is_gone()
+    }
+
+    fn released(&self, result: Result<(), CallError>, object: &dyn Subject) -> Result<(), Error> {
+        self.released(result, object)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let Some(raw) = self.raw.take() else { return };
+        KNOWN.remove(self.driver(), raw.handle().addr(), self);
+        if !*self.owned.get_mut() {
+            return;
+        }
+        let (device, kind, lost) = (Arc::clone(&self.device), self.kind(), self.lost());
+        native::release(self.driver(), self, move |context| end(raw, &device, kind, lost, context));
+    }
+}
+
+/// Destroys a context, or gives it back. One that a sticky error corrupted ends with the process.
+fn end(
+    raw: RawContext,
+    device: &Device,
+    kind: ContextKind,
+    lost: Option<Status>,
+    context: &dyn Subject,
+) -> Result<(), Error> {
+    let result = match kind {
+        // The hold counts even if what was held was reset.
+        ContextKind::Primary => raw.release_primary(device.native()),
+        _ if lost == Some(Status(DESTROYED)) => return Ok(()),
+        _ => raw.destroy(),
+    };
+    match result {
+        Err(error) if lost.is_some() && lost == error.result().map(|result| Status(result.0)) => Ok(()),
+        result => result.map_err(|error| Error::of_call(device.driver(), error).about(context)),
+    }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind() {
+            ContextKind::Primary => "primary context",
+            ContextKind::Created => "context",
+            ContextKind::Wrapped => "wrapped context",
+            ContextKind::Green => "green context",
+        };
+        match self.header.label() {
+            Some(label) => write!(f, "{kind} \"{label}\" of {}", self.device),
+            None => write!(f, "{kind} of {}", self.device),
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("device", &self.device)
+            .field("kind", &self.kind())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,66 @@
+//! The capture mode of a thread: in the relaxed mode, no call of it disturbs a capture of somebody else's (measured on 580: for all
+//! but waiting for a whole context).
+
+use super::graph::capture::exchange_mode;
+use crate::driver::Table;
+use crate::driver::sys::{CU_STREAM_CAPTURE_MODE_RELAXED, CUstreamCaptureMode};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed as Loosely};
+
+/// How many captures of this library's are under way in the process.
+static CAPTURES: AtomicUsize = AtomicUsize::new(0);
+
+/// One more capture of this library's is under way.
+pub(crate) fn capture_began() {
+    CAPTURES.fetch_add(1, Loosely);
+}
+
+/// One is over.
+pub(crate) fn capture_ended() {
+    CAPTURES.fetch_sub(1, Loosely);
+}
+
+/// The thread is in the relaxed mode until this is dropped.
+pub(crate) struct Relaxed<'a> {
+    table: &'a Table,
+    before: CUstreamCaptureMode,
+}
+
+impl<'a> Relaxed<'a> {
+    /// `None` where the driver knows no such modes.
+    #[inline]
+    pub(crate) fn enter(table: &'a Table) -> Option<Self> {
+        let before = exchange_mode(table, CU_STREAM_CAPTURE_MODE_RELAXED).ok()?;
+        Some(Self { table, before })
+    }
+
+    /// The same while this library captures something: for calls that are too cheap for more.
+    #[inline]
+    pub(crate) fn enter_if_capturing(table: &'a Table) -> Option<Self> {
+        if CAPTURES.load(Loosely) > 0 { Self::enter(table) } else { None }
+    }
+}
+
+impl Drop for Relaxed<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let _ = exchange_mode(self.table, self.before);
+    }
+}
+
+/// As `call!`, with the thread in the relaxed mode: for calls that would invalidate captures of others.
+macro_rules! relaxed {
+    ($table:expr, $($call:tt)*) => {{
+        let _mode = $crate::driver::calls::capture_mode::Relaxed::enter($table);
+        $crate::driver::call!($table, $($call)*)
+    }};
+}
+pub(crate) use relaxed;
+
+/// The same while this library captures something.
+macro_rules! relaxed_if_capturing {
+    ($table:expr, $($call:tt)*) => {{
+        let _mode = $crate::driver::calls::capture_mode::Relaxed::enter_if_capturing($table);
+        $crate::driver::call!($table, $($call)*)
+    }};
+}
+pub(crate) use relaxed_if_capturing;

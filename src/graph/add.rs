@@ -1,0 +1,187 @@
+//! Adding nodes.
+
+use super::object::{GraphObject, NodeObject};
+use super::state::{GraphId, NodeId, NodeState, State};
+use super::tree::Tree;
+use super::{Graph, Node, condition, refusal, restriction};
+use crate::context::Context;
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::calls::graph::node as calls;
+use crate::driver::sys::CUgraphNode;
+use crate::driver::{CallError, Table};
+use crate::object::error::Error;
+use crate::op::attachment::Prepared;
+use crate::op::node::{NodeOperation, Parameters};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Native handles of the nodes that come before another.
+pub(super) type Natives = SmallVec<[CUgraphNode; 8]>;
+
+impl Graph {
+    /// Adds an operation as a node, which runs when all of these are done; without any, when the graph is launched. What the
+    /// operation names (kernels, buffers, events, owners) the graph keeps as long as the node, clones of the graph and what
+    /// is instantiated from it need it. If it fails, owners stay in the operation.
+    ///
+    /// # Safety
+    /// What the operation reads, writes and runs, and the graph does not keep, is good whenever the graph is launched.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for nodes of another graph, and for what the graph cannot
+    /// hold; those of the operation's check; the driver's. The graph is as it was then.
+    pub unsafe fn add<O: NodeOperation>(
+        &self,
+        after: &[&Node],
+        operation: &mut O,
+    ) -> Result<(Node, O::Output), Error> {
+        let after: SmallVec<[&NodeObject; 8]> = after.iter().map(|node| node.object.as_ref()).collect();
+        // SAFETY: as the caller vouches.
+        let (added, output) = unsafe { self.add_after(&after, operation) }?;
+        Ok((added.node(), output))
+    }
+
+    /// # Safety
+    /// As for [`add`](Self::add).
+    #[inline]
+    pub(crate) unsafe fn add_after<O: NodeOperation>(
+        &self,
+        after: &[&NodeObject],
+        operation: &mut O,
+    ) -> Result<(Added, O::Output), Error> {
+        if self.object.is_gone() {
+            return Err(self.object.refusal());
+        }
+        let tree = &self.definition.tree;
+        // SAFETY: as the caller vouches.
+        let (id, output) = unsafe { add(tree, self.object.id, after, operation) }?;
+        Ok((Added { tree: Arc::clone(tree), id }, output))
+    }
+}
+
+/// A node that was just added: its object is made when somebody wants it.
+pub(crate) struct Added {
+    pub(super) tree: Arc<Tree>,
+    pub(super) id: NodeId,
+}
+
+impl Added {
+    /// What handles of it name.
+    pub(crate) fn object(&self) -> Arc<NodeObject> {
+        self.tree.object_of(&mut self.tree.lock(), self.id)
+    }
+
+    /// What handles of the graphs in it name.
+    pub(crate) fn graphs(&self) -> Vec<Arc<GraphObject>> {
+        let state = self.tree.lock();
+        state.node(self.id).inner.iter().map(|graph| Arc::clone(&state.graph(*graph).object)).collect()
+    }
+
+    pub(super) fn node(self) -> Node {
+        let object = self.object();
+        Node { tree: self.tree, object }
+    }
+}
+
+/// Adds an operation to a graph of the definition.
+///
+/// # Safety
+/// As for [`Graph::add`].
+pub(super) unsafe fn add<O: NodeOperation>(
+    tree: &Arc<Tree>,
+    graph: GraphId,
+    after: &[&NodeObject],
+    operation: &mut O,
+) -> Result<(NodeId, O::Output), Error> {
+    condition::check_own(tree, graph, &operation.conditions().0)?;
+    let own = operation.node_context(tree.context());
+    let at = own.as_ref().unwrap_or(tree.context());
+    let mut parameters = operation.parameters(at)?;
+    let mut state = tree.lock();
+    let state = &mut *state;
+    let natives = before(state, graph, after)?;
+    restriction::check(tree, state, graph, &parameters, at)?;
+    state.check_parameters(&parameters)?;
+    let native = &state.graph(graph).native;
+    let failed = |error| refusal::of_add(tree.failed(error, state.graph(graph).object.as_ref()), after);
+    if has_attributes(&parameters) && state.allocating > 0 {
+        // SAFETY: as below.
+        unsafe { rehearse(tree, &mut parameters, at) }
+            .map_err(|error| operation.explain(failed(error), at))?;
+    }
+    let prepared = if operation.has_holds() { Some(Prepared::on(native).map_err(failed)?) } else { None };
+    // SAFETY: the caller vouches for what the operation uses; the nodes are nodes of this graph, which the lock keeps.
+    let added = unsafe { add_native(native, &natives, &mut parameters, at) };
+    let added = added.map_err(|error| operation.explain(failed(error), at))?;
+    // From here on nothing fails.
+    let attachment = prepared.map(|prepared| prepared.commit(operation.holds().0));
+    let output = O::output(&parameters);
+    let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
+    let id = state.list_node(graph, NodeState { attachment, context, ..NodeState::new(added, parameters) });
+    Ok((id, output))
+}
+
+/// The native handles of the nodes that come before another in this graph.
+#[inline]
+pub(super) fn before(state: &State, graph: GraphId, after: &[&NodeObject]) -> Result<Natives, Error> {
+    after
+        .iter()
+        .enumerate()
+        .map(|(index, node)| {
+            node.check_there()?;
+            let known = state.find_object(node).filter(|known| known.graph == graph);
+            known.map(|known| known.native).ok_or_else(|| refusal::of_another_graph(node, index))
+        })
+        .collect()
+}
+
+/// # Safety
+/// As for [`calls::add`].
+#[inline]
+unsafe fn add_native(
+    graph: &RawGraph,
+    after: &[CUgraphNode],
+    parameters: &mut Parameters,
+    at: &Context,
+) -> Result<CUgraphNode, CallError> {
+    // Driver 580 crashes on kernels where no context is current (measured). Of allocations that was not measured.
+    let needs_context = matches!(parameters, Parameters::Kernel(_) | Parameters::Allocation(_));
+    let _current = if needs_context { Some(at.entered()?) } else { None };
+    // SAFETY: as the caller vouches.
+    let added = parameters.with_raw(at.native(), |raw| unsafe { calls::add(graph, after, raw) });
+    let node = added.unwrap_or_else(|| Err(CallError::missing("cuGraphAddNode_12030")))?;
+    // SAFETY: the node was added; the caller vouches for attributes that were given by number.
+    if let Err(error) = unsafe { set_attributes(graph.table(), node, parameters) } {
+        // SAFETY: as above. A graph with allocations keeps it; it was tried on another graph before.
+        let _ = unsafe { calls::destroy(graph.table(), node) };
+        return Err(error);
+    }
+    Ok(node)
+}
+
+pub(super) fn has_attributes(parameters: &Parameters) -> bool {
+    matches!(parameters, Parameters::Kernel(kernel) if !kernel.attributes().is_empty())
+}
+
+/// Adds a node to a graph of its own: attributes are set when a node exists, and from a graph with allocations the driver removes
+/// none again, should it refuse them.
+///
+/// # Safety
+/// As for [`calls::add`].
+unsafe fn rehearse(tree: &Tree, parameters: &mut Parameters, at: &Context) -> Result<(), CallError> {
+    let scratch = RawGraph::create(tree.table())?;
+    // SAFETY: as the caller vouches.
+    let added = unsafe { add_native(&scratch, &[], parameters, at) };
+    // SAFETY: nobody else knows it.
+    let destroyed = unsafe { scratch.destroy() };
+    added.and(destroyed)
+}
+
+/// # Safety
+/// As for [`calls::set_attributes`].
+unsafe fn set_attributes(table: &Table, node: CUgraphNode, parameters: &Parameters) -> Result<(), CallError> {
+    match parameters {
+        // SAFETY: as the caller vouches.
+        Parameters::Kernel(kernel) => unsafe { calls::set_attributes(table, node, kernel.attributes()) },
+        _ => Ok(()),
+    }
+}

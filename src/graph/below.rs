@@ -1,0 +1,29 @@
+//! Graphs below nodes.
+
+use super::object::{GraphKind, GraphObject};
+use super::state::{GraphId, GraphState, NodeId, State};
+use super::tree::Tree;
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::sys::CUgraph;
+
+/// Lists the graph that a node has: its child graph, or one of its bodies.
+pub(super) fn list_below(
+    tree: &Tree,
+    state: &mut State,
+    node: NodeId,
+    native: CUgraph,
+    kind: GraphKind,
+) -> GraphId {
+    let above = state.node(node).graph;
+    let is_in_body = matches!(kind, GraphKind::Body(_)) || state.graph(above).is_in_body;
+    let object = GraphObject::new(tree.known_definition(), state.next_graph(), kind);
+    state.list_graph(GraphState {
+        // SAFETY: it is alive as long as its node.
+        native: unsafe { RawGraph::adopt(tree.table(), native) },
+        parent: Some(node),
+        object,
+        nodes: Vec::new(),
+        is_in_body,
+        is_ordered: true,
+    })
+}

@@ -1,0 +1,560 @@
+//! One capture of the driver's, and what it does with operations: each becomes a node of a definition that is locked meanwhile, so
+//! that what came last in a stream is what was just captured.
+
+use super::hybrid::Body;
+use super::member::{self, Member};
+use super::{Builder, CaptureMode};
+use crate::context::Context;
+use crate::driver::calls::graph::capture::{self as calls, RawCapture};
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::sys::{CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode};
+use crate::driver::{CallError, Table};
+use crate::event::Event;
+use crate::graph::object::GraphObject;
+use crate::graph::state::{NodeState, State};
+use crate::graph::tree::Tree;
+use crate::graph::{Graph, Node, condition, foreign, restriction};
+use crate::object::error::{Error, Status};
+use crate::object::native::Ownership;
+use crate::op::attachment::{Attachment, Prepared};
+use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
+use crate::op::node::{NodeType, Parameters};
+use crate::stream::Stream;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::thread::ThreadId;
+
+/// What a capture goes into.
+pub(super) enum Target<'a> {
+    New,
+    Body(&'a Body),
+}
+
+/// A capture that is under way, or is over.
+pub(super) struct Capture {
+    /// What is captured into.
+    pub(super) graph: Graph,
+    stream: Arc<Stream>,
+    mode: CaptureMode,
+    /// Whether the stream waits for the legacy default stream.
+    is_blocking: bool,
+    thread: ThreadId,
+    over: AtomicBool,
+    parts: Mutex<Parts>,
+    this: Weak<Self>,
+}
+
+/// What changes while it captures. Whoever needs the lock of the definition, too, takes that first.
+#[derive(Default)]
+struct Parts {
+    members: Vec<Member>,
+    /// Captures of bodies of conditional nodes in it.
+    inner: Vec<Weak<Capture>>,
+    /// Builders that were forked in it.
+    forks: Vec<Weak<Builder>>,
+    /// What was captured last.
+    last: Option<(NodeType, u32)>,
+    /// Why it is not valid any more.
+    broken: Option<String>,
+}
+
+/// Nothing of this library captures the stream any more.
+pub(super) fn sink_ends(stream: &Stream) {
+    stream.capture_ends::<Sink>();
+}
+
+impl Capture {
+    /// Begins to capture a stream.
+    pub(super) fn begin(
+        stream: &Arc<Stream>,
+        mode: CaptureMode,
+        target: Target<'_>,
+    ) -> Result<Arc<Self>, Error> {
+        if stream.is_capturing()? {
+            return Err(stream.under_capture("is captured once at a time"));
+        }
+        let is_blocking = !stream.is_non_blocking()?;
+        // Before the driver knows of it, so that no query in between invalidates it.
+        stream.context().capture_began();
+        let begun = match target {
+            Target::New => begin_new(stream, mode),
+            Target::Body(body) => begin_body(stream, mode, body),
+        };
+        let graph = begun.inspect_err(|_| stream.context().capture_ended())?;
+        let capture = Arc::new_cyclic(|this| Self {
+            graph,
+            stream: Arc::clone(stream),
+            mode,
+            is_blocking,
+            thread: std::thread::current().id(),
+            over: AtomicBool::new(false),
+            parts: Mutex::default(),
+            this: Weak::clone(this),
+        });
+        if let Target::Body(Body { outer, .. }) = target
+            && let Some(outer) = outer.upgrade()
+        {
+            outer.parts.lock().inner.push(Arc::downgrade(&capture));
+        }
+        if is_blocking {
+            stream.context().blocking_stream_captured();
+        }
+        stream.capture_begins(Arc::new(Sink(Arc::<Self>::clone(&capture))));
+        Ok(capture)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
+    }
+
+    pub(super) fn tree(&self) -> &Arc<Tree> {
+        &self.graph.definition.tree
+    }
+
+    fn table(&self) -> &'static Table {
+        self.tree().table()
+    }
+
+    fn object(&self) -> &GraphObject {
+        &self.graph.object
+    }
+
+    /// What the next operation in a stream of the capture comes after.
+    pub(super) fn tail(&self, stream: &Stream) -> Result<Vec<Node>, Error> {
+        let (tree, graph) = (self.tree(), self.object().id);
+        let mut state = tree.lock();
+        self.check_valid()?;
+        let natives = self.native_tail(stream)?;
+        let ids: Result<Vec<_>, _> =
+            natives.into_iter().map(|native| foreign::known(tree, &mut state, graph, native)).collect();
+        Ok(ids?.into_iter().map(|id| Node::of(tree, &mut state, id)).collect())
+    }
+
+    /// Remembers a builder that was forked, by which messages name what it captures.
+    pub(super) fn was_forked(&self, fork: &Arc<Builder>) {
+        self.parts.lock().forks.push(Arc::downgrade(fork));
+    }
+
+    fn native_tail(&self, stream: &Stream) -> Result<Vec<CUgraphNode>, Error> {
+        member::tail(self.table(), stream).map_err(|error| self.failed(error))
+    }
+
+    /// The next operation in the stream comes after this node.
+    pub(super) fn go_on_after(&self, stream: &Stream, node: &Node) -> Result<(), Error> {
+        let mut after = [node.native()?];
+        // SAFETY: the node is one of the graph that is captured.
+        unsafe { calls::set_dependencies(self.table(), stream.raw(), &mut after) }
+            .map_err(|error| self.failed(error))
+    }
+
+    #[cold]
+    fn failed(&self, error: CallError) -> Error {
+        self.stream.context().failed(error, self.stream.as_ref())
+    }
+
+    /// Refuses a capture that is known to be over, or invalid.
+    fn check_valid(&self) -> Result<(), Error> {
+        match &self.parts.lock().broken {
+            _ if self.is_over() => {
+                Err(Error::new(Status::INVALID_ARGUMENT, format!("the capture of {} is over", self.stream))
+                    .about(self.stream.as_ref()))
+            }
+            Some(why) => Err(self.invalid(why)),
+            None if self.object().is_gone() => Err(self.given_up()),
+            None => Ok(()),
+        }
+    }
+
+    /// A body's capture was invalidated, and with it all that it was part of.
+    #[cold]
+    fn given_up(&self) -> Error {
+        self.invalid("that of a body in it was invalidated")
+    }
+
+    #[cold]
+    fn invalid(&self, why: &str) -> Error {
+        let stream = &self.stream;
+        let refusal = format!("the capture of {stream} was invalidated: {why}. End it, and capture anew");
+        Error::new(Status(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0), refusal).about(stream.as_ref())
+    }
+
+    /// Notes that the capture is not valid any more, as was found by `what`.
+    #[cold]
+    fn breaks(&self, what: &str) -> String {
+        let mut parts = self.parts.lock();
+        let last = match parts.last {
+            Some((node_type, number)) => format!("{node_type} {number} was captured"),
+            None => "it began".to_owned(),
+        };
+        let why = format!("it was valid when {last}, and was not any more at {what}");
+        parts.broken.get_or_insert(why).clone()
+    }
+
+    /// Refuses to end a capture that would be lost with it.
+    pub(super) fn check_ends(&self, builder: &Builder) -> Result<(), Error> {
+        if self.mode != CaptureMode::Relaxed && self.thread != std::thread::current().id() {
+            return Err(builder.refused(
+                "captures in a mode in which the thread that began has to end; end it there, or capture in the relaxed mode"
+                    .to_owned(),
+            ));
+        }
+        if let Some(inner) = self.inner().into_iter().find(|inner| !inner.is_over()) {
+            return Err(builder.refused(format!(
+                "cannot end while {} of a conditional node in it is being captured; end that first",
+                inner.object()
+            )));
+        }
+        let unjoined = self.unjoined()?;
+        if unjoined.is_empty() {
+            return Ok(());
+        }
+        let names = unjoined.join(", ");
+        Err(builder.refused(format!("cannot end before what was forked from it is joined: {names}")))
+    }
+
+    fn inner(&self) -> Vec<Arc<Self>> {
+        self.parts.lock().inner.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The streams with work that was not joined.
+    fn unjoined(&self) -> Result<Vec<String>, Error> {
+        let _state = self.tree().lock();
+        let parts = self.parts.lock();
+        if parts.members.is_empty() || parts.broken.is_some() {
+            return Ok(Vec::new());
+        }
+        let end = self.native_tail(&self.stream)?;
+        let mut names = Vec::new();
+        for member in &parts.members {
+            if member.is_unjoined(self.table(), &end).map_err(|error| self.failed(error))? {
+                let of = |fork: &Arc<Builder>| Arc::ptr_eq(&fork.stream, &member.stream);
+                let fork = parts.forks.iter().filter_map(Weak::upgrade).find(of);
+                names.push(fork.map_or_else(|| member.stream.to_string(), |fork| fork.to_string()));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Ends it, with the graph that was captured.
+    pub(super) fn end(&self) -> Result<Graph, Error> {
+        if self.is_root() { self.end_root() } else { self.end_body() }
+    }
+
+    fn is_root(&self) -> bool {
+        self.graph.kind() == super::super::GraphKind::Root
+    }
+
+    fn end_root(&self) -> Result<Graph, Error> {
+        let result = calls::end(self.table(), self.stream.raw());
+        let broken = result.is_err().then(|| self.breaks("the end"));
+        self.is_over_now();
+        match (result, broken) {
+            // The driver's graph has a body that must not be looked at: it stays where it is.
+            (Ok(_), _) if self.object().is_gone() => Err(self.given_up()),
+            (Ok(_), _) => {
+                self.tree().own();
+                Ok(self.graph.clone())
+            }
+            (Err(error), why) => {
+                // The driver has destroyed the graph.
+                self.tree().abandon();
+                let mut failure = self.failed(error);
+                let is_broken = failure.status.0 == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0;
+                if let Some(why) = why.filter(|_| is_broken) {
+                    failure.message.push_str(&format!(". The capture was invalidated: {why}"));
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// With an invalid capture the driver would destroy the body, and crash when the graph around it is looked at (measured on 580).
+    /// So such a capture is left as it is, with its stream, and the graph is given up.
+    fn end_body(&self) -> Result<Graph, Error> {
+        let info = crate::op::capture::info(&self.stream)?;
+        if is_valid(&info) {
+            let ended = calls::end(self.table(), self.stream.raw()).map_err(|error| self.failed(error));
+            self.is_over_now();
+            return ended.map(|_| self.graph.clone());
+        }
+        let why = self.breaks("the end");
+        std::mem::forget(Arc::clone(&self.stream));
+        self.is_over_now();
+        self.tree().abandon();
+        Err(self.invalid(&why))
+    }
+
+    /// Nothing is captured any more: each stream is as it was.
+    fn is_over_now(&self) {
+        self.over.store(true, Relaxed);
+        self.stream.context().capture_ended();
+        if self.is_blocking {
+            self.stream.context().blocking_stream_released();
+        }
+        sink_ends(&self.stream);
+        let members = std::mem::take(&mut self.parts.lock().members);
+        drop(members);
+    }
+
+    /// Ends it, and gives up what was captured; the streams can be used again.
+    pub(super) fn give_up(&self) {
+        if self.is_over() {
+            return;
+        }
+        self.inner().iter().for_each(|inner| inner.give_up());
+        if !self.is_root() {
+            // The body keeps what was captured by now.
+            let _ = self.end_body();
+            return;
+        }
+        // Another thread than the one that began ends it, too; the driver destroys the graph then.
+        let result = calls::end(self.table(), self.stream.raw());
+        self.is_over_now();
+        let was_there = !self.graph.object.is_gone();
+        self.tree().abandon();
+        if let (Ok(native), true) = (result, was_there) {
+            // SAFETY: the driver has just given it, and nobody knows it any more.
+            let _ = unsafe { RawGraph::adopt(self.table(), native).destroy() };
+        }
+    }
+
+    /// Captures an operation as a node.
+    ///
+    /// # Safety
+    /// As for [`CaptureSink::capture`].
+    unsafe fn capture_node(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error> {
+        let (tree, graph) = (self.tree(), self.object().id);
+        let checked = CheckedNode::of(tree, graph, stream, operation)?;
+        let CheckedNode { own, parameters, has_holds, is_ours } = checked;
+        let at = own.as_ref().unwrap_or(stream.context());
+        let mut state = tree.lock();
+        self.check_valid()?;
+        restriction::check(tree, &state, graph, &parameters, at)?;
+        state.check_parameters(&parameters)?;
+        let native = &state.graph(graph).native;
+        let failed = |error| tree.failed(error, self.object());
+        let prepared = has_holds.then(|| Prepared::on(native)).transpose().map_err(failed)?;
+        // SAFETY: as the caller vouches.
+        let issued = unsafe { operation.issue(stream, own.as_deref()) };
+        let info = calls::info(self.table(), stream.raw().handle());
+        if let Err(failure) = issued {
+            return Err(self.not_captured(failure, info, prepared, &parameters));
+        }
+        let attachment = prepared.map(|prepared| prepared.commit(holds(operation)));
+        let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
+        // SAFETY: nothing was called on the stream since.
+        let tail = info.ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
+        match tail {
+            Some(native) => {
+                let node = NodeState { attachment, context, is_ours, ..NodeState::new(native, parameters) };
+                self.was_captured(&mut state, node);
+            }
+            None => keep_for_graph(&mut state, graph, attachment),
+        }
+        Ok(())
+    }
+
+    fn was_captured(&self, state: &mut State, node: NodeState) {
+        let (node_type, number) = (node.node_type(), state.made());
+        state.list_node(self.object().id, node);
+        self.parts.lock().last = Some((node_type, number));
+    }
+
+    /// The driver refused an operation, perhaps because the capture was invalid, or is from now on.
+    #[cold]
+    fn not_captured(
+        &self,
+        mut failure: Error,
+        info: Result<RawCapture, CallError>,
+        prepared: Option<Prepared<'_>>,
+        parameters: &Parameters,
+    ) -> Error {
+        if info.as_ref().is_ok_and(is_valid) {
+            failure.message.push_str(". The capture is still valid");
+            return failure;
+        }
+        // What was prepared goes when the driver destroys the graph.
+        if let Some(prepared) = prepared {
+            prepared.leave();
+        }
+        let why = self.breaks(&format!("this {}", parameters.node_type()));
+        failure.message.push_str(&format!(". The capture was invalidated: {why}. End it, and capture anew"));
+        failure
+    }
+
+    /// Gives the driver something that is no node.
+    fn capture_plainly(
+        &self,
+        what: &str,
+        call: impl FnOnce() -> Result<(), Error>,
+        stream: &Stream,
+    ) -> Result<(), Error> {
+        let _state = self.tree().lock();
+        self.check_valid()?;
+        call().map_err(|mut failure| {
+            let info = calls::info(self.table(), stream.raw().handle());
+            if !info.as_ref().is_ok_and(is_valid) {
+                let why = self.breaks(what);
+                failure.message.push_str(&format!(". The capture was invalidated: {why}"));
+            }
+            failure
+        })
+    }
+
+    fn check_wait(&self, event: &Event, stream: &Stream) -> Result<(), Error> {
+        let why = if let Some(recorded) = event.captured_in::<Recorded>() {
+            match recorded.0.upgrade() {
+                None => return Err(ended(event)),
+                Some(sink) if std::ptr::eq(Arc::as_ptr(&sink).cast(), std::ptr::from_ref(self)) => {
+                    return if self.is_over() { Err(ended(event)) } else { Ok(()) };
+                }
+                Some(_) => "was recorded in another capture, and what two captures have cannot be joined",
+            }
+        } else if event.may_be_recorded_by_others() || !event.is_recorded() {
+            return Ok(());
+        } else {
+            "was recorded outside of the capture, and a graph cannot wait for that: wait before the graph is launched"
+        };
+        Err(stream.under_capture(&format!("{event} {why}")))
+    }
+}
+
+impl CaptureSink for Capture {
+    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error> {
+        match operation.captured() {
+            // SAFETY: as the caller vouches.
+            Captured::Node(_) | Captured::Plain(_) => unsafe { self.capture_node(stream, operation) },
+            // SAFETY: as above.
+            Captured::Nothing => unsafe { operation.issue(stream, None) },
+            Captured::Refused(why) => Err(operation.refused(stream, why)),
+            Captured::Record(event) => {
+                let event = Arc::clone(event);
+                // SAFETY: as above.
+                self.capture_plainly("a record", || unsafe { operation.issue(stream, None) }, stream)?;
+                let this: Weak<dyn CaptureSink> = self.this.clone();
+                event.was_captured(Arc::new(Recorded(this)));
+                Ok(())
+            }
+            Captured::Wait(event) => {
+                self.check_wait(event, stream)?;
+                // SAFETY: as above.
+                self.capture_plainly("a wait", || unsafe { operation.issue(stream, None) }, stream)
+            }
+        }
+    }
+
+    fn under(&self) -> Under {
+        Under { graph: self.tree().number(), is_body: !self.is_root() }
+    }
+
+    fn fork(&self, stream: &Stream, event: &Event) -> Result<(), Error> {
+        if self.is_over() {
+            return Err(ended(event));
+        }
+        let is_blocking = !stream.is_default() && !stream.is_non_blocking()?;
+        let wait = || stream.here(|raw| raw.wait(event.raw()));
+        self.capture_plainly("a fork", wait, &self.stream)?;
+        // A default stream stands for another one on each thread: the driver is asked whether it captures.
+        if let Some(stream) = stream.shared().filter(|stream| !stream.is_default()) {
+            let Some(this) = self.this.upgrade() else { return Ok(()) };
+            stream.capture_begins(Arc::new(Sink(this)));
+            let member = Member::new(stream, is_blocking).map_err(|error| self.failed(error))?;
+            self.parts.lock().members.push(member);
+        }
+        Ok(())
+    }
+}
+
+/// An operation that can be a node, and what is to be remembered of it.
+struct CheckedNode {
+    /// The context in which it runs, if that is not the stream's.
+    own: Option<Arc<Context>>,
+    parameters: Parameters,
+    has_holds: bool,
+    /// Whether the parameters are all of it.
+    is_ours: bool,
+}
+
+impl CheckedNode {
+    fn of(
+        tree: &Tree,
+        graph: crate::graph::state::GraphId,
+        stream: &Stream,
+        operation: &mut dyn Capturable,
+    ) -> Result<Self, Error> {
+        match operation.captured() {
+            Captured::Node(node) => {
+                condition::check_own(tree, graph, &node.conditions().0)?;
+                let own = node.node_context(stream.context());
+                let parameters = node.parameters(own.as_ref().unwrap_or(stream.context()))?;
+                Ok(Self { own, parameters, has_holds: node.has_holds(), is_ours: true })
+            }
+            Captured::Plain(node_type) => {
+                let parameters = Parameters::Plain(node_type);
+                Ok(Self { own: None, parameters, has_holds: false, is_ours: false })
+            }
+            _ => Err(Error::new(Status::INTERNAL, "an operation that is no node was captured as one")),
+        }
+    }
+}
+
+/// What the node of an operation keeps.
+fn holds(operation: &mut dyn Capturable) -> crate::op::node::Holds {
+    match operation.captured() {
+        Captured::Node(node) => node.holds().0,
+        _ => crate::op::node::Holds::default(),
+    }
+}
+
+/// Nobody can tell which node it was: the graph as a whole keeps what it uses.
+#[cold]
+fn keep_for_graph(state: &mut State, graph: crate::graph::state::GraphId, attachment: Option<Attachment>) {
+    state.unplaced.extend(attachment.map(|attachment| (graph, attachment)));
+}
+
+/// Begins to capture into a new graph, which belongs to the driver until the end.
+fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
+    let table = stream.context().table();
+    stream.here(|raw| calls::begin(table, raw, mode.raw()))?;
+    let info = match crate::op::capture::info(stream) {
+        Ok(info) => info,
+        Err(failure) => {
+            let _ = calls::end(table, stream.raw());
+            return Err(failure);
+        }
+    };
+    // SAFETY: the driver has just named it.
+    let native = unsafe { RawGraph::adopt(table, info.graph) };
+    let graph = Graph::new(stream.context(), native, Ownership::Borrowed);
+    // Nodes are captured after those that are there.
+    graph.definition.tree.lock().graph_mut(graph.object.id).is_ordered = true;
+    Ok(graph)
+}
+
+/// Begins to capture into a body, after the nodes that are in it.
+fn begin_body(stream: &Arc<Stream>, mode: CaptureMode, body: &Body) -> Result<Graph, Error> {
+    let (table, graph) = (stream.context().table(), &body.graph);
+    let state = graph.lock()?;
+    let known = state.graph(graph.object.id);
+    let failed = |error| stream.context().failed(error, graph.object.as_ref());
+    let after = leaves(table, &known.native).map_err(failed)?;
+    // SAFETY: the nodes are the body's, which the lock keeps.
+    unsafe { calls::begin_to_graph(table, stream.raw(), known.native.handle(), &after, mode.raw()) }
+        .map_err(failed)?;
+    drop(state);
+    Ok(graph.clone())
+}
+
+/// The nodes that nothing comes after.
+fn leaves(table: &Table, graph: &RawGraph) -> Result<Vec<CUgraphNode>, CallError> {
+    use crate::driver::calls::graph::query::{Toward, degree};
+    let mut leaves = Vec::new();
+    for node in graph.nodes()? {
+        // SAFETY: the driver has just named the node.
+        if unsafe { degree(table, node, Toward::Successors) }? == 0 {
+            leaves.push(node);
+        }
+    }
+    Ok(leaves)
+}

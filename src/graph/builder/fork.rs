@@ -1,0 +1,78 @@
+//! Builders that work beside each other in one capture: forked from one, and joined into one.
+
+use super::state::Phase;
+use super::{Builder, BuilderKind};
+use crate::event::{Event, EventOptions};
+use crate::object::error::{Error, Status};
+use crate::stream::{Stream, StreamOptions};
+use std::sync::Arc;
+
+impl Builder {
+    /// Creates so many builders that go on beside this one, from where it is: what they capture comes after what was captured here by
+    /// now, and is not ordered against what follows here. Each is joined before the capture ends.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for none, and for a builder that does not capture; the driver's.
+    pub fn fork(&self, count: usize) -> Result<Vec<Arc<Self>>, Error> {
+        let capture = self.capturing("cannot be forked")?;
+        if count == 0 {
+            return Err(
+                self.refused("is to be forked into fewer than two: fork at least one from it".to_owned())
+            );
+        }
+        let context = self.context();
+        let streams: Result<Vec<_>, _> =
+            (0..count).map(|_| Stream::create(context, &StreamOptions::default())).collect();
+        let (streams, event) = (streams?, Event::create(context, &EventOptions::default())?);
+        event.record(&self.stream)?;
+        // What was forked and has no work need not be joined.
+        streams.iter().try_for_each(|stream| stream.wait_event(&event))?;
+        let forked = |stream| {
+            let phase = Phase::Capturing(Arc::clone(&capture));
+            let fork = Self::new(BuilderKind::Forked, self.mode, stream, None, phase);
+            capture.was_forked(&fork);
+            fork
+        };
+        Ok(streams.into_iter().map(forked).collect())
+    }
+
+    /// Joins other builders into this one: what is captured here from now on comes after what they captured. They are closed.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for none, for one that is not forked, is this one, comes twice, does not capture, or is part of
+    /// another capture: nothing is joined then. The driver's; [`item`](crate::Failure::item) says which of them failed, those before it
+    /// are joined.
+    pub fn join(&self, others: &[&Arc<Self>]) -> Result<(), Error> {
+        let capture = self.capturing("nothing can be joined into it")?;
+        if others.is_empty() {
+            return Err(self.refused("is to be joined with none: name at least one other".to_owned()));
+        }
+        for (index, other) in others.iter().enumerate() {
+            let why = if std::ptr::eq(other.as_ref(), self) {
+                "is the one to join into"
+            } else if others[..index].iter().any(|before| Arc::ptr_eq(before, other)) {
+                "is named twice"
+            } else if other.kind != BuilderKind::Forked {
+                "was not forked from another one, and cannot be joined into one"
+            } else if !Arc::ptr_eq(&other.capturing("cannot be joined")?, &capture) {
+                "is part of another capture"
+            } else {
+                continue;
+            };
+            return Err(of_item(other.refused(why.to_owned()), index));
+        }
+        let event = Event::create(self.context(), &EventOptions::default())?;
+        for (index, other) in others.iter().enumerate() {
+            let joined = event.record(&other.stream).and_then(|()| self.stream.wait_event(&event));
+            joined.map_err(|failure| of_item(failure, index))?;
+            other.close();
+        }
+        Ok(())
+    }
+}
+
+fn of_item(mut failure: Error, index: usize) -> Error {
+    debug_assert_ne!(failure.status, Status::SUCCESS, "it failed");
+    failure.item = Some(index);
+    failure
+}

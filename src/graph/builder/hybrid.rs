@@ -1,0 +1,84 @@
+//! Graphs and conditional nodes in what is captured.
+
+use super::capture::Capture;
+use super::state::Phase;
+use super::{Builder, BuilderKind};
+use crate::graph::{Condition, ConditionOptions, ConditionalKind, Graph, Node};
+use crate::object::error::Error;
+use crate::stream::{Stream, StreamOptions};
+use std::sync::{Arc, Weak};
+
+/// A body of a conditional node that was captured.
+pub(super) struct Body {
+    pub(super) graph: Graph,
+    /// The capture that the node is part of.
+    pub(super) outer: Weak<Capture>,
+}
+
+/// How a graph is embedded in what a builder captures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Embedding {
+    /// As a copy.
+    Clone,
+    /// It is a part of what is captured from now on; driver 12.9.
+    Move,
+}
+
+impl Builder {
+    /// Embeds a graph as a child graph node, which comes after what was captured by now; what is captured next comes after it.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that does not capture; those of
+    /// [`Graph::add_child`] and [`Graph::move_child`].
+    pub fn embed(&self, graph: &Graph, how: Embedding) -> Result<(Node, Graph), Error> {
+        let capture = self.capturing("nothing can be embedded in it")?;
+        let tail = capture.tail(&self.stream)?;
+        let after: Vec<&Node> = tail.iter().collect();
+        let (node, inner) = match how {
+            Embedding::Clone => capture.graph.add_child(&after, graph)?,
+            Embedding::Move => capture.graph.move_child(&after, graph)?,
+        };
+        capture.go_on_after(&self.stream, &node)?;
+        Ok((node, inner))
+    }
+
+    /// Creates a condition of what is captured: [`Graph::create_condition`].
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that does not capture;
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) before driver 12.3.
+    pub fn create_condition(&self, options: &ConditionOptions) -> Result<Condition, Error> {
+        self.capturing("it has no conditions")?.graph.create_condition(options)
+    }
+
+    /// Adds a conditional node, which comes after what was captured by now; what is captured next comes after it. Its bodies are
+    /// captured by a builder each, which are not begun yet, or filled by hand: [`Builder::graph`] gives a body before its builder begins.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that does not capture; those of
+    /// [`Graph::add_conditional`].
+    pub fn add_conditional(
+        &self,
+        condition: &Condition,
+        kind: ConditionalKind,
+        bodies: usize,
+    ) -> Result<(Node, Vec<Arc<Self>>), Error> {
+        let capture = self.capturing("no conditional node can be added")?;
+        let streams: Result<Vec<_>, _> = (0..bodies.min(MOST_STREAMS))
+            .map(|_| Stream::create(self.context(), &StreamOptions::default()))
+            .collect();
+        let streams = streams?;
+        let tail = capture.tail(&self.stream)?;
+        let after: Vec<&Node> = tail.iter().collect();
+        let (node, graphs) = capture.graph.add_conditional(&after, condition, kind, bodies)?;
+        capture.go_on_after(&self.stream, &node)?;
+        let body = |(graph, stream)| {
+            let body = Body { graph, outer: Arc::downgrade(&capture) };
+            Self::new(BuilderKind::Body, self.mode, stream, Some(body), Phase::NotStarted)
+        };
+        Ok((node, graphs.into_iter().zip(streams).map(body).collect()))
+    }
+}
+
+/// A number of bodies above this is refused.
+const MOST_STREAMS: usize = 4096;

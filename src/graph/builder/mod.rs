@@ -1,0 +1,247 @@
+//! Builders: work that is issued to a stream becomes a graph.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `capture` | one capture of the driver's, and what it does with operations |
+//! | `member` | streams that became part of a capture |
+//! | `fork` | builders that work beside each other, and are joined |
+//! | `hybrid` | graphs and conditional nodes in what is captured |
+//! | `state` | what a builder can be asked for, and when |
+
+mod capture;
+mod fork;
+mod hybrid;
+mod member;
+mod state;
+
+pub use hybrid::Embedding;
+pub use state::{BuilderKind, BuilderState};
+
+use super::{Graph, Node};
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::driver::sys;
+use crate::object::error::Error;
+use crate::object::handle::{Header, object};
+use crate::stream::{Stream, StreamOptions};
+use capture::{Capture, Target};
+use parking_lot::Mutex;
+use state::Phase;
+use std::fmt;
+use std::sync::Arc;
+
+/// Which calls of the process the driver refuses while a builder captures, because they might wait for what does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CaptureMode {
+    /// Those of every thread.
+    Global,
+    /// Those of the thread that began the capture, and that has to end it.
+    ThreadLocal,
+    /// None. Any thread may end the capture.
+    #[default]
+    Relaxed,
+}
+
+impl CaptureMode {
+    fn raw(self) -> sys::CUstreamCaptureMode {
+        match self {
+            Self::Global => sys::CU_STREAM_CAPTURE_MODE_GLOBAL,
+            Self::ThreadLocal => sys::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+            Self::Relaxed => sys::CU_STREAM_CAPTURE_MODE_RELAXED,
+        }
+    }
+}
+
+/// How a builder captures.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct BuilderOptions {
+    /// Which calls the driver refuses meanwhile.
+    pub mode: CaptureMode,
+}
+
+/// Captures what is issued to its stream as a graph.
+///
+/// Between [`begin`](Self::begin) and [`end`](Self::end), operations that are enqueued in [`stream`](Self::stream) are not done, but
+/// become nodes of a graph, each after the one before. The graph keeps what they name, as it does for nodes that are added by hand:
+/// kernels, buffers, events and owners. What is captured otherwise, by the driver's own calls on the native stream, becomes part of the
+/// graph, too; what it uses is the caller's to keep.
+///
+/// Every function may be called from every thread.
+pub struct Builder {
+    header: Header,
+    kind: BuilderKind,
+    mode: CaptureMode,
+    stream: Arc<Stream>,
+    /// Of a builder for a body: that body.
+    body: Option<hybrid::Body>,
+    phase: Mutex<Phase>,
+}
+
+object!(Builder: Builder, header);
+
+impl Builder {
+    /// Creates a builder with a stream of its own in the context.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn create(context: &Arc<Context>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
+        let stream = Stream::create(context, &StreamOptions::default())?;
+        Ok(Self::new(BuilderKind::Primary, options.mode, stream, None, Phase::NotStarted))
+    }
+
+    /// Creates a builder that captures what is issued to a stream, which does nothing else meanwhile.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a default stream.
+    pub fn create_on(stream: &Arc<Stream>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
+        state::check_capturable(stream)?;
+        Ok(Self::new(BuilderKind::Primary, options.mode, Arc::clone(stream), None, Phase::NotStarted))
+    }
+
+    fn new(
+        kind: BuilderKind,
+        mode: CaptureMode,
+        stream: Arc<Stream>,
+        body: Option<hybrid::Body>,
+        phase: Phase,
+    ) -> Arc<Self> {
+        let (header, phase) = (Header::new::<Self>(), Mutex::new(phase));
+        Arc::new(Self { header, kind, mode, stream, body, phase })
+    }
+
+    /// The context of what is captured.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        self.stream.context()
+    }
+
+    /// The driver that the builder belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        self.stream.driver()
+    }
+
+    /// Begins to capture.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that was begun before, and for a stream that is being
+    /// captured; the driver's.
+    pub fn begin(&self) -> Result<(), Error> {
+        let mut phase = self.phase.lock();
+        self.check_not_started(&phase)?;
+        let capture = match &self.body {
+            None => Capture::begin(&self.stream, self.mode, Target::New)?,
+            // Whatever invalidates the capture of a body takes the body away from under its node, and the driver crashes on that
+            // (measured on 580): nothing else that the process does should.
+            Some(body) => Capture::begin(&self.stream, CaptureMode::Relaxed, Target::Body(body))?,
+        };
+        *phase = Phase::Capturing(capture);
+        Ok(())
+    }
+
+    /// Ends the capture, and gives what was captured: a definition as any other, which lives on without the builder. Of a builder for a
+    /// body, the body.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that does not capture, or was forked from another; for
+    /// another thread than the one that began, unless the mode is relaxed; while there are forks to be joined, or bodies that are being
+    /// captured. The capture goes on then. The driver's, for a capture that was invalidated: it is over then.
+    pub fn end(&self) -> Result<Graph, Error> {
+        let mut phase = self.phase.lock();
+        let capture = Arc::clone(self.check_ends(&phase)?);
+        capture.check_ends(self)?;
+        match capture.end() {
+            Ok(graph) => {
+                *phase = Phase::Ended(graph.clone());
+                Ok(graph)
+            }
+            Err(failure) => {
+                *phase = Phase::Closed;
+                Err(failure)
+            }
+        }
+    }
+
+    /// The stream whose operations are captured; `None` unless the builder captures.
+    #[must_use]
+    pub fn stream(&self) -> Option<Arc<Stream>> {
+        self.phase.lock().capture().map(|_| Arc::clone(&self.stream))
+    }
+
+    /// The same, refused unless the builder captures.
+    #[cfg(feature = "capi")]
+    pub(crate) fn require_stream(&self) -> Result<Arc<Stream>, Error> {
+        self.stream().ok_or_else(|| self.no_stream())
+    }
+
+    /// The definition. Of a builder for a body it is there before the capture begins, too.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) before the end, for a builder that was forked from another, and for
+    /// a closed one.
+    pub fn graph(&self) -> Result<Graph, Error> {
+        match (&*self.phase.lock(), &self.body) {
+            (Phase::Ended(graph), _) => Ok(graph.clone()),
+            (Phase::NotStarted, Some(body)) => Ok(body.graph.clone()),
+            (phase, _) => Err(self.no_graph(phase)),
+        }
+    }
+
+    /// What was captured last: the nodes that the next operation comes after.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that does not capture; the driver's.
+    pub fn tail(&self) -> Result<Vec<Node>, Error> {
+        self.capturing("there is nothing that was captured last")?.tail(&self.stream)
+    }
+
+    /// Closes the builder. What it captures is given up; the stream can be used again. Closing it again does nothing.
+    pub fn close(&self) {
+        let phase = std::mem::replace(&mut *self.phase.lock(), Phase::Closed);
+        if let (Phase::Capturing(capture), BuilderKind::Primary | BuilderKind::Body) = (phase, self.kind) {
+            capture.give_up();
+        }
+    }
+
+    /// Names the builder in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.header.set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
+    }
+}
+
+impl Drop for Builder {
+    fn drop(&mut self) {
+        // What a fork captured and nobody joined is named all the same.
+        if let (BuilderKind::Forked, Some(label)) = (self.kind, self.label()) {
+            self.stream.set_label(Some(&label));
+        }
+        self.close();
+    }
+}
+
+impl fmt::Display for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            BuilderKind::Primary => "builder",
+            BuilderKind::Forked => "forked builder",
+            BuilderKind::Body => "body builder",
+        };
+        match self.header.label() {
+            Some(label) => write!(f, "{kind} \"{label}\""),
+            None => f.write_str(kind),
+        }
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Builder({self})")
+    }
+}

@@ -1,0 +1,156 @@
+//! What a builder can be asked for, and when.
+
+use super::Builder;
+use super::capture::Capture;
+use crate::graph::Graph;
+use crate::object::error::{Error, Status};
+use crate::stream::Stream;
+use std::sync::Arc;
+
+/// How far a builder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuilderState {
+    /// It was not begun.
+    NotStarted,
+    /// It captures.
+    Capturing,
+    /// It has ended.
+    Ended,
+    /// It was closed, was joined into another, or its capture failed.
+    Closed,
+}
+
+impl BuilderState {
+    fn advice(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NotStarted => ("was not begun", "begin it first"),
+            Self::Capturing => ("is capturing", "end it first"),
+            Self::Ended => ("has ended", "create another one"),
+            Self::Closed => ("is closed", "create another one"),
+        }
+    }
+}
+
+/// What a builder captures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuilderKind {
+    /// A graph.
+    Primary,
+    /// A part of what another one captures, beside that.
+    Forked,
+    /// A body of a conditional node.
+    Body,
+}
+
+/// How far a builder is, with what it has there.
+pub(super) enum Phase {
+    NotStarted,
+    Capturing(Arc<Capture>),
+    Ended(Graph),
+    Closed,
+}
+
+impl Phase {
+    /// The capture that is under way.
+    pub(super) fn capture(&self) -> Option<&Arc<Capture>> {
+        match self {
+            Self::Capturing(capture) if !capture.is_over() => Some(capture),
+            _ => None,
+        }
+    }
+
+    pub(super) fn state(&self) -> BuilderState {
+        match self {
+            Self::NotStarted => BuilderState::NotStarted,
+            Self::Capturing(capture) if capture.is_over() => BuilderState::Closed,
+            Self::Capturing(_) => BuilderState::Capturing,
+            Self::Ended(_) => BuilderState::Ended,
+            Self::Closed => BuilderState::Closed,
+        }
+    }
+}
+
+impl Builder {
+    /// What the builder captures.
+    #[must_use]
+    pub fn kind(&self) -> super::BuilderKind {
+        self.kind
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn state(&self) -> BuilderState {
+        self.phase.lock().state()
+    }
+
+    /// Whether it has to be joined into another one before that can end.
+    #[must_use]
+    pub fn needs_join(&self) -> bool {
+        self.kind == BuilderKind::Forked && self.state() == BuilderState::Capturing
+    }
+
+    pub(super) fn check_not_started(&self, phase: &Phase) -> Result<(), Error> {
+        match phase.state() {
+            BuilderState::NotStarted => Ok(()),
+            BuilderState::Capturing => Err(self.refused("is capturing already".to_owned())),
+            BuilderState::Ended => {
+                Err(self.refused("has ended, and captures once; create another one".to_owned()))
+            }
+            BuilderState::Closed => Err(self.refused("is closed; create another one".to_owned())),
+        }
+    }
+
+    pub(super) fn check_ends<'a>(&self, phase: &'a Phase) -> Result<&'a Arc<Capture>, Error> {
+        if self.kind == BuilderKind::Forked {
+            return Err(
+                self.refused("was forked from another one: join it into that, and end that".to_owned())
+            );
+        }
+        phase.capture().ok_or_else(|| self.out_of_order(phase, "cannot end"))
+    }
+
+    /// The capture that is under way; `why` says what does not go without.
+    pub(super) fn capturing(&self, why: &str) -> Result<Arc<Capture>, Error> {
+        let phase = self.phase.lock();
+        phase.capture().cloned().ok_or_else(|| self.out_of_order(&phase, why))
+    }
+
+    #[cold]
+    fn out_of_order(&self, phase: &Phase, why: &str) -> Error {
+        let (is, advice) = phase.state().advice();
+        self.refused(format!("{is}, so {why}; {advice}"))
+    }
+
+    /// The refusal of its stream, which is stale.
+    #[cfg(feature = "capi")]
+    #[cold]
+    pub(super) fn no_stream(&self) -> Error {
+        let (is, advice) = self.state().advice();
+        let refusal = format!("{self} {is}, so it has no stream to capture; {advice}");
+        Error::new(Status::INVALID_HANDLE, refusal).about(self)
+    }
+
+    #[cold]
+    pub(super) fn no_graph(&self, phase: &Phase) -> Error {
+        match (self.kind, phase.state()) {
+            (BuilderKind::Forked, _) => self.refused(
+                "was forked from another one and has no graph of its own; ask the primary builder".to_owned(),
+            ),
+            _ => self.out_of_order(phase, "there is no graph"),
+        }
+    }
+
+    #[cold]
+    pub(super) fn refused(&self, why: String) -> Error {
+        Error::new(Status::INVALID_ARGUMENT, format!("{self} {why}")).about(self)
+    }
+}
+
+/// Refuses streams that stand for another one on each thread, or in each context.
+pub(super) fn check_capturable(stream: &Stream) -> Result<(), Error> {
+    if !stream.is_default() {
+        return Ok(());
+    }
+    let refusal = format!("the {stream} cannot be captured by a builder; create a stream");
+    Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(stream))
+}

@@ -1,0 +1,226 @@
+//! Graphs as nodes of other graphs.
+
+use super::add::{Added, before};
+use super::below::list_below;
+use super::copy::Known;
+use super::foreign;
+use super::object::NodeObject;
+use super::state::{GraphId, NodeId, NodeState, State};
+use super::tree::Tree;
+use super::{Graph, GraphKind, Node, moved, refusal, remove, restriction};
+use crate::driver::Version;
+use crate::driver::calls::graph::node::{self as calls, RawNode};
+use crate::driver::calls::graph::query;
+use crate::driver::sys::{CUgraph, CUgraphNode};
+use crate::object::error::{Error, Status};
+use crate::op::node::{NodeType, Parameters};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+
+impl Graph {
+    /// Adds a node that runs a copy of another graph. The copy is the node's, is edited like any other graph, and keeps what the
+    /// original keeps, on its own account.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a graph that stands around this one, or is this one (driver 580 crashes), and for one with
+    /// nodes that this one cannot hold; the driver's, for a graph that allocates memory or has conditional nodes.
+    pub fn add_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
+        let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
+        let node = self.add_child_after(&after, child)?.node();
+        let inner = node.graphs()?.remove(0);
+        Ok((node, inner))
+    }
+
+    /// Adds a node whose graph is another graph from now on; driver 12.9. Graphs that allocate memory can be embedded so; driver
+    /// 580 moves none with conditional nodes. Handles of that graph, its nodes and its conditions are good no more; ask the
+    /// node for its graph.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another, or not this library's to give away, and for one with nodes
+    /// that this one cannot hold; [`Status::UNSUPPORTED`] before driver 12.9; the driver's.
+    pub fn move_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
+        let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
+        let node = self.move_child_after(&after, child)?.node();
+        let inner = node.graphs()?.remove(0);
+        Ok((node, inner))
+    }
+
+    pub(crate) fn move_child_after(&self, after: &[&NodeObject], child: &Self) -> Result<Added, Error> {
+        let tree = &self.definition.tree;
+        restriction::require(tree, "moving a graph into another", Version::from_number(12090))?;
+        let mut pair = Pair::lock(self, child)?;
+        pair.refuse_itself(self, child)?;
+        child.check_given()?;
+        let natives = before(&pair.outer, self.object.id, after)?;
+        pair.check_restrictions(self, child)?;
+        pair.outer.check_parameters_of(pair.inner())?;
+        let native = pair.add(self, child, &natives, RawNode::MovedChild);
+        let native = native.map_err(|failure| refusal::of_add(failure, after))?;
+        let id = pair.take_over(self, native)?;
+        Ok(Added { tree: Arc::clone(tree), id })
+    }
+
+    /// Refuses a graph that cannot be given away.
+    fn check_given(&self) -> Result<(), Error> {
+        let why = if self.kind() != GraphKind::Root {
+            "is part of another graph"
+        } else if !self.definition.tree.is_owned() {
+            "was wrapped, and is its lender's"
+        } else {
+            return Ok(());
+        };
+        let refusal = format!("{self} {why} and cannot be moved; embed a copy of it");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
+    }
+
+    pub(crate) fn add_child_after(&self, after: &[&NodeObject], child: &Self) -> Result<Added, Error> {
+        let mut pair = Pair::lock(self, child)?;
+        pair.refuse_itself(self, child)?;
+        let natives = before(&pair.outer, self.object.id, after)?;
+        pair.check_restrictions(self, child)?;
+        child.definition.tree.check_contexts(pair.inner(), child.object.as_ref())?;
+        let known = Known::of(&child.definition.tree, pair.inner_mut(), child.object.id)?;
+        known.check_parameters(&pair.outer)?;
+        let native = pair
+            .add(self, child, &natives, RawNode::Child)
+            .map_err(|failure| refusal::of_add(failure, after))?;
+        let id = pair.list(self, known, native)?;
+        Ok(Added { tree: Arc::clone(&self.definition.tree), id })
+    }
+}
+
+/// The definitions of a graph and of what is embedded in it, both locked: perhaps the same one.
+struct Pair<'a> {
+    trees: [&'a Arc<Tree>; 2],
+    outer: MutexGuard<'a, State>,
+    /// `None` if it is the same.
+    inner: Option<MutexGuard<'a, State>>,
+}
+
+impl<'a> Pair<'a> {
+    /// Always in the same order, so that two threads that embed each other's graphs do not wait for ever.
+    fn lock(outer: &'a Graph, inner: &'a Graph) -> Result<Self, Error> {
+        let trees = [&outer.definition.tree, &inner.definition.tree];
+        let [first, second] = trees;
+        if first.driver() != second.driver() {
+            let refusal = format!("{inner} belongs to another driver than {outer}");
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(inner.object.as_ref()));
+        }
+        let pair = if Arc::ptr_eq(first, second) {
+            Self { trees, outer: first.lock(), inner: None }
+        } else if Arc::as_ptr(first) < Arc::as_ptr(second) {
+            let outer = first.lock();
+            Self { trees, outer, inner: Some(second.lock()) }
+        } else {
+            let inner = second.lock();
+            Self { trees, outer: first.lock(), inner: Some(inner) }
+        };
+        for graph in [outer, inner] {
+            if graph.object.is_gone() {
+                return Err(graph.object.refusal());
+            }
+        }
+        Ok(pair)
+    }
+
+    fn inner(&self) -> &State {
+        self.inner.as_ref().unwrap_or(&self.outer)
+    }
+
+    fn inner_mut(&mut self) -> &mut State {
+        self.inner.as_mut().unwrap_or(&mut self.outer)
+    }
+
+    /// Driver 580 crashes on a graph that is embedded in itself (measured).
+    fn refuse_itself(&self, outer: &Graph, inner: &Graph) -> Result<(), Error> {
+        if self.inner.is_some() || !self.outer.is_above(inner.object.id, outer.object.id) {
+            return Ok(());
+        }
+        let refusal = match inner == outer {
+            true => format!("{inner} cannot be embedded in itself; embed a clone of it"),
+            false => {
+                format!("{inner} cannot be embedded in {outer}, which is part of it; embed a clone of it")
+            }
+        };
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(inner.object.as_ref()))
+    }
+
+    /// What a body cannot hold, it cannot hold in a child graph either.
+    fn check_restrictions(&mut self, outer: &Graph, inner: &Graph) -> Result<(), Error> {
+        if !self.outer.graph(outer.object.id).is_in_body {
+            return Ok(());
+        }
+        let tree = Arc::clone(self.trees[1]);
+        let mut graphs = vec![inner.object.id];
+        while let Some(graph) = graphs.pop() {
+            let nodes = foreign::list(&tree, self.inner_mut(), graph)?;
+            for id in nodes {
+                let node = self.inner().node(id);
+                let at = node.context.as_ref().unwrap_or(tree.context());
+                restriction::check_in_body(
+                    self.trees[0],
+                    &self.outer,
+                    outer.object.id,
+                    &node.parameters,
+                    at,
+                )?;
+                graphs.extend(node.inner.iter().copied());
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        outer: &Graph,
+        inner: &Graph,
+        after: &[CUgraphNode],
+        as_node: impl FnOnce(CUgraph) -> RawNode<'static>,
+    ) -> Result<CUgraphNode, Error> {
+        let (graph, child) = (self.outer.graph(outer.object.id), self.inner().graph(inner.object.id));
+        // SAFETY: both graphs are there, which the locks keep, and the nodes are nodes of the outer one.
+        unsafe { calls::add(&graph.native, after, as_node(child.native.handle())) }.map_err(|error| {
+            refusal::of_copying(self.trees[0].failed(error, outer.object.as_ref()), self.inner())
+        })
+    }
+
+    /// Lists the node with its graph, and what is known of the nodes in that. If the driver does not tell enough of them, the node is
+    /// taken out again.
+    fn list(&mut self, outer: &Graph, known: Known, native: CUgraphNode) -> Result<NodeId, Error> {
+        let (id, below) = self.list_child(outer, native).inspect_err(|_| self.take_out(native))?;
+        let listed = known.list(self.trees[0], &mut self.outer, below);
+        listed.inspect_err(|_| {
+            self.take_out(native);
+            drop(remove::forget(self.trees[0], &mut self.outer, id));
+        })?;
+        Ok(id)
+    }
+
+    fn take_out(&self, native: CUgraphNode) {
+        // If that fails, too, there is nothing more to do.
+        // SAFETY: the node was just added, and nobody knows it.
+        let _ = unsafe { calls::destroy(self.trees[0].table(), native) };
+    }
+
+    /// Lists the node with its graph, which was another definition's before.
+    fn take_over(&mut self, outer: &Graph, native: CUgraphNode) -> Result<NodeId, Error> {
+        let (id, below) = self.list_child(outer, native)?;
+        if let Some(inner) = &mut self.inner {
+            let from = self.trees[1].give_away(inner);
+            moved::take_over(self.trees[0], &mut self.outer, below, from, self.trees[1].context());
+        }
+        Ok(id)
+    }
+
+    fn list_child(&mut self, outer: &Graph, native: CUgraphNode) -> Result<(NodeId, GraphId), Error> {
+        let tree = self.trees[0];
+        // SAFETY: the node was just added.
+        let child = unsafe { query::child(tree.table(), native) }
+            .map_err(|error| tree.failed(error, outer.object.as_ref()))?;
+        let node = NodeState::new(native, Parameters::Plain(NodeType::Child));
+        let id = self.outer.list_node(outer.object.id, node);
+        let below = list_below(tree, &mut self.outer, id, child, GraphKind::Child);
+        self.outer.node_mut(id).inner = Box::new([below]);
+        Ok((id, below))
+    }
+}

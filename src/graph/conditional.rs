@@ -1,0 +1,223 @@
+//! Conditional nodes.
+
+use super::add::{Added, before};
+use super::below::list_below;
+use super::condition::{self, Condition, ConditionId};
+use super::object::NodeObject;
+use super::state::{GraphId, NodeId, NodeState, State};
+use super::tree::Tree;
+use super::{Graph, GraphKind, Node, refusal, remove, restriction};
+use crate::driver::Version;
+use crate::driver::calls::graph::node::{self as calls, RawConditional, RawNode};
+use crate::driver::sys::{
+    CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_SWITCH, CU_GRAPH_COND_TYPE_WHILE, CUgraphConditionalNodeType,
+    CUgraphNode,
+};
+use crate::object::error::{Error, Status};
+use crate::op::node::{NodeType, Parameters};
+use std::sync::Arc;
+
+/// How a conditional node decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConditionalKind {
+    /// It runs its body if the value is not 0.
+    If,
+    /// It runs its first body if the value is not 0, and else the second. Driver 12.8.
+    IfElse,
+    /// It runs its body as long as the value is not 0.
+    While,
+    /// It runs the body whose number the value is, if there is such a one. Driver 12.8.
+    Switch,
+}
+
+impl ConditionalKind {
+    fn raw(self) -> CUgraphConditionalNodeType {
+        match self {
+            Self::If | Self::IfElse => CU_GRAPH_COND_TYPE_IF,
+            Self::While => CU_GRAPH_COND_TYPE_WHILE,
+            Self::Switch => CU_GRAPH_COND_TYPE_SWITCH,
+        }
+    }
+
+    fn of_raw(kind: CUgraphConditionalNodeType, bodies: u32) -> Option<Self> {
+        Some(match (kind, bodies) {
+            (CU_GRAPH_COND_TYPE_IF, 1) => Self::If,
+            (CU_GRAPH_COND_TYPE_IF, _) => Self::IfElse,
+            (CU_GRAPH_COND_TYPE_WHILE, _) => Self::While,
+            (CU_GRAPH_COND_TYPE_SWITCH, _) => Self::Switch,
+            _ => return None,
+        })
+    }
+
+    /// Refuses a number of bodies that such a node does not have.
+    pub(crate) fn check_bodies(self, count: usize) -> Result<(), Error> {
+        let (is_right, has) = match self {
+            Self::If | Self::While => (count == 1, "1 body"),
+            Self::IfElse => (count == 2, "2 bodies"),
+            Self::Switch => (count >= 1 && u32::try_from(count).is_ok(), "at least 1 body"),
+        };
+        if is_right {
+            return Ok(());
+        }
+        let refusal = format!("a conditional node of kind {self:?} has {has}, and {count} are asked for");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+    }
+
+    fn check_version(self, tree: &Tree) -> Result<(), Error> {
+        match self {
+            Self::If | Self::While => restriction::check_version(tree, NodeType::Conditional),
+            Self::IfElse => {
+                restriction::require(tree, "a conditional node with an else", Version::from_number(12080))
+            }
+            Self::Switch => restriction::require(tree, "a switch node", Version::from_number(12080)),
+        }
+    }
+}
+
+impl Graph {
+    /// Adds a conditional node, with so many empty bodies, which are filled like any other graph. Bodies hold kernel, memset, copy
+    /// (not of arrays, nor of ordinary host memory), empty, child graph and conditional nodes, all in the context of the graph.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a condition of another graph, or one that another node looks at, and for a number of bodies
+    /// that the kind does not have; [`Status::UNSUPPORTED`] on drivers before 12.3, or 12.8; the driver's.
+    pub fn add_conditional(
+        &self,
+        after: &[&Node],
+        condition: &Condition,
+        kind: ConditionalKind,
+        bodies: usize,
+    ) -> Result<(Node, Vec<Graph>), Error> {
+        let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
+        let node = self.add_conditional_after(&after, condition, kind, bodies)?.node();
+        let bodies = node.graphs()?;
+        Ok((node, bodies))
+    }
+
+    pub(crate) fn add_conditional_after(
+        &self,
+        after: &[&NodeObject],
+        condition: &Condition,
+        kind: ConditionalKind,
+        bodies: usize,
+    ) -> Result<Added, Error> {
+        let (tree, graph) = (&self.definition.tree, self.object.id);
+        kind.check_version(tree)?;
+        kind.check_bodies(bodies)?;
+        let mut state = self.lock()?;
+        check_condition(tree, &state, self, condition)?;
+        let natives = before(&state, graph, after)?;
+        uncure(tree, &mut state, condition.object().id)?;
+        let added = add(tree, &mut state, graph, &natives, condition.object().id, kind, bodies as u32);
+        let id = added.map_err(|failure| refusal::of_add(failure, after))?;
+        Ok(Added { tree: Arc::clone(tree), id })
+    }
+}
+
+/// Refuses a condition of another definition, and one that a node looks at already.
+fn check_condition(tree: &Tree, state: &State, graph: &Graph, condition: &Condition) -> Result<(), Error> {
+    let why = if !condition.is_in(tree) {
+        format!("{condition} belongs to another graph than {graph}")
+    } else {
+        let known = &state.conditions[condition.object().id.0 as usize];
+        let user = known.node.filter(|node| !state.node(*node).is_hidden);
+        match user {
+            Some(_) => format!(
+                "a conditional node looks at {condition} already; create another condition for this one"
+            ),
+            None if !state.is_above(known.graph, graph.object.id) => {
+                format!("{condition} belongs to another graph than {graph}, and to none around it")
+            }
+            None => return Ok(()),
+        }
+    };
+    Err(Error::new(Status::INVALID_ARGUMENT, why).about(condition))
+}
+
+fn add(
+    tree: &Tree,
+    state: &mut State,
+    graph: GraphId,
+    after: &[CUgraphNode],
+    condition: ConditionId,
+    kind: ConditionalKind,
+    bodies: u32,
+) -> Result<NodeId, Error> {
+    let number = condition::native(tree, state, condition)?;
+    let mut raw = RawConditional {
+        condition: number,
+        kind: kind.raw(),
+        size: bodies,
+        context: tree.context().native(),
+        bodies: Vec::new(),
+    };
+    let known = state.graph(graph);
+    // SAFETY: the nodes are nodes of this graph, which the lock keeps; the context is the definition's.
+    let native = unsafe { calls::add(&known.native, after, RawNode::Conditional(&mut raw)) }
+        .map_err(|error| tree.failed(error, known.object.as_ref()))?;
+    let parameters = Parameters::Plain(NodeType::Conditional);
+    let node =
+        NodeState { condition: Some(condition), kind: Some(kind), ..NodeState::new(native, parameters) };
+    let id = state.list_node(graph, node);
+    state.conditions[condition.0 as usize].node = Some(id);
+    let below =
+        |(index, body): (usize, &_)| list_below(tree, state, id, *body, GraphKind::Body(index as u32));
+    let inner = raw.bodies.iter().enumerate().map(below).collect();
+    state.node_mut(id).inner = inner;
+    Ok(id)
+}
+
+/// Lists what the driver says of a conditional node that others made.
+pub(super) fn list_foreign(tree: &Tree, state: &mut State, id: NodeId, raw: &RawConditional) {
+    let condition = condition::adopt(tree, state, id, raw.condition);
+    let below =
+        |(index, body): (usize, &_)| list_below(tree, state, id, *body, GraphKind::Body(index as u32));
+    let inner = raw.bodies.iter().enumerate().map(below).collect();
+    let node = state.node_mut(id);
+    node.inner = inner;
+    node.condition = Some(condition);
+    node.kind = ConditionalKind::of_raw(raw.kind, raw.size);
+}
+
+/// Gives each condition that kernels use, and no conditional node looks at, a node that does nothing: with such a condition
+/// driver 580 refuses to instantiate the graph (measured).
+pub(super) fn cure(tree: &Tree, state: &mut State) -> Result<(), Error> {
+    let is_loose = |condition: &super::condition::ConditionState| {
+        condition.native.is_some() && condition.node.is_none() && !condition.is_ended()
+    };
+    let loose: Vec<_> =
+        (0..state.conditions.len()).filter(|index| is_loose(&state.conditions[*index])).collect();
+    for index in loose {
+        let (condition, graph) = (ConditionId(index as u32), state.conditions[index].graph);
+        let id = add(tree, state, graph, &[], condition, ConditionalKind::If, 1)?;
+        state.node_mut(id).is_hidden = true;
+    }
+    Ok(())
+}
+
+/// Takes such a node away again, for one that looks at the condition.
+fn uncure(tree: &Tree, state: &mut State, condition: ConditionId) -> Result<(), Error> {
+    let Some(node) = state.conditions[condition.0 as usize].node else { return Ok(()) };
+    let native = state.node(node).native;
+    let graph = Arc::clone(&state.graph(state.node(node).graph).object);
+    // SAFETY: the node is there, which the lock keeps.
+    unsafe { calls::destroy(tree.table(), native) }.map_err(|error| tree.failed(error, graph.as_ref()))?;
+    drop(remove::forget(tree, state, node));
+    Ok(())
+}
+
+impl Node {
+    /// The condition that a conditional node looks at, and how it decides; `None` for other nodes, and for those that others made,
+    /// of which drivers before 13.2 do not tell it.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node was removed, or nobody holds the definition any more.
+    pub fn conditional(&self) -> Result<Option<(Condition, ConditionalKind)>, Error> {
+        let state = self.tree.lock();
+        let node = state.node(self.object.check_there()?);
+        let (Some(condition), Some(kind)) = (node.condition, node.kind) else { return Ok(None) };
+        let object = Arc::clone(&state.conditions[condition.0 as usize].object);
+        drop(state);
+        Ok(Some((Condition::of(&object)?, kind)))
+    }
+}

@@ -1,0 +1,157 @@
+//! Copies of graphs: clones, and what is embedded in another graph.
+//!
+//! The driver copies its graph, and has the copy refer to everything that the original keeps alive. What is known here of the
+//! nodes is copied after it: the copy lists its nodes in the order of the original (measured on driver 580).
+
+use super::below::list_below;
+use super::foreign;
+use super::state::{GraphId, NodeState, State};
+use super::tree::Tree;
+use super::{Graph, GraphKind, Node, refusal};
+use crate::context::Context;
+use crate::driver::calls::graph::query;
+use crate::object::error::{Error, Status};
+use crate::object::native::Ownership;
+use crate::op::node::NodeType;
+use std::sync::Arc;
+
+impl Graph {
+    /// A copy of the graph, which keeps what the original keeps, on its own account.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's, for a graph that allocates memory or has conditional
+    /// nodes.
+    pub fn duplicate(&self) -> Result<Self, Error> {
+        let tree = &self.definition.tree;
+        let mut state = self.lock()?;
+        tree.check_contexts(&state, self.object.as_ref())?;
+        let original = &state.graph(self.object.id);
+        let native = original
+            .native
+            .duplicate()
+            .map_err(|error| refusal::of_copying(tree.failed(error, self.object.as_ref()), &state))?;
+        let copy = Self::new(tree.context(), native, Ownership::Owned);
+        let known = Known::of(tree, &mut state, self.object.id);
+        drop(state);
+        let copied = &copy.definition.tree;
+        let known = known?;
+        let mut there = copied.lock();
+        known.check_parameters(&there)?;
+        known.list(copied, &mut there, GraphId::ROOT)?;
+        drop(there);
+        Ok(copy)
+    }
+}
+
+impl Node {
+    /// The node of a copy ([`Graph::duplicate`]) that stands for this one; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node, or the copy, was removed; the driver's, if the graph is no copy of the node's.
+    pub fn find_in(&self, copy: &Graph) -> Result<Self, Error> {
+        let native = {
+            let state = self.tree.lock();
+            state.node(self.object.check_there()?).native
+        };
+        let tree = &copy.definition.tree;
+        let mut state = copy.lock()?;
+        let found = state.graph(copy.object.id).native.find_copy(native).map_err(|error| {
+            let mut failure = tree.failed(error, self.object.as_ref());
+            failure.message.push_str(&format!(
+                ". {} is perhaps no copy of the graph of {}, or lost it",
+                copy.object, self.object
+            ));
+            failure
+        })?;
+        let id = foreign::known(tree, &mut state, copy.object.id, found)?;
+        Ok(Self::of(tree, &mut state, id))
+    }
+}
+
+/// What is known of the nodes of a graph, in the driver's order, to be copied.
+pub(super) struct Known {
+    /// The context in which they run, unless they name another.
+    context: Arc<Context>,
+    nodes: Vec<KnownNode>,
+    is_ordered: bool,
+}
+
+struct KnownNode {
+    state: NodeState,
+    label: Option<Arc<str>>,
+    child: Option<Known>,
+}
+
+impl Known {
+    pub(super) fn of(tree: &Tree, state: &mut State, graph: GraphId) -> Result<Self, Error> {
+        let known = state.graph(graph);
+        let is_ordered = known.is_ordered;
+        let natives = known.native.nodes().map_err(|error| tree.failed(error, known.object.as_ref()))?;
+        let mut nodes = Vec::with_capacity(natives.len());
+        for native in natives {
+            let id = foreign::known(tree, state, graph, native)?;
+            let child = match *state.node(id).inner {
+                [child] if state.node(id).node_type() == NodeType::Child => {
+                    Some(Self::of(tree, state, child)?)
+                }
+                _ => None,
+            };
+            nodes.push(KnownNode::of(state.node(id), child));
+        }
+        Ok(Self { context: Arc::clone(tree.context()), nodes, is_ordered })
+    }
+
+    /// Refuses parameters that have another size in the definition which the copy is to be part of.
+    pub(super) fn check_parameters(&self, state: &State) -> Result<(), Error> {
+        for node in &self.nodes {
+            state.check_parameters(&node.state.parameters)?;
+            if let Some(child) = &node.child {
+                child.check_parameters(state)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the nodes of a copy, which the driver made.
+    pub(super) fn list(self, tree: &Tree, state: &mut State, copy: GraphId) -> Result<(), Error> {
+        let graph = state.graph_mut(copy);
+        graph.is_ordered = self.is_ordered;
+        let object = Arc::clone(&graph.object);
+        let natives = graph.native.nodes().map_err(|error| tree.failed(error, object.as_ref()))?;
+        if natives.len() != self.nodes.len() {
+            return Err(Error::new(
+                Status::INTERNAL,
+                format!("the driver's copy, {object}, has not as many nodes"),
+            ));
+        }
+        for (node, native) in self.nodes.into_iter().zip(natives) {
+            let node_state = NodeState { native, ..node.state }.moved(&self.context, tree.context());
+            let id = state.list_node(copy, node_state);
+            if let Some(label) = node.label {
+                tree.object_of(state, id).header().set_label(Some(&label));
+            }
+            let Some(known) = node.child else { continue };
+            // SAFETY: the driver has just named the node.
+            let child = unsafe { query::child(tree.table(), native) }
+                .map_err(|error| tree.failed(error, object.as_ref()))?;
+            let child = list_below(tree, state, id, child, GraphKind::Child);
+            state.node_mut(id).inner = Box::new([child]);
+            known.list(tree, state, child)?;
+        }
+        Ok(())
+    }
+}
+
+impl KnownNode {
+    fn of(node: &NodeState, child: Option<Known>) -> Self {
+        let state = NodeState {
+            is_ours: node.is_ours,
+            context: node.context.clone(),
+            // The copy has a reference of its own.
+            attachment: node.attachment.clone(),
+            is_hidden: node.is_hidden,
+            ..NodeState::new(std::ptr::null_mut(), node.parameters.clone())
+        };
+        Self { state, label: node.object.as_ref().and_then(|object| object.header().label()), child }
+    }
+}

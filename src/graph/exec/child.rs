@@ -1,0 +1,134 @@
+//! The child graph of a node takes over another graph's parameters, in one instance.
+
+use super::held::Held;
+use super::own::{Base, Own};
+use super::taken::Nodes;
+use super::{Exec, State};
+use crate::driver::sys;
+use crate::graph::state::{self, GraphId, NodeId};
+use crate::graph::tree::Tree;
+use crate::graph::{Graph, Node, conditional};
+use crate::object::error::{Error, Status};
+use crate::op::node::{Holds, NodeType};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+
+impl Exec {
+    /// Has the child graph of a node do in this instance what another graph does, from the next launch on. That graph has the same nodes
+    /// and edges; it stays what it is, and the instance keeps what its nodes use. The nodes are still named by those of the
+    /// child graph. In a definition a child graph is edited where it stands ([`Node::graphs`]).
+    ///
+    /// # Safety
+    /// What the nodes of the graph use, and it does not keep, is good whenever this is launched.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a node of another definition, or no child graph node; [`Status::INVALID_HANDLE`] if node or graph
+    /// was removed, and for a graph of another driver; the driver's, for a graph with other nodes or edges. The instance is as it
+    /// was then.
+    pub unsafe fn set_child(&self, node: &Node, graph: &Graph) -> Result<(), Error> {
+        self.check_node(node)?;
+        if node.node_type() != NodeType::Child {
+            let refusal = format!("{node} has no child graph");
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(node.object.as_ref()));
+        }
+        if graph.driver() != self.driver() {
+            let refusal = format!("{graph} belongs to another driver than {self}");
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(graph.object.as_ref()));
+        }
+        let _current = self.context().enter()?;
+        let mut state = self.state.lock();
+        state.held.check(self)?;
+        let mut trees = Both::lock(&self.tree, graph)?;
+        let id = node.object.check_there()?;
+        self.check_age(node, trees.own(), id)?;
+        let source = &graph.definition.tree;
+        source.check_contexts(trees.source(), graph.object.as_ref())?;
+        conditional::cure(source, trees.source_mut())?;
+        let Some(raw) = &state.raw else { return Err(self.gone()) };
+        let native = &trees.source().graph(graph.object.id).native;
+        // SAFETY: node and graph are there, which the locks keep; the caller vouches for what the nodes use.
+        unsafe { raw.set_child(trees.own().node(id).native, native) }
+            .map_err(|error| refused(self.failed(error)))?;
+        // From here on nothing fails.
+        state.held.join(Held::of(source, trees.source()));
+        let before = self.take_over_child(&mut state, &mut trees, id, graph);
+        drop(trees);
+        before.into_iter().for_each(|holds| state.retire(holds));
+        Ok(())
+    }
+
+    /// The nodes of the child graph do what those of the other graph do; answers with what they kept before in this instance.
+    fn take_over_child(
+        &self,
+        state: &mut State,
+        trees: &mut Both<'_>,
+        id: NodeId,
+        graph: &Graph,
+    ) -> Vec<Holds> {
+        state.uses = None;
+        let child: GraphId = trees.own().node(id).inner[0];
+        let (mut there, mut own) = (Nodes::default(), Nodes::default());
+        let is_known = there
+            .list(&graph.definition.tree, trees.source_mut(), graph.object.id)
+            .and_then(|()| own.list(&self.tree, &mut trees.own, child));
+        match is_known.map(|()| own.taken(there)) {
+            Ok(Base::Taken(taken)) => taken
+                .into_iter()
+                .filter_map(|(id, parameters)| {
+                    let before = state.own.insert(id, Own { parameters, holds: Holds::default() });
+                    before.map(|before| before.holds)
+                })
+                .collect(),
+            _ => {
+                state.base = Base::Unknown;
+                Vec::new()
+            }
+        }
+    }
+}
+
+#[cold]
+fn refused(mut failure: Error) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.0 {
+        failure.message.push_str(
+            ". The graph needs the same nodes and edges as the child graph, and an instance does not change everything of a node; instantiate the graph again",
+        );
+    }
+    failure
+}
+
+/// The definition of an instance, and that of another graph, both locked: perhaps the same one.
+struct Both<'a> {
+    own: MutexGuard<'a, state::State>,
+    /// `None` if it is the same.
+    source: Option<MutexGuard<'a, state::State>>,
+}
+
+impl<'a> Both<'a> {
+    /// Always in the same order.
+    fn lock(own: &'a Arc<Tree>, graph: &'a Graph) -> Result<Self, Error> {
+        let source = &graph.definition.tree;
+        let both = if Arc::ptr_eq(own, source) {
+            Self { own: own.lock(), source: None }
+        } else if Arc::as_ptr(own) < Arc::as_ptr(source) {
+            let own = own.lock();
+            Self { own, source: Some(source.lock()) }
+        } else {
+            let source = source.lock();
+            Self { own: own.lock(), source: Some(source) }
+        };
+        if graph.object.is_gone() { Err(graph.object.refusal()) } else { Ok(both) }
+    }
+
+    fn own(&self) -> &state::State {
+        &self.own
+    }
+
+    fn source(&self) -> &state::State {
+        self.source.as_ref().unwrap_or(&self.own)
+    }
+
+    fn source_mut(&mut self) -> &mut state::State {
+        self.source.as_mut().unwrap_or(&mut self.own)
+    }
+}

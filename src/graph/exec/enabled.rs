@@ -1,0 +1,74 @@
+//! Nodes take part in launches, or are passed over; driver 11.6.
+
+use super::Exec;
+use crate::driver::calls::graph::exec::RawExec;
+use crate::driver::{CallError, sys};
+use crate::graph::Node;
+use crate::object::error::{Error, Status};
+use crate::op::node::Parameters;
+
+impl Exec {
+    /// Whether a node takes part in launches of the instance.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a node of another definition; [`Status::INVALID_HANDLE`] if it was removed;
+    /// [`Status::UNSUPPORTED`] before driver 11.6; the driver's, also for nodes other than kernels, copies and memsets.
+    pub fn is_enabled(&self, node: &Node) -> Result<bool, Error> {
+        // SAFETY: the node is one of the definition that the instance was made of.
+        self.with_node(node, |raw, native| unsafe { raw.is_enabled(native) })
+    }
+
+    /// Has a node take part in launches of the instance, or be passed over as if it did nothing: what comes after it runs all the
+    /// same. To say again what is so already changes nothing.
+    ///
+    /// # Errors
+    /// As [`is_enabled`](Self::is_enabled).
+    pub fn set_enabled(&self, node: &Node, enabled: bool) -> Result<(), Error> {
+        // SAFETY: as above.
+        self.with_node(node, |raw, native| unsafe { raw.set_enabled(native, enabled) })
+    }
+
+    /// Shows what a node does in this instance.
+    ///
+    /// # Errors
+    /// As [`is_enabled`](Self::is_enabled).
+    pub fn with_parameters<R>(&self, node: &Node, look: impl FnOnce(&Parameters) -> R) -> Result<R, Error> {
+        self.check_node(node)?;
+        let state = self.state.lock();
+        let tree = self.tree.lock();
+        let id = node.object.check_there()?;
+        self.check_age(node, &tree, id)?;
+        self.now(&state, &tree, id, look)
+    }
+
+    /// Refuses a node of another definition.
+    pub(super) fn check_node(&self, node: &Node) -> Result<(), Error> {
+        if std::ptr::eq(node.tree.as_ref(), self.tree.as_ref()) {
+            return Ok(());
+        }
+        let refusal = format!("{node} is no node of the graph that {self} was instantiated from");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(node.object.as_ref()))
+    }
+
+    /// Calls the driver about a node in this instance.
+    pub(super) fn with_node<T>(
+        &self,
+        node: &Node,
+        call: impl FnOnce(&RawExec, sys::CUgraphNode) -> Result<T, CallError>,
+    ) -> Result<T, Error> {
+        self.check_node(node)?;
+        let exec = self.raw()?;
+        let tree = self.tree.lock();
+        let id = node.object.check_there()?;
+        self.check_age(node, &tree, id)?;
+        call(&exec, tree.node(id).native).map_err(|error| {
+            let mut failure = self.context().failed(error, node.object.as_ref());
+            if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
+                failure.message.push_str(&format!(
+                    ". Perhaps {self} was instantiated before {node} was added, or the driver cannot do this with such a node"
+                ));
+            }
+            failure
+        })
+    }
+}

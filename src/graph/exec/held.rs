@@ -1,0 +1,63 @@
+//! What the driver's instance holds: the contexts in which its nodes run, and what those use.
+//!
+//! Driver 580 crashes when an instance is destroyed, launched or changed after one of its contexts was reset, or waits for ever
+//! (measured). So such an instance is left to the driver, and what its nodes use is let go of here.
+
+use crate::context::Context;
+use crate::graph::state::{State, note};
+use crate::graph::tree::Tree;
+use crate::object::error::{Error, Subject};
+use crate::op::attachment::Version;
+use std::sync::Arc;
+
+/// What an instance holds.
+#[derive(Default)]
+pub(super) struct Held {
+    /// At least one: the definition's.
+    contexts: Vec<Arc<Context>>,
+    versions: Vec<Version>,
+}
+
+impl Held {
+    /// What an instance of the definition holds.
+    pub(super) fn of(tree: &Tree, state: &State) -> Self {
+        let mut contexts = vec![Arc::clone(tree.context())];
+        state.contexts().iter().for_each(|context| note(&mut contexts, context));
+        let attachments = state.nodes().filter_map(|(_, node)| node.attachment.as_ref());
+        Self { contexts, versions: attachments.map(|attachment| attachment.version()).collect() }
+    }
+
+    /// The instance was updated from another definition. Its contexts stay: a launch may be in flight.
+    pub(super) fn update(&mut self, other: Self) {
+        other.contexts.iter().for_each(|context| note(&mut self.contexts, context));
+        self.versions = other.versions;
+    }
+
+    /// A child graph of the instance was set to another graph.
+    pub(super) fn join(&mut self, other: Self) {
+        other.contexts.iter().for_each(|context| note(&mut self.contexts, context));
+        self.versions.extend(other.versions);
+        self.versions.retain(Version::is_there);
+    }
+
+    /// A node of the instance runs in this context from now on.
+    pub(super) fn runs_in(&mut self, context: &Arc<Context>) {
+        note(&mut self.contexts, context);
+    }
+
+    /// Refuses a call about an instance one of whose contexts is gone.
+    #[inline]
+    pub(super) fn check(&self, object: &dyn Subject) -> Result<(), Error> {
+        self.contexts.iter().try_for_each(|context| context.check_still_there(object))
+    }
+
+    /// Whether one of the contexts is gone.
+    pub(super) fn is_gone(&self) -> bool {
+        self.contexts.iter().any(|context| context.is_gone())
+    }
+
+    /// Lets go of what the nodes use, in place of the driver, which keeps the instance for ever.
+    pub(super) fn abandon(self) {
+        self.versions.into_iter().for_each(Version::abandon);
+    }
+}

@@ -1,0 +1,188 @@
+//! Definitions are instantiated.
+
+use super::held::Held;
+use super::{Exec, Kept, blamed};
+use crate::driver::Version;
+use crate::driver::calls::graph::exec::RawExec;
+use crate::driver::sys;
+use crate::graph::state::GraphId;
+use crate::graph::{Graph, GraphKind, Node, conditional, refusal, restriction};
+use crate::object::error::{Error, Status};
+use crate::stream::Stream;
+use std::sync::Arc;
+
+/// How to instantiate a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ExecOptions {
+    /// Each launch first frees what the one before allocated and nobody freed.
+    pub auto_free: bool,
+    /// Kernels may launch it, too; driver 12.0. Only kernel, copy and memset nodes and child graphs of such can be launched so, all
+    /// on one device, and it has to be uploaded before.
+    pub device_launch: bool,
+    /// Nodes run with their own priorities, and not with that of the stream; driver 11.7.
+    pub node_priority: bool,
+}
+
+impl ExecOptions {
+    fn flags(self) -> u64 {
+        let flag = |is_set: bool, flag: sys::CUgraphInstantiate_flags| if is_set { flag.0 as u64 } else { 0 };
+        flag(self.auto_free, sys::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+            | flag(self.device_launch, sys::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+            | flag(self.node_priority, sys::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
+    }
+}
+
+/// Why a definition was not instantiated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InstantiateReason {
+    /// The driver's status says it. Before driver 12.0 always this.
+    Error,
+    /// The graph has a cycle, or something else that no graph has.
+    InvalidStructure,
+    /// A node cannot be launched as the options ask for.
+    NodeNotSupported,
+    /// Nodes run in several contexts, and they cannot here.
+    MultipleContexts,
+    /// A kernel uses a condition that no conditional node looks at.
+    ConditionUnused,
+    /// A reason that this library does not know, by the driver's number (`CUgraphInstantiateResult`).
+    Other(i32),
+}
+
+impl InstantiateReason {
+    fn of(result: sys::CUgraphInstantiateResult) -> Self {
+        match result {
+            sys::CUDA_GRAPH_INSTANTIATE_ERROR => Self::Error,
+            sys::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE => Self::InvalidStructure,
+            sys::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED => Self::NodeNotSupported,
+            sys::CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED => Self::MultipleContexts,
+            sys::CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED => Self::ConditionUnused,
+            other => Self::Other(other.0),
+        }
+    }
+
+    /// The driver's number.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        match self {
+            Self::Error => sys::CUDA_GRAPH_INSTANTIATE_ERROR.0,
+            Self::InvalidStructure => sys::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE.0,
+            Self::NodeNotSupported => sys::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED.0,
+            Self::MultipleContexts => sys::CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED.0,
+            Self::ConditionUnused => sys::CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED.0,
+            Self::Other(number) => number,
+        }
+    }
+
+    fn text(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Error | Self::Other(_) => return None,
+            Self::InvalidStructure => "the graph has a cycle, or something else that no graph has",
+            Self::NodeNotSupported => "a node cannot be launched as the options ask for",
+            Self::MultipleContexts => "its nodes run in several contexts, which they cannot here",
+            Self::ConditionUnused => "a kernel uses a condition that no conditional node looks at",
+        })
+    }
+}
+
+/// What is wrong with a definition that was not instantiated.
+#[derive(Debug)]
+pub struct InstantiateFailure {
+    /// The failure, in a sentence.
+    pub error: Error,
+    /// The driver's reason.
+    pub reason: InstantiateReason,
+    /// The node that it blames, if it blames one that is known here.
+    pub node: Option<Node>,
+}
+
+impl From<Error> for InstantiateFailure {
+    fn from(error: Error) -> Self {
+        Self { error, reason: InstantiateReason::Error, node: None }
+    }
+}
+
+impl From<InstantiateFailure> for Error {
+    fn from(failure: InstantiateFailure) -> Self {
+        failure.error
+    }
+}
+
+impl Graph {
+    /// Instantiates the definition, and brings the instance to the device if a stream is given. Later changes of the definition do
+    /// not reach the instance.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another; the driver's, also for a second instance, while the first
+    /// exists, of a graph that allocates memory or has conditional nodes. The failure says the driver's reason, and which node it
+    /// blames.
+    pub fn instantiate(
+        &self,
+        options: &ExecOptions,
+        upload: Option<&Stream>,
+    ) -> Result<Arc<Exec>, InstantiateFailure> {
+        let tree = &self.definition.tree;
+        self.check_root()?;
+        if let Some(stream) = upload {
+            stream.same_driver(tree.driver(), self.object.as_ref())?;
+        }
+        if options.device_launch {
+            restriction::require(tree, "an instance that kernels launch", Version::from_number(12000))?;
+        }
+        if options.node_priority {
+            restriction::require(
+                tree,
+                "an instance whose nodes have priorities",
+                Version::from_number(11070),
+            )?;
+        }
+        // Driver 580 instantiates nothing where no context is current (measured).
+        let _current = tree.context().enter()?;
+        let _of_default = match upload {
+            Some(stream) => stream.enter_if_default()?,
+            None => None,
+        };
+        let mut state = self.lock()?;
+        tree.check_contexts(&state, self.object.as_ref())?;
+        conditional::cure(tree, &mut state)?;
+        let kept = Kept::new(state.made());
+        let native = &state.graph(GraphId::ROOT).native;
+        let made = RawExec::instantiate(native, options.flags(), upload.map(|stream| stream.raw()));
+        let has_limits = state.allocating > 0 || state.has_conditions();
+        state.execs.retain(|exec| exec.strong_count() > 0);
+        let live = if has_limits { state.execs.len() } else { 0 };
+        let held = Held::of(tree, &state);
+        if made.is_ok() {
+            state.execs.push(Arc::downgrade(&kept));
+        }
+        drop(state);
+        let raw = made.map_err(|refused| {
+            let failure = tree.failed(refused.error, self.object.as_ref());
+            let (reason, node) = (InstantiateReason::of(refused.reason), blamed(tree, refused.node));
+            InstantiateFailure { error: explain(failure, reason, node.as_ref(), live), reason, node }
+        })?;
+        Ok(Exec::new(tree, raw, *options, kept, held))
+    }
+
+    pub(super) fn check_root(&self) -> Result<(), Error> {
+        let what = match self.kind() {
+            GraphKind::Root => return Ok(()),
+            GraphKind::Child => "the graph of a child graph node",
+            GraphKind::Body(_) => "a body of a conditional node",
+        };
+        let refusal = format!("{self} is {what}: instantiate the graph that it is part of, or a clone");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
+    }
+}
+
+fn explain(mut failure: Error, reason: InstantiateReason, node: Option<&Node>, live: usize) -> Error {
+    if let Some(text) = reason.text() {
+        failure.message.push_str(&format!(". The reason: {text}"));
+    }
+    if let Some(node) = node {
+        failure.message.push_str(&format!(". The driver blames {node}"));
+    }
+    refusal::of_second_exec(failure, live)
+}

@@ -1,0 +1,311 @@
+//! What is instantiated from a definition.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `instantiate` | definitions are instantiated |
+//! | `update` | instances take over another definition's parameters |
+//! | `child` | the child graph of a node takes over another graph's parameters, in this instance only |
+//! | `set`, `rebind`, `uses` | nodes are changed in this instance only: one, or all that use something |
+//! | `own`, `taken` | what nodes do here, where that is not what the definition says |
+//! | `retired` | what was kept for nodes until they were changed |
+//! | `enabled` | nodes take part in launches, or are passed over |
+//! | `held` | what the driver's instance holds, and what becomes of it when a context is gone |
+
+mod child;
+mod enabled;
+mod held;
+mod instantiate;
+mod own;
+mod rebind;
+mod retired;
+mod set;
+mod taken;
+mod update;
+mod uses;
+
+pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
+pub(super) use own::{Kept, Removed};
+pub use update::{UpdateFailure, UpdateReason};
+
+use super::state::NodeId;
+use super::tree::Tree;
+use super::{Graph, Node};
+use crate::context::Context;
+use crate::driver::calls::graph::exec::RawExec;
+use crate::driver::{CallError, Driver, sys};
+use crate::object::callback;
+use crate::object::error::{Error, Status};
+use crate::object::handle::{Header, object};
+use crate::object::native;
+use crate::op::node::Holds;
+use crate::stream::Stream;
+use held::Held;
+use own::{Base, Own};
+use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
+use retired::Launches;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use uses::Uses;
+
+/// What is instantiated from a definition: it is launched in streams, as often as one likes.
+///
+/// It keeps alive what its nodes use, whatever becomes of the definition. Every function may be called from every thread; those on
+/// one instance wait for each other, and its launches run one after the other.
+pub struct Exec {
+    header: Header,
+    tree: Arc<Tree>,
+    options: ExecOptions,
+    kept: Arc<Kept>,
+    state: Mutex<State>,
+}
+
+object!(Exec: Exec, header);
+
+/// What changes of an instance, under its lock. Whoever needs the definition's, too, takes this first.
+struct State {
+    /// `None` only while it is being destroyed.
+    raw: Option<RawExec>,
+    base: Base,
+    /// The nodes that were set in this instance.
+    own: HashMap<NodeId, Own>,
+    held: Held,
+    /// Which nodes use what, once somebody asked.
+    uses: Option<Uses>,
+    launches: Launches,
+    /// What earlier launches use, and nobody can tell when they are done.
+    unreleased: Vec<Holds>,
+    /// Why it must not be launched any more.
+    broken: Option<String>,
+}
+
+impl State {
+    /// Lets go of what was kept for a node, when the launches until now are done.
+    fn retire(&mut self, holds: Holds) {
+        self.unreleased.extend(self.launches.retire(holds));
+    }
+}
+
+impl Exec {
+    fn new(tree: &Arc<Tree>, raw: RawExec, options: ExecOptions, kept: Arc<Kept>, held: Held) -> Arc<Self> {
+        let state = State {
+            raw: Some(raw),
+            base: Base::Definition,
+            own: HashMap::new(),
+            held,
+            uses: None,
+            launches: Launches::default(),
+            unreleased: Vec::new(),
+            broken: None,
+        };
+        let header = Header::new::<Self>();
+        Arc::new(Self { header, tree: Arc::clone(tree), options, kept, state: Mutex::new(state) })
+    }
+
+    /// The context of the definition.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        self.tree.context()
+    }
+
+    /// The driver that it belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        self.tree.driver()
+    }
+
+    /// How it was instantiated.
+    #[must_use]
+    pub fn options(&self) -> ExecOptions {
+        self.options
+    }
+
+    /// The driver's own handle.
+    #[must_use]
+    pub fn native(&self) -> sys::CUgraphExec {
+        self.state.lock().raw.as_ref().map_or(std::ptr::null_mut(), RawExec::handle)
+    }
+
+    /// The definition, as long as somebody holds it.
+    #[must_use]
+    pub fn graph(&self) -> Option<Graph> {
+        let definition = self.tree.definition()?;
+        let object = Arc::clone(self.tree.root());
+        Some(Graph { definition, object }).filter(|graph| !graph.object.is_gone())
+    }
+
+    /// Launches it in the stream: its nodes run after the work that is in the stream by now, and what is enqueued afterwards waits
+    /// for them. Two launches of one instance never run at the same time, also in two streams.
+    ///
+    /// # Safety
+    /// What its nodes read, write and run, and it does not keep, is good until the stream has passed it.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] for a stream of another driver; [`Status::INVALID_ARGUMENT`] for one that is being captured; the
+    /// driver's, also for memory that the launch before allocated and nobody freed.
+    #[inline]
+    pub unsafe fn launch(&self, stream: &Arc<Stream>) -> Result<(), Error> {
+        stream.same_driver(self.driver(), self)?;
+        stream.check_not_capturing(NOT_CAPTURED)?;
+        let _current = stream.enter_if_default()?;
+        let mut state = self.state.lock();
+        let State { raw: Some(raw), broken: None, launches, held, .. } = &mut *state else {
+            return Err(self.not_launched(&state));
+        };
+        stream.context().check_still_there(stream.as_ref())?;
+        held.check(self)?;
+        // SAFETY: the caller vouches for the nodes; the stream is alive.
+        let launched = unsafe { raw.launch(stream.raw().handle()) };
+        if launched.is_ok() {
+            launches.was_launched(stream);
+        }
+        drop(state);
+        launched.map_err(|error| self.refused_launch(error, stream))
+    }
+
+    /// Brings it to the device, in the order of the stream, so that the first launch does not have to.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn upload(&self, stream: &Stream) -> Result<(), Error> {
+        stream.same_driver(self.driver(), self)?;
+        stream.context().check_still_there(stream)?;
+        stream.check_not_capturing(NOT_CAPTURED)?;
+        let _current = stream.enter_if_default()?;
+        self.here(|raw| raw.upload(stream.raw().handle()))
+    }
+
+    /// The number by which the driver's tools tell instances apart; driver 13.1.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] before driver 13.1.
+    pub fn id(&self) -> Result<u32, Error> {
+        self.here(RawExec::id)
+    }
+
+    /// The flags by which the driver instantiated it (`CUDA_GRAPH_INSTANTIATE_FLAG_*`); driver 12.0.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`] before driver 12.0; the driver's.
+    pub fn flags(&self) -> Result<u64, Error> {
+        self.here(RawExec::flags)
+    }
+
+    /// Ends one hold on the instance, and answers for its release if it was the last. A launch in flight goes on.
+    ///
+    /// # Errors
+    /// [`Status::IN_CALLBACK`] inside a host function, where the release comes soon afterwards; the driver's.
+    pub fn destroy(exec: Arc<Self>) -> Result<(), Error> {
+        callback::check_allowed()?;
+        crate::object::release::collect(|| drop(exec))
+    }
+
+    /// Names it in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.header.set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.header.label()
+    }
+
+    /// The native instance, which nobody else uses meanwhile.
+    fn raw(&self) -> Result<MappedMutexGuard<'_, RawExec>, Error> {
+        let state = self.state.lock();
+        state.held.check(self)?;
+        MutexGuard::try_map(state, |state| state.raw.as_mut()).map_err(|_| self.gone())
+    }
+
+    fn here<T>(&self, call: impl FnOnce(&RawExec) -> Result<T, CallError>) -> Result<T, Error> {
+        call(&*self.raw()?).map_err(|error| self.failed(error))
+    }
+
+    #[cold]
+    fn gone(&self) -> Error {
+        Error::new(Status::INVALID_HANDLE, format!("{self} was destroyed")).about(self)
+    }
+
+    #[cold]
+    fn failed(&self, error: CallError) -> Error {
+        self.context().failed(error, self)
+    }
+
+    #[cold]
+    fn not_launched(&self, state: &State) -> Error {
+        let Some(why) = &state.broken else { return self.gone() };
+        let refusal = format!("{self} cannot be launched any more: {why}; instantiate the graph again");
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
+    }
+
+    #[cold]
+    fn refused_launch(&self, error: CallError, stream: &Stream) -> Error {
+        let mut failure = stream.context().failed(error, self);
+        let is_refused = failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0;
+        if is_refused && !self.options.auto_free && self.tree.lock().allocating > 0 {
+            failure.message.push_str(
+                ". If the launch before allocated memory that nobody freed, free it first, or instantiate with auto_free",
+            );
+        }
+        failure
+    }
+}
+
+/// Why a stream under capture takes no instance: driver 580 invalidates the capture (measured).
+const NOT_CAPTURED: &str = "an instance cannot be part of a graph: embed the graph that it was made of";
+
+impl Drop for Exec {
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        let Some(raw) = state.raw.take() else { return };
+        let held = std::mem::take(&mut state.held);
+        // A launch may be in flight: what was kept for it goes when that is done, or, where nobody can tell, now that it is the caller's duty.
+        let own: Vec<Holds> = state.own.drain().map(|(_, own)| own.holds).collect();
+        own.into_iter().for_each(|holds| state.retire(holds));
+        let unreleased = std::mem::take(&mut state.unreleased);
+        let tree = Arc::clone(&self.tree);
+        native::release(self.tree.driver(), self, move |exec| {
+            let result = if held.is_gone() {
+                abandon(&tree, held);
+                Ok(())
+            } else {
+                tree.context().released(raw.destroy(), exec)
+            };
+            callback::later(unreleased);
+            result
+        });
+    }
+}
+
+/// Lets go of what an instance held that nobody can destroy, unless the definition may still be used, which holds the same.
+fn abandon(tree: &Tree, held: Held) {
+    if tree.context().is_gone() || tree.definition().is_none() {
+        held.abandon();
+    }
+}
+
+impl fmt::Display for Exec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.header.label() {
+            Some(label) => write!(f, "exec \"{label}\""),
+            None => write!(f, "exec of {}", self.tree.root()),
+        }
+    }
+}
+
+impl fmt::Debug for Exec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Exec({self})")
+    }
+}
+
+/// The node that the driver blames, if it is known.
+fn blamed(tree: &Arc<Tree>, node: sys::CUgraphNode) -> Option<Node> {
+    if node.is_null() {
+        return None;
+    }
+    let mut state = tree.lock();
+    let id = state.find(node)?;
+    Some(Node::of(tree, &mut state, id))
+}

@@ -1,0 +1,81 @@
+//! What the nodes of an instance do, where that is not what the definition says.
+
+use crate::graph::object::NodeObject;
+use crate::graph::state::NodeId;
+use crate::op::node::{Holds, Parameters};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the definition keeps for an instance: what nodes did that were changed or removed there since.
+pub(in crate::graph) struct Kept {
+    /// Nodes of this number or a greater one are younger than the instance.
+    pub(in crate::graph) born: u32,
+    then: Mutex<Then>,
+}
+
+#[derive(Default)]
+struct Then {
+    changed: HashMap<NodeId, Parameters>,
+    removed: Vec<Removed>,
+}
+
+/// A node that the instance still runs, and the definition has no more.
+#[derive(Clone)]
+pub(in crate::graph) struct Removed {
+    /// Its object, if it had one.
+    pub(in crate::graph) object: Option<Arc<NodeObject>>,
+    pub(in crate::graph) number: u32,
+    pub(in crate::graph) parameters: Parameters,
+}
+
+impl Kept {
+    pub(super) fn new(born: u32) -> Arc<Self> {
+        Arc::new(Self { born, then: Mutex::default() })
+    }
+
+    /// The definition is about to change a node.
+    pub(in crate::graph) fn changes(&self, id: NodeId, parameters: &Parameters) {
+        self.then.lock().changed.entry(id).or_insert_with(|| parameters.clone());
+    }
+
+    /// The definition is about to remove a node.
+    pub(in crate::graph) fn removes(&self, id: NodeId, removed: Removed) {
+        let mut then = self.then.lock();
+        let parameters = then.changed.remove(&id).unwrap_or_else(|| removed.parameters.clone());
+        then.removed.push(Removed { parameters, ..removed });
+    }
+
+    /// What a node did when the instance was made, if that was changed since.
+    pub(super) fn with<R>(&self, id: NodeId, look: impl FnOnce(Option<&Parameters>) -> R) -> R {
+        look(self.then.lock().changed.get(&id))
+    }
+
+    /// From now on nodes do what the definition says now. Answers whether none was removed.
+    pub(super) fn forget_changes(&self) -> bool {
+        let mut then = self.then.lock();
+        then.changed.clear();
+        then.removed.is_empty()
+    }
+
+    /// The nodes that were removed since.
+    pub(super) fn removed(&self) -> Vec<Removed> {
+        self.then.lock().removed.clone()
+    }
+}
+
+/// Where the parameters of an instance's nodes come from, apart from those that were set one by one.
+pub(super) enum Base {
+    /// The definition, as it was then.
+    Definition,
+    /// Another definition, node by node.
+    Taken(HashMap<NodeId, Parameters>),
+    /// Another definition, whose nodes cannot be told apart.
+    Unknown,
+}
+
+/// A node that was set in this instance.
+pub(super) struct Own {
+    pub(super) parameters: Parameters,
+    pub(super) holds: Holds,
+}

@@ -1,0 +1,283 @@
+//! What many nodes of an instance use is exchanged in one call: a buffer, or the value of a parameter.
+
+use super::own::Own;
+use super::set::set_native;
+use super::{Exec, State};
+use crate::graph::state::{self, NodeId};
+use crate::memory::Buffer;
+use crate::object::error::{Error, Status};
+use crate::op::node::{Changed, Holds, Parameters, Rebinding};
+use crate::op::{Operand, check_operand};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+impl Exec {
+    /// Has every node of this instance use one buffer in place of another, from its next launch on; each part keeps its offset. Answers with
+    /// how many nodes it changed. The old buffer is let go of when every launch made before is done.
+    ///
+    /// It reaches buffers among the arguments of kernels, at the ends of copies of ranges and under memsets, in child graphs and bodies too.
+    /// Pointers that were given as bytes or in a block, memory operations, and what others captured it does not reach.
+    ///
+    /// # Safety
+    /// As for [`Graph::add`](crate::graph::Graph::add).
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a buffer that is smaller, or of another context or resource, and if a copy of a box, or a node that was
+    /// removed, uses the old one; [`Status::INVALID_HANDLE`] for a buffer of another driver; the driver's. The instance is as it was then.
+    pub unsafe fn rebind(&self, from: &Arc<Buffer>, to: &Arc<Buffer>) -> Result<usize, Error> {
+        self.check_buffers(from, to)?;
+        let (old, new): (Arc<dyn Operand>, Arc<dyn Operand>) =
+            (Arc::<Buffer>::clone(from), Arc::<Buffer>::clone(to));
+        let rebinding = Rebinding::new((&old, from.range()), (&new, to.range()));
+        let mut state = self.state.lock();
+        let tree = self.tree.lock();
+        self.find_uses(&mut state, &tree)?;
+        self.check_removed(&rebinding)?;
+        let key = Arc::as_ptr(from).addr();
+        let nodes = state.uses.as_ref().and_then(|uses| uses.objects.get(&key).cloned()).unwrap_or_default();
+        self.check_rebound(&state, &tree, &nodes, from)?;
+        // SAFETY: the caller vouches for the buffer.
+        unsafe { self.change_all(&mut state, &tree, &nodes, &Exchange::Object(&rebinding)) }?;
+        drop(tree);
+        if let Some(uses) = &mut state.uses
+            && let Some(moved) = uses.objects.remove(&key)
+        {
+            uses.objects.entry(Arc::as_ptr(to).addr()).or_default().extend(moved);
+        }
+        state.retire(Holds { inner: Some(rebinding.old_hold()), ..Holds::default() });
+        Ok(nodes.len())
+    }
+
+    /// Gives a parameter another value, in every kernel node of this instance that has it, from its next launch on. Answers with how many
+    /// nodes it changed.
+    ///
+    /// # Safety
+    /// As for [`Graph::add`](crate::graph::Graph::add).
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a name that no parameter has, and for a value of another size; the driver's. The instance is as it was
+    /// then.
+    pub unsafe fn set_parameter(&self, name: &str, value: &[u8]) -> Result<usize, Error> {
+        let mut state = self.state.lock();
+        let tree = self.tree.lock();
+        match tree.parameter_size(name) {
+            Some(size) if size as usize == value.len() => {}
+            Some(size) => {
+                let given = value.len();
+                return Err(self
+                    .refused(format!("the parameter \"{name}\" takes {size} bytes, and {given} are given")));
+            }
+            None => return Err(self.refused(format!("{self} has no parameter \"{name}\""))),
+        }
+        self.find_uses(&mut state, &tree)?;
+        let nodes = state.uses.as_ref().and_then(|uses| uses.names.get(name).cloned()).unwrap_or_default();
+        // SAFETY: the caller vouches for the value.
+        unsafe { self.change_all(&mut state, &tree, &nodes, &Exchange::Value(name, value)) }?;
+        Ok(nodes.len())
+    }
+
+    fn refused(&self, why: String) -> Error {
+        Error::new(Status::INVALID_ARGUMENT, why).about(self)
+    }
+
+    fn check_buffers(&self, from: &Arc<Buffer>, to: &Arc<Buffer>) -> Result<(), Error> {
+        check_operand(to.as_ref(), self.context())?;
+        if from.driver() != self.driver() {
+            let refusal = format!("{from} belongs to another driver than {self}");
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(from.as_ref()));
+        }
+        let is_same = match (from.resource(), to.resource()) {
+            (Some(from), Some(to)) => from.is_like(to),
+            (None, None) => true,
+            _ => false,
+        };
+        let why = if to.bytes() < from.bytes() {
+            format!(
+                "{to} has {} bytes, fewer than the {} of {from}, in whose place it is to come",
+                to.bytes(),
+                from.bytes()
+            )
+        } else if !is_same {
+            format!("{to} is not of the same resource as {from}, in whose place it is to come")
+        } else if from.is_elsewhere(to) {
+            format!("{to} is not of the same context as {from}, in whose place it is to come")
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(Status::INVALID_ARGUMENT, why).about(to.as_ref()))
+    }
+
+    /// Nodes that were removed from the definition run on, and nothing reaches them any more.
+    fn check_removed(&self, rebinding: &Rebinding<'_>) -> Result<(), Error> {
+        for removed in self.kept.removed() {
+            let mut is_used = false;
+            removed.parameters.each_object(|object| is_used |= rebinding.is_from(object));
+            if is_used {
+                let what = removed.object.map_or_else(
+                    || format!("{} {}", removed.parameters.node_type(), removed.number),
+                    |object| object.to_string(),
+                );
+                return Err(self.refused(format!(
+                    "{what} uses the buffer, still runs in {self}, and was removed from the graph, so that nothing changes it any more"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_rebound(
+        &self,
+        state: &State,
+        tree: &state::State,
+        nodes: &[NodeId],
+        from: &Arc<Buffer>,
+    ) -> Result<(), Error> {
+        for id in nodes {
+            if !self.now(state, tree, *id, Parameters::can_rebind)? {
+                let node = tree.name_of(*id);
+                return Err(self.refused(format!(
+                    "{node} copies a box of {from}, which the driver does not exchange in an instance; instantiate the graph again"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Exchanges the same in all of these nodes, or in none.
+    ///
+    /// # Safety
+    /// As for [`rebind`](Self::rebind).
+    unsafe fn change_all(
+        &self,
+        state: &mut State,
+        tree: &state::State,
+        nodes: &[NodeId],
+        exchange: &Exchange<'_>,
+    ) -> Result<(), Error> {
+        for id in nodes {
+            self.make_own(state, tree, *id)?;
+        }
+        let mut done = Vec::with_capacity(nodes.len());
+        for id in nodes {
+            // SAFETY: the caller vouches for what is exchanged.
+            match unsafe { self.change(state, tree, *id, exchange) } {
+                Ok(changed) => done.push((*id, changed)),
+                Err(failure) => {
+                    self.undo(state, tree, done, exchange);
+                    return Err(failure);
+                }
+            }
+        }
+        // From here on nothing fails.
+        if let Exchange::Object(rebinding) = exchange {
+            let hold = rebinding.hold();
+            for (id, changed) in &done {
+                if let (Some(own), Before::Places(places)) = (state.own.get_mut(id), changed) {
+                    own.holds.rebind(&own.parameters, &hold, places);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees to it that what a node does is this instance's own.
+    fn make_own(&self, state: &mut State, tree: &state::State, id: NodeId) -> Result<(), Error> {
+        if !state.own.contains_key(&id) {
+            let parameters = self.now(state, tree, id, Parameters::clone)?;
+            let holds = Self::kept_now(state, tree, id);
+            state.own.insert(id, Own { parameters, holds });
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`rebind`](Self::rebind).
+    unsafe fn change(
+        &self,
+        state: &mut State,
+        tree: &state::State,
+        id: NodeId,
+        exchange: &Exchange<'_>,
+    ) -> Result<Before, Error> {
+        let State { raw: Some(raw), own, .. } = state else { return Err(self.gone()) };
+        let Some(Own { parameters, .. }) = own.get_mut(&id) else { return Err(self.gone()) };
+        let node = tree.node(id);
+        let at = node.context.as_ref().unwrap_or(self.tree.context());
+        let before = exchange.put(parameters);
+        // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
+        match unsafe { set_native(raw, node.native, parameters, at) } {
+            Ok(()) => Ok(before),
+            Err(error) => {
+                exchange.put_back(parameters, before);
+                let mut failure = self.failed(error);
+                failure.message.push_str(&format!(
+                    ". It was about {}; all other nodes are as they were",
+                    tree.name_of(id)
+                ));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Gives nodes what they had; where the driver refuses even that, nothing is launched any more.
+    fn undo(
+        &self,
+        state: &mut State,
+        tree: &state::State,
+        done: Vec<(NodeId, Before)>,
+        exchange: &Exchange<'_>,
+    ) {
+        for (id, before) in done.into_iter().rev() {
+            let State { raw: Some(raw), own, .. } = state else { return };
+            let Some(Own { parameters, .. }) = own.get_mut(&id) else { continue };
+            let node = tree.node(id);
+            let at = node.context.as_ref().unwrap_or(self.tree.context());
+            exchange.put_back(parameters, before);
+            // SAFETY: the node had these parameters before.
+            if unsafe { set_native(raw, node.native, parameters, at) }.is_err() {
+                let name = tree.name_of(id);
+                state.broken = Some(format!(
+                    "a change of many nodes failed half-way, and {name} could not be changed back"
+                ));
+            }
+        }
+    }
+}
+
+/// What is exchanged.
+enum Exchange<'a> {
+    Object(&'a Rebinding<'a>),
+    Value(&'a str, &'a [u8]),
+}
+
+/// What a node had before.
+enum Before {
+    Places(Changed),
+    Value(SmallVec<[u8; 16]>),
+}
+
+impl Exchange<'_> {
+    fn put(&self, parameters: &mut Parameters) -> Before {
+        match (self, &mut *parameters) {
+            (Self::Value(name, value), Parameters::Kernel(kernel)) => {
+                let before = kernel.parameter(name).map(SmallVec::from_slice);
+                kernel.set_parameter(name, value);
+                Before::Value(before.unwrap_or_default())
+            }
+            (Self::Object(rebinding), parameters) => Before::Places(parameters.rebind(rebinding)),
+            (Self::Value(..), _) => Before::Places(Changed::new()),
+        }
+    }
+
+    fn put_back(&self, parameters: &mut Parameters, before: Before) {
+        match (self, parameters, before) {
+            (Self::Object(rebinding), parameters, Before::Places(changed)) => {
+                parameters.unbind(rebinding, &changed)
+            }
+            (Self::Value(name, _), Parameters::Kernel(kernel), Before::Value(value)) => {
+                kernel.set_parameter(name, &value)
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Instances take over the parameters of another definition.
+
+use super::held::Held;
+use super::own::Base;
+use super::taken::Nodes;
+use super::{Exec, blamed};
+use crate::driver::sys;
+use crate::graph::state::{self, GraphId};
+use crate::graph::tree::Tree;
+use crate::graph::{Graph, Node, conditional};
+use crate::object::error::{Error, Status};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+
+/// Why an instance was not updated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UpdateReason {
+    /// The driver's status says it.
+    Error,
+    /// There are more nodes, fewer, or other edges.
+    TopologyChanged,
+    /// A node is of another type.
+    NodeTypeChanged,
+    /// A kernel node runs another function, in a way that this driver cannot change.
+    FunctionChanged,
+    /// A parameter that cannot change.
+    ParametersChanged,
+    /// Something of the node cannot be updated.
+    NotSupported,
+    /// A kernel node runs another function of another sort.
+    UnsupportedFunctionChange,
+    /// An attribute that cannot change.
+    AttributesChanged,
+    /// A reason that this library does not know, by the driver's number (`CUgraphExecUpdateResult`).
+    Other(i32),
+}
+
+impl UpdateReason {
+    fn of(result: sys::CUgraphExecUpdateResult) -> Self {
+        match result {
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR => Self::Error,
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED => Self::TopologyChanged,
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED => Self::NodeTypeChanged,
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED => Self::FunctionChanged,
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED => Self::ParametersChanged,
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED => Self::NotSupported,
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE => Self::UnsupportedFunctionChange,
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED => Self::AttributesChanged,
+            other => Self::Other(other.0),
+        }
+    }
+
+    /// The driver's number.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        match self {
+            Self::Error => sys::CU_GRAPH_EXEC_UPDATE_ERROR.0,
+            Self::TopologyChanged => sys::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED.0,
+            Self::NodeTypeChanged => sys::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED.0,
+            Self::FunctionChanged => sys::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED.0,
+            Self::ParametersChanged => sys::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED.0,
+            Self::NotSupported => sys::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED.0,
+            Self::UnsupportedFunctionChange => sys::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE.0,
+            Self::AttributesChanged => sys::CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED.0,
+            Self::Other(number) => number,
+        }
+    }
+
+    fn text(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Error | Self::Other(_) => return None,
+            Self::TopologyChanged => "the new graph has other nodes or edges; instantiate it",
+            Self::NodeTypeChanged => "a node is of another type; instantiate the new graph",
+            Self::FunctionChanged => "a kernel node runs another function, which this driver cannot change",
+            Self::ParametersChanged => "a node has a parameter that cannot change; instantiate the new graph",
+            Self::NotSupported => "something of a node cannot be updated; instantiate the new graph",
+            Self::UnsupportedFunctionChange => {
+                "a kernel node runs a function that cannot take the place of the old one"
+            }
+            Self::AttributesChanged => {
+                "a node has an attribute that cannot change; instantiate the new graph"
+            }
+        })
+    }
+}
+
+/// What is wrong with a definition that an instance did not take over.
+#[derive(Debug)]
+pub struct UpdateFailure {
+    /// The failure, in a sentence.
+    pub error: Error,
+    /// The driver's reason.
+    pub reason: UpdateReason,
+    /// The node of the new definition that it blames, if it blames one that is known here.
+    pub node: Option<Node>,
+    /// The node that this one would have had to wait for, or should not have; driver 12.0.
+    pub other: Option<Node>,
+}
+
+impl From<Error> for UpdateFailure {
+    fn from(error: Error) -> Self {
+        Self { error, reason: UpdateReason::Error, node: None, other: None }
+    }
+}
+
+impl From<UpdateFailure> for Error {
+    fn from(failure: UpdateFailure) -> Self {
+        failure.error
+    }
+}
+
+impl Exec {
+    /// Takes over the parameters of a definition with the same nodes and edges, from the next launch on, and keeps what its nodes
+    /// use in place of what it kept before. Nodes are still named by those of the definition that it was instantiated from.
+    ///
+    /// # Safety
+    /// What the nodes of the definition use, and it does not keep, is good whenever this is launched.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] for a graph of another driver; the driver's. The failure says the driver's reason, and which node
+    /// it blames. The instance is as it was then.
+    pub unsafe fn update(&self, graph: &Graph) -> Result<(), UpdateFailure> {
+        let tree = &graph.definition.tree;
+        if graph.driver() != self.driver() {
+            let refusal = format!("{graph} belongs to another driver than {self}");
+            return Err(Error::new(Status::INVALID_HANDLE, refusal).about(self).into());
+        }
+        graph.check_root()?;
+        let _current = self.context().enter()?;
+        let mut state = self.state.lock();
+        state.held.check(self)?;
+        let Some(raw) = &state.raw else { return Err(self.gone().into()) };
+        let mut source = graph.lock()?;
+        tree.check_contexts(&source, graph.object.as_ref())?;
+        conditional::cure(tree, &mut source)?;
+        // SAFETY: the caller vouches for what the nodes use.
+        let updated = unsafe { raw.update(&source.graph(GraphId::ROOT).native) };
+        if let Err(refused) = updated {
+            drop((source, state));
+            let (reason, node) = (UpdateReason::of(refused.reason), blamed(tree, refused.node));
+            let other = blamed(tree, refused.from);
+            let error = explain(self.failed(refused.error), reason, node.as_ref());
+            return Err(UpdateFailure { error, reason, node, other });
+        }
+        let held = Held::of(tree, &source);
+        state.held.update(held);
+        let base = self.take_over(tree, source);
+        state.base = base;
+        state.uses = None;
+        // The driver keeps what the new definition's nodes use; what single nodes used, launches until now may still use.
+        let own: Vec<_> = state.own.drain().map(|(_, own)| own.holds).collect();
+        own.into_iter().for_each(|holds| state.retire(holds));
+        Ok(())
+    }
+
+    /// What the nodes do from now on: those of the other definition, if both list the same nodes in the same order.
+    fn take_over(&self, tree: &Arc<Tree>, mut source: MutexGuard<'_, state::State>) -> Base {
+        if Arc::ptr_eq(tree, &self.tree) {
+            // Its own definition, as it is now; unless nodes took the place of others.
+            let is_same = self.kept.forget_changes() && source.made() == self.kept.born;
+            return if is_same { Base::Definition } else { Base::Unknown };
+        }
+        let mut there = Nodes::default();
+        let is_known = there.list(tree, &mut source, GraphId::ROOT);
+        drop(source);
+        let mut own = Nodes::default();
+        let is_known = is_known.and_then(|()| own.list(&self.tree, &mut self.tree.lock(), GraphId::ROOT));
+        match is_known {
+            Ok(()) => own.taken(there),
+            Err(_) => Base::Unknown,
+        }
+    }
+}
+
+fn explain(mut failure: Error, reason: UpdateReason, node: Option<&Node>) -> Error {
+    if let Some(text) = reason.text() {
+        failure.message.push_str(&format!(". The reason: {text}"));
+    }
+    if let Some(node) = node {
+        failure.message.push_str(&format!(". The driver blames {node}"));
+    }
+    failure
+}

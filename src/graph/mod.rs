@@ -1,0 +1,259 @@
+//! Graphs: work that is described once and launched again and again.
+//!
+//! A [`Graph`] is a definition: operations ([`op`](crate::op)) as nodes, and edges that say which comes after which. It keeps
+//! alive what its nodes use. What is instantiated from it, an [`Exec`], is launched in a stream.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `definition`, `tree`, `state` | who holds a definition; its lock; what is known of its graphs and nodes |
+//! | `object` | what handles of graphs, nodes and conditions name |
+//! | `add`, `remove`, `set` | nodes are added, removed and changed |
+//! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
+//! | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
+//! | `owner` | owners of a node |
+//! | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
+//! | `condition`, `conditional` | conditions, and the nodes that look at them |
+//! | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
+//! | `exec` | what is instantiated from a definition |
+//! | `builder` | graphs that are captured from streams |
+//! | `memory` | the memory that a device keeps for graphs |
+
+mod add;
+mod below;
+mod builder;
+mod child;
+mod condition;
+mod conditional;
+mod copy;
+mod cycle;
+mod definition;
+mod edges;
+mod exec;
+mod foreign;
+mod json;
+mod memory;
+mod moved;
+mod node;
+mod object;
+mod owner;
+mod present;
+mod read;
+mod refusal;
+mod remove;
+mod restriction;
+mod set;
+mod state;
+mod tree;
+
+#[cfg(feature = "capi")]
+#[cfg(feature = "capi")]
+pub(crate) use crate::driver::calls::graph::query::Toward;
+#[cfg(feature = "capi")]
+#[cfg(feature = "capi")]
+pub(crate) use add::Added;
+pub use builder::{Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Embedding};
+#[cfg(feature = "capi")]
+#[cfg(feature = "capi")]
+pub(crate) use condition::ConditionObject;
+pub use condition::{Condition, ConditionOptions};
+pub use conditional::ConditionalKind;
+#[cfg(feature = "capi")]
+#[cfg(feature = "capi")]
+pub(crate) use edges::EdgeOf;
+pub use edges::{Edge, EdgeData};
+pub use exec::{Exec, ExecOptions, InstantiateFailure, InstantiateReason, UpdateFailure, UpdateReason};
+pub use json::JsonOptions;
+pub use memory::GraphMemory;
+pub use node::Node;
+pub use object::GraphKind;
+pub(crate) use object::GraphObject;
+#[cfg(feature = "capi")]
+pub(crate) use object::NodeObject;
+
+use crate::context::Context;
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::{Driver, sys};
+use crate::object::error::{Error, Status};
+use crate::object::native::Ownership;
+use definition::Definition;
+use parking_lot::MutexGuard;
+use state::State;
+use std::ffi::CStr;
+use std::fmt;
+use std::sync::Arc;
+use tree::Tree;
+
+/// A graph: the whole of a definition, the graph of a child graph node, or a body of a conditional node. Each of them holds the
+/// whole definition.
+///
+/// Every function may be called from every thread; those that edit one definition wait for each other.
+#[derive(Clone)]
+pub struct Graph {
+    definition: Arc<Definition>,
+    object: Arc<GraphObject>,
+}
+
+impl Graph {
+    /// Creates an empty graph. Its nodes run in the context, whichever is current, unless they name another one.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn create(context: &Arc<Context>) -> Result<Self, Error> {
+        context.check_there(context.as_ref())?;
+        let native =
+            RawGraph::create(context.table()).map_err(|error| context.failed(error, context.as_ref()))?;
+        Ok(Self::new(context, native, Ownership::Owned))
+    }
+
+    /// Takes in a graph that somebody else made; if there is an object of it already, one more hold on that.
+    ///
+    /// Nodes in it that this library did not add are known by what the driver says of them.
+    ///
+    /// # Safety
+    /// `native` is a graph of the driver, alive until the last object that is part of it, or was instantiated from it, is gone;
+    /// nobody removes nodes of it otherwise, or edits it at the same time. If it is to be owned, nobody else destroys it.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and is owned already.
+    pub unsafe fn wrap(
+        context: &Arc<Context>,
+        native: sys::CUgraph,
+        ownership: Ownership,
+    ) -> Result<Self, Error> {
+        if native.is_null() {
+            return Err(Error::new(Status::INVALID_ARGUMENT, "the native graph is NULL"));
+        }
+        if let Some(tree) = Tree::known(context.driver(), native)
+            && let Some(definition) = tree.wrap_again(ownership)?
+        {
+            return Ok(Self { definition, object: Arc::clone(tree.root()) });
+        }
+        // SAFETY: the caller vouches for the handle.
+        let native = unsafe { RawGraph::adopt(context.table(), native) };
+        Ok(Self::new(context, native, ownership))
+    }
+
+    fn new(context: &Arc<Context>, native: RawGraph, ownership: Ownership) -> Self {
+        let (definition, object) = Tree::around(context, native, ownership);
+        Self { definition, object }
+    }
+
+    /// The graph that a handle names.
+    #[cfg(feature = "capi")]
+    pub(crate) fn of(object: &Arc<GraphObject>) -> Result<Self, Error> {
+        Ok(Self { definition: object.definition()?, object: Arc::clone(object) })
+    }
+
+    /// What handles of it name.
+    #[cfg(feature = "capi")]
+    pub(crate) fn object(&self) -> &Arc<GraphObject> {
+        &self.object
+    }
+
+    /// The context in which its nodes run, unless they name another one.
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        self.definition.tree.context()
+    }
+
+    /// The driver that the graph belongs to.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        self.definition.tree.driver()
+    }
+
+    /// What the graph is in its definition.
+    #[must_use]
+    pub fn kind(&self) -> GraphKind {
+        self.object.kind
+    }
+
+    /// The driver's own handle.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the graph was removed.
+    pub fn native(&self) -> Result<sys::CUgraph, Error> {
+        Ok(self.lock()?.graph(self.object.id).native.handle())
+    }
+
+    /// The node whose child graph or body it is; `None` for the root.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the graph was removed.
+    pub fn parent(&self) -> Result<Option<Node>, Error> {
+        let mut state = self.lock()?;
+        let parent = state.graph(self.object.id).parent;
+        Ok(parent.map(|parent| Node::of(&self.definition.tree, &mut state, parent)))
+    }
+
+    /// The nodes, in the driver's order.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's.
+    pub fn nodes(&self) -> Result<Vec<Node>, Error> {
+        let tree = &self.definition.tree;
+        let mut state = self.lock()?;
+        let nodes = foreign::list(tree, &mut state, self.object.id)?;
+        Ok(nodes.into_iter().map(|id| Node::of(tree, &mut state, id)).collect())
+    }
+
+    /// Writes the graph as text for Graphviz; `flags` are the driver's `CU_GRAPH_DEBUG_DOT_FLAGS_*`.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; `CUDA_ERROR_OPERATING_SYSTEM` if the file cannot be written; the
+    /// driver's.
+    pub fn write_dot(&self, path: &CStr, flags: u32) -> Result<(), Error> {
+        let state = self.lock()?;
+        self.definition.tree.check_contexts(&state, self.object.as_ref())?;
+        state.graph(self.object.id).native.write_dot(path, flags).map_err(|error| {
+            let mut failure = self.definition.tree.failed(error, self.object.as_ref());
+            failure.message.push_str(&format!(". The file was to be {}", path.to_string_lossy()));
+            failure
+        })
+    }
+
+    /// The number by which the driver's tools tell graphs apart; driver 13.1.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; [`Status::UNSUPPORTED`] before driver 13.1.
+    pub fn id(&self) -> Result<u32, Error> {
+        let state = self.lock()?;
+        let id = state.graph(self.object.id).native.id();
+        id.map_err(|error| self.definition.tree.failed(error, self.object.as_ref()))
+    }
+
+    /// Names the graph in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.object.header().set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.object.header().label()
+    }
+
+    /// Keeps others from editing; refused if the graph was removed.
+    fn lock(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let state = self.definition.tree.lock();
+        if self.object.is_gone() { Err(self.object.refusal()) } else { Ok(state) }
+    }
+}
+
+impl PartialEq for Graph {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.object, &other.object)
+    }
+}
+
+impl fmt::Display for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.object.fmt(f)
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph({self})")
+    }
+}

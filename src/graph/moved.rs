@@ -1,0 +1,97 @@
+//! Graphs that become the child graph of a node, and are no graphs of their own any more.
+//!
+//! The driver keeps graph and nodes as they are; here they change their definition, and so their objects: handles of before
+//! tell that the graph was moved.
+
+use super::condition::ConditionId;
+use super::object::GraphObject;
+use super::state::{GraphId, GraphState, NodeId, NodeState, State};
+use super::tree::Tree;
+use crate::context::Context;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Takes over everything that a definition knows into a graph of another one.
+pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, from: State, context: &Arc<Context>) {
+    let is_in_body = state.graph(below).is_in_body;
+    let (context, graphs) = (Arc::clone(context), HashMap::from([(GraphId::ROOT, below)]));
+    let mut moved = Moved { context, is_in_body, graphs, nodes: HashMap::new() };
+    let (graphs, nodes, conditions) = from.into_parts();
+    let first = ConditionId(state.conditions.len() as u32);
+    for (id, graph) in graphs {
+        graph.object.was_moved();
+        match id {
+            GraphId::ROOT => copy_label(&graph.object, &state.graph(below).object),
+            _ => moved.list_graph(tree, state, id, graph),
+        }
+    }
+    for (id, node) in nodes {
+        moved.list_node(tree, state, id, node, first);
+    }
+    for mut condition in conditions {
+        condition.end();
+        condition.graph = moved.graphs[&condition.graph];
+        condition.node = condition.node.map(|node| moved.nodes[&node]);
+        condition.object =
+            condition.object.moved(tree.known_definition(), ConditionId(state.conditions.len() as u32));
+        state.conditions.push(condition);
+    }
+    moved.join(state);
+}
+
+/// What graphs and nodes are called in the new definition.
+struct Moved {
+    /// The context in which nodes ran that name no other.
+    context: Arc<Context>,
+    is_in_body: bool,
+    graphs: HashMap<GraphId, GraphId>,
+    nodes: HashMap<NodeId, NodeId>,
+}
+
+impl Moved {
+    fn list_graph(&mut self, tree: &Tree, state: &mut State, id: GraphId, graph: GraphState) {
+        let object = GraphObject::new(tree.known_definition(), state.next_graph(), graph.object.kind);
+        copy_label(&graph.object, &object);
+        let is_in_body = graph.is_in_body || self.is_in_body;
+        let new = state.list_graph(GraphState { object, nodes: Vec::new(), is_in_body, ..graph });
+        self.graphs.insert(id, new);
+    }
+
+    fn list_node(
+        &mut self,
+        tree: &Tree,
+        state: &mut State,
+        id: NodeId,
+        mut node: NodeState,
+        first: ConditionId,
+    ) {
+        let object = node.object.take();
+        node.inner.iter_mut().for_each(|graph| *graph = self.graphs[graph]);
+        node.condition = node.condition.map(|condition| ConditionId(first.0 + condition.0));
+        let last = object.as_ref().map(|_| node.parameters.clone());
+        let new = state.list_node(self.graphs[&node.graph], node.moved(&self.context, tree.context()));
+        self.nodes.insert(id, new);
+        if let (Some(object), Some(last)) = (object, last) {
+            object.was_removed(last);
+            if let Some(label) = object.header().label() {
+                tree.object_of(state, new).header().set_label(Some(&label));
+            }
+        }
+    }
+
+    /// Each graph below has the node that it belongs to.
+    fn join(&self, state: &mut State) {
+        for (old, new) in &self.graphs {
+            if *old != GraphId::ROOT {
+                let graph = state.graph_mut(*new);
+                graph.parent = graph.parent.map(|parent| self.nodes[&parent]);
+            }
+        }
+    }
+}
+
+fn copy_label(from: &GraphObject, to: &GraphObject) {
+    if let Some(label) = from.header().label() {
+        to.header().set_label(Some(&label));
+    }
+}

@@ -1,0 +1,170 @@
+//! One node.
+
+use super::object::{GraphObject, NodeObject};
+use super::state::{NodeId, State};
+use super::tree::Tree;
+use super::{Graph, read};
+use crate::context::Context;
+use crate::driver::calls::graph::query;
+use crate::driver::sys::{self, CUgraphNode};
+use crate::driver::{CallError, Table};
+use crate::object::error::Error;
+use crate::op::node::{NodeType, Parameters};
+use std::fmt;
+use std::sync::Arc;
+
+/// A node of a graph. It holds the definition as long as it exists, and not what that keeps alive for its nodes.
+#[derive(Clone)]
+pub struct Node {
+    pub(super) tree: Arc<Tree>,
+    pub(super) object: Arc<NodeObject>,
+}
+
+impl Node {
+    pub(super) fn of(tree: &Arc<Tree>, state: &mut State, id: NodeId) -> Self {
+        Self { tree: Arc::clone(tree), object: tree.object_of(state, id) }
+    }
+
+    /// The node that a handle names.
+    #[cfg(feature = "capi")]
+    pub(crate) fn of_object(object: &Arc<NodeObject>) -> Result<Self, Error> {
+        Ok(Self { tree: object.tree()?, object: Arc::clone(object) })
+    }
+
+    /// What handles of it name.
+    #[cfg(feature = "capi")]
+    pub(crate) fn object(&self) -> &Arc<NodeObject> {
+        &self.object
+    }
+
+    /// What sort of node it is, or was.
+    #[must_use]
+    pub fn node_type(&self) -> NodeType {
+        self.object.node_type()
+    }
+
+    /// The graph that it is a node of.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node was removed, or nobody holds the definition any more.
+    pub fn graph(&self) -> Result<Graph, Error> {
+        let state = self.tree.lock();
+        let id = self.object.check_there()?;
+        let object = Arc::clone(&state.graph(state.node(id).graph).object);
+        drop(state);
+        Self::hold(object)
+    }
+
+    fn hold(object: Arc<GraphObject>) -> Result<Graph, Error> {
+        Ok(Graph { definition: object.definition()?, object })
+    }
+
+    /// The graphs in it: of a child graph node one, of a conditional node its bodies.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node was removed, or nobody holds the definition any more.
+    pub fn graphs(&self) -> Result<Vec<Graph>, Error> {
+        let state = self.tree.lock();
+        let id = self.object.check_there()?;
+        let inner = &state.node(id).inner;
+        let objects: Vec<_> = inner.iter().map(|graph| Arc::clone(&state.graph(*graph).object)).collect();
+        drop(state);
+        objects.into_iter().map(Self::hold).collect()
+    }
+
+    /// The driver's own handle.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node was removed.
+    pub fn native(&self) -> Result<sys::CUgraphNode, Error> {
+        let state = self.tree.lock();
+        Ok(state.node(self.object.check_there()?).native)
+    }
+
+    /// The number of the node in its graph, which its clones and instances have too (`cuGraphNodeGetLocalId`); driver 13.1.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node was removed; [`Status::UNSUPPORTED`] before driver 13.1.
+    pub fn id(&self) -> Result<u32, Error> {
+        // SAFETY: `ask` names a node that is there.
+        self.ask(|table, native| unsafe { query::local_id(table, native) })
+    }
+
+    /// The number by which profilers tell nodes of the process apart (`cuGraphNodeGetToolsId`); driver 13.1.
+    ///
+    /// # Errors
+    /// As [`id`](Self::id).
+    pub fn tools_id(&self) -> Result<u64, Error> {
+        // SAFETY: as above.
+        self.ask(|table, native| unsafe { query::tools_id(table, native) })
+    }
+
+    fn ask<R>(&self, question: impl FnOnce(&Table, CUgraphNode) -> Result<R, CallError>) -> Result<R, Error> {
+        let state = self.tree.lock();
+        let native = state.node(self.object.check_there()?).native;
+        question(self.tree.table(), native).map_err(|error| self.tree.failed(error, self.object.as_ref()))
+    }
+
+    /// The context in which it runs.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node was removed.
+    pub fn context(&self) -> Result<Arc<Context>, Error> {
+        let state = self.tree.lock();
+        let own = &state.node(self.object.check_there()?).context;
+        Ok(Arc::clone(own.as_ref().unwrap_or(self.tree.context())))
+    }
+
+    /// The context in which it runs, or that of its graph if it was removed.
+    #[cfg(feature = "capi")]
+    pub(crate) fn last_context(&self) -> Arc<Context> {
+        self.context().unwrap_or_else(|_| Arc::clone(self.tree.context()))
+    }
+
+    /// Shows what the node does, or did last if it was removed. Of a node that others made, what the driver says.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn with_parameters<R>(&self, look: impl FnOnce(&Parameters) -> R) -> Result<R, Error> {
+        let state = self.tree.lock();
+        if let Some(last) = self.object.last() {
+            drop(state);
+            return Ok(look(last));
+        }
+        let node = state.node(self.object.id);
+        if !node.is_ours {
+            self.tree.check_contexts(&state, self.object.as_ref())?;
+        }
+        read::with_parameters(&self.tree, node, look)
+            .map_err(|error| self.tree.failed(error, self.object.as_ref()))
+    }
+
+    /// Names the node in messages; `None` takes the name away.
+    pub fn set_label(&self, label: Option<&str>) {
+        self.object.header().set_label(label);
+    }
+
+    /// The name that messages use.
+    #[must_use]
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.object.header().label()
+    }
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.object, &other.object)
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.object.fmt(f)
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Node({self})")
+    }
+}

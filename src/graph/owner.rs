@@ -1,0 +1,97 @@
+//! Owners of a node: what callers lend for as long as it may run.
+
+use super::Node;
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::op::attachment::Prepared;
+use crate::op::node::{Holds, KeptMemory, Parameters};
+use std::sync::Arc;
+
+impl Node {
+    /// Has a slot of the node keep an owner, in place of the one before. Slots are numbered from 0: of a kernel node the kernel and
+    /// the arguments, of a copy the destination and the source, of a memset or memory operations the destination, of an event
+    /// node the event, of a host function the function and its data.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a slot that the node does not have, and for the slot of a buffer, which the node keeps by
+    /// itself; [`Status::INVALID_HANDLE`] if the node was removed; the driver's. The owner is given back then.
+    pub fn set_owner(&self, slot: usize, owner: Owner) -> Result<(), (Error, Owner)> {
+        let tree = &self.tree;
+        if let Err(error) = tree.check_used(self.object.as_ref()) {
+            return Err((error, owner));
+        }
+        let mut state = tree.lock();
+        if let Err(error) = self.object.check_there().and_then(|_| self.check_slot(slot)) {
+            return Err((error, owner));
+        }
+        let node = state.node(self.object.id);
+        if is_objects(&node.parameters, slot) {
+            let refusal =
+                format!("slot {slot} of {} is an object's, which the node keeps by itself", self.object);
+            return Err((Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()), owner));
+        }
+        let graph = state.graph(node.graph);
+        let prepared = match Prepared::on(&graph.native) {
+            Ok(prepared) => prepared,
+            Err(error) => return Err((tree.failed(error, self.object.as_ref()), owner)),
+        };
+        let mut holds = node.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
+        holds.slots[slot].owner = Some(Arc::new(owner));
+        let attachment = prepared.commit(holds);
+        let graph_id = node.graph;
+        let before = state.node_mut(self.object.id).attachment.replace(attachment);
+        let released = before.map_or(Ok(()), |before| before.release(&state.graph(graph_id).native));
+        let released = released.map_err(|error| tree.failed(error, self.object.as_ref()));
+        drop(state);
+        crate::object::release::report(tree.driver(), released);
+        Ok(())
+    }
+
+    /// Shows the owner in a slot of the node; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for a slot that the node does not have; [`Status::INVALID_HANDLE`] if the node was removed.
+    pub fn with_owner<R>(&self, slot: usize, look: impl FnOnce(Option<&Owner>) -> R) -> Result<R, Error> {
+        let state = self.tree.lock();
+        let id = self.object.check_there()?;
+        self.check_slot(slot)?;
+        let holds = state.node(id).attachment.as_ref().map(|attachment| attachment.holds());
+        drop(state);
+        Ok(look(holds.as_ref().and_then(|holds| holds.slots[slot].owner.as_deref())))
+    }
+
+    /// Refuses a slot that the node does not have, and a node that was removed.
+    #[cfg(feature = "capi")]
+    pub(crate) fn check_owner_slot(&self, slot: usize) -> Result<(), Error> {
+        let _state = self.tree.lock();
+        self.object.check_there()?;
+        self.check_slot(slot)
+    }
+
+    fn check_slot(&self, slot: usize) -> Result<(), Error> {
+        let slots = self.object.node_type().slots();
+        if slot < slots {
+            return Ok(());
+        }
+        let has = match slots {
+            0 => "no owner slots".to_owned(),
+            1 => "1 owner slot, number 0".to_owned(),
+            more => format!("{more} owner slots, numbered from 0"),
+        };
+        let refusal = format!("there is no slot {slot}: {} has {has}", self.object);
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
+    }
+}
+
+/// Whether memory of an object stands in the slot: an owner beside it would be of no use.
+fn is_objects(parameters: &Parameters, slot: usize) -> bool {
+    match (parameters, slot) {
+        (Parameters::Copy(copy), 0) => copy.to().is_of_object(),
+        (Parameters::Copy(copy), _) => copy.from().is_of_object(),
+        (Parameters::Memset(memset), _) => memset.at().is_of_object(),
+        (Parameters::MemoryOperations(operations), _) => {
+            operations.places().iter().flatten().any(KeptMemory::is_of_object)
+        }
+        _ => false,
+    }
+}

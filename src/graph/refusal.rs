@@ -1,0 +1,120 @@
+//! Why something cannot be done with a graph: the driver's own answer is one number for nearly everything.
+
+use super::object::NodeObject;
+use super::state::State;
+use crate::driver::sys;
+use crate::object::error::{Error, Status};
+use crate::op::node::Parameters;
+
+fn add(mut failure: Error, why: &str) -> Error {
+    failure.message.push_str(". ");
+    failure.message.push_str(why);
+    failure
+}
+
+fn is_invalid(failure: &Error) -> bool {
+    failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0
+}
+
+fn is_unsupported(failure: &Error) -> bool {
+    failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0
+}
+
+/// A node that comes before another, and is of another graph.
+#[cold]
+pub(super) fn of_another_graph(node: &NodeObject, index: usize) -> Error {
+    let refusal =
+        format!("{node} is a node of another graph; a node comes after nodes of its own graph only");
+    let mut error = Error::new(Status::INVALID_ARGUMENT, refusal).about(node);
+    error.item = Some(index);
+    error
+}
+
+/// A node that was not added.
+#[cold]
+pub(super) fn of_add(failure: Error, after: &[&NodeObject]) -> Error {
+    if !is_invalid(&failure) {
+        return failure;
+    }
+    let twice = after
+        .iter()
+        .enumerate()
+        .find(|(index, node)| after[..*index].iter().any(|other| std::ptr::eq(*other, **node)));
+    let Some((index, node)) = twice else { return failure };
+    let mut failure = add(failure, &format!("It is to come after {node} twice; name each node once"));
+    failure.item = Some(index);
+    failure
+}
+
+/// What the driver answers to most changes of a graph that allocates.
+#[cold]
+pub(super) fn of_change(failure: Error, has_allocations: bool) -> Error {
+    match is_unsupported(&failure) && has_allocations {
+        true => add(
+            failure,
+            "The graph allocates memory, and the driver takes no node out of such a graph, nor an edge at an allocation or a free; \
+             build it anew",
+        ),
+        false => failure,
+    }
+}
+
+/// What it answers to copies of a graph.
+#[cold]
+pub(super) fn of_copying(failure: Error, of: &State) -> Error {
+    let why = match (of.allocating > 0, of.has_conditions()) {
+        _ if !is_unsupported(&failure) => return failure,
+        (_, true) => {
+            "The graph has conditional nodes, and such a graph driver 580 neither clones, embeds nor moves"
+        }
+        (true, _) => {
+            "The graph allocates memory, and such a graph the driver neither clones nor embeds, but by moving it (12.9)"
+        }
+        _ => "Perhaps the graph is part of another one: embed a clone of it",
+    };
+    add(failure, why)
+}
+
+/// Edges that were not added.
+#[cold]
+pub(super) fn of_edges(failure: Error) -> Error {
+    match is_invalid(&failure) {
+        true => add(failure, "An edge is there already, or its nodes know no data as it has"),
+        false => failure,
+    }
+}
+
+/// Edges that were not removed.
+#[cold]
+pub(super) fn of_missing_edges(failure: Error) -> Error {
+    if is_invalid(&failure) {
+        add(failure, "One of the edges is not there, or has other data")
+    } else {
+        failure
+    }
+}
+
+/// A definition that was not instantiated while another instance of it exists, of a sort of which there is one at a time.
+#[cold]
+pub(super) fn of_second_exec(failure: Error, live: usize) -> Error {
+    match is_unsupported(&failure) && live > 0 {
+        true => add(
+            failure,
+            "A graph that allocates memory, or has conditions, has one instance at a time; destroy the other first, or update it",
+        ),
+        false => failure,
+    }
+}
+
+/// A node that was not changed.
+#[cold]
+pub(super) fn of_set(failure: Error, parameters: &Parameters) -> Error {
+    let is_box = matches!(parameters, Parameters::Copy(copy) if !copy.is_range());
+    match is_invalid(&failure) && is_box {
+        true => add(
+            failure,
+            "Perhaps this driver does not change copies of boxes; remove the node, and add another",
+        ),
+        false => failure,
+    }
+}

@@ -1,0 +1,70 @@
+//! Removing nodes.
+
+use super::Node;
+use super::refusal;
+use super::state::{GraphId, NodeId, NodeState, Remembered, State};
+use super::tree::Tree;
+use crate::driver::calls::graph::node as calls;
+use crate::object::error::{Error, Status};
+use crate::object::release::report;
+use std::sync::Arc;
+
+impl Node {
+    /// Takes the node out of its graph, with its edges and all graphs in it. Their handles still tell what they were. What was
+    /// instantiated before goes on as it is.
+    ///
+    /// # Errors
+    /// [`Status::ALREADY_DESTROYED`] if the node was removed before; the driver's, also for a node of a graph that allocates
+    /// memory. Node, edges and owners are as they were then.
+    pub fn remove(&self) -> Result<(), Error> {
+        let tree = &self.tree;
+        tree.check_used(self.object.as_ref())?;
+        let mut state = tree.lock();
+        if self.object.last().is_some() {
+            return Err(self.object.gone(Status::ALREADY_DESTROYED));
+        }
+        let id = self.object.id;
+        // SAFETY: the node is there, which the lock keeps.
+        unsafe { calls::destroy(tree.table(), state.node(id).native) }.map_err(|error| {
+            refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0)
+        })?;
+        let node = forget(tree, &mut state, id);
+        let graph = state.graph(node.graph);
+        let released = node.attachment.map_or(Ok(()), |attachment| attachment.release(&graph.native));
+        let released = released.map_err(|error| tree.failed(error, graph.object.as_ref()));
+        drop(state);
+        report(tree.driver(), released);
+        Ok(())
+    }
+}
+
+/// Takes a node off the list that the driver has destroyed, with all below it. What the node itself kept is still its graph's;
+/// what was kept below, the driver has let go of (measured on 580).
+pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> NodeState {
+    let inner = std::mem::take(&mut state.node_mut(id).inner);
+    inner.iter().for_each(|graph| forget_graph(tree, state, *graph));
+    let mut node = state.unlist_node(id);
+    if let Some(condition) = node.condition {
+        state.conditions[condition.0 as usize].node = None;
+    }
+    if let Some(object) = node.object.take() {
+        let plain = crate::op::node::Parameters::Plain(node.parameters.node_type());
+        object.was_removed(std::mem::replace(&mut node.parameters, plain));
+        state.remember(Remembered::Node(object));
+    }
+    node
+}
+
+fn forget_graph(tree: &Tree, state: &mut State, id: GraphId) {
+    while let Some(node) = state.graph(id).nodes.last().copied() {
+        drop(forget(tree, state, node));
+    }
+    let graph = state.unlist_graph(id);
+    graph.object.was_removed();
+    state
+        .conditions
+        .iter_mut()
+        .filter(|condition| condition.graph == id)
+        .for_each(|condition| condition.end());
+    state.remember(Remembered::Graph(Arc::clone(&graph.object)));
+}

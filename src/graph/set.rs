@@ -1,0 +1,158 @@
+//! Changing what a node does.
+
+use super::add::has_attributes;
+use super::state::{NodeId, State};
+use super::tree::Tree;
+use super::{Node, condition, read, refusal, restriction};
+use crate::context::Context;
+use crate::driver::calls::graph::node as calls;
+use crate::driver::sys::CUgraphNode;
+use crate::driver::{CallError, Table};
+use crate::object::error::{Error, Status};
+use crate::object::release::report;
+use crate::op::attachment::Prepared;
+use crate::op::node::{Holds, Kept, NodeChange, Parameters};
+use std::sync::Arc;
+
+impl Node {
+    /// Changes what the node does: all of it by an operation, or a part. What was instantiated before is not changed. If it fails, owners
+    /// stay in the change.
+    ///
+    /// # Safety
+    /// As for [`Graph::add`](super::Graph::add).
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`] for an operation that is no such node, and as for [`Graph::add`](super::Graph::add);
+    /// [`Status::UNSUPPORTED`] if no driver, or not this one, changes such nodes. The node is as it was then.
+    pub unsafe fn set<C: NodeChange>(&self, change: &mut C) -> Result<(), Error> {
+        let tree = &self.tree;
+        tree.check_used(self.object.as_ref())?;
+        self.check_change(change)?;
+        let graph = {
+            let state = tree.lock();
+            state.node(self.object.check_there()?).graph
+        };
+        condition::check_own(tree, graph, &change.change_conditions().0)?;
+        condition::number_all(&change.change_conditions().0)?;
+        let mut state = tree.lock();
+        let id = self.object.check_there()?;
+        // SAFETY: the caller vouches for what the change uses.
+        let released = unsafe { set(tree, &mut state, id, change) }.map_err(|mut failure| {
+            if failure.object.is_empty() {
+                failure = failure.about(self.object.as_ref());
+            }
+            failure
+        })?;
+        drop(state);
+        report(tree.driver(), released);
+        Ok(())
+    }
+
+    /// Refuses a change that is for nodes of another type.
+    pub(super) fn check_change(&self, change: &impl NodeChange) -> Result<(), Error> {
+        let (is, wanted) = (self.node_type(), change.node_type());
+        if is == wanted {
+            return Ok(());
+        }
+        let refusal = format!("{self} cannot become a {wanted}; remove it, and add another node");
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
+    }
+}
+
+/// Changes a node; answers with what came of the release of what it kept before.
+///
+/// # Safety
+/// As for [`Node::set`].
+unsafe fn set<C: NodeChange>(
+    tree: &Arc<Tree>,
+    state: &mut State,
+    id: NodeId,
+    change: &mut C,
+) -> Result<Result<(), Error>, Error> {
+    let node = state.node(id);
+    let (graph, native) = (node.graph, node.native);
+    let object = Arc::clone(&state.graph(graph).object);
+    let failed = |error| tree.failed(error, object.as_ref());
+    let named = change.change_context(tree.context());
+    let own = named.clone().or_else(|| node.context.clone());
+    let at = own.as_ref().unwrap_or(tree.context());
+    // Whether an operand went with the context is the driver's to say when a node is added, and not when it is changed.
+    at.check_still_there(object.as_ref())?;
+    let mut now = read::with_parameters(tree, node, Parameters::clone).map_err(failed)?;
+    let mut parameters = change.changed(&now, at)?;
+    restriction::check(tree, state, graph, &parameters, at)?;
+    state.check_parameters(&parameters)?;
+    let kept = Kept(state.node(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()));
+    let raw_graph = &state.graph(graph).native;
+    let prepared = if change.keeps(&kept) { Some(Prepared::on(raw_graph).map_err(failed)?) } else { None };
+    // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
+    unsafe { set_native(tree.table(), native, &mut now, &mut parameters, at) }
+        .map_err(|error| change.why(refusal::of_set(failed(error), &parameters), at))?;
+    // From here on nothing fails.
+    let attachment = prepared.map(|prepared| prepared.commit(change.kept(kept).0));
+    state.keep_for_execs(id);
+    state.list_parameters(&parameters);
+    let node = state.node_mut(id);
+    (node.parameters, node.is_ours) = (parameters, true);
+    let before = std::mem::replace(&mut node.attachment, attachment);
+    state.set_context(id, own.filter(|own| !Arc::ptr_eq(own, tree.context())));
+    let released = before.map_or(Ok(()), |before| before.release(&state.graph(graph).native));
+    Ok(released.map_err(failed))
+}
+
+/// Tells the driver; if it refuses the attributes of a kernel, the node becomes again what it was.
+///
+/// # Safety
+/// As for [`calls::set`].
+unsafe fn set_native(
+    table: &Table,
+    node: CUgraphNode,
+    now: &mut Parameters,
+    parameters: &mut Parameters,
+    at: &Context,
+) -> Result<(), CallError> {
+    let is_kernel = matches!(parameters, Parameters::Kernel(_));
+    let _current = if is_kernel { Some(at.entered()?) } else { None };
+    // SAFETY: as the caller vouches.
+    let set = |to: &mut Parameters| unsafe {
+        let set = to.with_raw(at.native(), |raw| calls::set(table, node, raw));
+        set.unwrap_or_else(|| Err(CallError::missing("cuGraphNodeSetParams_12020")))
+    };
+    set(parameters)?;
+    if !has_attributes(parameters) && !has_attributes(now) {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    let result = unsafe { set_attributes(table, node, now, parameters) };
+    if result.is_err() {
+        // As it was; there is nothing more to do if that fails, too.
+        let _ = set(now);
+        // SAFETY: the node had these attributes before.
+        let _ = unsafe { set_attributes(table, node, parameters, now) };
+    }
+    result
+}
+
+/// Sets the attributes of a kernel node; those that it had and is to have no more become zero, which is no attribute.
+///
+/// # Safety
+/// As for [`calls::set_attributes`].
+unsafe fn set_attributes(
+    table: &Table,
+    node: CUgraphNode,
+    before: &Parameters,
+    after: &Parameters,
+) -> Result<(), CallError> {
+    let (Parameters::Kernel(before), Parameters::Kernel(after)) = (before, after) else { return Ok(()) };
+    let mut all = after.attributes().to_vec();
+    for attribute in before.attributes() {
+        if after.attribute(attribute.id).is_none() {
+            let mut none = *attribute;
+            // SAFETY: zeros are valid for all of it.
+            none.value = unsafe { std::mem::zeroed() };
+            all.push(none);
+        }
+    }
+    // SAFETY: as the caller vouches.
+    unsafe { calls::set_attributes(table, node, &all) }
+}

@@ -1,0 +1,400 @@
+//! What is known of the graphs and nodes of one definition.
+
+use super::condition::{ConditionId, ConditionState};
+use super::conditional::ConditionalKind;
+use super::exec::{Kept, Removed};
+use super::object::{GraphObject, NodeObject};
+use crate::context::Context;
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::sys::CUgraphNode;
+use crate::object::error::{Error, Status};
+use crate::op::attachment::Attachment;
+use crate::op::node::{NodeType, Parameters};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+
+/// A graph of a definition: the root, a child graph, or a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct GraphId(pub(super) u32);
+
+impl GraphId {
+    pub(super) const ROOT: Self = Self(0);
+}
+
+/// A node of one of the graphs. Used again when the node was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct NodeId(pub(super) u32);
+
+/// What is known of a graph.
+pub(super) struct GraphState {
+    pub(super) native: RawGraph,
+    /// The node whose child graph or body it is; `None` for the root.
+    pub(super) parent: Option<NodeId>,
+    pub(super) object: Arc<GraphObject>,
+    pub(super) nodes: Vec<NodeId>,
+    /// Whether it is a body, or stands below one.
+    pub(super) is_in_body: bool,
+    /// Whether every edge leads from a node to one that was made later, so that an edge which does so closes no cycle.
+    pub(super) is_ordered: bool,
+}
+
+/// What is known of a node.
+pub(super) struct NodeState {
+    pub(super) native: CUgraphNode,
+    pub(super) graph: GraphId,
+    /// Where it stands among the nodes of its graph here.
+    pub(super) position: u32,
+    /// By this it is named; greater for what was made later.
+    pub(super) number: u32,
+    pub(super) parameters: Parameters,
+    /// Whether the parameters are what this library gave. Of somebody else's node only the type is known.
+    pub(super) is_ours: bool,
+    /// The context in which it runs; `None` for that of the definition.
+    pub(super) context: Option<Arc<Context>>,
+    pub(super) attachment: Option<Attachment>,
+    /// What handles name, once somebody asked.
+    pub(super) object: Option<Arc<NodeObject>>,
+    /// The child graph, or the bodies.
+    pub(super) inner: Box<[GraphId]>,
+    /// The condition of a conditional node.
+    pub(super) condition: Option<ConditionId>,
+    /// How it decides.
+    pub(super) kind: Option<ConditionalKind>,
+    /// Whether it is the library's own, and nobody is told of it.
+    pub(super) is_hidden: bool,
+}
+
+impl NodeState {
+    /// A node of which nothing is kept yet.
+    pub(super) fn new(native: CUgraphNode, parameters: Parameters) -> Self {
+        Self {
+            native,
+            graph: GraphId::ROOT,
+            position: 0,
+            number: 0,
+            parameters,
+            is_ours: true,
+            context: None,
+            attachment: None,
+            object: None,
+            inner: Box::default(),
+            condition: None,
+            kind: None,
+            is_hidden: false,
+        }
+    }
+
+    /// The same in another definition, whose nodes run in another context by themselves.
+    pub(super) fn moved(mut self, from: &Arc<Context>, to: &Arc<Context>) -> Self {
+        let context = self.context.unwrap_or_else(|| Arc::clone(from));
+        self.context = (!Arc::ptr_eq(&context, to)).then_some(context);
+        self
+    }
+
+    /// Whether its parameters are known without asking the driver for each.
+    pub(super) fn is_told_by_parameters(&self) -> bool {
+        self.is_ours && !matches!(self.parameters, Parameters::Plain(_))
+    }
+
+    pub(super) fn node_type(&self) -> NodeType {
+        self.parameters.node_type()
+    }
+}
+
+// SAFETY: the driver's nodes may be used from every thread, by one at a time: whoever holds the lock of the definition.
+unsafe impl Send for NodeState {}
+// SAFETY: as above.
+unsafe impl Sync for NodeState {}
+
+/// The graphs and nodes of one definition, all under one lock.
+pub(super) struct State {
+    graphs: Vec<Option<GraphState>>,
+    nodes: Vec<Option<NodeState>>,
+    free: Vec<NodeId>,
+    /// How many nodes there ever were.
+    made: u32,
+    /// Nodes by their native handles, once somebody asked for one.
+    by_native: Option<HashMap<usize, NodeId>>,
+    pub(super) conditions: Vec<ConditionState>,
+    /// The contexts in which nodes ran at any time, apart from the definition's own.
+    contexts: Vec<Arc<Context>>,
+    /// The parameters that kernels have, and the bytes of their values.
+    parameters: HashMap<Arc<str>, u32>,
+    /// Handles of what was removed last; they still tell what it was.
+    removed: VecDeque<Remembered>,
+    /// What is instantiated from the definition.
+    pub(super) execs: Vec<Weak<Kept>>,
+    /// How many nodes allocate or free.
+    pub(super) allocating: u32,
+    /// What graphs keep for nodes that nobody could tell when they were captured.
+    pub(super) unplaced: Vec<(GraphId, Attachment)>,
+}
+
+/// Something that was removed, and whose handles still tell what it was.
+pub(super) enum Remembered {
+    Graph(#[allow(dead_code, reason = "kept for its handles")] Arc<GraphObject>),
+    Node(#[allow(dead_code, reason = "kept for its handles")] Arc<NodeObject>),
+}
+
+/// How many of them are kept, so that a program which edits a graph for ever does not grow.
+const REMOVED: usize = 4096;
+
+impl State {
+    pub(super) fn new() -> Self {
+        Self {
+            graphs: Vec::new(),
+            nodes: Vec::new(),
+            free: Vec::new(),
+            made: 0,
+            by_native: None,
+            conditions: Vec::new(),
+            contexts: Vec::new(),
+            parameters: HashMap::new(),
+            removed: VecDeque::new(),
+            execs: Vec::new(),
+            allocating: 0,
+            unplaced: Vec::new(),
+        }
+    }
+
+    /// All that is known, taken apart.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn into_parts(
+        self,
+    ) -> (Vec<(GraphId, GraphState)>, Vec<(NodeId, NodeState)>, Vec<ConditionState>) {
+        let graphs = self.graphs.into_iter().enumerate();
+        let nodes = self.nodes.into_iter().enumerate();
+        (
+            graphs.filter_map(|(id, graph)| Some((GraphId(id as u32), graph?))).collect(),
+            nodes.filter_map(|(id, node)| Some((NodeId(id as u32), node?))).collect(),
+            self.conditions,
+        )
+    }
+
+    /// The number that the next graph has.
+    pub(super) fn next_graph(&self) -> GraphId {
+        GraphId(self.graphs.len() as u32)
+    }
+
+    /// Lists a graph, which has the number that [`next_graph`](Self::next_graph) told.
+    pub(super) fn list_graph(&mut self, graph: GraphState) -> GraphId {
+        let id = self.next_graph();
+        self.graphs.push(Some(graph));
+        id
+    }
+
+    /// Lists a node of a graph, with its parameters, which were checked.
+    pub(super) fn list_node(&mut self, graph: GraphId, mut node: NodeState) -> NodeId {
+        self.list_parameters(&node.parameters);
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.nodes.push(None);
+            NodeId(self.nodes.len() as u32 - 1)
+        });
+        let siblings = &mut self.graph_mut(graph).nodes;
+        (node.graph, node.position) = (graph, siblings.len() as u32);
+        siblings.push(id);
+        node.number = self.made;
+        self.made = self.made.wrapping_add(1);
+        if let Some(context) = &node.context {
+            note(&mut self.contexts, context);
+        }
+        if let Some(index) = &mut self.by_native {
+            index.insert(node.native.addr(), id);
+        }
+        self.allocating += u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
+        self.nodes[id.0 as usize] = Some(node);
+        id
+    }
+
+    /// Takes a node off the list, and gives what was known of it.
+    pub(super) fn unlist_node(&mut self, id: NodeId) -> NodeState {
+        if !self.execs.is_empty() {
+            self.remove_for_execs(id);
+        }
+        let node = self.nodes[id.0 as usize].take().expect("a node is listed until it is removed");
+        self.free.push(id);
+        let siblings = &mut self.graph_mut(node.graph).nodes;
+        siblings.swap_remove(node.position as usize);
+        let moved = siblings.get(node.position as usize).copied();
+        if let Some(moved) = moved {
+            self.node_mut(moved).position = node.position;
+        }
+        if let Some(index) = &mut self.by_native {
+            index.remove(&node.native.addr());
+        }
+        self.allocating -= u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
+        node
+    }
+
+    /// Takes a graph without nodes off the list.
+    pub(super) fn unlist_graph(&mut self, id: GraphId) -> GraphState {
+        self.graphs[id.0 as usize].take().expect("a graph is listed until it is removed")
+    }
+
+    /// Keeps handles of something that was removed, for a while.
+    pub(super) fn remember(&mut self, removed: Remembered) {
+        if self.removed.len() == REMOVED {
+            self.removed.pop_front();
+        }
+        self.removed.push_back(removed);
+    }
+
+    /// A node runs in this context from now on, or in the definition's own.
+    pub(super) fn set_context(&mut self, id: NodeId, context: Option<Arc<Context>>) {
+        if let Some(context) = &context {
+            note(&mut self.contexts, context);
+        }
+        self.node_mut(id).context = context;
+    }
+
+    /// The contexts in which nodes ran at any time, apart from the definition's own.
+    pub(super) fn contexts(&self) -> &[Arc<Context>] {
+        &self.contexts
+    }
+
+    /// The root; `None` once it was given away.
+    pub(super) fn root(&self) -> Option<&GraphState> {
+        self.graphs.first()?.as_ref()
+    }
+
+    pub(super) fn graph(&self, id: GraphId) -> &GraphState {
+        self.graphs[id.0 as usize].as_ref().expect("a graph is listed until it is removed")
+    }
+
+    pub(super) fn graph_mut(&mut self, id: GraphId) -> &mut GraphState {
+        self.graphs[id.0 as usize].as_mut().expect("a graph is listed until it is removed")
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> &NodeState {
+        self.nodes[id.0 as usize].as_ref().expect("a node is listed until it is removed")
+    }
+
+    pub(super) fn node_mut(&mut self, id: NodeId) -> &mut NodeState {
+        self.nodes[id.0 as usize].as_mut().expect("a node is listed until it is removed")
+    }
+
+    /// All nodes of all graphs.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, &NodeState)> {
+        self.nodes.iter().enumerate().filter_map(|(id, node)| Some((NodeId(id as u32), node.as_ref()?)))
+    }
+
+    /// What a node is called.
+    pub(super) fn name_of(&self, id: NodeId) -> String {
+        let node = self.node(id);
+        match &node.object {
+            Some(object) => object.to_string(),
+            None => format!("{} {}", node.node_type(), node.number),
+        }
+    }
+
+    /// How many bytes the value of a parameter has.
+    pub(super) fn parameter_size(&self, name: &str) -> Option<u32> {
+        self.parameters.get(name).copied()
+    }
+
+    /// Refuses parameters of a kernel that have another size elsewhere, in the definition or in the kernel itself.
+    pub(super) fn check_parameters(&self, of: &Parameters) -> Result<(), Error> {
+        let Parameters::Kernel(kernel) = of else { return Ok(()) };
+        let arguments = kernel.arguments();
+        for (position, (index, name)) in arguments.names().iter().enumerate() {
+            let earlier = arguments.names()[..position].iter().find(|(_, other)| other == name);
+            let earlier = earlier.map(|(index, _)| arguments.size(*index));
+            let size = arguments.size(*index);
+            if let Some(known) = self.parameter_size(name).or(earlier).filter(|known| *known != size) {
+                let refusal = format!(
+                    "argument {index}: the parameter \"{name}\" has {known} bytes elsewhere, and {size} here"
+                );
+                let mut failure = Error::new(Status::INVALID_ARGUMENT, refusal);
+                failure.item = Some(*index as usize);
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses another definition's parameters, if one of them has another size here.
+    pub(super) fn check_parameters_of(&self, other: &Self) -> Result<(), Error> {
+        for (name, size) in &other.parameters {
+            if let Some(known) = self.parameter_size(name).filter(|known| known != size) {
+                let refusal = format!("the parameter \"{name}\" has {known} bytes here, and {size} there");
+                return Err(Error::new(Status::INVALID_ARGUMENT, refusal));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the parameters of a kernel, which were checked.
+    pub(super) fn list_parameters(&mut self, of: &Parameters) {
+        let Parameters::Kernel(kernel) = of else { return };
+        for (index, name) in kernel.arguments().names() {
+            self.parameters.entry(Arc::clone(name)).or_insert_with(|| kernel.arguments().size(*index));
+        }
+    }
+
+    /// All nodes of all graphs.
+    pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut NodeState> {
+        self.nodes.iter_mut().flatten()
+    }
+
+    /// How many nodes there ever were.
+    pub(super) fn made(&self) -> u32 {
+        self.made
+    }
+
+    /// The instances in which a node is.
+    fn execs_with(&self, number: u32) -> impl Iterator<Item = Arc<Kept>> {
+        self.execs.iter().filter_map(Weak::upgrade).filter(move |exec| number < exec.born)
+    }
+
+    /// A node is about to be changed, which instances go on with as it is.
+    pub(super) fn keep_for_execs(&self, id: NodeId) {
+        let node = self.node(id);
+        self.execs_with(node.number).for_each(|exec| exec.changes(id, &node.parameters));
+    }
+
+    /// A node is about to be removed.
+    fn remove_for_execs(&self, id: NodeId) {
+        let node = self.node(id);
+        self.execs_with(node.number).for_each(|exec| {
+            let object = node.object.clone();
+            exec.removes(id, Removed { object, number: node.number, parameters: node.parameters.clone() });
+        });
+    }
+
+    /// The node that an object stands for, which is there; `None` if that is a node of another definition.
+    pub(super) fn find_object(&self, object: &NodeObject) -> Option<&NodeState> {
+        let node = self.nodes.get(object.id.0 as usize)?.as_ref()?;
+        let is_this = |own: &Arc<NodeObject>| std::ptr::eq(own.as_ref(), object);
+        node.object.as_ref().is_some_and(is_this).then_some(node)
+    }
+
+    /// The node with this native handle, if it is known.
+    pub(super) fn find(&mut self, native: CUgraphNode) -> Option<NodeId> {
+        let nodes = &self.nodes;
+        let all = || {
+            let entry = |(id, node): (usize, &Option<NodeState>)| {
+                Some((node.as_ref()?.native.addr(), NodeId(id as u32)))
+            };
+            nodes.iter().enumerate().filter_map(entry).collect()
+        };
+        self.by_native.get_or_insert_with(all).get(&native.addr()).copied()
+    }
+
+    /// Whether there are conditional nodes.
+    pub(super) fn has_conditions(&self) -> bool {
+        self.conditions.iter().any(|condition| condition.node.is_some())
+    }
+
+    /// Whether a graph is another, or stands above it.
+    pub(super) fn is_above(&self, above: GraphId, below: GraphId) -> bool {
+        let parent = |graph: &GraphId| self.graph(*graph).parent.map(|node| self.node(node).graph);
+        std::iter::successors(Some(below), parent).any(|graph| graph == above)
+    }
+}
+
+/// Adds a context to a list, unless it is there.
+pub(super) fn note(contexts: &mut Vec<Arc<Context>>, context: &Arc<Context>) {
+    if !contexts.iter().any(|known| Arc::ptr_eq(known, context)) {
+        contexts.push(Arc::clone(context));
+    }
+}

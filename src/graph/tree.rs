@@ -1,0 +1,227 @@
+//! A definition: a graph with all graphs below it, under one lock.
+
+use super::definition::Definition;
+use super::object::{GraphKind, GraphObject, NodeObject};
+use super::state::{GraphId, GraphState, NodeId, State};
+use crate::context::Context;
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::sys::CUgraph;
+use crate::driver::{CallError, Driver, Table};
+use crate::object::error::{Error, Status, Subject};
+use crate::object::native::{self, Ownership};
+use crate::object::registry::Registry;
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
+
+/// A graph with all graphs below it: those of its child graph nodes and the bodies of its conditional nodes. One lock guards
+/// all of it, so that edits from several threads do not mix.
+pub(super) struct Tree {
+    context: Arc<Context>,
+    /// A number that no other definition of the process has.
+    number: u64,
+    /// Whether the driver's definition is destroyed with this.
+    owned: AtomicBool,
+    state: Mutex<State>,
+    definition: OnceLock<Weak<Definition>>,
+    /// What the definition is called.
+    root: OnceLock<Arc<GraphObject>>,
+    /// Weakly this.
+    this: Weak<Tree>,
+}
+
+/// How many definitions there ever were.
+static MADE: AtomicU64 = AtomicU64::new(1);
+
+/// Definitions by their native graphs, so that one graph is one definition, however often it is wrapped.
+static KNOWN: Registry<Tree> = Registry::new();
+
+impl Tree {
+    /// The definition around this graph of the driver's, if there is one.
+    pub(super) fn known(driver: &Driver, native: CUgraph) -> Option<Arc<Self>> {
+        KNOWN.find(driver, native.addr())
+    }
+
+    /// A definition around a graph of the driver's.
+    pub(super) fn around(
+        context: &Arc<Context>,
+        native: RawGraph,
+        ownership: Ownership,
+    ) -> (Arc<Definition>, Arc<GraphObject>) {
+        let tree = Arc::new_cyclic(|this| Self {
+            context: Arc::clone(context),
+            number: MADE.fetch_add(1, Relaxed),
+            owned: AtomicBool::new(ownership == Ownership::Owned),
+            state: Mutex::new(State::new()),
+            definition: OnceLock::new(),
+            root: OnceLock::new(),
+            this: Weak::clone(this),
+        });
+        let definition = Arc::new(Definition { tree: Arc::clone(&tree) });
+        let known = tree.definition.get_or_init(|| Arc::downgrade(&definition));
+        let object = GraphObject::new(known, GraphId::ROOT, GraphKind::Root);
+        let _ = tree.root.set(Arc::clone(&object));
+        let address = native.handle().addr();
+        let root = GraphState {
+            native,
+            parent: None,
+            object: Arc::clone(&object),
+            nodes: Vec::new(),
+            is_in_body: false,
+            is_ordered: ownership == Ownership::Owned,
+        };
+        tree.lock().list_graph(root);
+        KNOWN.add(tree.driver(), address, &tree);
+        (definition, object)
+    }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// A number that no other definition of the process has.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn driver(&self) -> &Driver {
+        self.context.driver()
+    }
+
+    pub(super) fn table(&self) -> &'static Table {
+        self.driver().object_table()
+    }
+
+    /// Keeps others from editing meanwhile. No code of a caller's runs while it is held.
+    #[inline]
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Who holds the definition; `None` if nobody does any more.
+    pub(super) fn definition(&self) -> Option<Arc<Definition>> {
+        self.definition.get()?.upgrade()
+    }
+
+    pub(super) fn known_definition(&self) -> &Weak<Definition> {
+        self.definition.get().expect("a tree is made with its definition")
+    }
+
+    /// The error of a call of the driver about an object of the definition.
+    #[cold]
+    pub(super) fn failed(&self, error: CallError, object: &dyn Subject) -> Error {
+        self.context.failed(error, object)
+    }
+
+    /// Refuses what driver 580 crashes on once a context was reset in which nodes run (measured): copies of the graph, instances,
+    /// pictures, and what others' nodes do. Nodes and edges can be edited all the same.
+    pub(super) fn check_contexts(&self, state: &State, object: &dyn Subject) -> Result<(), Error> {
+        self.context.check_still_there(object)?;
+        state.contexts().iter().try_for_each(|context| context.check_still_there(object))
+    }
+
+    /// Refuses to edit a definition that nobody holds any more: what its nodes use is gone.
+    pub(super) fn check_used(&self, object: &dyn Subject) -> Result<(), Error> {
+        if self.definition().is_some() {
+            return Ok(());
+        }
+        let refusal =
+            format!("the graph of {object} was destroyed; only what was instantiated from it can be updated");
+        Err(Error::new(Status::INVALID_HANDLE, refusal).about(object))
+    }
+
+    /// What the whole is called.
+    pub(super) fn root(&self) -> &Arc<GraphObject> {
+        self.root.get().expect("a tree is made with its root")
+    }
+
+    /// The native graph is another's from now on: what is known of it is taken out.
+    pub(super) fn give_away(&self, state: &mut State) -> State {
+        self.owned.store(false, Relaxed);
+        self.is_known_no_more(state);
+        std::mem::replace(state, State::new())
+    }
+
+    /// What was captured is complete: the driver's graph is destroyed with this.
+    pub(super) fn own(&self) {
+        self.owned.store(true, Relaxed);
+    }
+
+    /// The driver's graph is gone, or must not be touched any more: whatever names a part of it says so.
+    pub(super) fn abandon(&self) {
+        self.owned.store(false, Relaxed);
+        let (graphs, nodes, conditions) = std::mem::replace(&mut *self.lock(), State::new()).into_parts();
+        graphs.iter().for_each(|(_, graph)| graph.object.was_abandoned());
+        for (_, node) in nodes {
+            if let Some(object) = &node.object {
+                object.was_removed(node.parameters.clone());
+            }
+        }
+        conditions.iter().for_each(|condition| condition.end());
+    }
+
+    fn is_known_no_more(&self, state: &State) {
+        if let Some(root) = state.root() {
+            KNOWN.remove(self.driver(), root.native.handle().addr(), self);
+        }
+    }
+
+    /// The definition once more, for whoever wraps the native graph again: taken over, if it was borrowed and is to be owned. Refuses a
+    /// second owner. `None` if nobody holds the definition any more.
+    pub(super) fn wrap_again(&self, ownership: Ownership) -> Result<Option<Arc<Definition>>, Error> {
+        let definition = self.definition();
+        let becomes_owned = ownership == Ownership::Owned;
+        let was_owned = match definition.is_some() && becomes_owned {
+            true => self.owned.swap(true, Relaxed),
+            false => self.is_owned(),
+        };
+        if becomes_owned && was_owned { Err(native::twice(self.root().as_ref())) } else { Ok(definition) }
+    }
+
+    /// Whether it is destroyed with this.
+    pub(super) fn is_owned(&self) -> bool {
+        self.owned.load(Relaxed)
+    }
+
+    /// What handles of the node name.
+    pub(super) fn object_of(&self, state: &mut State, id: NodeId) -> Arc<NodeObject> {
+        let node = state.node_mut(id);
+        let (node_type, number) = (node.node_type(), node.number);
+        let object = node.object.get_or_insert_with(|| NodeObject::new(&self.this, id, node_type, number));
+        Arc::clone(object)
+    }
+
+    /// Nobody uses the definition any more. What was instantiated from it needs the driver's graph all the same; the driver's
+    /// graph lets go of everything that it keeps alive.
+    pub(super) fn end_use(&self) {
+        let mut state = self.lock();
+        let attached: Vec<_> =
+            state.nodes_mut().filter_map(|node| Some((node.graph, node.attachment.take()?))).collect();
+        let unplaced = std::mem::take(&mut state.unplaced);
+        for (graph, attachment) in attached.into_iter().chain(unplaced) {
+            let graph = state.graph(graph);
+            let result = attachment.release(&graph.native);
+            crate::object::release::report(
+                self.driver(),
+                result.map_err(|error| self.failed(error, graph.object.as_ref())),
+            );
+        }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        let state = std::mem::replace(self.state.get_mut(), State::new());
+        self.is_known_no_more(&state);
+        if !*self.owned.get_mut() {
+            return;
+        }
+        let object = Arc::clone(&state.graph(GraphId::ROOT).object);
+        let context = Arc::clone(&self.context);
+        native::release(self.context.driver(), object.as_ref(), move |object| {
+            // The contexts of the nodes stay until it is destroyed.
+            // SAFETY: nobody has the definition any more.
+            context.released(unsafe { state.graph(GraphId::ROOT).native.destroy() }, object)
+        });
+    }
+}

@@ -1,0 +1,63 @@
+//! Memory of graphs: what is allocated and freed in streams under capture becomes allocation and free nodes.
+
+use crate::memory::DevicePointer;
+use crate::object::error::{Error, Status};
+use crate::op::capture::{Under, under};
+use crate::op::{Allocate, Free};
+use crate::stream::Stream;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+/// Which graph has allocated what.
+#[derive(Default)]
+pub(super) struct GraphMemory(Mutex<HashMap<u64, Allocation>>);
+
+struct Allocation {
+    stream: Weak<Stream>,
+    graph: u64,
+}
+
+impl GraphMemory {
+    pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
+        let Some(Under { graph, .. }) = under(stream)? else { return Err(not_captured(stream)) };
+        // SAFETY: allocating touches no memory.
+        let pointer = unsafe { stream.enqueue(&mut Allocate::new(bytes)) }?;
+        if !pointer.is_null() {
+            self.0.lock().insert(pointer.0, Allocation { stream: Arc::downgrade(stream), graph });
+        }
+        Ok(pointer)
+    }
+
+    /// Frees it in the graph that has allocated it: in the stream, or, for one that captures something else, or a body of that graph, where
+    /// it was allocated. After the end of the capture it is the graph's, and nothing is freed.
+    pub(super) fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
+        let Some(allocation) = self.0.lock().remove(&pointer.0) else { return Ok(()) };
+        let Some(stream) = place_to_free(&allocation, stream)? else { return Ok(()) };
+        // SAFETY: the memory came from here, as whoever frees it vouches.
+        unsafe { stream.enqueue(&mut Free::new(pointer)) }.inspect_err(|_| {
+            self.0.lock().insert(pointer.0, allocation);
+        })
+    }
+}
+
+fn place_to_free(allocation: &Allocation, named: &Arc<Stream>) -> Result<Option<Arc<Stream>>, Error> {
+    let captures_it = |stream: &Stream| -> Result<bool, Error> {
+        Ok(under(stream)?.is_some_and(|under| under.graph == allocation.graph && !under.is_body))
+    };
+    if captures_it(named)? {
+        return Ok(Some(Arc::clone(named)));
+    }
+    match allocation.stream.upgrade() {
+        Some(origin) if captures_it(&origin)? => Ok(Some(origin)),
+        _ => Ok(None),
+    }
+}
+
+#[cold]
+pub(super) fn not_captured(stream: &Stream) -> Error {
+    let refusal = format!(
+        "{stream} is not being captured, and this memory comes and goes in graphs only; use a pool for other streams"
+    );
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(stream)
+}

@@ -1,0 +1,31 @@
+//! What callers lend to the library and have called by it: owners, host functions, and pull mode.
+//!
+//! Two rules hold everywhere. Code of a caller never runs while the library holds a lock. And what a caller lent is
+//! released by one thread of the library's own, the worker: never inside a function that the driver called, where the
+//! driver refuses nearly all calls, and never on a caller's thread, which may hold locks that the release needs.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `inside` | whether this thread is inside a function that the driver called, and what is allowed there |
+//! | `owner` | a lifetime that a caller lends |
+//! | `worker` | the thread that releases |
+//! | `signals` | keeps signals away from it |
+//! | `waiting` | functions that wait in a stream for their turn |
+//! | `pull` | what is queued for programs that want no calls |
+//! | `event_fd` | the descriptor on which they wait |
+
+#[cfg(feature = "capi")]
+mod event_fd;
+mod inside;
+mod owner;
+#[cfg(feature = "capi")]
+pub(crate) mod pull;
+mod signals;
+mod waiting;
+mod worker;
+
+pub(crate) use inside::{check_allowed, inside_driver, is_inside};
+pub use owner::Owner;
+pub(crate) use waiting::{abandon, call_waiting, take_back, wait};
+pub use worker::flush as flush_callbacks;
+pub(crate) use worker::{Task, ask_until, caught, hand_over, later};

@@ -1,0 +1,250 @@
+//! What went wrong, as a number for programs and a sentence for people.
+
+use crate::driver::{CallError, Driver, OpenError};
+use std::fmt;
+use std::sync::Arc;
+
+/// A status of the C ABI: 0 is success, a positive number is the driver's own `CUresult`, a negative one is cushim's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Status(pub i32);
+
+macro_rules! statuses {
+    ($($(#[doc = $doc:literal])* $constant:ident = $number:literal, $name:literal, $text:literal;)*) => {
+        impl Status {
+            $($(#[doc = $doc])* pub const $constant: Self = Self($number);)*
+        }
+
+        /// The names and descriptions of cushim's own statuses.
+        const OWN: &[(i32, &std::ffi::CStr, &std::ffi::CStr)] = &[$(($number, $name, $text)),*];
+    };
+}
+
+// Numbers are never reused; a retired one stays here as a comment.
+statuses! {
+    /// The call did what it says.
+    SUCCESS = 0, c"CUSHIM_SUCCESS", c"success";
+    /// An argument is outside what the function accepts.
+    INVALID_ARGUMENT = -1, c"CUSHIM_ERROR_INVALID_ARGUMENT", c"an argument is not acceptable";
+    /// The handle is not one of this library, of another kind, or of an object that is gone.
+    INVALID_HANDLE = -2, c"CUSHIM_ERROR_INVALID_HANDLE", c"the handle does not name a living object of the kind that is needed";
+    /// The handle was destroyed before.
+    ALREADY_DESTROYED = -3, c"CUSHIM_ERROR_ALREADY_DESTROYED", c"the handle was destroyed before";
+    /// This driver cannot do what was asked.
+    UNSUPPORTED = -4, c"CUSHIM_ERROR_UNSUPPORTED", c"this driver does not offer what was asked for";
+    /// No CUDA driver was found on this machine.
+    DRIVER_NOT_FOUND = -5, c"CUSHIM_ERROR_DRIVER_NOT_FOUND", c"no CUDA driver was found";
+    /// The library that was named, or the only one found, cannot be used.
+    DRIVER_UNUSABLE = -6, c"CUSHIM_ERROR_DRIVER_UNUSABLE", c"the CUDA driver library cannot be used";
+    /// A bug in cushim; nothing of the call took effect that is not undone.
+    INTERNAL = -7, c"CUSHIM_ERROR_INTERNAL", c"an internal error of cushim";
+    /// The process was forked after the library was used; the child must start afresh.
+    FORKED = -8, c"CUSHIM_ERROR_FORKED", c"the process was forked after cushim was used";
+    /// An event does not measure time.
+    TIMING_DISABLED = -9, c"CUSHIM_ERROR_TIMING_DISABLED", c"the event does not measure time";
+    /// An event was never recorded.
+    NOT_RECORDED = -10, c"CUSHIM_ERROR_NOT_RECORDED", c"the event was never recorded";
+    /// No stream was named, and none is ever chosen by default.
+    STREAM_REQUIRED = -11, c"CUSHIM_ERROR_STREAM_REQUIRED", c"a stream must be named";
+    /// The call is not allowed inside a function that the driver, or the library, called.
+    IN_CALLBACK = -12, c"CUSHIM_ERROR_IN_CALLBACK", c"not allowed inside a callback";
+    /// 16,777,216 handles are in use; only the C ABI has such.
+    TOO_MANY_HANDLES = -13, c"CUSHIM_ERROR_TOO_MANY_HANDLES", c"too many handles are in use";
+    /// The process has no memory left for what the library has to keep.
+    OUT_OF_MEMORY = -14, c"CUSHIM_ERROR_OUT_OF_MEMORY", c"the process has no memory left";
+}
+
+impl Status {
+    /// The name of the status, if cushim knows it: `CUSHIM_ERROR_UNSUPPORTED`, `CUDA_ERROR_INVALID_VALUE`.
+    #[must_use]
+    pub fn name(self) -> Option<&'static std::ffi::CStr> {
+        self.own().map(|(name, _)| name).or_else(|| crate::driver::sys::result_name(self.0))
+    }
+
+    /// A few words on what the status means, if cushim knows it.
+    #[must_use]
+    pub fn text(self) -> Option<&'static std::ffi::CStr> {
+        self.own().map(|(_, text)| text).or_else(|| crate::driver::sys::result_text(self.0))
+    }
+
+    fn own(self) -> Option<(&'static std::ffi::CStr, &'static std::ffi::CStr)> {
+        OWN.iter().find(|(number, ..)| *number == self.0).map(|(_, name, text)| (*name, *text))
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name().and_then(|name| name.to_str().ok()) {
+            Some(name) => write!(f, "{name} ({})", self.0),
+            None => write!(f, "status {}", self.0),
+        }
+    }
+}
+
+/// A failure: the status, a sentence that says what to do, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.message)]
+pub struct Error(Box<Failure>); // one word, so that success costs no more than a status
+
+/// What an [`Error`] says. Reached through it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// The number for programs.
+    pub status: Status,
+    /// The sentence for people.
+    pub message: String,
+    /// The driver function that failed or is missing, by its base name; empty where none is concerned.
+    pub function: String,
+    /// The number of that function's ABI; 0 where none is concerned.
+    pub abi: u32,
+    /// What the driver answered, a `CUresult`; 0 where it was not asked or is not to blame.
+    pub driver_code: i32,
+    /// The name of that: `CUDA_ERROR_INVALID_VALUE`; empty where there is none.
+    pub driver_code_name: String,
+    /// What the driver logged about the call, a line per entry; empty before driver 12.9, or if it logged nothing.
+    pub driver_log: String,
+    /// The object that the call was about: `stream "copy"`; empty where none is concerned.
+    pub object: String,
+    /// That object's label; empty where it has none.
+    pub label: String,
+    /// Which of several items failed, where the call took several.
+    pub item: Option<usize>,
+}
+
+impl std::ops::Deref for Error {
+    type Target = Failure;
+
+    fn deref(&self) -> &Failure {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Error {
+    fn deref_mut(&mut self) -> &mut Failure {
+        &mut self.0
+    }
+}
+
+impl Error {
+    /// A failure with a sentence, in which no driver function is concerned.
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
+        Self(Box::new(Failure {
+            status,
+            message: message.into(),
+            function: String::new(),
+            abi: 0,
+            driver_code: 0,
+            driver_code_name: String::new(),
+            driver_log: String::new(),
+            object: String::new(),
+            label: String::new(),
+            item: None,
+        }))
+    }
+
+    /// The same failure, with the driver function that it is about.
+    #[must_use]
+    pub fn with_function(mut self, base: &str, abi: u32) -> Self {
+        base.clone_into(&mut self.function);
+        self.abi = abi;
+        self
+    }
+
+    /// The same failure, with the object that it is about, in words.
+    #[must_use]
+    pub fn with_object(mut self, object: impl Into<String>) -> Self {
+        self.object = object.into();
+        self
+    }
+
+    /// The same failure, of one of several items.
+    #[must_use]
+    pub(crate) fn at_item(mut self, index: usize) -> Self {
+        self.item = Some(index);
+        self
+    }
+
+    /// The same, with the item in the sentence: `argument 2: …`.
+    #[cold]
+    #[must_use]
+    pub(crate) fn of_item(mut self, what: &str, index: usize) -> Self {
+        self.message = format!("{what} {index}: {}", self.message);
+        self.at_item(index)
+    }
+
+    /// The same failure, with the object that it is about, and its label. A driver's answer does not name the object, so the
+    /// sentence does.
+    #[must_use]
+    pub(crate) fn about(mut self, object: &dyn Subject) -> Self {
+        self.object = object.to_string();
+        if !self.function.is_empty() && !self.message.contains(&self.object) {
+            self.message = format!("{}: {}", self.object, self.message);
+        }
+        self.label = object.label().map(|label| label.to_string()).unwrap_or_default();
+        self
+    }
+
+    /// A call of the driver that failed, or could not be made.
+    pub(crate) fn of_call(driver: &Driver, error: CallError) -> Self {
+        let (base, abi) = (error.base(), error.abi());
+        let failure = match error.result() {
+            Some(result) => Self::of_result(driver, base, result.0),
+            None => match driver.symbol(base, abi) {
+                Some(symbol) => Self::new(Status::UNSUPPORTED, driver.explain(symbol).to_string()),
+                None => Self::new(Status::INTERNAL, format!("the catalogue has no {base} (ABI {abi})")),
+            },
+        };
+        failure.with_function(base, abi)
+    }
+
+    fn of_result(driver: &Driver, base: &str, result: i32) -> Self {
+        let status = Status(result);
+        let name = status.name().or_else(|| driver.result_name(result)).map(std::ffi::CStr::to_string_lossy);
+        let answer = match (&name, status.text()) {
+            (Some(name), Some(text)) => format!("{name} ({result}): {}", text.to_string_lossy()),
+            (Some(name), None) => format!("{name} ({result})"),
+            _ => format!("{result}, which this version of cushim has no name for"),
+        };
+        let mut failure = Self::new(status, format!("{base} answered {answer}"));
+        failure.driver_code = result;
+        failure.driver_code_name = name.map(String::from).unwrap_or_default();
+        failure.driver_log = crate::object::log_lines::about(base);
+        failure
+    }
+}
+
+/// What an error can be about: an object, in words and by its label.
+pub(crate) trait Subject: fmt::Display {
+    /// The object's label.
+    fn label(&self) -> Option<Arc<str>>;
+}
+
+impl From<OpenError> for Error {
+    fn from(error: OpenError) -> Self {
+        let status = match &error {
+            OpenError::NotFound(_) | OpenError::SoftwareNotFound(_) => Status::DRIVER_NOT_FOUND,
+            OpenError::Stub(_) | OpenError::Refused(_) | OpenError::Unusable(_) => Status::DRIVER_UNUSABLE,
+            OpenError::InvalidOption(_) => Status::INVALID_ARGUMENT,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_numbers_are_unique() {
+        for (i, (number, ..)) in OWN.iter().enumerate() {
+            assert!(OWN[i + 1..].iter().all(|(other, ..)| other != number), "{number} is used twice");
+        }
+    }
+
+    #[test]
+    fn names_cover_both_ranges() {
+        assert_eq!(Status::UNSUPPORTED.to_string(), "CUSHIM_ERROR_UNSUPPORTED (-4)");
+        assert_eq!(Status(1).to_string(), "CUDA_ERROR_INVALID_VALUE (1)");
+        assert_eq!(Status(12345).to_string(), "status 12345");
+    }
+}

@@ -1,0 +1,231 @@
+//! What an object brings to the table, and what a look-up lends.
+
+use super::kind::{Holds, Listed};
+use super::sync::{AtomicBool, AtomicU64, Mutex, table};
+use super::{Guard, Kind, Token, forked, threads};
+use crate::object::error::Subject;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::Weak;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// A type whose values handles can name, always inside an `Arc`. Implemented by [`object!`].
+pub(crate) trait Object: Send + Sync + Sized + 'static {
+    /// The marker of the kind, which in turn names this type.
+    type Kind: Holds<Object = Self>;
+
+    /// The object's header.
+    fn header(&self) -> &Header;
+
+    /// An owning token was made. Objects that belong to something larger hold that from now on.
+    #[inline]
+    fn was_claimed(&self) {}
+
+    /// What an owning token held was let go of.
+    #[inline]
+    fn was_let_go(&self) {}
+}
+
+/// What an owning token holds.
+pub(crate) struct Owned<T: Object>(pub(super) Arc<T>);
+
+impl<T: Object> Drop for Owned<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.was_let_go();
+    }
+}
+
+impl<T: Object + fmt::Display> Subject for T {
+    fn label(&self) -> Option<Arc<str>> {
+        self.header().label()
+    }
+}
+
+/// Makes a type with a field of type `Header` the one behind handles of a kind: `object!(Stream: Stream, header)` says
+/// that `Stream` has a field `header` and is what handles of `Kind::Stream` name. The type is at least `pub(crate)`. Two methods may
+/// follow, [`Object::was_claimed`] and [`Object::was_let_go`].
+macro_rules! object {
+    ($type:ty: $kind:ident, $header:ident $(, $claimed:ident, $let_go:ident)?) => {
+        impl $crate::object::handle::Object for $type {
+            type Kind = $crate::object::handle::kind::$kind;
+
+            fn header(&self) -> &$crate::object::handle::Header {
+                &self.$header
+            }
+
+            $(
+                fn was_claimed(&self) {
+                    self.$claimed();
+                }
+
+                fn was_let_go(&self) {
+                    self.$let_go();
+                }
+            )?
+        }
+
+        impl $crate::object::handle::kind::Holds for $crate::object::handle::kind::$kind {
+            type Object = $type;
+        }
+    };
+}
+pub(crate) use object;
+
+/// The kind of handles that name a `T`.
+pub(super) const fn kind_of<T: Object>() -> Kind {
+    <T::Kind as Listed>::KIND
+}
+
+/// What every object carries: its label and its tokens. Dropping it, with the object, ends the borrowed token.
+pub(crate) struct Header {
+    kind: Kind,
+    /// Whether there is a label, to be asked without the lock.
+    labelled: AtomicBool,
+    label: Mutex<Option<Arc<str>>>,
+    /// The owning token that was made last, or 0.
+    pub(super) owning: AtomicU64,
+    /// The borrowed token, or 0 until someone asks for it.
+    pub(super) borrowed: AtomicU64,
+}
+
+impl Header {
+    /// The header of a new object of type `T`.
+    pub(crate) fn new<T: Object>() -> Self {
+        let kind = kind_of::<T>();
+        threads::with(|record| record.count(kind, 1));
+        Self {
+            kind,
+            labelled: AtomicBool::new(false),
+            label: Mutex::new(None),
+            owning: AtomicU64::new(0),
+            borrowed: AtomicU64::new(0),
+        }
+    }
+
+    /// Names the object for messages; `None` takes the name away.
+    pub(crate) fn set_label(&self, label: Option<&str>) {
+        let mut place = self.label.lock();
+        self.labelled.store(label.is_some(), Release);
+        *place = label.map(Arc::from);
+    }
+
+    /// The object's label.
+    pub(crate) fn label(&self) -> Option<Arc<str>> {
+        if !self.labelled.load(Acquire) {
+            return None;
+        }
+        self.label.lock().clone()
+    }
+
+    /// Keeps others from issuing the borrowed token at the same time.
+    pub(super) fn locked<R>(&self, body: impl FnOnce() -> R) -> R {
+        let _label = self.label.lock();
+        body()
+    }
+}
+
+impl Drop for Header {
+    fn drop(&mut self) {
+        // The other threads of the parent are not there to answer for the calls that they were in.
+        if forked() {
+            return;
+        }
+        threads::with(|record| record.count(self.kind, -1));
+        let borrowed = Token(self.borrowed.load(Relaxed));
+        if !borrowed.is_null() {
+            table().end_borrowed(borrowed, self.label());
+        }
+    }
+}
+
+/// An object that a look-up found, lent for the time of the guard. Clone the `Arc` to keep it longer.
+pub(crate) struct Ref<'guard, T> {
+    object: ManuallyDrop<Arc<T>>,
+    /// Whether the count is ours to give back; if not, an owning token holds it that cannot let go before the guard ends.
+    counted: bool,
+    _guard: PhantomData<&'guard Guard>,
+}
+
+impl<T> Ref<'_, T> {
+    /// # Safety
+    /// `object` came from `Arc::into_raw`, and that count is kept until the guard ends.
+    #[inline]
+    pub(super) unsafe fn lent(object: *const T) -> Self {
+        // SAFETY: the count is kept, and never given back here.
+        let object = ManuallyDrop::new(unsafe { Arc::from_raw(object) });
+        Self { object, counted: false, _guard: PhantomData }
+    }
+
+    pub(super) fn counted(object: Arc<T>) -> Self {
+        Self { object: ManuallyDrop::new(object), counted: true, _guard: PhantomData }
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = Arc<T>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<T> {
+        &self.object
+    }
+}
+
+impl<T> Drop for Ref<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.counted {
+            // SAFETY: the count is ours, and this is the only place that gives it back.
+            unsafe { ManuallyDrop::drop(&mut self.object) };
+        }
+    }
+}
+
+type WithHeader = unsafe fn(*const (), borrowed: bool, body: &mut dyn FnMut(&Header));
+
+/// What the table does with an object whose type it does not know any more.
+pub(super) struct Operations {
+    /// Passes on the header of the object behind a slot's pointer, unless the object is gone.
+    ///
+    /// # Safety
+    /// The pointer is one that a slot of this type holds, its token's borrowed bit is passed with it, and the slot
+    /// cannot let go of it during the call.
+    pub(super) with_header: WithHeader,
+    /// Gives back what a slot's pointer holds.
+    ///
+    /// # Safety
+    /// As above, and the slot does not use the pointer again.
+    pub(super) let_go: unsafe fn(*const (), borrowed: bool),
+}
+
+impl Operations {
+    pub(super) fn of<T: Object>() -> &'static Self {
+        &Self { with_header: with_header::<T>, let_go: let_go::<T> }
+    }
+}
+
+unsafe fn with_header<T: Object>(object: *const (), borrowed: bool, body: &mut dyn FnMut(&Header)) {
+    let object = object.cast::<T>();
+    if borrowed {
+        // SAFETY: the slot of a borrowed token holds a `Weak<T>`, and keeps it.
+        let weak = ManuallyDrop::new(unsafe { Weak::from_raw(object) });
+        weak.upgrade().iter().for_each(|object| body(object.header()));
+    } else {
+        // SAFETY: the slot of an owning token holds an `Arc<T>`, and keeps it during this call.
+        body(unsafe { &*object }.header());
+    }
+}
+
+unsafe fn let_go<T: Object>(object: *const (), borrowed: bool) {
+    let object = object.cast::<T>();
+    if borrowed {
+        // SAFETY: the slot of a borrowed token held this `Weak<T>` and gives it up.
+        drop(unsafe { Weak::from_raw(object) });
+    } else {
+        // SAFETY: the slot of an owning token held this `Arc<T>` and gives it up.
+        drop(Owned(unsafe { Arc::from_raw(object) }));
+    }
+}

@@ -1,0 +1,174 @@
+//! Where slots live, and which are free.
+//!
+//! Slots lie in chunks that never move and are never freed. Each thread keeps a queue of free slots at hand, so that
+//! making and destroying a handle takes no lock most of the time. A queue, not a stack: a slot rests before it is used
+//! again, and with it what is known of the token that it had.
+
+use super::Exhausted;
+use super::object::Operations;
+use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Mutex, const_fn};
+use super::token::SLOTS;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+const CHUNK: usize = if cfg!(loom) { 2 } else { 1024 };
+const CHUNKS: usize = if cfg!(loom) { 2 } else { SLOTS / CHUNK };
+/// How many slots move between a thread's queue and the common pool at a time.
+const BATCH: u32 = if cfg!(loom) { 1 } else { 64 };
+/// A longer queue gives slots back to the pool.
+const LONGEST: u32 = 4 * BATCH;
+
+/// What one token stands for.
+pub(super) struct Slot {
+    /// The token in force, or the last one as [destroyed](super::Token::destroyed), or 0.
+    pub(super) word: AtomicU64,
+    /// Of an owning token, what `Arc::into_raw` gave; of a borrowed token, what `Weak::into_raw` gave.
+    pub(super) object: AtomicPtr<()>,
+    pub(super) operations: AtomicPtr<Operations>,
+    /// Of a borrowed token, the owning token of the object that was made last, or 0; of a free slot, the next in its queue.
+    pub(super) link: AtomicU64,
+}
+
+impl Slot {
+    fn new() -> Self {
+        Self {
+            word: AtomicU64::new(0),
+            object: AtomicPtr::new(std::ptr::null_mut()),
+            operations: AtomicPtr::new(std::ptr::null_mut()),
+            link: AtomicU64::new(0),
+        }
+    }
+}
+
+/// All slots.
+pub(super) struct Slots {
+    chunks: [AtomicPtr<Slot>; CHUNKS],
+    pool: Mutex<Pool>,
+}
+
+struct Pool {
+    free: Vec<u32>,
+    /// Slots from this index on were never in a queue.
+    fresh: u32,
+}
+
+impl Slots {
+    const_fn! {
+        pub(super) fn new() -> Self {
+            Self { chunks: no_chunks(), pool: Mutex::new(Pool { free: Vec::new(), fresh: 0 }) }
+        }
+    }
+
+    /// The slot with this index, if the table has grown that far.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<&'static Slot> {
+        let chunk = self.chunks.get(index / CHUNK)?.load(Acquire);
+        if chunk.is_null() {
+            return None;
+        }
+        // SAFETY: a chunk that is not null is leaked memory of `CHUNK` slots.
+        Some(unsafe { &*chunk.add(index % CHUNK) })
+    }
+
+    /// The slot with an index that came out of a queue.
+    pub(super) fn known(&self, index: u32) -> &'static Slot {
+        self.get(index as usize).expect("slots with an index are there")
+    }
+
+    /// Takes a free slot, from the queue if it has one.
+    pub(super) fn take(&self, queue: &Queue) -> Result<u32, Exhausted> {
+        if queue.length.load(Relaxed) == 0 {
+            self.refill(queue)?;
+        }
+        queue.pop(self).ok_or(Exhausted)
+    }
+
+    /// Puts a free slot into the queue.
+    pub(super) fn give(&self, queue: &Queue, index: u32) {
+        queue.push(self, index);
+        if queue.length.load(Relaxed) > LONGEST {
+            self.spill(queue);
+        }
+    }
+
+    /// All slots that were ever in use.
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn used(&self) -> impl Iterator<Item = &'static Slot> {
+        let fresh = self.pool.lock().fresh;
+        (0..fresh).map(|index| self.known(index))
+    }
+
+    #[cold]
+    fn refill(&self, queue: &Queue) -> Result<(), Exhausted> {
+        let mut pool = self.pool.lock();
+        for _ in 0..BATCH {
+            match pool.free.pop().or_else(|| self.add_slot(&mut pool)) {
+                Some(index) => queue.push(self, index),
+                None if queue.length.load(Relaxed) == 0 => return Err(Exhausted),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn spill(&self, queue: &Queue) {
+        let mut pool = self.pool.lock();
+        pool.free.extend((0..2 * BATCH).map_while(|_| queue.pop(self)));
+    }
+
+    fn add_slot(&self, pool: &mut Pool) -> Option<u32> {
+        let index = pool.fresh;
+        let chunk = self.chunks.get(index as usize / CHUNK)?;
+        if chunk.load(Relaxed).is_null() {
+            let slots: Box<[Slot]> = (0..CHUNK).map(|_| Slot::new()).collect();
+            chunk.store(Box::leak(slots).as_mut_ptr(), Release);
+        }
+        pool.fresh += 1;
+        Some(index)
+    }
+}
+
+#[cfg(not(loom))]
+const fn no_chunks() -> [AtomicPtr<Slot>; CHUNKS] {
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS]
+}
+
+#[cfg(loom)]
+fn no_chunks() -> [AtomicPtr<Slot>; CHUNKS] {
+    std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))
+}
+
+/// A thread's free slots, linked through the slots. One thread at a time uses it.
+pub(super) struct Queue {
+    first: AtomicU32,
+    last: AtomicU32,
+    length: AtomicU32,
+}
+
+impl Queue {
+    pub(super) fn new() -> Self {
+        Self { first: AtomicU32::new(0), last: AtomicU32::new(0), length: AtomicU32::new(0) }
+    }
+
+    fn push(&self, slots: &Slots, index: u32) {
+        let length = self.length.load(Relaxed);
+        if length == 0 {
+            self.first.store(index, Relaxed);
+        } else {
+            slots.known(self.last.load(Relaxed)).link.store(u64::from(index), Relaxed);
+        }
+        self.last.store(index, Relaxed);
+        self.length.store(length + 1, Relaxed);
+    }
+
+    fn pop(&self, slots: &Slots) -> Option<u32> {
+        let length = self.length.load(Relaxed);
+        if length == 0 {
+            return None;
+        }
+        let index = self.first.load(Relaxed);
+        self.first.store(slots.known(index).link.load(Relaxed) as u32, Relaxed);
+        self.length.store(length - 1, Relaxed);
+        Some(index)
+    }
+}

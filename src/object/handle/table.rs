@@ -1,0 +1,423 @@
+//! The table: issue, look up, destroy, let go.
+//!
+//! A slot goes through these states: free → (issue) in force → (destroy, or the object's end) ended → (nobody inside a
+//! call that began before) free, or retired if its generations are used up. An ended slot keeps its pointer, so that a
+//! call which read the token in force may read the pointer afterwards and use it until it leaves.
+
+use super::Released;
+use super::error::{Exhausted, Fault, HandleError, Named};
+use super::kind::Kind;
+use super::object::{Header, Object, Operations, Owned, Ref, kind_of};
+use super::slots::{Slot, Slots};
+use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn};
+use super::threads::{self, Call, Record, Threads};
+use super::token::{Brand, LAST_USE, Token};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::mem::ManuallyDrop;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::{Arc, Weak};
+
+/// How often a destroy looks whether the others have left: about as long as a release takes.
+const PATIENCE: u32 = if cfg!(loom) { 0 } else { 16 };
+
+/// All handles of this copy of the library.
+pub(super) struct Table {
+    pub(super) threads: Threads,
+    slots: Slots,
+    /// The labels of destroyed tokens, by slot.
+    labels: Mutex<BTreeMap<usize, (Token, Arc<str>)>>,
+    deferred: Mutex<Vec<Deferred>>,
+    /// How many are deferred, to be asked without the lock.
+    waiting: AtomicUsize,
+    /// See [`Brand`]; 0 until it is needed. Loom need not explore it.
+    brand: AtomicU64,
+}
+
+/// An ended slot that threads may still be reading.
+struct Deferred {
+    index: u32,
+    blockers: Vec<Call>,
+}
+
+/// What a value turns out to be.
+enum State {
+    Null,
+    NotAHandle,
+    Foreign,
+    InForce,
+    Ended,
+}
+
+/// What a token is wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Use,
+    Destroy,
+}
+
+impl Table {
+    const_fn! {
+        pub(super) fn new() -> Self {
+            Self {
+                threads: Threads::new(),
+                slots: Slots::new(),
+                labels: Mutex::new(BTreeMap::new()),
+                deferred: Mutex::new(Vec::new()),
+                waiting: AtomicUsize::new(0),
+                brand: AtomicU64::new(0),
+            }
+        }
+    }
+
+    fn brand(&self) -> Brand {
+        Brand::from_bits(self.brand.load(Relaxed)).unwrap_or_else(|| {
+            let new = Brand::from_random(RandomState::new().build_hasher().finish());
+            let first = self.brand.compare_exchange(0, new.bits(), Relaxed, Relaxed);
+            first.err().and_then(Brand::from_bits).unwrap_or(new)
+        })
+    }
+}
+
+/// Issuing tokens.
+impl Table {
+    pub(super) fn reserve<T: Object>(&self) -> Result<Token, Exhausted> {
+        self.new_token(kind_of::<T>(), false).map(|(_, token)| token)
+    }
+
+    /// The same for whatever kind.
+    #[cfg(feature = "capi")]
+    pub(super) fn reserve_any(&self) -> Result<Token, Exhausted> {
+        self.new_token(Kind::Node, false).map(|(_, token)| token)
+    }
+
+    /// Gives back a token that was reserved and is not needed.
+    pub(super) fn give_back(&self, token: Token) {
+        threads::with(|record| self.slots.give(&record.free, token.index() as u32));
+    }
+
+    /// Makes a reserved token an owning one of the object.
+    pub(super) fn owning<T: Object>(&self, token: Token, object: Arc<T>) {
+        let slot = self.slots.known(token.index() as u32);
+        object.was_claimed();
+        let header = object.header();
+        header.owning.store(token.0, Relaxed);
+        let borrowed = Token(header.borrowed.load(Acquire));
+        if let Some(slot) = self.slot_in_force(borrowed) {
+            slot.link.store(token.0, Release);
+        }
+        put_in_force::<T>(slot, token, Arc::into_raw(object));
+    }
+
+    pub(super) fn borrowed<T: Object>(&self, object: &Arc<T>) -> Result<Token, Exhausted> {
+        let header = object.header();
+        let known = || Some(Token(header.borrowed.load(Acquire))).filter(|token| !token.is_null());
+        if let Some(token) = known() {
+            return Ok(token);
+        }
+        header.locked(|| {
+            if let Some(token) = known() {
+                return Ok(token);
+            }
+            let (slot, token) = self.new_token(kind_of::<T>(), true)?;
+            slot.link.store(header.owning.load(Relaxed), Relaxed);
+            put_in_force::<T>(slot, token, Arc::downgrade(object).into_raw());
+            header.borrowed.store(token.0, Release);
+            Ok(token)
+        })
+    }
+
+    /// A free slot, and the next token for it.
+    fn new_token(&self, kind: Kind, borrowed: bool) -> Result<(&'static Slot, Token), Exhausted> {
+        let index = threads::with(|record| self.slots.take(&record.free))?;
+        let slot = self.slots.known(index);
+        let last = Token(slot.word.load(Relaxed));
+        let brand = self.brand();
+        let uses = if last.is_null() { 0 } else { brand.uses(last) + 1 };
+        Ok((slot, brand.token(index as usize, uses, kind, borrowed)))
+    }
+}
+
+fn put_in_force<T: Object>(slot: &Slot, token: Token, object: *const T) {
+    slot.object.store(object.cast_mut().cast(), Relaxed);
+    slot.operations.store(std::ptr::from_ref(Operations::of::<T>()).cast_mut(), Relaxed);
+    slot.word.store(token.0, Release);
+}
+
+/// Looking up. All of it runs inside a call: the caller has a guard, though only signatures with a lifetime show it.
+impl Table {
+    pub(super) fn get<'guard, T: Object>(&self, token: Token) -> Result<Ref<'guard, T>, HandleError> {
+        self.find(token).ok_or_else(|| self.fault::<T>(token))
+    }
+
+    /// Why [`find`](Self::find) found nothing.
+    #[cold]
+    pub(super) fn fault<T: Object>(&self, token: Token) -> HandleError {
+        self.error(token, Some(kind_of::<T>()), Purpose::Use)
+    }
+
+    #[inline]
+    pub(super) fn find<'guard, T: Object>(&self, token: Token) -> Option<Ref<'guard, T>> {
+        let kind = kind_of::<T>();
+        if token.is_said_to_be(kind)
+            && let Some(slot) = self.slot_in_force(token)
+        {
+            let object = slot.object.load(Relaxed).cast_const().cast::<T>();
+            if !token.is_borrowed() {
+                // SAFETY: the token is in force and of the kind whose type is `T`, so the slot holds an `Arc<T>`; whoever
+                // ends the owning token sees that this thread is inside a call, and keeps the count until it has left.
+                return Some(unsafe { Ref::lent(object) });
+            }
+            // SAFETY: as above, with a `Weak<T>`.
+            return unsafe { self.get_borrowed(slot, object) };
+        }
+        None
+    }
+
+    /// # Safety
+    /// `object` is the `Weak<T>` of the slot, whose token was in force during this call.
+    unsafe fn get_borrowed<'guard, T: Object>(
+        &self,
+        slot: &Slot,
+        object: *const T,
+    ) -> Option<Ref<'guard, T>> {
+        let owning = Token(slot.link.load(Acquire));
+        if self.slot_in_force(owning).is_some() {
+            // SAFETY: the owning token is of the same object, so both pointers are the same, and as in `get` its count is
+            // kept until this thread has left.
+            return Some(unsafe { Ref::lent(object) });
+        }
+        // SAFETY: the caller vouches for the `Weak`; the slot keeps it until this thread has left.
+        let weak = ManuallyDrop::new(unsafe { Weak::from_raw(object) });
+        weak.upgrade().map(Ref::counted)
+    }
+
+    /// The slot of a token that is in force.
+    #[inline]
+    fn slot_in_force(&self, token: Token) -> Option<&'static Slot> {
+        if !token.is_live() {
+            return None;
+        }
+        self.slots.get(token.index()).filter(|slot| slot.word.load(SEEN) == token.0)
+    }
+
+    pub(super) fn same(&self, a: Token, b: Token) -> Result<bool, HandleError> {
+        let address = |token| match self.slot_in_force(token) {
+            Some(slot) => Ok(slot.object.load(Relaxed)),
+            None => Err(self.error(token, None, Purpose::Use)),
+        };
+        Ok(address(a)? == address(b)?)
+    }
+
+    pub(super) fn describe(&self, token: Token) -> String {
+        let (state, label) = self.inspect(token);
+        let named = Named { kind: token.kind(), label: label.as_deref() };
+        let borrowed = if token.is_borrowed() { " (borrowed)" } else { "" };
+        match state {
+            State::Null => "NULL".to_owned(),
+            State::NotAHandle => format!("not a handle ({:#x})", token.0),
+            State::Foreign => format!("{named} of another copy of the library"),
+            State::InForce => format!("{named}{borrowed}"),
+            State::Ended => format!("destroyed {named}{borrowed}"),
+        }
+    }
+
+    #[cold]
+    fn error(&self, token: Token, needed: Option<Kind>, purpose: Purpose) -> HandleError {
+        let (state, label) = self.inspect(token);
+        let fits = needed.is_none() || needed == token.kind();
+        let destroy = purpose == Purpose::Destroy;
+        let fault = match state {
+            State::Null => Fault::Null,
+            State::NotAHandle => Fault::NotAHandle,
+            State::Foreign => Fault::Foreign,
+            State::InForce if !fits => Fault::WrongKind,
+            State::InForce | State::Ended if destroy && fits && token.is_borrowed() => Fault::Borrowed,
+            State::Ended if destroy && fits => Fault::AlreadyDestroyed,
+            // Also a borrowed token in the moment between its object's end and its own.
+            State::InForce | State::Ended => Fault::Destroyed,
+        };
+        HandleError { token, needed, fault, label }
+    }
+
+    fn inspect(&self, token: Token) -> (State, Option<Arc<str>>) {
+        if token.is_null() {
+            return (State::Null, None);
+        }
+        if !token.is_well_formed() {
+            return (State::NotAHandle, None);
+        }
+        if !self.brand().is_on(token) {
+            return (State::Foreign, None);
+        }
+        let Some(slot) = self.slots.get(token.index()) else { return (State::NotAHandle, None) };
+        let word = Token(slot.word.load(SEEN));
+        if token.is_derived() {
+            // Its label is not that of the context, or the builder.
+            return (if word == token.in_slot() { State::InForce } else { State::Ended }, None);
+        }
+        if word == token {
+            return (State::InForce, self.label(slot, token));
+        }
+        if word == token.destroyed() || self.is_older(token, word) {
+            let labels = self.labels.lock();
+            let label = labels.get(&token.index()).filter(|(of, _)| *of == token);
+            return (State::Ended, label.map(|(_, label)| Arc::clone(label)));
+        }
+        (State::NotAHandle, None)
+    }
+
+    /// Whether the token was made before the slot's last one. A made-up value can look so, too.
+    fn is_older(&self, token: Token, last: Token) -> bool {
+        !last.is_null() && self.brand().uses(token) < self.brand().uses(last)
+    }
+
+    /// The label of the object behind a token that was in force during this call.
+    fn label(&self, slot: &Slot, token: Token) -> Option<Arc<str>> {
+        let mut label = None;
+        Self::with_header_in(slot, token, &mut |header| label = header.label());
+        label
+    }
+
+    /// Passes on the header of the object that the token names, whatever its kind.
+    pub(super) fn with_header(&self, token: Token, body: &mut dyn FnMut(&Header)) -> Result<(), HandleError> {
+        let slot = self.slot_in_force(token).ok_or_else(|| self.error(token, None, Purpose::Use))?;
+        Self::with_header_in(slot, token, body);
+        Ok(())
+    }
+
+    fn with_header_in(slot: &Slot, token: Token, body: &mut dyn FnMut(&Header)) {
+        let operations = slot.operations.load(Relaxed);
+        // SAFETY: the token was in force, so the slot's pointer and operations belong together and to the token, and
+        // neither changes until this thread has left; operations are static.
+        unsafe { ((*operations).with_header)(slot.object.load(Relaxed), token.is_borrowed(), body) };
+    }
+}
+
+/// Ending tokens.
+impl Table {
+    pub(super) fn destroy<T: Object>(&self, token: Token, own: Call) -> Result<Released<T>, HandleError> {
+        let kind = kind_of::<T>();
+        let error = || self.error(token, Some(kind), Purpose::Destroy);
+        if !token.is_said_to_be(kind) || token.is_borrowed() {
+            return Err(error());
+        }
+        let slot = self.slot_in_force(token).ok_or_else(error)?;
+        let ended = slot.word.compare_exchange(token.0, token.destroyed().0, SeqCst, Relaxed);
+        ended.map_err(|_| error())?;
+        let object = slot.object.load(Relaxed).cast_const().cast::<T>();
+        // SAFETY: this call ended the owning token, so nobody else gives back the count that its slot holds.
+        let label = unsafe { &*object }.header().label();
+        self.keep_label(token, label);
+
+        // Within another call of this thread, that one may be using the object.
+        if !self.is_unread(token, own.outermost()) {
+            return Ok(Released::Later);
+        }
+        threads::with(|record| self.free(token.index() as u32, record));
+        if self.waiting.load(Relaxed) > 0 {
+            // Nobody else is inside, so what waits may go; on leaving, so that this destroy does not answer for it.
+            own.ask();
+        }
+        // SAFETY: no thread is inside a call that began before the owning token ended, so the count is ours alone; the pointer
+        // is an `Arc<T>`'s, since the token was in force and of the kind whose type is `T`.
+        Ok(Released::Now(Owned(unsafe { Arc::from_raw(object) })))
+    }
+
+    /// Ends the borrowed token of an object that is being dropped.
+    pub(super) fn end_borrowed(&self, token: Token, label: Option<Arc<str>>) {
+        let index = token.index() as u32;
+        self.slots.known(index).word.swap(token.destroyed().0, SeqCst);
+        self.keep_label(token, label);
+        // A look-up is over before its thread can drop an object, so the own record blocks nothing.
+        if threads::with(|own| self.is_unread(token, Some(own))) {
+            self.let_go(index);
+        }
+    }
+
+    /// Whether no thread but `exempt` is inside a call that may have read the token in force, which has just ended. If
+    /// one is, the slot is deferred, and belongs to whoever collects it.
+    fn is_unread(&self, token: Token, exempt: Option<&Record>) -> bool {
+        barrier();
+        // To wait for an outer call of the own thread would be in vain.
+        let patience = if exempt.is_some() { PATIENCE } else { 0 };
+        let mut blockers = self.threads.inside(exempt, patience);
+        if blockers.is_empty() {
+            return true;
+        }
+        let mut deferred = self.deferred.lock();
+        blockers.iter().for_each(Call::ask);
+        // One that left before it could see that it was asked.
+        blockers.retain(Call::goes_on);
+        if blockers.is_empty() {
+            return true;
+        }
+        deferred.push(Deferred { index: token.index() as u32, blockers });
+        self.waiting.store(deferred.len(), Relaxed);
+        false
+    }
+
+    /// Lets go of what was deferred and is not read any more; returns how many still wait.
+    pub(super) fn collect(&self) -> usize {
+        let (unread, waiting) = {
+            let mut deferred = self.deferred.lock();
+            let unread: Vec<_> = deferred.extract_if(.., Deferred::is_unread).collect();
+            self.waiting.store(deferred.len(), Relaxed);
+            (unread, deferred.len())
+        };
+        // No lock is held: an object may do anything when it is dropped.
+        unread.iter().for_each(|ended| self.let_go(ended.index));
+        waiting
+    }
+
+    /// Frees an ended slot that nobody reads, and gives back what it holds.
+    fn let_go(&self, index: u32) {
+        let slot = self.slots.known(index);
+        let (object, operations) = (slot.object.load(Relaxed), slot.operations.load(Relaxed));
+        let borrowed = Token(slot.word.load(Relaxed)).is_borrowed();
+        threads::with(|record| self.free(index, record));
+        // SAFETY: nobody reads the slot, and only the caller of this function lets go of it; pointer and operations were
+        // stored together.
+        unsafe { ((*operations).let_go)(object, borrowed) };
+    }
+
+    /// Makes the slot free for another token, unless it has had its last.
+    fn free(&self, index: u32, own: &Record) {
+        let last = Token(self.slots.known(index).word.load(Relaxed));
+        if self.brand().uses(last) < LAST_USE {
+            self.slots.give(&own.free, index);
+        }
+    }
+
+    fn keep_label(&self, token: Token, label: Option<Arc<str>>) {
+        if let Some(label) = label {
+            self.labels.lock().insert(token.index(), (token, label));
+        }
+    }
+}
+
+impl Deferred {
+    fn is_unread(&mut self) -> bool {
+        self.blockers.retain(Call::goes_on);
+        self.blockers.is_empty()
+    }
+}
+
+/// What is left, for the tests.
+#[cfg(all(test, not(loom)))]
+impl Table {
+    pub(super) fn live_objects(&self) -> Vec<(Kind, usize)> {
+        let count = |kind| self.threads.records().map(|record| record.objects(kind)).sum::<i64>();
+        let kinds = (0..Kind::END as u8).filter_map(Kind::from_number);
+        kinds
+            .filter_map(|kind| Some((kind, usize::try_from(count(kind)).ok()?)))
+            .filter(|(_, n)| *n > 0)
+            .collect()
+    }
+
+    pub(super) fn owning_tokens(&self) -> Vec<Token> {
+        let tokens = self.slots.used().map(|slot| Token(slot.word.load(Acquire)));
+        tokens.filter(|token| token.is_live() && !token.is_borrowed()).collect()
+    }
+}

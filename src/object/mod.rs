@@ -1,0 +1,26 @@
+//! What every object shares. Nothing here knows an object.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `error` | what went wrong, as a number and a sentence |
+//! | `log_lines` | what the driver said about a call that failed |
+//! | `handle` | handles: checked tokens |
+//! | `callback` | what callers lend and what calls them: owners, the worker, pull mode |
+//! | `native` | a native handle, who destroys it, and when |
+//! | `registry` | finds the object of a native handle |
+//! | `release` | what becomes of errors when the last hold on an object goes |
+//! | `slot` | what an object keeps for objects that it does not know |
+//! | `driver_log` | listens to the driver's log |
+//! | `logging` | where the log of the C library goes |
+
+pub(crate) mod callback;
+pub(crate) mod driver_log;
+pub(crate) mod error;
+pub(crate) mod handle;
+mod log_lines;
+#[cfg(feature = "capi")]
+pub(crate) mod logging;
+pub(crate) mod native;
+pub(crate) mod registry;
+pub(crate) mod release;
+pub(crate) mod slot;

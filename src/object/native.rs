@@ -1,0 +1,189 @@
+//! A native handle: where it lives, who destroys it, and when.
+//!
+//! An object that owns one lets go of it when it is dropped. Inside a function that the driver called nothing can be
+//! destroyed (`callback/inside.rs`), so the worker does it soon afterwards; an error of that names the object all the same.
+
+use super::callback::{hand_over, is_inside};
+use super::error::{Error, Status, Subject};
+use super::handle::Object;
+use super::registry::Registry;
+use super::release::report;
+use crate::driver::{CallError, Driver};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Who destroys a native handle that is taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ownership {
+    /// Its lender, who keeps it alive for as long as the object that wraps it exists.
+    #[default]
+    Borrowed,
+    /// The object that wraps it, when the last hold on that goes. Nobody else destroys it.
+    Owned,
+}
+
+/// Where native handles live: a context.
+pub(crate) trait Place: Send + Sync + 'static {
+    /// The driver of it.
+    fn driver(&self) -> &Driver;
+
+    /// Whether what was there went with it, so that nothing is left to destroy.
+    fn is_gone(&self) -> bool;
+
+    /// What is left to say of the release of `object`.
+    fn released(&self, result: Result<(), CallError>, object: &dyn Subject) -> Result<(), Error>;
+}
+
+/// The driver's side of an object.
+pub(crate) trait Handle: Send + Sync + 'static {
+    /// Where such handles live.
+    type Place: Place;
+
+    /// The value of the handle.
+    fn address(&self) -> usize;
+
+    /// Whether it is still there when its place is gone.
+    fn outlives_place(&self) -> bool {
+        false
+    }
+
+    /// Destroys it.
+    fn destroy(self) -> Result<(), CallError>;
+}
+
+/// A native handle that an object has.
+pub(crate) struct Native<H: Handle> {
+    /// `None` only while it is being destroyed.
+    handle: Option<H>,
+    place: Arc<H::Place>,
+    /// Whether it is destroyed with the object.
+    owned: AtomicBool,
+}
+
+impl<H: Handle> Native<H> {
+    pub(crate) fn new(place: &Arc<H::Place>, handle: H, ownership: Ownership) -> Self {
+        let owned = AtomicBool::new(ownership == Ownership::Owned);
+        Self { handle: Some(handle), place: Arc::clone(place), owned }
+    }
+
+    /// The handle.
+    #[inline]
+    pub(crate) fn handle(&self) -> &H {
+        self.handle.as_ref().expect("an object has its handle until it is dropped")
+    }
+
+    /// Where it lives.
+    #[inline]
+    pub(crate) fn place(&self) -> &Arc<H::Place> {
+        &self.place
+    }
+
+    /// Takes the handle over for the object, which had borrowed it, if it is wrapped once more as owned. Refuses a second
+    /// owner.
+    pub(crate) fn wrap_again(&self, ownership: Ownership, object: &dyn Subject) -> Result<(), Error> {
+        if ownership == Ownership::Borrowed || !self.owned.swap(true, Relaxed) {
+            return Ok(());
+        }
+        Err(twice(object))
+    }
+}
+
+/// The refusal of a second owner of what `object` owns.
+#[cold]
+pub(crate) fn twice(object: &dyn Subject) -> Error {
+    let refusal =
+        format!("{object} owns this native handle already; wrap it as borrowed for one more reference");
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(object)
+}
+
+/// An object that has a native handle, and is found by it.
+pub(crate) trait HasNative: Object + fmt::Display {
+    /// The driver's side of it.
+    type Handle: Handle;
+
+    /// What the object has.
+    fn native_handle(&self) -> &Native<Self::Handle>;
+
+    /// The same, to take it apart.
+    fn native_handle_mut(&mut self) -> &mut Native<Self::Handle>;
+
+    /// The list of the objects of this type.
+    fn known() -> &'static Registry<Self>;
+}
+
+/// Lists a new object by its handle.
+pub(crate) fn listed<T: HasNative>(object: T) -> Arc<T> {
+    let object = Arc::new(object);
+    let native = object.native_handle();
+    T::known().add(native.place.driver(), native.handle().address(), &object);
+    object
+}
+
+/// What happens when the last hold on an object goes.
+#[inline]
+pub(crate) fn end<T: HasNative>(object: &mut T) {
+    let native = object.native_handle_mut();
+    let (Some(handle), owned) = (native.handle.take(), *native.owned.get_mut()) else { return };
+    let object = &*object;
+    let place = &object.native_handle().place;
+    T::known().remove(place.driver(), handle.address(), object);
+    if !owned {
+        return;
+    }
+    if is_inside() {
+        return end_later(handle, place, object);
+    }
+    report(place.driver(), destroy(handle, place.as_ref(), object));
+}
+
+#[cold]
+fn end_later<H: Handle>(handle: H, place: &Arc<H::Place>, object: &dyn Subject) {
+    let (driver, place) = (place.driver().clone(), Arc::clone(place));
+    release(&driver, object, move |object| destroy(handle, place.as_ref(), object));
+}
+
+/// Destroys a handle, unless it went with its place.
+pub(crate) fn destroy<H: Handle>(handle: H, place: &H::Place, object: &dyn Subject) -> Result<(), Error> {
+    if place.is_gone() && !handle.outlives_place() {
+        return Ok(());
+    }
+    place.released(handle.destroy(), object)
+}
+
+/// Releases what is left of an object that is being dropped: now, or soon, where nothing can be destroyed now.
+pub(crate) fn release(
+    driver: &Driver,
+    object: &dyn Subject,
+    end: impl FnOnce(&dyn Subject) -> Result<(), Error> + Send + 'static,
+) {
+    if !is_inside() {
+        return report(driver, end(object));
+    }
+    let (driver, named) = (driver.clone(), Named::of(object));
+    hand_over(Box::new(move || report(&driver, end(&named))));
+}
+
+/// What is left of an object for messages.
+struct Named {
+    text: String,
+    label: Option<Arc<str>>,
+}
+
+impl Named {
+    fn of(object: &dyn Subject) -> Self {
+        Self { text: object.to_string(), label: object.label() }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Subject for Named {
+    fn label(&self) -> Option<Arc<str>> {
+        self.label.clone()
+    }
+}

@@ -1,0 +1,343 @@
+//! What a launch gives to a kernel.
+
+use super::Endpoint;
+use super::endpoint::check_context;
+use super::operand::{ConditionOperand, Held, check_operand};
+use crate::context::Context;
+use crate::driver::calls::kernel::launch::Plain;
+use crate::kernel::{Kernel, Parameter};
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::pointer::DevicePointer;
+use smallvec::SmallVec;
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// One argument of a kernel.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Argument<'a> {
+    /// The bytes of a value, as the kernel's parameter has them.
+    Bytes(&'a [u8]),
+    /// A device pointer.
+    Pointer(DevicePointer),
+    /// A device pointer, and what keeps the memory alive: released when the kernel is done.
+    Owned(DevicePointer, Owner),
+    /// The address of an endpoint, whose object has to be there.
+    Endpoint(Endpoint<'a>),
+    /// The bytes of a value with a name, by which it is set for all kernel nodes of an instance at once
+    /// ([`Exec::set_parameter`](crate::graph::Exec::set_parameter)). In a stream it is just the value.
+    Parameter(&'a str, &'a [u8]),
+    /// The number by which the kernel sets a condition of its graph, made from a [`Condition`](crate::graph::Condition).
+    Condition(ConditionArgument),
+}
+
+/// A condition, as an argument.
+pub struct ConditionArgument(pub(crate) Arc<dyn ConditionOperand>);
+
+impl fmt::Debug for ConditionArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+macro_rules! from_numbers {
+    ($($number:ty),*) => {$(
+        impl<'a> From<&'a $number> for Argument<'a> {
+            fn from(number: &'a $number) -> Self {
+                Self::Bytes(number.bytes())
+            }
+        }
+    )*};
+}
+
+from_numbers!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+impl From<DevicePointer> for Argument<'_> {
+    fn from(pointer: DevicePointer) -> Self {
+        Self::Pointer(pointer)
+    }
+}
+
+impl<'a> From<Endpoint<'a>> for Argument<'a> {
+    fn from(endpoint: Endpoint<'a>) -> Self {
+        Self::Endpoint(endpoint)
+    }
+}
+
+/// A condition that is an argument.
+struct ConditionAt {
+    index: u32,
+    /// Its number, once it has one.
+    number: AtomicU64,
+    condition: Arc<dyn ConditionOperand>,
+}
+
+/// What errors call one of them.
+const ARGUMENT: &str = "argument";
+
+/// How many arguments a launch takes without allocating.
+const FEW: usize = 256;
+
+/// The arguments of a launch: where the value of each is, how large it is, and what it needs.
+///
+/// It is large, so that a launch need not allocate, and to move it costs more than a launch does: make it where it is used.
+pub struct Arguments<'a> {
+    addresses: SmallVec<[*const c_void; FEW]>,
+    sizes: SmallVec<[u32; FEW]>,
+    /// Pointers that stand nowhere else, and which arguments they are.
+    pointers: SmallVec<[(u32, u64); 16]>,
+    /// The objects whose addresses they are, and which arguments.
+    holds: SmallVec<[(u32, Held<'a>); 8]>,
+    /// The contexts that callers named for memory, and of which arguments.
+    contexts: SmallVec<[(u32, &'a Arc<Context>); 1]>,
+    /// Names, and of which arguments.
+    names: SmallVec<[(u32, Arc<str>); 1]>,
+    /// Conditions, and which arguments.
+    conditions: SmallVec<[ConditionAt; 1]>,
+    /// Owners, and which arguments.
+    owners: Vec<(u32, Owner)>,
+    _values: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Arguments<'a> {
+    /// None yet.
+    #[inline(always)]
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            addresses: SmallVec::new(),
+            sizes: SmallVec::new(),
+            pointers: SmallVec::new(),
+            holds: SmallVec::new(),
+            contexts: SmallVec::new(),
+            names: SmallVec::new(),
+            conditions: SmallVec::new(),
+            owners: Vec::new(),
+            _values: PhantomData,
+        }
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, argument: impl Into<Argument<'a>>) -> &mut Self {
+        match argument.into() {
+            Argument::Bytes(bytes) => self.push_at(bytes.as_ptr().cast(), bytes.len()),
+            Argument::Pointer(pointer) => self.push_pointer(pointer.0),
+            Argument::Owned(pointer, owner) => {
+                self.push_pointer(pointer.0);
+                self.push_owner(self.addresses.len() - 1, owner);
+            }
+            Argument::Endpoint(endpoint) => self.push_endpoint(endpoint),
+            Argument::Parameter(name, bytes) => self.push_parameter(name, bytes.as_ptr().cast(), bytes.len()),
+            Argument::Condition(ConditionArgument(condition)) => self.push_condition(condition),
+        }
+        self
+    }
+
+    /// Adds one whose bytes stand at an address, for as long as the arguments exist.
+    #[inline]
+    pub(crate) fn push_at(&mut self, address: *const c_void, size: usize) {
+        self.addresses.push(address);
+        // None is larger than the 32,764 bytes that a kernel takes.
+        self.sizes.push(u32::try_from(size).unwrap_or(u32::MAX));
+    }
+
+    /// Adds several of that sort at once.
+    #[inline]
+    pub(crate) fn extend_at(&mut self, values: impl ExactSizeIterator<Item = (*const c_void, u32)> + Clone) {
+        self.addresses.extend(values.clone().map(|(address, _)| address));
+        self.sizes.extend(values.map(|(_, size)| size));
+    }
+
+    /// Adds a pointer.
+    #[inline]
+    pub(crate) fn push_pointer(&mut self, pointer: u64) {
+        self.pointers.push((self.addresses.len() as u32, pointer));
+        self.push_at(std::ptr::null(), size_of::<u64>());
+    }
+
+    pub(crate) fn push_endpoint(&mut self, mut endpoint: Endpoint<'a>) {
+        let index = self.addresses.len() as u32;
+        self.owners.extend(endpoint.take_owner().map(|owner| (index, owner)));
+        let address = endpoint.native();
+        self.contexts.extend(endpoint.context().map(|context| (index, context)));
+        self.holds.extend(endpoint.into_hold().map(|hold| (index, hold)));
+        self.push_pointer(address);
+    }
+
+    /// Adds one with a name, whose bytes stand at an address for as long as the arguments exist.
+    pub(crate) fn push_parameter(&mut self, name: &str, address: *const c_void, size: usize) {
+        self.names.push((self.addresses.len() as u32, Arc::from(name)));
+        self.push_at(address, size);
+    }
+
+    /// Adds the number of a condition.
+    pub(crate) fn push_condition(&mut self, condition: Arc<dyn ConditionOperand>) {
+        self.conditions.push(ConditionAt {
+            index: self.addresses.len() as u32,
+            number: AtomicU64::new(0),
+            condition,
+        });
+        self.push_at(std::ptr::null(), size_of::<u64>());
+    }
+
+    /// What an argument needs: released when the kernel is done.
+    pub(crate) fn push_owner(&mut self, index: usize, owner: Owner) {
+        self.owners.push((index as u32, owner));
+    }
+
+    /// Where the value of each is, and its bytes, once they are finished.
+    pub(super) fn values(&self) -> impl Iterator<Item = (*const c_void, usize)> {
+        self.addresses.iter().copied().zip(self.sizes.iter().map(|size| *size as usize))
+    }
+
+    /// The objects whose addresses they are, and which arguments.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (u32, &Held<'a>)> {
+        self.holds.iter().map(|(index, held)| (*index, held))
+    }
+
+    pub(super) fn has_owners(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
+    pub(crate) fn take_owners(&mut self) -> Vec<Owner> {
+        self.take_owned().map(|(_, owner)| owner).collect()
+    }
+
+    /// The owners, and which arguments.
+    pub(super) fn take_owned(&mut self) -> impl Iterator<Item = (u32, Owner)> + use<> {
+        std::mem::take(&mut self.owners).into_iter()
+    }
+
+    /// Sees to it that each has an address. Nothing is added any more, and the list stays where it is.
+    #[inline]
+    pub(super) fn finish(&mut self) {
+        for (index, pointer) in &self.pointers {
+            self.addresses[*index as usize] = std::ptr::from_ref(pointer).cast();
+        }
+        for at in &self.conditions {
+            self.addresses[at.index as usize] = at.number.as_ptr().cast_const().cast();
+        }
+    }
+
+    /// Where the value of each is, once they are finished.
+    #[inline]
+    pub(super) fn addresses(&self) -> &[*const c_void] {
+        &self.addresses
+    }
+
+    /// The names, and of which arguments.
+    pub(super) fn names(&self) -> &[(u32, Arc<str>)] {
+        &self.names
+    }
+
+    /// The conditions among them, and which arguments.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = (usize, &dyn ConditionOperand)> {
+        self.conditions.iter().map(|at| (at.index as usize, at.condition.as_ref()))
+    }
+
+    /// Gives each condition among them its number, when nothing else is refused any more.
+    #[inline]
+    pub(super) fn number_conditions(&self) -> Result<(), Error> {
+        self.conditions.iter().try_for_each(|at| {
+            let number =
+                at.condition.native().map_err(|failure| failure.of_item(ARGUMENT, at.index as usize))?;
+            at.number.store(number, Relaxed);
+            Ok(())
+        })
+    }
+
+    /// Refuses arguments that are not the kernel's, where the driver tells its parameters, and objects that are not there any
+    /// more.
+    #[inline]
+    pub(super) fn check(&self, kernel: &Kernel, at: &Context) -> Result<(), Error> {
+        if let Some(layout) = kernel.layout() {
+            let mut sizes = layout.iter().zip(&self.sizes);
+            if layout.len() != self.sizes.len() || sizes.any(|(takes, size)| takes.size != *size as usize) {
+                return Err(self.misfit(kernel, layout));
+            }
+        }
+        self.check_objects(at)
+    }
+
+    /// Refuses objects that are not there any more.
+    #[inline]
+    pub(super) fn check_objects(&self, at: &Context) -> Result<(), Error> {
+        self.holds.iter().try_for_each(|(index, hold)| {
+            check_operand(hold.operand(), at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
+        })?;
+        self.contexts.iter().try_for_each(|(index, context)| {
+            check_context(context, at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
+        })
+    }
+
+    #[cold]
+    fn misfit(&self, kernel: &Kernel, layout: &[Parameter]) -> Error {
+        let wrong = layout.iter().zip(&self.sizes).position(|(takes, size)| takes.size != *size as usize);
+        let (refusal, item) = match wrong {
+            Some(index) => {
+                let (takes, given) = (layout[index].size, self.sizes[index]);
+                (
+                    format!("argument {index} of {kernel} takes {takes} bytes, and {given} are given"),
+                    Some(index),
+                )
+            }
+            None => {
+                let given = self.sizes.len();
+                // The first that the kernel does not take; of those that are missing none is at fault.
+                let surplus = (given > layout.len()).then_some(layout.len());
+                (format!("{kernel} takes {}, and {given} are given", count(layout.len())), surplus)
+            }
+        };
+        let mut error = Error::new(Status::INVALID_ARGUMENT, refusal).about(kernel);
+        error.item = item;
+        error
+    }
+}
+
+fn count(arguments: usize) -> String {
+    match arguments {
+        0 => "no arguments".to_owned(),
+        1 => "1 argument".to_owned(),
+        more => format!("{more} arguments"),
+    }
+}
+
+impl Default for Arguments<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a, A: Into<Argument<'a>>> FromIterator<A> for Arguments<'a> {
+    fn from_iter<I: IntoIterator<Item = A>>(arguments: I) -> Self {
+        let mut list = Self::new();
+        for argument in arguments {
+            list.push(argument);
+        }
+        list
+    }
+}
+
+impl fmt::Debug for Arguments<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arguments").field("sizes", &self.sizes.as_slice()).finish_non_exhaustive()
+    }
+}
+
+/// What of a packed block goes to the driver, which takes no byte more than the kernel does (580: 701). A block that is
+/// not as long as the kernel's parameters is refused.
+#[inline]
+pub(super) fn packed<'a>(kernel: &Kernel, block: &'a [u8]) -> Result<&'a [u8], Error> {
+    let (Some(layout), bytes) = (kernel.layout(), block.len()) else { return Ok(block) };
+    let needed = layout.last().map_or(0, |last| last.offset + last.size);
+    // A struct in C ends on a multiple of its alignment, which is 16 at most here.
+    if (needed..=needed.next_multiple_of(16)).contains(&bytes) {
+        return Ok(&block[..needed]);
+    }
+    let refusal = format!("the block of arguments has {bytes} bytes; {kernel} takes {needed}");
+    Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(kernel))
+}

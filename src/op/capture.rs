@@ -1,0 +1,242 @@
+//! Operations in streams under capture: they become nodes of a graph, which keeps what they use.
+//!
+//! Who captures a stream is its [`Sink`]; a capture of somebody else's has one, too, which knows nothing but the driver's graph.
+
+use super::attachment::Prepared;
+use super::node::{NodeOperation, NodeType};
+use super::{Operation, Traits};
+use crate::context::Context;
+use crate::driver::calls::graph::capture::{self as calls, RawCapture};
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_ACTIVE;
+use crate::event::Event;
+use crate::object::error::{Error, Status};
+use crate::stream::{CapturedBy, Stream};
+use std::sync::{Arc, Weak};
+
+/// What an operation is in a stream under capture.
+#[doc(hidden)]
+pub enum Captured<'a> {
+    /// A node.
+    Node(&'a mut dyn NodeOperation<Output = ()>),
+    /// A node that keeps nothing, of which the driver tells more than the operation.
+    Plain(NodeType),
+    /// Nothing: there is nothing to do.
+    Nothing,
+    /// A place in the graph, for which the event stands from now on.
+    Record(&'a Arc<Event>),
+    /// What comes next comes after the place for which the event stands.
+    Wait(&'a Arc<Event>),
+    /// It cannot be captured, for this reason.
+    Refused(&'static str),
+}
+
+/// An operation that is being captured.
+pub(crate) trait Capturable {
+    fn captured(&mut self) -> Captured<'_>;
+
+    /// Why the stream does not take it: what is wrong with it, or else this.
+    fn refused(&self, stream: &Stream, why: &str) -> Error;
+
+    /// Gives it to the driver, in this context if one is named.
+    ///
+    /// # Safety
+    /// As for [`Stream::enqueue`].
+    unsafe fn issue(&mut self, stream: &Stream, at: Option<&Context>) -> Result<(), Error>;
+}
+
+/// Who captures a stream.
+pub(crate) trait CaptureSink: Send + Sync {
+    /// Captures an operation in the stream.
+    ///
+    /// # Safety
+    /// As for [`Stream::enqueue`], whenever the graph is launched.
+    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error>;
+
+    /// Into which graph it captures.
+    fn under(&self) -> Under;
+
+    /// A stream that is not under capture is to wait for an event that this capture has recorded: it becomes part of the capture.
+    fn fork(&self, stream: &Stream, event: &Event) -> Result<(), Error>;
+}
+
+/// Into which graph a stream is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Under {
+    /// A number that no other definition of the process has.
+    pub(crate) graph: u64,
+    /// Whether it is a body of a conditional node in that.
+    pub(crate) is_body: bool,
+}
+
+/// Into which graph a stream is captured; `None` if it is not under capture.
+pub(crate) fn under(stream: &Stream) -> Result<Option<Under>, Error> {
+    Ok(match stream.captured_by::<Sink>()? {
+        CapturedBy::Nobody => None,
+        CapturedBy::Us(sink) => Some(sink.0.under()),
+        // Numbers of captures, which begin at 1, and those of definitions do not meet.
+        CapturedBy::Others => Some(Under { graph: info(stream)?.id | OTHERS, is_body: false }),
+    })
+}
+
+/// Set in the numbers of captures of somebody else's.
+const OTHERS: u64 = 1 << 63;
+
+/// What streams under capture keep.
+pub(crate) struct Sink(pub(crate) Arc<dyn CaptureSink>);
+
+/// What events that were recorded there keep.
+pub(crate) struct Recorded(pub(crate) Weak<dyn CaptureSink>);
+
+/// Captures the operation if the stream is under capture.
+///
+/// # Safety
+/// As for [`Stream::enqueue`].
+#[cold]
+pub(super) unsafe fn enqueue<O: Operation + ?Sized>(
+    stream: &Stream,
+    operation: &mut O,
+) -> Result<Option<O::Output>, Error> {
+    let mut issued = Issue { operation, output: None };
+    match stream.captured_by::<Sink>()? {
+        CapturedBy::Nobody => return Ok(None),
+        // SAFETY: as the caller vouches.
+        CapturedBy::Us(sink) => unsafe { sink.0.capture(stream, &mut issued) }?,
+        // SAFETY: as the caller vouches.
+        CapturedBy::Others => unsafe { Others.capture(stream, &mut issued) }?,
+    }
+    Ok(issued.output)
+}
+
+/// An operation on its way into a capture.
+struct Issue<'a, O: Operation + ?Sized> {
+    operation: &'a mut O,
+    output: Option<O::Output>,
+}
+
+impl<O: Operation + ?Sized> Capturable for Issue<'_, O> {
+    fn captured(&mut self) -> Captured<'_> {
+        self.operation.captured()
+    }
+
+    #[cold]
+    fn refused(&self, stream: &Stream, why: &str) -> Error {
+        self.operation.check(stream.context()).err().unwrap_or_else(|| stream.under_capture(why))
+    }
+
+    unsafe fn issue(&mut self, stream: &Stream, at: Option<&Context>) -> Result<(), Error> {
+        let Traits { needs_context, .. } = self.operation.traits();
+        let checked = self.operation.check(stream.context())?;
+        let _current = match at {
+            Some(context) => Some(context.enter()?),
+            None if needs_context => Some(stream.enter_to_copy()?),
+            None => stream.enter_if_default()?,
+        };
+        // SAFETY: checked with the stream's context; the caller vouches for the rest.
+        self.output = Some(unsafe { self.operation.enqueue_captured(checked, stream) }?);
+        Ok(())
+    }
+}
+
+/// What the driver says of a stream under capture.
+pub(crate) fn info(stream: &Stream) -> Result<RawCapture, Error> {
+    stream.here(|raw| calls::info(stream.context().table(), raw.handle()))
+}
+
+/// Whether a capture is valid, by what the driver says of it.
+pub(crate) fn is_valid(info: &RawCapture) -> bool {
+    info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE
+}
+
+/// A capture of somebody else's. Operations take part in it: what they use is kept by its graph, as a whole.
+struct Others;
+
+impl CaptureSink for Others {
+    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error> {
+        let (node_context, has_holds) = match operation.captured() {
+            Captured::Refused(why) => return Err(operation.refused(stream, why)),
+            Captured::Node(node) => {
+                let at = node.node_context(stream.context());
+                node.parameters(at.as_ref().unwrap_or(stream.context()))?;
+                (at, node.has_holds())
+            }
+            Captured::Record(event) => {
+                event.is_shared();
+                (None, false)
+            }
+            Captured::Wait(event) if event.captured_in::<Recorded>().is_some() => {
+                return Err(stream.under_capture(&format!("{event} was recorded in another capture")));
+            }
+            Captured::Plain(_) | Captured::Nothing | Captured::Wait(_) => (None, false),
+        };
+        let info = info(stream)?;
+        if !is_valid(&info) {
+            let refusal = format!("somebody else captures {stream}, and that capture was invalidated");
+            return Err(Error::new(
+                Status(crate::driver::sys::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0),
+                refusal,
+            )
+            .about(stream));
+        }
+        // SAFETY: the driver has just named it.
+        let graph = unsafe { RawGraph::adopt(stream.context().table(), info.graph) };
+        let failed = |error| stream.context().failed(error, stream);
+        let prepared = has_holds.then(|| Prepared::on(&graph)).transpose().map_err(failed)?;
+        // SAFETY: as the caller vouches.
+        let issued = unsafe { operation.issue(stream, node_context.as_deref()) };
+        let Some(prepared) = prepared else { return issued };
+        match (issued, operation.captured()) {
+            (Ok(()), Captured::Node(node)) => drop(prepared.commit(node.holds().0)),
+            (Ok(()), _) => drop(prepared),
+            (Err(failure), _) => {
+                // Of a capture that the call has invalidated the graph must not be touched.
+                if self::info(stream).is_ok_and(|info| is_valid(&info)) {
+                    drop(prepared)
+                } else {
+                    prepared.leave()
+                }
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    fn under(&self) -> Under {
+        Under { graph: OTHERS, is_body: false }
+    }
+
+    fn fork(&self, stream: &Stream, event: &Event) -> Result<(), Error> {
+        stream.may_be_captured_by_others();
+        stream.here(|raw| raw.wait(event.raw()))
+    }
+}
+
+/// Has the stream wait for an event that was recorded in a capture, if it was. `false` if it was not.
+#[cold]
+pub(super) fn wait_for_captured(stream: &Stream, event: &Event) -> Result<bool, Error> {
+    if let Some(recorded) = event.captured_in::<Recorded>() {
+        return match recorded.0.upgrade() {
+            Some(sink) => sink.fork(stream, event).map(|()| true),
+            None => Err(ended(event)),
+        };
+    }
+    if event.may_be_recorded_by_others() {
+        stream.may_be_captured_by_others();
+    }
+    Ok(false)
+}
+
+/// The refusal of an event whose capture has ended: to wait for it would invalidate another.
+#[cold]
+pub(crate) fn ended(event: &Event) -> Error {
+    let refusal = format!(
+        "{event} was last recorded in a capture that has ended; record it again before others wait for it"
+    );
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(event)
+}
+
+/// An event was recorded in a stream that is not under capture.
+#[cold]
+pub(super) fn recorded_outside(event: &Event) {
+    event.was_recorded_outside::<Recorded>();
+}

@@ -1,0 +1,223 @@
+//! Records of events, and waiting for them.
+
+use super::operand::check_of_call;
+use super::{Captured, Operation, Traits, capture};
+use crate::context::Context;
+use crate::driver::CallError;
+use crate::event::{Event, EventOptions};
+use crate::object::error::{Error, Status};
+use crate::stream::{Stream, StreamOptions};
+use std::sync::Arc;
+
+/// Records in an event what is enqueued in the stream by now.
+pub struct Record<'a>(pub(super) &'a Arc<Event>, pub(super) AsNode);
+
+/// Whether an event is for those outside of a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AsNode {
+    No,
+    Yes,
+}
+
+impl<'a> Record<'a> {
+    /// In this event.
+    #[inline]
+    #[must_use]
+    pub fn new(event: &'a Arc<Event>) -> Self {
+        Self(event, AsNode::No)
+    }
+
+    /// In a stream under capture, the record becomes a node: whenever the graph gets there, others find the event recorded. Without this,
+    /// the event stands for the place in the graph, for other streams to fork from or join.
+    #[must_use]
+    pub fn as_node(self) -> Self {
+        Self(self.0, AsNode::Yes)
+    }
+}
+
+impl Operation for Record<'_> {
+    type Output = ();
+    type Checked<'a>
+        = ()
+    where
+        Self: 'a;
+
+    #[inline]
+    fn traits(&self) -> Traits {
+        Traits::default()
+    }
+
+    #[inline]
+    fn check<'a>(&'a self, at: &'a Context) -> Result<(), Error> {
+        check_event(self.0, at)
+    }
+
+    #[inline]
+    unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
+        let event = self.0;
+        event.raw().record(stream.raw()).map_err(|error| refused_record(error, event, stream))?;
+        event.was_recorded();
+        if event.may_be_captured() {
+            capture::recorded_outside(event);
+        }
+        Ok(())
+    }
+
+    fn captured(&mut self) -> Captured<'_> {
+        match self.1 {
+            AsNode::No => Captured::Record(self.0),
+            AsNode::Yes => Captured::Node(self),
+        }
+    }
+
+    unsafe fn enqueue_captured(&self, (): (), stream: &Stream) -> Result<(), Error> {
+        let event = self.0;
+        let recorded = match self.1 {
+            AsNode::No => event.raw().record(stream.raw()),
+            AsNode::Yes => event.raw().record_outside(stream.raw()),
+        };
+        recorded.map_err(|error| refused_record(error, event, stream))?;
+        event.was_recorded();
+        if event.may_be_captured() {
+            capture::recorded_outside(event);
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn refused_record(error: CallError, event: &Event, stream: &Stream) -> Error {
+    event.explain_contexts(event.context().failed(error, event), stream.context(), || {
+        format!(
+            "{stream} belongs to {}: record an event of that one there; any stream may wait for it",
+            stream.context()
+        )
+    })
+}
+
+/// Refuses an event of another driver, and one that was destroyed with its context.
+#[inline]
+pub(super) fn check_event(event: &Event, at: &Context) -> Result<(), Error> {
+    if event.driver() != at.driver() {
+        let refusal = format!("{event} belongs to another driver than {at}");
+        return Err(Error::new(Status::INVALID_HANDLE, refusal).about(event));
+    }
+    check_of_call(event.context(), at, event)
+}
+
+/// Makes work that is enqueued from now on wait for what an event recorded last. Nothing waits for an event that was never
+/// recorded. An interprocess event of another context is waited for by way of a stream of that context, made for the call.
+pub struct Wait<'a>(pub(super) &'a Arc<Event>, pub(super) AsNode);
+
+impl<'a> Wait<'a> {
+    /// For this event.
+    #[inline]
+    #[must_use]
+    pub fn new(event: &'a Arc<Event>) -> Self {
+        Self(event, AsNode::No)
+    }
+
+    /// In a stream under capture, waiting becomes a node: whenever the graph gets there, it waits for what the event recorded last then.
+    /// Without this, only events of the same capture can be waited for.
+    #[must_use]
+    pub fn as_node(self) -> Self {
+        Self(self.0, AsNode::Yes)
+    }
+}
+
+impl Operation for Wait<'_> {
+    type Output = ();
+    type Checked<'a>
+        = ()
+    where
+        Self: 'a;
+
+    #[inline]
+    fn traits(&self) -> Traits {
+        Traits::default()
+    }
+
+    #[inline]
+    fn check<'a>(&'a self, at: &'a Context) -> Result<(), Error> {
+        check_event(self.0, at)
+    }
+
+    #[inline]
+    unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
+        let event = self.0;
+        if event.may_be_captured() && capture::wait_for_captured(stream, event)? {
+            return Ok(());
+        }
+        if event.options().interprocess && event.context().native() != stream.context().native() {
+            return wait_by_way_of(event, stream);
+        }
+        stream.raw().wait(event.raw()).map_err(|error| stream.context().failed(error, stream))
+    }
+
+    fn captured(&mut self) -> Captured<'_> {
+        match self.1 {
+            AsNode::No => Captured::Wait(self.0),
+            AsNode::Yes => Captured::Node(self),
+        }
+    }
+
+    unsafe fn enqueue_captured(&self, (): (), stream: &Stream) -> Result<(), Error> {
+        let event = self.0;
+        if event.options().interprocess && event.context().native() != stream.context().native() {
+            let why = format!(
+                "{event} is of another context, and other processes may open it: it cannot be waited for here"
+            );
+            return Err(stream.under_capture(&why));
+        }
+        let waited = match self.1 {
+            AsNode::No => stream.raw().wait(event.raw()),
+            AsNode::Yes => stream.raw().wait_outside(event.raw()),
+        };
+        waited.map_err(|error| stream.context().failed(error, stream))
+    }
+}
+
+/// Driver 580 crashes where a stream is to wait for an event that other processes may open, and that belongs to another
+/// context (measured): a stream of that context waits for it, and this one for that.
+#[cold]
+fn wait_by_way_of(event: &Event, stream: &Stream) -> Result<(), Error> {
+    let between = Stream::create(event.context(), &StreamOptions::default())?;
+    between.here(|raw| raw.wait(event.raw()))?;
+    stream.wait_stream(&between)
+}
+
+impl Event {
+    /// Records what is enqueued in the stream by now: [`Record`].
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the stream belongs to another driver; the driver's, also for a stream of another
+    /// context.
+    #[inline]
+    pub fn record(self: &Arc<Self>, stream: &Stream) -> Result<(), Error> {
+        // SAFETY: a record touches no memory, and the event is alive.
+        unsafe { stream.enqueue(&mut Record::new(self)) }
+    }
+}
+
+impl Stream {
+    /// Makes work that is enqueued here from now on wait for what the event recorded last: [`Wait`].
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the event belongs to another driver; the driver's.
+    #[inline]
+    pub fn wait_event(&self, event: &Arc<Event>) -> Result<(), Error> {
+        // SAFETY: waiting touches no memory, and the event is alive.
+        unsafe { self.enqueue(&mut Wait::new(event)) }
+    }
+
+    /// Makes work that is enqueued here from now on wait for what is enqueued in `other` by now.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if `other` belongs to another driver; the driver's.
+    pub fn wait_stream(&self, other: &Self) -> Result<(), Error> {
+        self.same_driver(other.driver(), other)?;
+        let event = Event::create(other.context(), &EventOptions::default())?;
+        event.record(other)?;
+        self.wait_event(&event)
+    }
+}

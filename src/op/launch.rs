@@ -1,0 +1,166 @@
+//! Launches of kernels.
+
+use super::arguments::packed;
+use super::event::check_event;
+use super::{Arguments, Captured, Operation, Traits};
+use crate::context::Context;
+use crate::driver::calls::kernel::launch::{self as calls, RawArguments, RawAttributes};
+use crate::kernel::{Kernel, LaunchConfig, refusal};
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::stream::Stream;
+use std::sync::Arc;
+
+/// Runs a kernel.
+///
+/// ```
+/// # use cushim::driver::{Choice, OpenOptions};
+/// use cushim::kernel::{Image, LaunchConfig, Library, LoadOptions};
+/// use cushim::memory::DeviceMemory;
+/// use cushim::op::{Arguments, Launch};
+/// use cushim::{Device, Stream, StreamOptions};
+///
+/// # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+/// let context = Device::get(&driver, 0)?.primary_context()?;
+/// let stream = Stream::create(&context, &StreamOptions::default())?;
+/// let image = Image::new(
+///     ".version 7.0
+///      .target sm_70
+///      .address_size 64
+///      .visible .entry store(.param .u64 to, .param .u32 number) {
+///          .reg .u64 %to;
+///          .reg .u32 %number;
+///          ld.param.u64 %to, [to];
+///          ld.param.u32 %number, [number];
+///          st.global.u32 [%to], %number;
+///          ret;
+///      }",
+/// )?;
+/// let kernel = Library::load(&context, &image, &LoadOptions::default())?.kernel("store")?;
+/// let memory = DeviceMemory::allocate(&context, 4)?;
+/// let mut arguments = Arguments::new();
+/// arguments.push(memory.pointer()).push(&42_u32);
+/// // SAFETY: the kernel takes a pointer and a number, and writes four bytes there.
+/// unsafe { stream.enqueue(&mut Launch::new(&kernel, &LaunchConfig::new(1, 1), &mut arguments)) }?;
+/// stream.synchronize()?;
+/// # Ok::<(), cushim::Error>(())
+/// ```
+///
+/// The arguments are of the types that the kernel takes: their number and sizes are checked where the driver knows them,
+/// from 12.4 on.
+pub struct Launch<'a, 'v> {
+    pub(super) kernel: &'a Arc<Kernel>,
+    pub(super) config: &'a LaunchConfig<'a>,
+    pub(super) arguments: Given<'a, 'v>,
+}
+
+/// A launch whose arguments were held against the kernel.
+pub struct Checked<'a>(RawArguments<'a>);
+
+impl<'a> Checked<'a> {
+    /// The block of arguments, without what may follow the last.
+    pub(super) fn block(&self) -> &'a [u8] {
+        match self.0 {
+            RawArguments::Packed(block) => block,
+            RawArguments::Each(_) => &[],
+        }
+    }
+}
+
+pub(super) enum Given<'a, 'v> {
+    Each(&'a mut Arguments<'v>),
+    Packed(&'a [u8]),
+}
+
+impl<'a, 'v> Launch<'a, 'v> {
+    /// With an argument for each parameter of the kernel.
+    #[inline]
+    #[must_use]
+    pub fn new(
+        kernel: &'a Arc<Kernel>,
+        config: &'a LaunchConfig<'a>,
+        arguments: &'a mut Arguments<'v>,
+    ) -> Self {
+        arguments.finish();
+        Self { kernel, config, arguments: Given::Each(arguments) }
+    }
+
+    /// With all arguments in one block, laid out as [`Kernel::parameters`] says: like a C struct of the parameters. Before
+    /// driver 12.4 the block must end with the last of them.
+    #[must_use]
+    pub fn packed(kernel: &'a Arc<Kernel>, config: &'a LaunchConfig<'a>, block: &'a [u8]) -> Self {
+        Self { kernel, config, arguments: Given::Packed(block) }
+    }
+
+    #[cold]
+    fn refused(&self, failure: Error, stream: &Stream) -> Error {
+        refusal::explain(failure, self.config, self.kernel, stream.context())
+    }
+}
+
+impl Operation for Launch<'_, '_> {
+    type Output = ();
+    type Checked<'a>
+        = Checked<'a>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn traits(&self) -> Traits {
+        let has_owners = match &self.arguments {
+            Given::Each(arguments) => arguments.has_owners(),
+            Given::Packed(_) => false,
+        };
+        let has_conditions = match &self.arguments {
+            Given::Each(arguments) => arguments.conditions().next().is_some(),
+            Given::Packed(_) => false,
+        };
+        Traits { has_owners, has_conditions, ..Traits::default() }
+    }
+
+    #[inline]
+    fn check<'a>(&'a self, at: &'a Context) -> Result<Checked<'a>, Error> {
+        self.config.check()?;
+        self.kernel.check_in(at)?;
+        if let Some(trigger) = &self.config.programmatic_event {
+            check_event(trigger.event, at)?;
+        }
+        match &self.arguments {
+            Given::Each(arguments) => {
+                arguments.check(self.kernel, at)?;
+                arguments.number_conditions()?;
+                Ok(Checked(RawArguments::Each(arguments.addresses())))
+            }
+            Given::Packed(block) => Ok(Checked(RawArguments::Packed(packed(self.kernel, block)?))),
+        }
+    }
+
+    #[inline]
+    unsafe fn enqueue(&self, Checked(arguments): Checked<'_>, stream: &Stream) -> Result<(), Error> {
+        let mut attributes = RawAttributes::new();
+        self.config.list(&mut attributes);
+        let (kernel, shape) = (self.kernel.raw(), self.config.shape());
+        // SAFETY: the caller vouches for what the kernel does with the arguments; the stream is alive.
+        unsafe { calls::launch(kernel, stream.raw().handle(), &shape, &mut attributes, arguments) }
+            .map_err(|error| self.refused(stream.context().failed(error, self.kernel.as_ref()), stream))
+    }
+
+    fn take_owners(&mut self) -> Vec<Owner> {
+        match &mut self.arguments {
+            Given::Each(arguments) => arguments.take_owners(),
+            Given::Packed(_) => Vec::new(),
+        }
+    }
+
+    fn captured(&mut self) -> Captured<'_> {
+        Captured::Node(self)
+    }
+
+    unsafe fn enqueue_captured(&self, checked: Checked<'_>, stream: &Stream) -> Result<(), Error> {
+        if let Some(why) = refusal::shape_beyond_limits(self.config, self.kernel, stream.context()) {
+            return Err(Error::new(Status::INVALID_ARGUMENT, why).about(self.kernel.as_ref()));
+        }
+        // SAFETY: as the caller vouches.
+        unsafe { self.enqueue(checked, stream) }
+    }
+}

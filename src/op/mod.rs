@@ -1,0 +1,290 @@
+//! Operations: what streams are asked to do, as values.
+//!
+//! An operation is made once, from borrowed arguments, and given to a sink: [`Stream::enqueue`] orders it after the work that
+//! is in the stream by now, [`Context::run`] does it before it returns. The operation checks itself, all of it before any
+//! effect; it names the objects that have to live until it is done, and it says why a driver refused it. No operation knows
+//! the sinks.
+//!
+//! ```
+//! # use cushim::driver::{Choice, OpenOptions};
+//! use cushim::op::{Copy, Endpoint, Memset, Value};
+//! use cushim::memory::DeviceMemory;
+//! use cushim::{Device, Stream, StreamOptions};
+//!
+//! # let driver = OpenOptions::new().choice(Choice::Software).open().unwrap();
+//! let context = Device::get(&driver, 0)?.primary_context()?;
+//! let stream = Stream::create(&context, &StreamOptions::default())?;
+//! let memory = DeviceMemory::allocate(&context, 64)?;
+//! let mut bytes = [0u8; 64];
+//! // SAFETY: the memory and the array have 64 bytes, and stay until the stream is done.
+//! unsafe {
+//!     stream.enqueue(&mut Memset::new(memory.at(0), Value::U8(7), 64))?;
+//!     stream.enqueue(&mut Copy::new(Endpoint::host(&mut bytes), memory.at(0), 64))?;
+//! }
+//! stream.synchronize()?;
+//! assert_eq!(bytes, [7; 64]);
+//! # Ok::<(), cushim::Error>(())
+//! ```
+//!
+//! | file | concept |
+//! |---|---|
+//! | `operand` | the objects that an operation uses |
+//! | `endpoint` | where an operation reads or writes |
+//! | `region` | boxes of memory |
+//! | `copy`, `copy_3d` | copies of ranges and of boxes |
+//! | `peers` | which copies go between two devices |
+//! | `copy_batch` | copies with attributes, one or many |
+//! | `memset` | one value, repeated |
+//! | `refusal` | why the driver refused a copy or a memset |
+//! | `launch`, `arguments` | launches of kernels |
+//! | `event` | records of events, and waiting for them |
+//! | `host_function` | functions that a stream calls |
+//! | `memory_operations` | waits for values in memory, and writes of them |
+//! | `node` | operations as nodes of graphs |
+//! | `capture` | operations in streams under capture |
+//! | `attachment` | what a node keeps alive, and who lets go of it when |
+//! | `allocation` | memory that comes and goes in the order of a stream |
+//! | `batch` | what all operations with many items have in common |
+
+mod allocation;
+mod arguments;
+pub(crate) mod attachment;
+pub mod batch;
+pub(crate) mod capture;
+mod copy;
+mod copy_3d;
+mod copy_batch;
+mod endpoint;
+mod event;
+mod host_function;
+mod launch;
+mod memory_operations;
+mod memset;
+pub mod node;
+mod operand;
+mod peers;
+mod refusal;
+mod region;
+
+pub use allocation::{Allocate, Free};
+pub(crate) use allocation::{explain_free, explain_out_of_memory, is_out_of_memory};
+pub use arguments::{Argument, Arguments, ConditionArgument};
+pub use capture::Captured;
+pub use copy::Copy;
+pub use copy_3d::Copy3d;
+pub use copy_batch::{CopyAttributes, CopyBatch, SourceAccess};
+pub use endpoint::Endpoint;
+pub(crate) use endpoint::{Side, check_range};
+pub use event::{Record, Wait};
+pub use host_function::HostFunction;
+pub use launch::Launch;
+pub use memory_operations::{MemoryAction, MemoryOperation, MemoryOperations};
+pub use memset::{Memset, Value};
+pub use node::NodeOperation;
+pub use node::allocation::{Empty, GraphAllocation};
+pub(crate) use operand::{ConditionOperand, Held, Operand, check_operand};
+pub use region::{Extent, Region};
+
+use crate::context::Context;
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::stream::Stream;
+
+/// What a sink has to know of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Traits {
+    /// It calls a function of the program's.
+    pub calls_host: bool,
+    /// It can be done once, and not again and again.
+    pub single_use: bool,
+    /// It may touch ordinary (not page-locked) host memory.
+    pub touches_host: bool,
+    /// It touches arrays.
+    pub touches_arrays: bool,
+    /// It allocates or frees.
+    pub allocates: bool,
+    /// It is one of the driver's calls for many items, which streams that are being captured do not take.
+    pub is_batch: bool,
+    /// The driver looks at the context that is current: it has to be the stream's.
+    pub needs_context: bool,
+    /// It has owners, which are released when it is done.
+    pub has_owners: bool,
+    /// It names conditions, which mean something in their graph only.
+    pub has_conditions: bool,
+}
+
+/// Something that a stream can be asked to do. The types of this module are all there are.
+pub trait Operation: sealed::Sealed {
+    /// What the operation yields at once: the address of an allocation.
+    type Output;
+
+    /// The operation in the driver's terms.
+    type Checked<'a>
+    where
+        Self: 'a;
+
+    /// What a sink has to know.
+    fn traits(&self) -> Traits;
+
+    /// Refuses, before any effect, what is known to be wrong; `at` is the context of the sink.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`], [`Status::INVALID_HANDLE`] for an object of another driver, [`Status::UNSUPPORTED`];
+    /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` for an object whose context was reset.
+    fn check<'a>(&'a self, at: &'a Context) -> Result<Self::Checked<'a>, Error>;
+
+    /// Gives the operation to the driver.
+    ///
+    /// # Safety
+    /// `checked` comes from [`check`](Self::check) of this operation with the context of the stream, and what the operation
+    /// reads, writes and runs is good until it is done.
+    ///
+    /// # Errors
+    /// The driver's, with what explains it.
+    unsafe fn enqueue(&self, checked: Self::Checked<'_>, stream: &Stream) -> Result<Self::Output, Error>;
+
+    /// What it is in a stream under capture.
+    #[doc(hidden)]
+    fn captured(&mut self) -> Captured<'_> {
+        Captured::Refused("this operation cannot be part of a graph: use another stream")
+    }
+
+    /// Gives the operation to the driver, in a stream under capture.
+    ///
+    /// # Safety
+    /// As for [`enqueue`](Self::enqueue).
+    ///
+    /// # Errors
+    /// As for [`enqueue`](Self::enqueue).
+    #[doc(hidden)]
+    unsafe fn enqueue_captured(
+        &self,
+        checked: Self::Checked<'_>,
+        stream: &Stream,
+    ) -> Result<Self::Output, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.enqueue(checked, stream) }
+    }
+
+    /// Takes the owners out of the operation: the sink releases them when it is done.
+    fn take_owners(&mut self) -> Vec<Owner> {
+        Vec::new()
+    }
+
+    /// Takes the bytes out that a batch has copied for itself. The driver may have refused one of its items only: what was
+    /// enqueued before still reads them.
+    fn take_bytes(&mut self) -> Vec<Owner> {
+        Vec::new()
+    }
+}
+
+/// An operation that can be done at once, too.
+pub trait Synchronous: Operation {
+    /// Does it; it is done when this returns.
+    ///
+    /// # Safety
+    /// As for [`Operation::enqueue`], with the context, which is current.
+    ///
+    /// # Errors
+    /// The driver's, with what explains it.
+    unsafe fn run(&self, checked: Self::Checked<'_>, context: &Context) -> Result<Self::Output, Error>;
+}
+
+impl Stream {
+    /// Enqueues an operation after the work that is in the stream by now, and returns before it is done unless the operation
+    /// says otherwise. Owners in it are released when it is done; if it fails they stay in the operation.
+    ///
+    /// In a stream under capture the operation becomes a node of the graph, which keeps what it names: objects, and owners.
+    ///
+    /// # Safety
+    /// What the operation reads, writes and runs is good until the stream has passed it; in a stream under capture, whenever the
+    /// graph is launched.
+    ///
+    /// # Errors
+    /// Those of the operation's check; [`Status::INVALID_ARGUMENT`] for an operation that a stream under capture cannot take, which
+    /// leaves the capture valid, and for one with conditions in a stream that is not under capture; the driver's. Nothing is
+    /// enqueued then.
+    #[inline]
+    pub unsafe fn enqueue<O: Operation + ?Sized>(&self, operation: &mut O) -> Result<O::Output, Error> {
+        if self.may_be_capturing()
+            // SAFETY: as the caller vouches.
+            && let Some(output) = unsafe { capture::enqueue(self, operation) }?
+        {
+            return Ok(output);
+        }
+        let traits = operation.traits();
+        if traits.has_conditions {
+            return Err(of_conditions(self));
+        }
+        let checked = operation.check(self.context())?;
+        let current =
+            if traits.needs_context { Some(self.enter_to_copy()?) } else { self.enter_if_default()? };
+        // SAFETY: checked with this stream's context; the caller vouches for the rest.
+        let result = unsafe { operation.enqueue(checked, self) };
+        drop(current);
+        if traits.has_owners {
+            match &result {
+                Ok(_) => host_function::release_when_done(self, operation.take_owners()),
+                Err(failure) if traits.is_batch && failure.driver_code != 0 => {
+                    host_function::release_when_done(self, operation.take_bytes());
+                }
+                Err(_) => {}
+            }
+        }
+        result
+    }
+}
+
+impl Context {
+    /// Does an operation; it is done when this returns. Owners in it are released then; if it fails they stay in the
+    /// operation.
+    ///
+    /// It waits for the legacy default stream of the context, and so for the blocking streams; work in other streams goes
+    /// on beside it.
+    ///
+    /// # Safety
+    /// What the operation reads, writes and runs is good, and nobody else uses it meanwhile.
+    ///
+    /// # Errors
+    /// Those of the operation's check; the driver's, also of earlier work.
+    pub unsafe fn run<O: Synchronous + ?Sized>(&self, operation: &mut O) -> Result<O::Output, Error> {
+        self.check_legacy()?;
+        let checked = operation.check(self)?;
+        let current = self.enter()?;
+        // SAFETY: checked with this context, which is current; the caller vouches for the rest.
+        let output = unsafe { operation.run(checked, self) }?;
+        drop(current);
+        drop(operation.take_owners());
+        Ok(output)
+    }
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for super::Allocate<'_> {}
+    impl Sealed for super::Copy<'_> {}
+    impl Sealed for super::Copy3d<'_> {}
+    impl Sealed for super::CopyBatch<'_, '_> {}
+    impl Sealed for super::Free {}
+    impl Sealed for super::HostFunction {}
+    impl Sealed for super::Launch<'_, '_> {}
+    impl Sealed for super::MemoryOperations<'_, '_> {}
+    impl Sealed for super::Memset<'_> {}
+    impl Sealed for super::Record<'_> {}
+    impl Sealed for super::Wait<'_> {}
+}
+
+/// The refusal of conditions, which are a graph's, in a stream whose work becomes no graph.
+#[cold]
+fn of_conditions(stream: &Stream) -> Error {
+    let refusal = format!(
+        "a kernel sets a condition as a node of the condition's graph, and {stream} is not being captured; add the kernel to the graph"
+    );
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(stream)
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(Status::INVALID_ARGUMENT, message)
+}

@@ -1,0 +1,286 @@
+//! The arguments of a kernel node, as they are remembered.
+
+use super::holds::{Hold, Slot};
+use super::rebind::{Changed, Rebinding};
+use crate::driver::calls::kernel::launch::RawArguments;
+use crate::event::Event;
+use crate::kernel::Parameter;
+use crate::op::Arguments;
+use crate::op::operand::{Held, Operand};
+use smallvec::SmallVec;
+use std::any::Any;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// The arguments of a kernel node: their bytes, and the objects among them, which they know and do not hold.
+#[derive(Clone, Default)]
+pub struct KeptArguments {
+    /// The bytes of all, each argument at a multiple of eight; of a block just as it was given.
+    words: SmallVec<[u64; 8]>,
+    /// Where each stands; of a block those of the kernel's parameters, if the driver tells them.
+    places: SmallVec<[Place; 6]>,
+    /// The objects among them.
+    objects: SmallVec<[(u32, Weak<dyn Operand>); 2]>,
+    /// The names of parameters, and of which arguments.
+    names: SmallVec<[(u32, Arc<str>); 1]>,
+    /// The bytes of the block, if they were given as one.
+    block: Option<usize>,
+}
+
+/// Where an argument stands among the bytes.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    offset: u32,
+    size: u32,
+}
+
+impl KeptArguments {
+    /// Those of a launch.
+    ///
+    /// # Safety
+    /// Each argument has as many bytes as it says.
+    pub(super) unsafe fn of(arguments: &Arguments<'_>) -> Self {
+        let mut kept = Self::default();
+        for (address, size) in arguments.values() {
+            // SAFETY: the caller vouches for the bytes.
+            kept.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
+        }
+        kept.names = arguments.names().iter().cloned().collect();
+        kept.objects = arguments.objects().map(|(index, held)| (index, held.downgrade())).collect();
+        kept
+    }
+
+    /// The driver's copies of a node's arguments, an address for each parameter of the kernel; none if it tells none.
+    ///
+    /// # Safety
+    /// `addresses` is NULL or has an address for each parameter, of as many bytes as that has.
+    pub(super) unsafe fn of_driver(addresses: *const *const u8, layout: &[Parameter]) -> Self {
+        let mut kept = Self::default();
+        if !addresses.is_null() {
+            for (index, parameter) in layout.iter().enumerate() {
+                // SAFETY: as the caller vouches.
+                kept.push(unsafe { std::slice::from_raw_parts(*addresses.add(index), parameter.size) });
+            }
+        }
+        kept
+    }
+
+    /// A block of all arguments, laid out as the kernel has its parameters.
+    pub(super) fn of_block(block: &[u8], layout: Option<&[Parameter]>) -> Self {
+        let mut kept = Self { block: Some(block.len()), ..Self::default() };
+        kept.push(block);
+        let place =
+            |parameter: &Parameter| Place { offset: parameter.offset as u32, size: parameter.size as u32 };
+        kept.places = layout.unwrap_or_default().iter().map(place).collect();
+        kept
+    }
+
+    /// Puts one argument of others in place of one of these; refused if it has another size.
+    pub(super) fn replace(&mut self, index: usize, others: &Self) -> Result<(), usize> {
+        let Place { offset, size } = self.places[index];
+        let bytes = others.bytes(0).unwrap_or_default();
+        if bytes.len() != size as usize {
+            return Err(bytes.len());
+        }
+        let (offset, size) = (offset as usize, size as usize);
+        self.all_mut()[offset..offset + size].copy_from_slice(bytes);
+        self.names.retain(|(of, _)| *of as usize != index);
+        self.names.extend(others.names.iter().map(|(_, name)| (index as u32, Arc::clone(name))));
+        self.objects.retain(|(of, _)| *of as usize != index);
+        self.objects.extend(others.objects.iter().map(|(_, object)| (index as u32, Weak::clone(object))));
+        Ok(())
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let start = self.words.len();
+        self.words.resize(start + bytes.len().div_ceil(8), 0);
+        self.places.push(Place { offset: (start * 8) as u32, size: bytes.len() as u32 });
+        // SAFETY: there is room for as many bytes from there on.
+        unsafe {
+            let to = self.words.as_mut_ptr().add(start).cast::<u8>();
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
+    }
+
+    /// How many there are; of a block, as many as the driver tells of the kernel.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The bytes of one; `None` if there are not so many.
+    #[must_use]
+    pub fn bytes(&self, index: usize) -> Option<&[u8]> {
+        let Place { offset, size } = *self.places.get(index)?;
+        self.all().get(offset as usize..offset as usize + size as usize)
+    }
+
+    /// The number of bytes of one; 0 if there are not so many.
+    pub(crate) fn size(&self, index: u32) -> u32 {
+        self.places.get(index as usize).map_or(0, |place| place.size)
+    }
+
+    /// The name of the parameter that one is, if it is one.
+    #[must_use]
+    pub fn name(&self, index: usize) -> Option<&str> {
+        self.names.iter().find(|(of, _)| *of as usize == index).map(|(_, name)| name.as_ref())
+    }
+
+    /// The names of parameters, and of which arguments.
+    pub(crate) fn names(&self) -> &[(u32, Arc<str>)] {
+        &self.names
+    }
+
+    /// Gives each argument that is a parameter of this name another value, of as many bytes.
+    pub(crate) fn set_parameter(&mut self, name: &str, value: &[u8]) {
+        let Self { names, places, .. } = self;
+        let places: SmallVec<[Place; 2]> =
+            names.iter().filter(|(_, of)| **of == *name).map(|(index, _)| places[*index as usize]).collect();
+        for Place { offset, size } in places {
+            let (offset, size) = (offset as usize, size as usize);
+            self.all_mut()[offset..offset + size].copy_from_slice(value);
+        }
+    }
+
+    /// The objects among them.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Weak<dyn Operand>> {
+        self.objects.iter().map(|(_, object)| object)
+    }
+
+    /// The block, if all were given as one.
+    #[must_use]
+    pub fn block(&self) -> Option<&[u8]> {
+        self.block.map(|bytes| &self.all()[..bytes])
+    }
+
+    /// The object of which one is the address, if it is such a one's that is still there: `object::<Buffer>(0)`.
+    #[must_use]
+    pub fn object<T: Any + Send + Sync>(&self, index: usize) -> Option<Arc<T>> {
+        let (_, object) = self.objects.iter().find(|(of, _)| *of as usize == index)?;
+        let object: Arc<dyn Any + Send + Sync> = object.upgrade()?;
+        object.downcast().ok()
+    }
+
+    /// Puts one object in place of another, from the same offset on; answers with the arguments that it changed.
+    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Changed) {
+        for at in 0..self.objects.len() {
+            let (index, object) = &self.objects[at];
+            if rebinding.is_from(object) {
+                let index = *index;
+                self.objects[at].1 = rebinding.to();
+                self.move_pointer(index, |address| rebinding.moved(address));
+                changed.push(index);
+            }
+        }
+    }
+
+    /// Undoes that for these arguments.
+    pub(super) fn unbind(&mut self, rebinding: &Rebinding<'_>, changed: &[u32]) {
+        for at in 0..self.objects.len() {
+            let index = self.objects[at].0;
+            if changed.contains(&index) {
+                self.objects[at].1 = rebinding.from();
+                self.move_pointer(index, |address| rebinding.moved_back(address));
+            }
+        }
+    }
+
+    fn move_pointer(&mut self, index: u32, to: impl FnOnce(u64) -> u64) {
+        let start = self.places[index as usize].offset as usize / 8;
+        self.words[start] = to(self.words[start]);
+    }
+
+    fn all(&self) -> &[u8] {
+        // SAFETY: words have no padding, and as many bytes.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.words.len() * 8) }
+    }
+
+    fn all_mut(&mut self) -> &mut [u8] {
+        // SAFETY: words have no padding, and as many bytes, any of which is good.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.words.len() * 8) }
+    }
+
+    /// The arguments as the driver takes them.
+    #[inline]
+    pub(super) fn with_raw<R>(&self, call: impl FnOnce(RawArguments<'_>) -> R) -> R {
+        if let Some(block) = self.block() {
+            return call(RawArguments::Packed(block));
+        }
+        let start = self.words.as_ptr().cast::<u8>();
+        // SAFETY: each stands among the words.
+        let address = |place: &Place| unsafe { start.add(place.offset as usize) }.cast::<c_void>();
+        let addresses: SmallVec<[*const c_void; 32]> = self.places.iter().map(address).collect();
+        call(RawArguments::Each(&addresses))
+    }
+}
+
+impl fmt::Debug for KeptArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries((0..self.len()).map(|index| self.bytes(index))).finish()
+    }
+}
+
+/// What the arguments of a kernel keep alive, in one slot: every object and owner among them, and which argument it is of; and the event
+/// that the kernel's blocks trigger.
+#[derive(Clone, Default)]
+pub(super) struct ArgumentHolds {
+    each: SmallVec<[(u32, Hold); 4]>,
+    event: Option<Arc<Event>>,
+}
+
+impl ArgumentHolds {
+    /// What is kept for arguments, taken out of them.
+    pub(super) fn of(arguments: &mut Arguments<'_>) -> Self {
+        let mut each: SmallVec<[(u32, Hold); 4]> =
+            arguments.objects().map(|(index, held)| (index, Held::share(held))).collect();
+        each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
+        Self { each, event: None }
+    }
+
+    /// What a slot keeps.
+    pub(super) fn in_slot(slot: &Slot) -> Self {
+        let kept = slot.object.clone().and_then(|kept| kept.downcast::<Self>().ok());
+        kept.map_or_else(Self::default, |kept| Self::clone(&kept))
+    }
+
+    /// The same with another event.
+    pub(super) fn with_event(self, event: Option<Arc<Event>>) -> Self {
+        Self { event, ..self }
+    }
+
+    /// The same with what other arguments keep, or the event, if that is to stay.
+    pub(super) fn event(&self) -> Option<Arc<Event>> {
+        self.event.clone()
+    }
+
+    /// The same with one argument of others.
+    pub(super) fn with_one(mut self, index: u32, mut others: Self) -> Self {
+        self.each.retain(|(of, _)| *of != index);
+        self.each.extend(others.each.drain(..).map(|(_, hold)| (index, hold)));
+        self
+    }
+
+    /// Holds one object in place of another for these arguments.
+    pub(super) fn rebind(&mut self, to: &Hold, changed: &[u32]) {
+        for (index, hold) in &mut self.each {
+            if changed.contains(index) {
+                *hold = Arc::clone(to);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.each.is_empty() && self.event.is_none()
+    }
+
+    pub(super) fn into_slot(self) -> Slot {
+        if self.is_empty() { Slot::default() } else { Slot::object(Arc::new(self)) }
+    }
+}

@@ -1,0 +1,470 @@
+//! Changes of nodes: another operation of the same type, or a part of one.
+
+use super::arguments::ArgumentHolds;
+use super::kernel::attributes;
+use super::memory::{check_kept, slot_of};
+use super::sealed;
+use super::{
+    CopyParameters, Holds, Kept, KeptArguments, KernelParameters, NodeOperation, NodeType, Parameters,
+};
+use crate::context::Context;
+use crate::kernel::{Kernel, LaunchConfig, refusal};
+use crate::object::callback::Owner;
+use crate::object::error::{Error, Status};
+use crate::op::arguments::packed;
+use crate::op::launch::Given;
+use crate::op::{Arguments, Endpoint, Memset, Value, invalid};
+use std::sync::Arc;
+
+/// What is changed of a node, by what it is now. Each operation that can be a node is one: it changes all of it.
+pub trait NodeChange: sealed::Change {
+    /// What sort of node can be changed so.
+    #[doc(hidden)]
+    fn node_type(&self) -> NodeType;
+
+    /// The context in which the node runs from now on, where that is another one than `at`.
+    #[doc(hidden)]
+    fn change_context(&self, at: &Arc<Context>) -> Option<Arc<Context>>;
+
+    /// The conditions that it names, with the number of each argument.
+    #[doc(hidden)]
+    fn change_conditions(&self) -> super::Conditions<'_> {
+        super::Conditions::default()
+    }
+
+    /// Whether it says all of the node, so that it does not matter what that is now.
+    #[doc(hidden)]
+    fn is_whole(&self) -> bool {
+        false
+    }
+
+    /// The new parameters of the node, all checked.
+    ///
+    /// # Errors
+    /// As [`NodeOperation::parameters`].
+    #[doc(hidden)]
+    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error>;
+
+    /// Whether the node keeps anything alive then.
+    #[doc(hidden)]
+    fn keeps(&self, now: &Kept) -> bool;
+
+    /// What the node keeps alive then: taken out of the change, once nothing can fail any more.
+    #[doc(hidden)]
+    fn kept(&mut self, now: Kept) -> Kept;
+
+    /// Takes owners out of a change that was refused.
+    #[doc(hidden)]
+    fn owners(&mut self) -> Vec<Owner>;
+
+    /// Why the driver refused the change.
+    #[doc(hidden)]
+    fn why(&self, failure: Error, at: &Arc<Context>) -> Error;
+}
+
+impl<O: NodeOperation> NodeChange for O {
+    fn node_type(&self) -> NodeType {
+        NodeOperation::node_type(self)
+    }
+
+    fn change_context(&self, at: &Arc<Context>) -> Option<Arc<Context>> {
+        self.node_context(at)
+    }
+
+    fn change_conditions(&self) -> super::Conditions<'_> {
+        self.conditions()
+    }
+
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    fn changed(&mut self, _now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+        self.parameters(at)
+    }
+
+    fn keeps(&self, _now: &Kept) -> bool {
+        self.has_holds()
+    }
+
+    fn kept(&mut self, _now: Kept) -> Kept {
+        self.holds()
+    }
+
+    fn owners(&mut self) -> Vec<Owner> {
+        self.take_back()
+    }
+
+    fn why(&self, failure: Error, at: &Arc<Context>) -> Error {
+        self.explain(failure, at)
+    }
+}
+
+/// Parts of a kernel node; what is not given stays.
+pub struct KernelChange<'a, 'v> {
+    kernel: Option<&'a Arc<Kernel>>,
+    config: Option<&'a LaunchConfig<'a>>,
+    arguments: Option<Given<'a, 'v>>,
+}
+
+impl<'a, 'v> KernelChange<'a, 'v> {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { kernel: None, config: None, arguments: None }
+    }
+
+    /// Another kernel, which has other arguments too.
+    #[must_use]
+    pub fn kernel(mut self, kernel: &'a Arc<Kernel>) -> Self {
+        self.kernel = Some(kernel);
+        self
+    }
+
+    /// Another configuration.
+    #[must_use]
+    pub fn config(mut self, config: &'a LaunchConfig<'a>) -> Self {
+        self.config = Some(config);
+        self
+    }
+
+    /// Other arguments, all of them.
+    #[must_use]
+    pub fn arguments(mut self, arguments: &'a mut Arguments<'v>) -> Self {
+        arguments.finish();
+        self.arguments = Some(Given::Each(arguments));
+        self
+    }
+
+    /// Other arguments, in one block.
+    #[must_use]
+    pub fn packed(mut self, block: &'a [u8]) -> Self {
+        self.arguments = Some(Given::Packed(block));
+        self
+    }
+
+    fn check(&self, kernel: &Kernel, is_other: bool, at: &Context) -> Result<Option<KeptArguments>, Error> {
+        if let Some(config) = self.config {
+            config.check()?;
+        }
+        kernel.check_in(at)?;
+        Ok(match &self.arguments {
+            None if is_other => {
+                let refusal =
+                    format!("{kernel} is another kernel, and comes without arguments; give them, too");
+                return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(kernel));
+            }
+            None => None,
+            Some(Given::Each(arguments)) => {
+                arguments.check(kernel, at)?;
+                arguments.number_conditions()?;
+                // SAFETY: whoever made the arguments vouched for their bytes.
+                Some(unsafe { KeptArguments::of(arguments) })
+            }
+            Some(Given::Packed(block)) => {
+                Some(KeptArguments::of_block(packed(kernel, block)?, kernel.layout()))
+            }
+        })
+    }
+}
+
+impl Default for KernelChange<'_, '_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn kernel_of(now: &Parameters) -> Result<&KernelParameters, Error> {
+    match now {
+        Parameters::Kernel(kernel) => Ok(kernel),
+        _ => Err(invalid(
+            "what the node runs is not known here; set kernel, configuration and arguments together"
+                .to_owned(),
+        )),
+    }
+}
+
+impl NodeChange for KernelChange<'_, '_> {
+    fn node_type(&self) -> NodeType {
+        NodeType::Kernel
+    }
+
+    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+        self.config.and_then(|config| config.context.cloned())
+    }
+
+    fn change_conditions(&self) -> super::Conditions<'_> {
+        match &self.arguments {
+            Some(Given::Each(arguments)) => super::Conditions(arguments.conditions().collect()),
+            _ => super::Conditions::default(),
+        }
+    }
+
+    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+        let now = kernel_of(now)?;
+        let mut changed = now.clone();
+        let own = now.kernel();
+        if let Some(kernel) = self.kernel.or(own.as_ref()) {
+            let is_other = own.as_ref().is_none_or(|own| !Arc::ptr_eq(own, kernel));
+            let arguments = self.check(kernel, is_other, at)?;
+            changed.set_kernel(kernel);
+            changed.set_arguments(arguments);
+        } else if self.arguments.is_some() {
+            // The kernel was its lender's, who gave it up here: its layout is not known any more.
+            return Err(invalid(
+                "the kernel of the node has no object any more; name the kernel, too".to_owned(),
+            ));
+        }
+        if let Some(config) = self.config {
+            config.check()?;
+            changed.set_config(config.shape(), attributes(config));
+        }
+        Ok(Parameters::Kernel(Box::new(changed)))
+    }
+
+    fn keeps(&self, now: &Kept) -> bool {
+        !now.0.is_empty() || self.kernel.is_some() || self.arguments.is_some() || self.config.is_some()
+    }
+
+    fn kept(&mut self, Kept(now): Kept) -> Kept {
+        let mut holds = now;
+        if let Some(kernel) = self.kernel {
+            let kept =
+                if kernel.is_lent() { None } else { Some(Arc::<Kernel>::clone(kernel) as super::Hold) };
+            holds.slots[0].object = kept;
+        }
+        let before = ArgumentHolds::in_slot(&holds.slots[1]);
+        let event = match self.config {
+            Some(config) => config.programmatic_event.map(|trigger| Arc::clone(trigger.event)),
+            None => before.event(),
+        };
+        let arguments = match &mut self.arguments {
+            None => before,
+            Some(Given::Each(arguments)) => ArgumentHolds::of(arguments),
+            Some(Given::Packed(_)) => ArgumentHolds::default(),
+        };
+        holds.slots[1].object = arguments.with_event(event).into_slot().object;
+        Kept(holds)
+    }
+
+    fn owners(&mut self) -> Vec<Owner> {
+        match &mut self.arguments {
+            Some(Given::Each(arguments)) => arguments.take_owners(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn why(&self, failure: Error, at: &Arc<Context>) -> Error {
+        match (self.kernel, self.config) {
+            (Some(kernel), Some(config)) => refusal::explain(failure, config, kernel, at),
+            _ => failure,
+        }
+    }
+}
+
+/// One argument of a kernel node; the others stay.
+pub struct ArgumentChange<'a, 'v> {
+    index: usize,
+    /// With this one argument.
+    argument: &'a mut Arguments<'v>,
+}
+
+impl<'a, 'v> ArgumentChange<'a, 'v> {
+    /// The argument of this number; `argument` has one, the new one.
+    #[must_use]
+    pub fn new(index: usize, argument: &'a mut Arguments<'v>) -> Self {
+        argument.finish();
+        Self { index, argument }
+    }
+}
+
+impl NodeChange for ArgumentChange<'_, '_> {
+    fn node_type(&self) -> NodeType {
+        NodeType::Kernel
+    }
+
+    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+        None
+    }
+
+    fn change_conditions(&self) -> super::Conditions<'_> {
+        super::Conditions(self.argument.conditions().collect())
+    }
+
+    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+        let mut changed = kernel_of(now)?.clone();
+        let (index, count) = (self.index, changed.arguments().len());
+        if index >= count {
+            let refusal = match changed.arguments().block() {
+                Some(_) if count == 0 => {
+                    "the arguments were given as one block, and this driver does not tell where each stands"
+                        .to_owned()
+                }
+                _ => format!("there is no argument {index}; the kernel of the node has {count}"),
+            };
+            return Err(at_item(invalid(refusal), index));
+        }
+        self.argument.check_objects(at).map_err(|failure| at_item(failure, index))?;
+        self.argument.number_conditions()?;
+        // SAFETY: whoever made the argument vouched for its bytes.
+        let new = unsafe { KeptArguments::of(self.argument) };
+        changed.replace_argument(index, &new).map_err(|(takes, given)| {
+            at_item(invalid(format!("argument {index} takes {takes} bytes, and {given} are given")), index)
+        })?;
+        Ok(Parameters::Kernel(Box::new(changed)))
+    }
+
+    fn keeps(&self, now: &Kept) -> bool {
+        !now.0.is_empty() || self.argument.has_owners() || self.argument.objects().next().is_some()
+    }
+
+    fn kept(&mut self, Kept(now): Kept) -> Kept {
+        let mut holds = now;
+        let one = ArgumentHolds::of(self.argument);
+        let all = ArgumentHolds::in_slot(&holds.slots[1]).with_one(self.index as u32, one);
+        holds.slots[1].object = all.into_slot().object;
+        Kept(holds)
+    }
+
+    fn owners(&mut self) -> Vec<Owner> {
+        self.argument.take_owners()
+    }
+
+    fn why(&self, failure: Error, _at: &Arc<Context>) -> Error {
+        failure
+    }
+}
+
+/// Memory, value and count of a memset node; what is not given stays.
+pub struct MemsetChange<'a> {
+    /// The memory.
+    pub at: Option<Endpoint<'a>>,
+    /// The value.
+    pub value: Value,
+    /// How many values; 0: as many as before, if it is one row.
+    pub count: usize,
+}
+
+impl NodeChange for MemsetChange<'_> {
+    fn node_type(&self) -> NodeType {
+        NodeType::Memset
+    }
+
+    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+        None
+    }
+
+    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+        let Parameters::Memset(now) = now else {
+            return Err(invalid("what the node sets is not known here; set all of it".to_owned()));
+        };
+        let raw = now.raw();
+        if raw.height > 1 {
+            return Err(invalid(
+                "the node sets rows; set place, pitch, width and height together".to_owned(),
+            ));
+        }
+        let count = if self.count == 0 { raw.width } else { self.count };
+        let Some(place) = self.at.take() else {
+            return Ok(Parameters::Memset(Box::new(now.with(self.value, count)?)));
+        };
+        let mut memset = Memset::new(place, self.value, count);
+        let parameters = memset.parameters(at);
+        self.at = Some(memset.at);
+        parameters
+    }
+
+    fn keeps(&self, now: &Kept) -> bool {
+        !now.0.is_empty() || self.at.as_ref().is_some_and(Endpoint::is_kept)
+    }
+
+    fn kept(&mut self, Kept(now): Kept) -> Kept {
+        let mut holds: Holds = now;
+        if let Some(at) = &mut self.at {
+            holds.slots[0] = slot_of(at);
+        }
+        Kept(holds)
+    }
+
+    fn owners(&mut self) -> Vec<Owner> {
+        self.at.as_mut().and_then(Endpoint::take_owner).into_iter().collect()
+    }
+
+    fn why(&self, failure: Error, _at: &Arc<Context>) -> Error {
+        failure
+    }
+}
+
+fn at_item(mut failure: Error, index: usize) -> Error {
+    failure.item = Some(index);
+    failure
+}
+
+/// One end of a copy node, or both, and how many bytes; what is not given stays.
+pub struct CopyChange<'a> {
+    /// Where it copies to.
+    pub to: Option<Endpoint<'a>>,
+    /// Where it copies from.
+    pub from: Option<Endpoint<'a>>,
+    /// How many bytes; 0: as many as before.
+    pub bytes: usize,
+}
+
+impl NodeChange for CopyChange<'_> {
+    fn node_type(&self) -> NodeType {
+        NodeType::Copy
+    }
+
+    fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+        None
+    }
+
+    fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
+        let Parameters::Copy(copy) = now else {
+            return Err(invalid("what the node copies is not known here; set both ends".to_owned()));
+        };
+        if !copy.is_range() {
+            return Err(invalid("the node copies a box; set both regions".to_owned()));
+        }
+        let bytes = if self.bytes == 0 { copy.raw().WidthInBytes } else { self.bytes };
+        let mut changed = CopyParameters::clone(copy);
+        changed.set_bytes(bytes);
+        if let Some(to) = &self.to {
+            let side = to.check("destination", bytes as u64, at)?;
+            check_kept(to, "destination", at)?;
+            changed.set_to(to, side);
+        }
+        if let Some(from) = &self.from {
+            let side = from.check("source", bytes as u64, at)?;
+            check_kept(from, "source", at)?;
+            changed.set_from(from, side);
+        }
+        if self.bytes != 0 {
+            changed.check_fits()?;
+        }
+        Ok(Parameters::Copy(Box::new(changed)))
+    }
+
+    fn keeps(&self, now: &Kept) -> bool {
+        let ends = [&self.to, &self.from];
+        !now.0.is_empty() || ends.into_iter().flatten().any(Endpoint::is_kept)
+    }
+
+    fn kept(&mut self, Kept(now): Kept) -> Kept {
+        let mut holds: Holds = now;
+        for (slot, end) in [&mut self.to, &mut self.from].into_iter().enumerate() {
+            if let Some(end) = end {
+                holds.slots[slot] = slot_of(end);
+            }
+        }
+        Kept(holds)
+    }
+
+    fn owners(&mut self) -> Vec<Owner> {
+        [&mut self.to, &mut self.from].into_iter().flatten().filter_map(Endpoint::take_owner).collect()
+    }
+
+    fn why(&self, failure: Error, _at: &Arc<Context>) -> Error {
+        failure
+    }
+}

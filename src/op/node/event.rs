@@ -1,0 +1,109 @@
+//! Records of events and waiting for them, as nodes.
+
+use super::holds::Slot;
+use super::{Holds, Kept, NodeOperation, NodeType, Parameters};
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::driver::sys::CUevent;
+use crate::event::Event;
+use crate::object::error::Error;
+use crate::op::event::check_event;
+use crate::op::{Record, Traits, Wait};
+use std::sync::{Arc, Weak};
+
+/// Which event a node records, or waits for.
+#[derive(Debug, Clone)]
+pub struct EventParameters {
+    event: Weak<Event>,
+    native: CUevent,
+}
+
+// SAFETY: the driver's events may be used from every thread.
+unsafe impl Send for EventParameters {}
+// SAFETY: as above.
+unsafe impl Sync for EventParameters {}
+
+impl EventParameters {
+    fn of(event: &Arc<Event>) -> Self {
+        Self { event: Arc::downgrade(event), native: event.raw().handle() }
+    }
+
+    /// What the driver says of a node.
+    pub(crate) fn of_driver(driver: &Driver, native: CUevent) -> Self {
+        let event = Event::of_native(driver, native);
+        Self { event: event.as_ref().map_or_else(Weak::new, Arc::downgrade), native }
+    }
+
+    /// The event, as long as it is there.
+    #[must_use]
+    pub fn event(&self) -> Option<Arc<Event>> {
+        self.event.upgrade()
+    }
+
+    /// The driver's own handle.
+    #[must_use]
+    pub fn native(&self) -> CUevent {
+        self.native
+    }
+}
+
+fn holds(event: &Arc<Event>) -> Kept {
+    let mut holds = Holds::default();
+    holds.slots[0] = Slot::object(Arc::<Event>::clone(event));
+    Kept(holds)
+}
+
+impl NodeOperation for Record<'_> {
+    type Output = ();
+
+    fn node_type(&self) -> NodeType {
+        NodeType::EventRecord
+    }
+
+    fn node_traits(&self) -> Traits {
+        Traits::default()
+    }
+
+    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+        check_event(self.0, at)?;
+        Ok(Parameters::EventRecord(EventParameters::of(self.0)))
+    }
+
+    fn output(_: &Parameters) {}
+
+    fn has_holds(&self) -> bool {
+        true
+    }
+
+    fn holds(&mut self) -> Kept {
+        self.0.was_recorded();
+        holds(self.0)
+    }
+}
+
+impl NodeOperation for Wait<'_> {
+    type Output = ();
+
+    fn node_type(&self) -> NodeType {
+        NodeType::EventWait
+    }
+
+    fn node_traits(&self) -> Traits {
+        Traits::default()
+    }
+
+    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+        check_event(self.0, at)?;
+        Ok(Parameters::EventWait(EventParameters::of(self.0)))
+    }
+
+    fn output(_: &Parameters) {}
+
+    fn has_holds(&self) -> bool {
+        true
+    }
+
+    fn holds(&mut self) -> Kept {
+        holds(self.0)
+    }
+}

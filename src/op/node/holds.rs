@@ -1,0 +1,57 @@
+//! What has to live as long as a node of a graph.
+
+use crate::object::callback::Owner;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Something that is kept alive: an object, or what a caller lent.
+pub(crate) type Hold = Arc<dyn Any + Send + Sync>;
+
+/// How many owner slots a node has at most.
+const SLOTS: usize = 2;
+
+/// What a node keeps alive.
+///
+/// | node | slot 0 | slot 1 |
+/// |---|---|---|
+/// | kernel | the kernel | the arguments: every object and owner among them |
+/// | copy | the destination | the source |
+/// | memset, memory operations | the destination | |
+/// | event record, event wait | the event | |
+/// | host function | the function | its data |
+#[derive(Clone, Default)]
+pub(crate) struct Holds {
+    pub(crate) slots: [Slot; SLOTS],
+    /// What the node uses of the library's own, and nobody replaces.
+    pub(crate) inner: Option<Hold>,
+}
+
+/// What stands in a slot.
+#[derive(Clone, Default)]
+pub(crate) struct Slot {
+    /// What the node itself names; no owner takes its place.
+    pub(crate) object: Option<Hold>,
+    /// What a caller lent.
+    pub(crate) owner: Option<Arc<Owner>>,
+}
+
+impl Slot {
+    pub(crate) fn object(object: Hold) -> Self {
+        Self { object: Some(object), owner: None }
+    }
+
+    pub(crate) fn owner(owner: Owner) -> Self {
+        Self { object: None, owner: Some(Arc::new(owner)) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.object.is_none() && self.owner.is_none()
+    }
+}
+
+impl Holds {
+    /// Whether nothing is kept alive.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.inner.is_none() && self.slots.iter().all(Slot::is_empty)
+    }
+}

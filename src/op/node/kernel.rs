@@ -1,0 +1,268 @@
+//! Launches as nodes.
+
+use super::arguments::ArgumentHolds;
+use super::holds::Slot;
+use super::{Conditions, Holds, Kept, KeptArguments, NodeOperation, NodeType, Parameters};
+use crate::context::Context;
+use crate::driver::calls::graph::node::RawKernelNode;
+use crate::driver::calls::kernel::function::RawKernel;
+use crate::driver::calls::kernel::launch::{RawAttributes, RawShape};
+use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribute, CUlaunchAttributeID};
+use crate::kernel::{Kernel, LaunchConfig, refusal};
+use crate::object::callback::Owner;
+use crate::object::error::Error;
+use crate::op::launch::Given;
+use crate::op::{Launch, Operation, Traits};
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// What a kernel node runs, how, and with what.
+pub struct KernelParameters {
+    kernel: Weak<Kernel>,
+    raw: RawKernel,
+    shape: RawShape,
+    attributes: Box<[CUlaunchAttribute]>,
+    arguments: KeptArguments,
+}
+
+// SAFETY: what the attributes point to is the driver's, and not followed here.
+unsafe impl Send for KernelParameters {}
+// SAFETY: as above.
+unsafe impl Sync for KernelParameters {}
+
+impl KernelParameters {
+    /// What the driver says of a node: its arguments where it tells the kernel's parameters, too.
+    ///
+    /// # Safety
+    /// The parameters are those of a node that is there.
+    pub(crate) unsafe fn of_driver(at: &Context, raw: &CUDA_KERNEL_NODE_PARAMS_v2) -> Self {
+        let table = at.table();
+        // SAFETY: the node runs it.
+        let native = unsafe {
+            match raw.kern.is_null() {
+                true => RawKernel::function(table, raw.func),
+                false => RawKernel::kernel(table, raw.kern),
+            }
+        };
+        let kernel = Kernel::of_native(at.driver(), native.handle());
+        let there = at.live(at).ok();
+        let layout = there.and_then(|context| native.parameters(context).ok()).unwrap_or_default();
+        Self {
+            kernel: kernel.as_ref().map_or_else(Weak::new, Arc::downgrade),
+            raw: native,
+            shape: RawShape {
+                grid: [raw.gridDimX, raw.gridDimY, raw.gridDimZ],
+                block: [raw.blockDimX, raw.blockDimY, raw.blockDimZ],
+                shared: raw.sharedMemBytes,
+            },
+            attributes: Box::default(),
+            // SAFETY: the driver's own copies of the arguments, as large as the kernel takes them.
+            arguments: unsafe { KeptArguments::of_driver(raw.kernelParams.cast(), &layout) },
+        }
+    }
+
+    /// The kernel, as long as it is there.
+    #[must_use]
+    pub fn kernel(&self) -> Option<Arc<Kernel>> {
+        self.kernel.upgrade()
+    }
+
+    /// Blocks in each direction.
+    #[must_use]
+    pub fn grid(&self) -> [u32; 3] {
+        self.shape.grid
+    }
+
+    /// Threads of a block in each direction.
+    #[must_use]
+    pub fn block(&self) -> [u32; 3] {
+        self.shape.block
+    }
+
+    /// Bytes of dynamic shared memory for each block.
+    #[must_use]
+    pub fn shared(&self) -> u32 {
+        self.shape.shared
+    }
+
+    /// The attributes of the launch that were set.
+    #[must_use]
+    pub fn attributes(&self) -> &[CUlaunchAttribute] {
+        &self.attributes
+    }
+
+    /// One of them, by the driver's number.
+    #[must_use]
+    pub fn attribute(&self, id: CUlaunchAttributeID) -> Option<&CUlaunchAttribute> {
+        self.attributes.iter().find(|attribute| attribute.id == id)
+    }
+
+    /// The arguments.
+    #[must_use]
+    pub fn arguments(&self) -> &KeptArguments {
+        &self.arguments
+    }
+
+    pub(super) fn arguments_mut(&mut self) -> &mut KeptArguments {
+        &mut self.arguments
+    }
+
+    /// The value of the parameter of this name, if it has it.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&[u8]> {
+        let (index, _) = self.arguments.names().iter().find(|(_, of)| **of == *name)?;
+        self.arguments.bytes(*index as usize)
+    }
+
+    /// Gives arguments that are a parameter of this name another value, of as many bytes.
+    pub(crate) fn set_parameter(&mut self, name: &str, value: &[u8]) {
+        self.arguments.set_parameter(name, value);
+    }
+
+    /// Whether both have the same attributes, with the same values.
+    pub(crate) fn has_attributes_of(&self, other: &Self) -> bool {
+        // SAFETY: each value has as many bytes, those that it does not use being zero.
+        let bytes = |attribute: &CUlaunchAttribute| unsafe { (attribute.id, attribute.value.pad) };
+        let is_in = |attribute: &CUlaunchAttribute| {
+            other.attribute(attribute.id).is_some_and(|other| bytes(other) == bytes(attribute))
+        };
+        self.attributes.len() == other.attributes.len() && self.attributes.iter().all(is_in)
+    }
+
+    /// Another kernel from now on.
+    pub(super) fn set_kernel(&mut self, kernel: &Arc<Kernel>) {
+        self.kernel = Arc::downgrade(kernel);
+        // SAFETY: the node holds the kernel, or its lender keeps it.
+        self.raw = unsafe { kernel.raw().again() };
+    }
+
+    pub(super) fn set_config(&mut self, shape: RawShape, attributes: Box<[CUlaunchAttribute]>) {
+        (self.shape, self.attributes) = (shape, attributes);
+    }
+
+    pub(super) fn set_arguments(&mut self, arguments: Option<KeptArguments>) {
+        if let Some(arguments) = arguments {
+            self.arguments = arguments;
+        }
+    }
+
+    /// Puts one argument in place of another; if it has another size, both sizes come back.
+    pub(super) fn replace_argument(
+        &mut self,
+        index: usize,
+        new: &KeptArguments,
+    ) -> Result<(), (usize, usize)> {
+        let takes = self.arguments.bytes(index).map_or(0, <[u8]>::len);
+        self.arguments.replace(index, new).map_err(|given| (takes, given))
+    }
+
+    #[inline]
+    pub(super) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
+        let Self { raw: kernel, shape, .. } = self;
+        self.arguments.with_raw(|arguments| call(RawKernelNode { kernel, context, shape: *shape, arguments }))
+    }
+}
+
+impl Clone for KernelParameters {
+    fn clone(&self) -> Self {
+        Self {
+            kernel: Weak::clone(&self.kernel),
+            // SAFETY: the copy of the node refers to what this one keeps.
+            raw: unsafe { self.raw.again() },
+            shape: self.shape,
+            attributes: self.attributes.clone(),
+            arguments: self.arguments.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for KernelParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KernelParameters")
+            .field("kernel", &self.kernel())
+            .field("grid", &self.grid())
+            .field("block", &self.block())
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
+}
+
+pub(super) fn attributes(config: &LaunchConfig<'_>) -> Box<[CUlaunchAttribute]> {
+    if config.is_plain() {
+        return Box::default();
+    }
+    let mut list = RawAttributes::new();
+    config.list(&mut list);
+    list.each().copied().collect()
+}
+
+impl NodeOperation for Launch<'_, '_> {
+    type Output = ();
+
+    fn node_type(&self) -> NodeType {
+        NodeType::Kernel
+    }
+
+    fn node_traits(&self) -> Traits {
+        Operation::traits(self)
+    }
+
+    fn node_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
+        self.config.context.cloned()
+    }
+
+    fn conditions(&self) -> Conditions<'_> {
+        match &self.arguments {
+            Given::Each(arguments) => Conditions(arguments.conditions().collect()),
+            Given::Packed(_) => Conditions::default(),
+        }
+    }
+
+    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+        let checked = Operation::check(self, at)?;
+        let arguments = match &self.arguments {
+            // SAFETY: whoever made the arguments vouched for their bytes.
+            Given::Each(arguments) => unsafe { KeptArguments::of(arguments) },
+            Given::Packed(_) => KeptArguments::of_block(checked.block(), self.kernel.layout()),
+        };
+        Ok(Parameters::Kernel(Box::new(KernelParameters {
+            kernel: Arc::downgrade(self.kernel),
+            // SAFETY: the node holds the kernel, or its lender keeps it.
+            raw: unsafe { self.kernel.raw().again() },
+            shape: self.config.shape(),
+            attributes: attributes(self.config),
+            arguments,
+        })))
+    }
+
+    fn output(_: &Parameters) {}
+
+    fn has_holds(&self) -> bool {
+        let has_arguments = match &self.arguments {
+            Given::Each(arguments) => arguments.has_owners() || arguments.objects().next().is_some(),
+            Given::Packed(_) => false,
+        };
+        has_arguments || self.config.programmatic_event.is_some() || !self.kernel.is_lent()
+    }
+
+    fn holds(&mut self) -> Kept {
+        let kernel = match self.kernel.is_lent() {
+            true => Slot::default(),
+            false => Slot::object(Arc::<Kernel>::clone(self.kernel)),
+        };
+        let event = self.config.programmatic_event.map(|trigger| Arc::clone(trigger.event));
+        let arguments = match &mut self.arguments {
+            Given::Each(arguments) => ArgumentHolds::of(arguments),
+            Given::Packed(_) => ArgumentHolds::default(),
+        };
+        let arguments = arguments.with_event(event).into_slot();
+        Kept(Holds { slots: [kernel, arguments], inner: None })
+    }
+
+    fn take_back(&mut self) -> Vec<Owner> {
+        crate::op::Operation::take_owners(self)
+    }
+
+    fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
+        refusal::explain(failure, self.config, self.kernel, at)
+    }
+}

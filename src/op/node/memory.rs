@@ -1,0 +1,109 @@
+//! Memory that a node uses, as it is remembered.
+
+use super::holds::Slot;
+use super::rebind::Rebinding;
+use crate::context::Context;
+use crate::object::error::Error;
+use crate::op::operand::{Held, Operand};
+use crate::op::{Endpoint, Side, invalid};
+use crate::pointer::PointerAttributes;
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// Memory that a node uses: an address, and the object that has it, if it is one's. Knows the object and does not hold it.
+#[derive(Clone)]
+pub struct KeptMemory {
+    pub(super) address: u64,
+    pub(super) object: Option<Weak<dyn Operand>>,
+    /// Where the object's memory ends; `u64::MAX` if nobody knows.
+    end: u64,
+}
+
+impl KeptMemory {
+    pub(super) fn of(endpoint: &Endpoint<'_>) -> Self {
+        Self { address: endpoint.native(), object: endpoint.held().map(Held::downgrade), end: endpoint.end() }
+    }
+
+    /// Memory of which only the address is known.
+    pub(super) fn at(address: u64) -> Self {
+        Self { address, object: None, end: u64::MAX }
+    }
+
+    /// Where the memory starts; of an array, the array.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The object whose memory it is, if it is such a one's that is still there: `object::<Buffer>()`.
+    #[must_use]
+    pub fn object<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let object: Arc<dyn Any + Send + Sync> = self.object.as_ref()?.upgrade()?;
+        object.downcast().ok()
+    }
+
+    /// Puts one object in place of another; answers whether it did.
+    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>) -> bool {
+        let is_from = self.object.as_ref().is_some_and(|object| rebinding.is_from(object));
+        if is_from {
+            self.object = Some(rebinding.to());
+            (self.address, self.end) = (rebinding.moved(self.address), rebinding.end());
+        }
+        is_from
+    }
+
+    /// Undoes that.
+    pub(super) fn unbind(&mut self, rebinding: &Rebinding<'_>) {
+        self.object = Some(rebinding.from());
+        (self.address, self.end) = (rebinding.moved_back(self.address), rebinding.old_end());
+    }
+
+    /// Bytes from there to the end of the memory, if that is known.
+    pub(super) fn left(&self) -> Option<u64> {
+        (self.end != u64::MAX).then(|| self.end.saturating_sub(self.address))
+    }
+
+    /// Whether it is memory of an object, whether that is still there or not.
+    pub(crate) fn is_of_object(&self) -> bool {
+        self.object.is_some()
+    }
+}
+
+impl fmt::Debug for KeptMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeptMemory({:#x})", self.address)
+    }
+}
+
+/// Refuses an endpoint whose memory nothing keeps for the graph. Of device memory nothing need be said; of host memory it has
+/// to be, since a graph reads and writes it again and again, long after the call that names it.
+pub(super) fn check_kept(endpoint: &Endpoint<'_>, what: &str, at: &Context) -> Result<(), Error> {
+    if endpoint.held().is_some() && endpoint.has_owner() {
+        return Err(invalid(format!(
+            "the {what} is an object, which the node keeps by itself; an owner goes with an address"
+        )));
+    }
+    let is_said = endpoint.held().is_some() || endpoint.has_owner() || endpoint.is_kept_by_caller();
+    let is_host = match endpoint.side() {
+        _ if is_said => false,
+        Side::Host(_) => true,
+        Side::Auto(address) => PointerAttributes::memory_type(at.driver(), address)?.is_none(),
+        Side::Device(_) | Side::Array(_) => false,
+    };
+    if !is_host {
+        return Ok(());
+    }
+    Err(invalid(format!(
+        "the {what} is host memory, and a graph uses it whenever it is launched: give it an owner, have its bytes kept \
+         (CUSHIM_PLACE_KEEP_BYTES), or say that you keep it as long as the graph (CUSHIM_PLACE_CALLER_KEEPS)"
+    )))
+}
+
+/// What keeps the memory of an endpoint.
+pub(super) fn slot_of(endpoint: &mut Endpoint<'_>) -> Slot {
+    match endpoint.held().map(Held::share) {
+        Some(object) => Slot::object(object),
+        None => endpoint.take_owner().map_or_else(Slot::default, Slot::owner),
+    }
+}

@@ -1,0 +1,139 @@
+//! Memsets as nodes.
+
+use super::memory::{check_kept, slot_of};
+use super::rebind::{Changed, Rebinding};
+use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
+use crate::context::Context;
+use crate::device::Device;
+use crate::driver::sys::CUDA_MEMSET_NODE_PARAMS;
+use crate::object::callback::Owner;
+use crate::object::error::Error;
+use crate::op::{Memset, Traits, Value, invalid};
+use std::fmt;
+use std::sync::Arc;
+
+/// What a memset node does.
+#[derive(Clone)]
+pub struct MemsetParameters {
+    raw: CUDA_MEMSET_NODE_PARAMS,
+    at: KeptMemory,
+}
+
+impl MemsetParameters {
+    /// What the driver says of a node.
+    pub(crate) fn of_driver(raw: CUDA_MEMSET_NODE_PARAMS) -> Self {
+        Self { raw, at: KeptMemory::at(raw.dst) }
+    }
+
+    /// The same memory with another value, so many times; refused if it has not so much.
+    pub(super) fn with(&self, value: Value, count: usize) -> Result<Self, Error> {
+        let bytes = count.saturating_mul(value.bytes());
+        if let Some(left) = self.at.left().filter(|left| *left < bytes as u64) {
+            return Err(invalid(format!(
+                "the memory to set has {left} bytes left in its buffer, too few for {bytes}"
+            )));
+        }
+        if !self.raw.dst.is_multiple_of(value.bytes() as u64) {
+            let (address, unit) = (self.raw.dst, value.bytes());
+            return Err(invalid(format!(
+                "the address {address:#x} is not a multiple of the value's {unit} bytes"
+            )));
+        }
+        let mut with = self.clone();
+        (with.raw.value, with.raw.elementSize, with.raw.width) = (value.bits(), value.bytes() as u32, count);
+        Ok(with)
+    }
+
+    pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Changed) {
+        if self.at.rebind(rebinding) {
+            self.raw.dst = self.at.address();
+            changed.push(0);
+        }
+    }
+
+    pub(super) fn unbind(&mut self, rebinding: &Rebinding<'_>, changed: &[u32]) {
+        if !changed.is_empty() {
+            self.at.unbind(rebinding);
+            self.raw.dst = self.at.address();
+        }
+    }
+
+    /// The memset as the driver has it: the value and its bytes, and the rows.
+    #[must_use]
+    pub fn raw(&self) -> &CUDA_MEMSET_NODE_PARAMS {
+        &self.raw
+    }
+
+    /// Where the memory starts that is set.
+    #[must_use]
+    pub fn at(&self) -> &KeptMemory {
+        &self.at
+    }
+}
+
+impl fmt::Debug for MemsetParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemsetParameters").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl NodeOperation for Memset<'_> {
+    type Output = ();
+
+    fn node_type(&self) -> NodeType {
+        NodeType::Memset
+    }
+
+    fn node_traits(&self) -> Traits {
+        crate::op::Operation::traits(self)
+    }
+
+    fn node_context(&self, at: &Arc<Context>) -> Option<Arc<Context>> {
+        let end = &self.at;
+        if let Some(named) = end.context() {
+            return Some(Arc::clone(named));
+        }
+        let ordinal = end.device_ordinal().filter(|ordinal| *ordinal != at.device().ordinal())?;
+        Device::get(at.driver(), ordinal).and_then(|device| device.primary_context()).ok()
+    }
+
+    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
+        let Self { value, pitch, width, height, .. } = *self;
+        if width == 0 || height == 0 {
+            return Err(invalid("a memset node sets at least one value".to_owned()));
+        }
+        let address = self.check_rows(at)?;
+        check_kept(&self.at, "memory to set", at)?;
+        Ok(Parameters::Memset(Box::new(MemsetParameters {
+            raw: CUDA_MEMSET_NODE_PARAMS {
+                dst: address,
+                pitch: if height == 1 { 0 } else { pitch },
+                value: value.bits(),
+                elementSize: value.bytes() as u32,
+                width,
+                height,
+            },
+            at: KeptMemory::of(&self.at),
+        })))
+    }
+
+    fn output(_: &Parameters) {}
+
+    fn has_holds(&self) -> bool {
+        self.at.is_kept()
+    }
+
+    fn holds(&mut self) -> Kept {
+        let mut holds = Holds::default();
+        holds.slots[0] = slot_of(&mut self.at);
+        Kept(holds)
+    }
+
+    fn take_back(&mut self) -> Vec<Owner> {
+        crate::op::Operation::take_owners(self)
+    }
+
+    fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
+        self.refused(failure, at)
+    }
+}

@@ -1,0 +1,298 @@
+//! Operations as nodes of graphs.
+//!
+//! A graph runs its operations again and again, long after the call that gave them to it. So it keeps two things of each: its
+//! [`Parameters`], by which the driver is told what the node does, at first and after every change; and its [`Holds`], the
+//! objects and owners that have to live as long as the node may run. The parameters hold nothing: they only know the objects.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `holds` | what a node keeps alive |
+//! | `memory` | memory that a node uses, as it is remembered |
+//! | `kernel`, `arguments` | launches |
+//! | `copy`, `memset` | copies and memsets |
+//! | `host_function`, `event` | host functions, records of events and waiting for them |
+//! | `allocation` | allocations and frees |
+//! | `change`, `rebind` | changes of nodes; one object in place of another |
+//! | `memory_operations` | waits for values in memory, and writes of them |
+
+pub(crate) mod allocation;
+mod arguments;
+mod change;
+mod copy;
+mod event;
+mod holds;
+mod host_function;
+mod kernel;
+mod memory;
+mod memory_operations;
+mod memset;
+mod rebind;
+
+pub use allocation::AllocationParameters;
+pub use arguments::KeptArguments;
+pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange};
+pub use copy::CopyParameters;
+pub use event::EventParameters;
+pub(crate) use holds::{Hold, Holds};
+#[cfg(feature = "capi")]
+pub(crate) use host_function::Given;
+pub use host_function::HostFunctionParameters;
+pub(crate) use host_function::{Repeatable, call_again};
+pub use kernel::KernelParameters;
+pub use memory::KeptMemory;
+pub use memory_operations::MemoryOperationsParameters;
+pub use memset::MemsetParameters;
+pub(crate) use rebind::{Changed, Rebinding, key};
+
+use super::{ConditionOperand, Traits};
+use crate::context::Context;
+use crate::driver::calls::graph::node::RawNode;
+use crate::driver::sys;
+use crate::object::callback::Owner;
+use crate::object::error::Error;
+use crate::pointer::DevicePointer;
+use smallvec::SmallVec;
+use std::fmt;
+use std::sync::Arc;
+
+/// What sort of node it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeType {
+    /// It does nothing, and brings together what comes before it.
+    Empty,
+    /// It runs a kernel.
+    Kernel,
+    /// It copies memory.
+    Copy,
+    /// It sets memory to a value.
+    Memset,
+    /// It calls a function on the host.
+    HostFunction,
+    /// It runs another graph.
+    Child,
+    /// It records an event.
+    EventRecord,
+    /// It waits for an event.
+    EventWait,
+    /// It allocates memory.
+    Allocation,
+    /// It frees memory that another node allocated.
+    Free,
+    /// It waits for values in memory, and writes such.
+    MemoryOperations,
+    /// It runs one of its graphs, or none, by the value of a condition.
+    Conditional,
+    /// Something that this library does not know, by the driver's number (`CUgraphNodeType`).
+    Other(i32),
+}
+
+impl NodeType {
+    /// By the driver's number.
+    #[must_use]
+    pub fn of(native: sys::CUgraphNodeType) -> Self {
+        match native {
+            sys::CU_GRAPH_NODE_TYPE_EMPTY => Self::Empty,
+            sys::CU_GRAPH_NODE_TYPE_KERNEL => Self::Kernel,
+            sys::CU_GRAPH_NODE_TYPE_MEMCPY => Self::Copy,
+            sys::CU_GRAPH_NODE_TYPE_MEMSET => Self::Memset,
+            sys::CU_GRAPH_NODE_TYPE_HOST => Self::HostFunction,
+            sys::CU_GRAPH_NODE_TYPE_GRAPH => Self::Child,
+            sys::CU_GRAPH_NODE_TYPE_EVENT_RECORD => Self::EventRecord,
+            sys::CU_GRAPH_NODE_TYPE_WAIT_EVENT => Self::EventWait,
+            sys::CU_GRAPH_NODE_TYPE_MEM_ALLOC => Self::Allocation,
+            sys::CU_GRAPH_NODE_TYPE_MEM_FREE => Self::Free,
+            sys::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => Self::MemoryOperations,
+            sys::CU_GRAPH_NODE_TYPE_CONDITIONAL => Self::Conditional,
+            other => Self::Other(other.0),
+        }
+    }
+
+    /// How many owner slots such a node has.
+    pub(crate) fn slots(self) -> usize {
+        match self {
+            Self::Kernel | Self::Copy | Self::HostFunction => 2,
+            Self::Memset | Self::EventRecord | Self::EventWait | Self::MemoryOperations => 1,
+            _ => 0,
+        }
+    }
+}
+
+impl fmt::Display for NodeType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "empty node",
+            Self::Kernel => "kernel node",
+            Self::Copy => "copy node",
+            Self::Memset => "memset node",
+            Self::HostFunction => "host function node",
+            Self::Child => "child graph node",
+            Self::EventRecord => "event record node",
+            Self::EventWait => "event wait node",
+            Self::Allocation => "allocation node",
+            Self::Free => "free node",
+            Self::MemoryOperations => "memory operations node",
+            Self::Conditional => "conditional node",
+            Self::Other(number) => return write!(f, "node of type {number}"),
+        })
+    }
+}
+
+/// What a node does, in types.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Parameters {
+    /// Nothing, or nothing but what its type says.
+    Plain(NodeType),
+    /// A launch.
+    Kernel(Box<KernelParameters>),
+    /// A copy.
+    Copy(Box<CopyParameters>),
+    /// A memset.
+    Memset(Box<MemsetParameters>),
+    /// A call of a function.
+    HostFunction(HostFunctionParameters),
+    /// The record of an event.
+    EventRecord(EventParameters),
+    /// Waiting for an event.
+    EventWait(EventParameters),
+    /// An allocation.
+    Allocation(Box<AllocationParameters>),
+    /// The free of what stands at this address.
+    Free(DevicePointer),
+    /// Operations on values in memory.
+    MemoryOperations(MemoryOperationsParameters),
+}
+
+impl Parameters {
+    /// What sort of node has such parameters.
+    #[must_use]
+    pub fn node_type(&self) -> NodeType {
+        match self {
+            Self::Plain(node_type) => *node_type,
+            Self::Kernel(_) => NodeType::Kernel,
+            Self::Copy(_) => NodeType::Copy,
+            Self::Memset(_) => NodeType::Memset,
+            Self::HostFunction(_) => NodeType::HostFunction,
+            Self::EventRecord(_) => NodeType::EventRecord,
+            Self::EventWait(_) => NodeType::EventWait,
+            Self::Allocation(_) => NodeType::Allocation,
+            Self::Free(_) => NodeType::Free,
+            Self::MemoryOperations(_) => NodeType::MemoryOperations,
+        }
+    }
+
+    /// The node as the driver is told of it, in the context in which it runs; `None` for what is told otherwise: children and
+    /// conditional nodes.
+    #[inline]
+    pub(crate) fn with_raw<R>(
+        &mut self,
+        context: sys::CUcontext,
+        call: impl FnOnce(RawNode<'_>) -> R,
+    ) -> Option<R> {
+        Some(match self {
+            Self::Plain(NodeType::Empty) => call(RawNode::Empty),
+            Self::Plain(_) => return None,
+            Self::Kernel(kernel) => kernel.with_raw(context, |raw| call(RawNode::Kernel(raw))),
+            Self::Copy(copy) => call(RawNode::Copy { copy: copy.raw(), context }),
+            Self::Memset(memset) => call(RawNode::Memset { memset: memset.raw(), context }),
+            Self::HostFunction(function) => call(function.raw()),
+            Self::EventRecord(event) => call(RawNode::EventRecord(event.native())),
+            Self::EventWait(event) => call(RawNode::EventWait(event.native())),
+            Self::Allocation(allocation) => allocation.with_raw(|raw| call(RawNode::Allocation(raw))),
+            Self::Free(pointer) => call(RawNode::Free(pointer.0)),
+            Self::MemoryOperations(operations) => {
+                call(RawNode::MemoryOperations { context, operations: operations.raw() })
+            }
+        })
+    }
+}
+
+/// An operation that a graph can do as a node, as often as it is launched. The types of this module are all there are.
+pub trait NodeOperation: sealed::Node {
+    /// What the node yields when it is added: the address of an allocation.
+    type Output;
+
+    /// What sort of node it is.
+    fn node_type(&self) -> NodeType;
+
+    /// What a graph has to know.
+    fn node_traits(&self) -> Traits;
+
+    /// The context in which the node runs, where that is another one than `at`, the graph's.
+    fn node_context(&self, at: &Arc<Context>) -> Option<Arc<Context>> {
+        let _ = at;
+        None
+    }
+
+    /// The conditions that it names, with the number of each argument.
+    #[doc(hidden)]
+    fn conditions(&self) -> Conditions<'_> {
+        Conditions::default()
+    }
+
+    /// The parameters of the node, all checked; `at` is the context in which it runs.
+    ///
+    /// # Errors
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for what cannot be a node; the refusals of the same
+    /// operation in a stream.
+    fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error>;
+
+    /// What the node yields, once it was added.
+    fn output(parameters: &Parameters) -> Self::Output
+    where
+        Self: Sized;
+
+    /// Whether the node keeps anything alive.
+    #[doc(hidden)]
+    fn has_holds(&self) -> bool;
+
+    /// What the node keeps alive: taken out of the operation, once nothing can fail any more.
+    #[doc(hidden)]
+    fn holds(&mut self) -> Kept;
+
+    /// Takes owners out of an operation that was not added.
+    #[doc(hidden)]
+    fn take_back(&mut self) -> Vec<Owner> {
+        Vec::new()
+    }
+
+    /// Why the driver refused the node.
+    fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
+        let _ = at;
+        failure
+    }
+}
+
+/// The conditions that an operation names, with the number of each argument.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Conditions<'a>(pub(crate) SmallVec<[(usize, &'a dyn ConditionOperand); 1]>);
+
+/// What an operation hands over to be kept.
+#[doc(hidden)]
+pub struct Kept(pub(crate) Holds);
+
+pub(crate) mod sealed {
+    pub trait Node {}
+
+    pub trait Change {}
+
+    impl<N: Node> Change for N {}
+    impl Change for super::ArgumentChange<'_, '_> {}
+    impl Change for super::CopyChange<'_> {}
+    impl Change for super::KernelChange<'_, '_> {}
+    impl Change for super::MemsetChange<'_> {}
+
+    impl Node for crate::op::Copy<'_> {}
+    impl Node for crate::op::Copy3d<'_> {}
+    impl Node for crate::op::Empty {}
+    impl Node for crate::op::Free {}
+    impl Node for crate::op::GraphAllocation<'_> {}
+    impl Node for crate::op::HostFunction {}
+    impl Node for crate::op::Launch<'_, '_> {}
+    impl Node for crate::op::MemoryOperations<'_, '_> {}
+    impl Node for crate::op::Memset<'_> {}
+    impl Node for crate::op::Record<'_> {}
+    impl Node for crate::op::Wait<'_> {}
+}

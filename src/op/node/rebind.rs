@@ -1,0 +1,139 @@
+//! One object takes the place of another in what nodes use: each part keeps its offset.
+
+use super::arguments::ArgumentHolds;
+use super::{Hold, Holds, Parameters};
+use crate::op::operand::Operand;
+use smallvec::SmallVec;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+/// Which places of a node were changed: the numbers of arguments, or of ends.
+pub(crate) type Changed = SmallVec<[u32; 4]>;
+
+/// An object that takes the place of another.
+pub(crate) struct Rebinding<'a> {
+    from: &'a Arc<dyn Operand>,
+    to: &'a Arc<dyn Operand>,
+    /// Where their memory starts.
+    starts: (u64, u64),
+    /// Where it ends.
+    ends: (u64, u64),
+}
+
+impl<'a> Rebinding<'a> {
+    /// Each with its memory.
+    pub(crate) fn new(
+        (from, old): (&'a Arc<dyn Operand>, Range<u64>),
+        (to, new): (&'a Arc<dyn Operand>, Range<u64>),
+    ) -> Self {
+        Self { from, to, starts: (old.start, new.start), ends: (old.end, new.end) }
+    }
+
+    /// Whether this is the object that goes.
+    #[inline]
+    pub(crate) fn is_from(&self, object: &Weak<dyn Operand>) -> bool {
+        std::ptr::addr_eq(object.as_ptr(), Arc::as_ptr(self.from))
+    }
+
+    pub(super) fn to(&self) -> Weak<dyn Operand> {
+        Arc::downgrade(self.to)
+    }
+
+    pub(super) fn from(&self) -> Weak<dyn Operand> {
+        Arc::downgrade(self.from)
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.ends.1
+    }
+
+    pub(super) fn old_end(&self) -> u64 {
+        self.ends.0
+    }
+
+    pub(super) fn moved(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.starts.0).wrapping_add(self.starts.1)
+    }
+
+    pub(super) fn moved_back(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.starts.1).wrapping_add(self.starts.0)
+    }
+
+    /// What holds the new object.
+    pub(crate) fn hold(&self) -> Hold {
+        let hold: Arc<dyn Any + Send + Sync> = Arc::<dyn Operand>::clone(self.to);
+        hold
+    }
+
+    /// What held the old one.
+    pub(crate) fn old_hold(&self) -> Hold {
+        let hold: Arc<dyn Any + Send + Sync> = Arc::<dyn Operand>::clone(self.from);
+        hold
+    }
+}
+
+/// The address by which an object is told from others.
+pub(crate) fn key(object: &Weak<dyn Operand>) -> usize {
+    object.as_ptr().addr()
+}
+
+impl Parameters {
+    /// Calls a function with each object that the node uses and that can be exchanged.
+    pub(crate) fn each_object(&self, mut look: impl FnMut(&Weak<dyn Operand>)) {
+        match self {
+            Self::Kernel(kernel) => kernel.arguments().objects().for_each(look),
+            Self::Copy(copy) => {
+                [copy.to(), copy.from()].into_iter().filter_map(|end| end.object.as_ref()).for_each(look)
+            }
+            Self::Memset(memset) => {
+                if let Some(object) = &memset.at().object {
+                    look(object);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether an object that the node uses can be exchanged in an instance. Driver 580 refuses that of copies of boxes (measured).
+    pub(crate) fn can_rebind(&self) -> bool {
+        !matches!(self, Self::Copy(copy) if !copy.is_range())
+    }
+
+    /// Puts the new object in place of the old one; answers with what it changed.
+    pub(crate) fn rebind(&mut self, rebinding: &Rebinding<'_>) -> Changed {
+        let mut changed = Changed::new();
+        match self {
+            Self::Kernel(kernel) => kernel.arguments_mut().rebind(rebinding, &mut changed),
+            Self::Copy(copy) => copy.rebind(rebinding, &mut changed),
+            Self::Memset(memset) => memset.rebind(rebinding, &mut changed),
+            _ => {}
+        }
+        changed
+    }
+
+    /// Undoes that.
+    pub(crate) fn unbind(&mut self, rebinding: &Rebinding<'_>, changed: &[u32]) {
+        match self {
+            Self::Kernel(kernel) => kernel.arguments_mut().unbind(rebinding, changed),
+            Self::Copy(copy) => copy.unbind(rebinding, changed),
+            Self::Memset(memset) => memset.unbind(rebinding, changed),
+            _ => {}
+        }
+    }
+}
+
+impl Holds {
+    /// Holds the new object in place of the old one, where that was changed.
+    pub(crate) fn rebind(&mut self, of: &Parameters, to: &Hold, changed: &[u32]) {
+        if !matches!(of, Parameters::Kernel(_)) {
+            for slot in changed {
+                self.slots[*slot as usize].object = Some(Arc::clone(to));
+            }
+            return;
+        }
+        let mut arguments = ArgumentHolds::in_slot(&self.slots[1]);
+        arguments.rebind(to, changed);
+        self.slots[1].object = arguments.into_slot().object;
+    }
+}

@@ -1,0 +1,152 @@
+//! Why the driver refused a copy or a memset: its own answer is one number for everything. What it knows of the memory at
+//! each end says which one is to blame.
+
+use super::peers::are_peers;
+use super::{Copy, Copy3d, Endpoint, Side};
+use crate::context::Context;
+use crate::driver::calls::memory::pool::RawPool;
+use crate::driver::{Driver, sys};
+use crate::object::error::Error;
+use crate::pointer::{DevicePointer, PointerAttributes};
+
+/// Adds to the refusal of a copy which end has no memory, or too little, or is out of the context's reach.
+#[cold]
+pub(super) fn of_copy(failure: Error, at: &Context, copy: &Copy<'_>) -> Error {
+    explain(failure, || {
+        let (to, from) = (copy.to.side(), copy.from.side());
+        short(at.driver(), "", to, from, copy.bytes)
+            .or_else(|| if are_peers(at, &copy.to, &copy.from) { None } else { beyond(at, "", to, from) })
+    })
+}
+
+/// Adds to the refusal of a box which end is out of the context's reach.
+#[cold]
+pub(super) fn of_copy_3d(failure: Error, at: &Context, copy: &Copy3d<'_>) -> Error {
+    let (to, from): (&Endpoint<'_>, &Endpoint<'_>) = (&copy.to.at, &copy.from.at);
+    if are_peers(at, to, from) {
+        return failure;
+    }
+    explain(failure, || beyond(at, "", to.side(), from.side()))
+}
+
+/// Adds to the refusal of several copies, of which `first` is the first, which one is to blame, and why.
+#[cold]
+pub(super) fn of_copies(failure: Error, at: &Context, copies: &[Copy<'_>], first: usize) -> Error {
+    explain(failure, || {
+        copies.iter().enumerate().find_map(|(index, item)| {
+            let (of, to, from) = (format!(" of item {}", first + index), item.to.side(), item.from.side());
+            short(at.driver(), &of, to, from, item.bytes).or_else(|| beyond(at, &of, to, from))
+        })
+    })
+}
+
+/// Adds to the refusal of a memset whether there is no memory, or too little, or it is out of the context's reach.
+#[cold]
+pub(super) fn of_memset(failure: Error, at: &Context, address: u64, bytes: usize) -> Error {
+    let side = Side::Device(address);
+    explain(failure, || {
+        end(at.driver(), "memory to set", side, bytes)
+            .or_else(|| Distant::of(at, side)?.not_set(at, DevicePointer(address)))
+    })
+}
+
+fn explain(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0
+        && let Some(why) = why()
+    {
+        failure.message.push_str(&format!(". {why}"));
+    }
+    failure
+}
+
+/// Which end has no memory, or too little.
+fn short(driver: &Driver, of: &str, to: Side, from: Side, bytes: usize) -> Option<String> {
+    end(driver, &format!("destination{of}"), to, bytes)
+        .or_else(|| end(driver, &format!("source{of}"), from, bytes))
+}
+
+/// What is wrong with one end. Of ordinary host memory the driver knows nothing, and nothing is said.
+fn end(driver: &Driver, what: &str, side: Side, bytes: usize) -> Option<String> {
+    let address = side.address().filter(|_| bytes != 0)?;
+    let known = PointerAttributes::of(driver, address).ok()?;
+    match known.range {
+        Some((start, size)) => {
+            let left = (start.0 + size as u64).saturating_sub(address);
+            (bytes as u64 > left).then(|| {
+                format!(
+                    "The {what}, {address:#x}, has {left} bytes left in its allocation of {size}, too few for {bytes}"
+                )
+            })
+        }
+        None if known.memory_type.is_none() && matches!(side, Side::Device(_)) => Some(format!(
+            "The {what}, {address:#x}, is not memory of this driver: it was never allocated, or it was freed"
+        )),
+        None => None,
+    }
+}
+
+/// Which end of a copy is memory of a pool that the context's device has no access to. What belongs to no pool is copied without.
+fn beyond(context: &Context, of: &str, to: Side, from: Side) -> Option<String> {
+    // Copies between peers have device memory at both ends.
+    let has_host = [to, from].iter().any(|end| matches!(end, Side::Host(_)));
+    let peers = if has_host { "" } else { ", name the context of both endpoints" };
+    let not_copied =
+        |what: &str, end| Distant::of(context, end)?.not_copied(context, &format!("{what}{of}"), peers);
+    not_copied("destination", to).or_else(|| not_copied("source", from))
+}
+
+/// Memory of another device than the context's.
+struct Distant {
+    address: u64,
+    ordinal: i32,
+    pool: sys::CUmemoryPool,
+}
+
+impl Distant {
+    fn of(context: &Context, side: Side) -> Option<Self> {
+        let address = side.address()?;
+        let known = PointerAttributes::of(context.driver(), address).ok()?;
+        let is_device = known.memory_type == Some(sys::CU_MEMORYTYPE_DEVICE) && !known.managed;
+        let elsewhere = |ordinal: &i32| is_device && *ordinal != context.device().ordinal();
+        known.device.filter(elsewhere).map(|ordinal| Self { address, ordinal, pool: known.pool })
+    }
+
+    /// Whether it is memory of a pool that gives the context's device no access.
+    fn is_in_closed_pool(&self, context: &Context) -> bool {
+        if self.pool.is_null() {
+            return false;
+        }
+        // SAFETY: the driver has just said that the memory is of this pool.
+        let pool = unsafe { RawPool::adopt(context.table(), self.pool) };
+        pool.access(context.device().ordinal()) == Ok(sys::CU_MEM_ACCESS_FLAGS_PROT_NONE)
+    }
+
+    fn not_copied(&self, context: &Context, what: &str, peers: &str) -> Option<String> {
+        let Self { address, ordinal, .. } = self;
+        let device = context.device();
+        self.is_in_closed_pool(context).then(|| {
+            format!(
+                "The {what}, {address:#x}, is memory of a pool of device {ordinal}, to which {device} of this copy has no access: \
+                 use a stream of device {ordinal} or its context{peers}, or give {device} access to the pool \
+                 (cushim_resource_change_peers)"
+            )
+        })
+    }
+
+    fn not_set(&self, context: &Context, at: DevicePointer) -> Option<String> {
+        let Self { address, ordinal, .. } = self;
+        let device = context.device();
+        let (of, advice) = if self.is_in_closed_pool(context) {
+            ("of a pool ", format!("give {device} access to the pool (cushim_resource_change_peers)"))
+        // The driver finds what the context reaches.
+        } else if self.pool.is_null() && context.address_range(at).is_err() {
+            ("", "enable the context's access (cushim_context_enable_peer_access)".to_owned())
+        } else {
+            return None;
+        };
+        Some(format!(
+            "The memory to set, {address:#x}, is memory {of}of device {ordinal}, to which {device} of this memset has no \
+             access: use a stream of device {ordinal} or its context, or {advice}"
+        ))
+    }
+}

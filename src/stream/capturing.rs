@@ -1,0 +1,107 @@
+//! Whether a stream may be under capture: known without asking the driver, where only this library can begin a capture of it.
+
+use super::{Stream, StreamKind};
+use crate::driver::calls::host_function::is_capturing;
+use crate::object::error::{Error, Status};
+use crate::object::slot::Slot;
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// A capture of this library's has the stream.
+const OURS: u8 = 1;
+/// Others may capture the stream, so the driver is asked.
+const ASK: u8 = 2;
+
+/// What is known of captures of a stream.
+pub(super) struct Capturing {
+    state: AtomicU8,
+    /// The capture, of a type that a later floor knows.
+    capture: Slot,
+}
+
+impl Capturing {
+    /// `is_shared`: whether others have the native stream, too.
+    pub(super) fn new(is_shared: bool) -> Self {
+        Self { state: AtomicU8::new(if is_shared { ASK } else { 0 }), capture: Slot::new() }
+    }
+}
+
+/// Who captures a stream.
+pub(crate) enum CapturedBy<T> {
+    Nobody,
+    /// This library: the capture.
+    Us(Arc<T>),
+    /// Somebody else.
+    Others,
+}
+
+impl Stream {
+    /// Whether the stream may be under capture: if not, nobody need be asked.
+    #[inline]
+    pub(crate) fn may_be_capturing(&self) -> bool {
+        self.capturing.state.load(Relaxed) != 0
+    }
+
+    /// Who captures the stream.
+    #[inline]
+    pub(crate) fn captured_by<T: Any + Send + Sync>(&self) -> Result<CapturedBy<T>, Error> {
+        let state = self.capturing.state.load(Relaxed);
+        if state == 0 {
+            return Ok(CapturedBy::Nobody);
+        }
+        if let Some(capture) = (state & OURS != 0).then(|| self.capturing.capture.get()).flatten() {
+            return Ok(CapturedBy::Us(capture));
+        }
+        if self.kind() == StreamKind::Legacy {
+            self.context().check_legacy()?;
+        }
+        let is_capturing = self.here(|raw| is_capturing(self.driver().object_table(), raw))?;
+        Ok(if is_capturing { CapturedBy::Others } else { CapturedBy::Nobody })
+    }
+
+    /// Whether work in the stream becomes part of a graph, instead of being done.
+    ///
+    /// # Errors
+    /// The driver's. It is asked only for streams that others may have: wrapped ones, default streams, those whose native handle
+    /// was handed out, and those that waited for somebody else's event.
+    pub fn is_capturing(&self) -> Result<bool, Error> {
+        match self.capturing.state.load(Relaxed) {
+            0 => self.context().check_there(self).map(|()| false),
+            state if state & OURS != 0 => Ok(true),
+            _ => self.here(|raw| is_capturing(self.driver().object_table(), raw)),
+        }
+    }
+
+    /// Others may capture the stream from now on.
+    pub(crate) fn may_be_captured_by_others(&self) {
+        if self.capturing.state.load(Relaxed) & ASK == 0 {
+            self.capturing.state.fetch_or(ASK, Relaxed);
+        }
+    }
+
+    /// This capture has the stream from now on.
+    pub(crate) fn capture_begins<T: Any + Send + Sync>(&self, capture: Arc<T>) {
+        drop(self.capturing.capture.lock().replace(Some(capture)));
+        self.capturing.state.fetch_or(OURS, Relaxed);
+    }
+
+    /// No capture of this library's has it any more.
+    pub(crate) fn capture_ends<T: Any + Send + Sync>(&self) {
+        self.capturing.state.fetch_and(!OURS, Relaxed);
+        drop(self.capturing.capture.lock().replace(None::<Arc<T>>));
+    }
+
+    /// Refuses, for a stream under capture, what would invalidate that.
+    #[inline]
+    pub(crate) fn check_not_capturing(&self, what: &str) -> Result<(), Error> {
+        if self.may_be_capturing() && self.is_capturing()? { Err(self.under_capture(what)) } else { Ok(()) }
+    }
+
+    /// The refusal of something that would invalidate the capture of the stream.
+    #[cold]
+    pub(crate) fn under_capture(&self, why: &str) -> Error {
+        let refusal = format!("{self} is being captured, and {why}. The capture is still valid");
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
+    }
+}

@@ -1,0 +1,165 @@
+//! Memory in captures: as nodes of the graph, and from an arena.
+
+use super::Scene;
+use super::captures::{append, begun, enqueue, types};
+use cushim::graph::ExecOptions;
+use cushim::memory::{Buffer, DeviceMemory, DevicePoolOptions, Resource};
+use cushim::op::node::NodeType;
+use cushim::op::{Copy, Memset, Value};
+use cushim::{Error, Status};
+use std::sync::Arc;
+
+fn refused<T>(result: Result<T, Error>, why: &str) {
+    let refusal = result.err().unwrap_or_else(|| panic!("it is refused: {why}"));
+    assert_eq!((refusal.status, refusal.driver_code), (Status::INVALID_ARGUMENT, 0), "{refusal}");
+    assert!(refusal.message.contains(why), "{refusal}");
+}
+
+#[test]
+fn buffers_come_and_go_as_nodes() {
+    let scene = Scene::new();
+    let resource = Resource::graph(scene.context.device());
+    let out = scene.buffer(4);
+    refused(resource.allocate(4, Some(&scene.stream)), "is not being captured");
+    let (builder, stream) = begun(&scene);
+    let number = Buffer::create(&resource, 4, Some(&stream)).expect("memory of the graph");
+    assert!(number.properties().expect("known without asking").device_accessible);
+    enqueue(&stream, Memset::new(number.at(0), Value::U32(4), 1));
+    append(&scene, &stream, &number, 2);
+    enqueue(&stream, Copy::new(out.at(0), number.at(0), 4));
+    drop(number);
+    let graph = builder.end().expect("a graph");
+    let expected = [NodeType::Allocation, NodeType::Memset, NodeType::Kernel, NodeType::Copy, NodeType::Free];
+    assert_eq!(types(&graph), expected);
+    let exec = scene.instantiate(&graph);
+    scene.launch(&exec);
+    scene.launch(&exec);
+    assert_eq!(scene.read(&out), 42);
+}
+
+/// What the graph does not free is there after a launch.
+#[test]
+fn what_is_not_freed_is_read_afterwards() {
+    let scene = Scene::new();
+    let resource = Resource::graph(scene.context.device());
+    let (builder, stream) = begun(&scene);
+    let number = Buffer::create(&resource, 4, Some(&stream)).expect("memory of the graph");
+    enqueue(&stream, Memset::new(number.at(0), Value::U32(7), 1));
+    let graph = builder.end().expect("a graph");
+    let mut options = ExecOptions::default();
+    options.auto_free = true;
+    let exec = graph.instantiate(&options, None).map_err(|failure| failure.error).expect("an exec");
+    for _ in 0..2 {
+        scene.launch(&exec);
+        assert_eq!(scene.read(&number), 7);
+    }
+    let weak = Arc::downgrade(&number);
+    drop(number);
+    assert!(weak.upgrade().is_none(), "the graph does not keep it, nor it the graph");
+    assert_eq!(
+        types(&graph),
+        [NodeType::Allocation, NodeType::Memset],
+        "its end after the capture is no node"
+    );
+    scene.launch(&exec);
+}
+
+/// Pools, and memory of one's own, are no part of a graph; what was allocated before is not freed in it.
+#[test]
+fn other_memory_stays_outside() {
+    let scene = Scene::new();
+    let device = scene.context.device();
+    let pool = Resource::device_pool(device, &DevicePoolOptions::default()).expect("a pool");
+    let before = Buffer::create(&pool, 64, Some(&scene.stream)).expect("a buffer");
+    let memory = DeviceMemory::allocate_on(&scene.stream, 64).expect("memory");
+    let (number, mut options) = (scene.buffer(4), cushim::graph::BuilderOptions::default());
+    options.mode = cushim::graph::CaptureMode::Global;
+    let builder = cushim::graph::Builder::create_on(&scene.stream, &options).expect("a builder");
+    builder.begin().expect("it begins");
+    append(&scene, &scene.stream, &number, 1);
+    refused(pool.allocate(64, Some(&scene.stream)), "being captured");
+    refused(DeviceMemory::allocate_on(&scene.stream, 64), "being captured");
+    drop(before);
+    memory.free().expect("it is freed outside");
+    // Nothing of the library's disturbs a capture, in any mode.
+    let other = super::common::stream(&scene.context);
+    let elsewhere = Buffer::create(&pool, 64, Some(&other)).expect("a buffer");
+    drop(elsewhere);
+    other.synchronize().expect("done");
+    assert!(other.query().expect("done"));
+    drop(scene.buffer_untouched(64));
+    drop(scene.instantiate(&scene.graph()));
+    let graph = builder.end().expect("the capture is valid");
+    assert_eq!(types(&graph), [NodeType::Kernel]);
+    scene.launch(&scene.instantiate(&graph));
+    assert_eq!(scene.read(&number), 1);
+}
+
+/// Three pieces, of which the last takes the place of the first.
+fn use_pieces(scene: &Scene, arena: &Arc<Resource>, out: &Arc<Buffer>) -> (cushim::graph::Graph, [u64; 3]) {
+    let (builder, stream) = begun(scene);
+    let piece = |bytes| Buffer::create(arena, bytes, Some(&stream)).expect("a piece");
+    let (first, second) = (piece(1000), piece(100));
+    enqueue(&stream, Memset::new(first.at(0), Value::U32(3), 1));
+    enqueue(&stream, Copy::new(second.at(0), first.at(0), 4));
+    let freed = first.pointer().0;
+    drop(first);
+    let third = piece(600);
+    enqueue(&stream, Memset::new(third.at(0), Value::U32(5), 1));
+    append(scene, &stream, &second, 1);
+    enqueue(&stream, Copy::new(out.at(0), second.at(0), 4));
+    let places = [freed, second.pointer().0, third.pointer().0];
+    (builder.end().expect("a graph"), places)
+}
+
+#[test]
+fn an_arena_serves_graphs_in_turn() {
+    let scene = Scene::new();
+    let out = scene.buffer(4);
+    let measuring = Resource::arena(&scene.context, 0).expect("an arena");
+    drop(use_pieces(&scene, &measuring, &out));
+    let needed = measuring.arena_needed().expect("it is an arena");
+    assert_eq!(needed, 1024 + 512);
+    let arena = Resource::arena(&scene.context, needed as usize).expect("an arena");
+    let ((one, places), (other, again)) =
+        (use_pieces(&scene, &arena, &out), use_pieces(&scene, &arena, &out));
+    assert_eq!(places, again, "each capture has the whole of it");
+    assert_eq!(places[0], places[2], "what was freed is given out again");
+    let clone = one.duplicate().expect("there are no allocation nodes");
+    let weak = Arc::downgrade(&arena);
+    drop(arena);
+    assert!(weak.upgrade().is_none(), "graphs keep the block, not the resource");
+    let execs = [scene.instantiate(&one), scene.instantiate(&clone), scene.instantiate(&other)];
+    drop((one, clone, other));
+    for exec in &execs {
+        scene.write(&out, 0);
+        scene.launch(exec);
+        assert_eq!(scene.read(&out), 31);
+    }
+    let small = Resource::arena(&scene.context, 512).expect("an arena");
+    let (builder, stream) = begun(&scene);
+    let refusal = Buffer::create(&small, 1000, Some(&stream)).expect_err("it is too small");
+    assert_eq!(refusal.status, Status::OUT_OF_MEMORY, "{refusal}");
+    assert!(refusal.message.contains("512 bytes") && refusal.message.contains("1024"), "{refusal}");
+    Buffer::create(&small, 100, Some(&stream)).expect("this fits");
+    builder.end().expect("valid");
+}
+
+/// What was freed in one stream is not given out in another, which may run at the same time.
+#[test]
+fn forks_share_an_arena() {
+    let scene = Scene::new();
+    let arena = Resource::arena(&scene.context, 4096).expect("an arena");
+    let (builder, stream) = begun(&scene);
+    let first = Buffer::create(&arena, 512, Some(&stream)).expect("a piece");
+    let freed = first.pointer();
+    drop(first);
+    let forks = builder.fork(1).expect("a fork");
+    let beside = forks[0].stream().expect("it captures");
+    let other = Buffer::create(&arena, 512, Some(&beside)).expect("a piece");
+    assert_ne!(other.pointer(), freed);
+    let again = Buffer::create(&arena, 512, Some(&stream)).expect("a piece");
+    assert_eq!(again.pointer(), freed);
+    builder.join(&[&forks[0]]).expect("joined");
+    builder.end().expect("a graph");
+}
