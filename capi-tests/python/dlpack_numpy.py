@@ -7,6 +7,7 @@ import numpy
 
 HOST = 3  # kDLCUDAHost
 UNVERSIONED = 2  # CUSHIM_DLPACK_UNVERSIONED
+BUFFER = 5  # CUSHIM_PLACE_BUFFER
 NAMES = {0: b"dltensor_versioned", UNVERSIONED: b"dltensor"}
 
 lib = ctypes.CDLL(sys.argv[1])
@@ -25,6 +26,13 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("code", ctypes.c_int32), ("bits", ctypes.c_int32),
                 ("lanes", ctypes.c_int32), ("flags", ctypes.c_uint32), ("shape", ctypes.c_void_p),
                 ("dimensions", ctypes.c_size_t), ("offset", ctypes.c_uint64)]
+
+
+class Place(ctypes.Structure):
+    """cushim_place."""
+
+    _fields_ = [("kind", ctypes.c_int32), ("flags", ctypes.c_uint32), ("address", ctypes.c_uint64),
+                ("offset", ctypes.c_uint64), ("context", ctypes.c_void_p), ("owner", ctypes.c_void_p)]
 
 
 def check(status):
@@ -67,7 +75,8 @@ def gives(flags):
     array = numpy.from_dlpack(Exporter(buffer, flags))
     assert array.shape == (4096,) and array.dtype == numpy.uint8
     assert array.ctypes.data == number(lib.cushim_buffer_get_pointer, buffer)
-    check(lib.cushim_stream_fill_buffer(stream, buffer, ctypes.c_uint64(0), 0x2A, 1, ctypes.c_size_t(4096)))
+    place = Place(kind=BUFFER, address=buffer.value)
+    check(lib.cushim_stream_fill(stream, ctypes.byref(place), 0x2A, 1, ctypes.c_size_t(4096)))
     check(lib.cushim_stream_synchronize(stream))
     assert (array == 0x2A).all()
     check(lib.cushim_buffer_destroy(buffer))
