@@ -58,7 +58,8 @@ static inline void end_capture(const cushim_driver_table *cu, cushim_stream stre
   CHECK_OK(cushim_stream_native(stream, &native));
   CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamIsCapturing_10000(native, &status));
   CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamEndCapture_10000(native, &graph));
+  /* All that follows would be captured too. */
+  if (!CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamEndCapture_10000(native, &graph))) exit(1);
   if (graph != NULL && CUSHIM_HAS(cu, cuGraphDestroy_10000)) cu->cuGraphDestroy_10000(graph);
 }
 

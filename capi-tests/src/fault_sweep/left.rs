@@ -65,8 +65,6 @@ struct Thing {
     handle: String,
     /// With which it ends.
     context: Option<String>,
-    /// Made in a thread's default stream.
-    is_of_a_thread: bool,
 }
 
 /// `CUDA_ERROR_DEINITIALIZED`.
@@ -74,9 +72,6 @@ const DEINITIALIZED: i32 = 4;
 
 /// `CUDA_ERROR_ILLEGAL_ADDRESS`, by which contexts are corrupted here.
 const ILLEGAL_ADDRESS: i32 = 700;
-
-/// `CU_STREAM_PER_THREAD`, as a trace has it.
-const PER_THREAD: &str = "0x2";
 
 /// What happened up to some call.
 #[derive(Default)]
@@ -92,17 +87,16 @@ struct Story {
 
 /// What was made and never released, nor tried to be, but for the addresses that are `excused`.
 ///
-/// A program that stops in the middle lets go of the rest as it exits, when the driver has ended. Memory of a thread's
-/// default stream is not even tried to be freed then: that takes another stream first. Memory of a context that was
+/// A program that stops in the middle lets go of the rest as it exits, when the driver has ended. Memory is not even tried to be
+/// freed then: whether its stream captures, or which stream it takes instead, is asked first. Memory of a context that was
 /// corrupted ends with the process.
 pub(super) fn left(calls: &[Value], excused: &[&str]) -> Vec<String> {
     let mut story = Story::default();
     calls.iter().for_each(|call| story.go_on(call));
     let has_ended = calls.iter().any(|call| call["result"] == DEINITIALIZED);
     let held = story.held.iter().filter(|thing| !excused.contains(&thing.handle.as_str()));
-    let held = held.filter(|thing| !(has_ended && thing.is_of_a_thread));
     let is_corrupted = calls.iter().any(|call| call["result"] == ILLEGAL_ADDRESS);
-    let held = held.filter(|thing| !(is_corrupted && thing.kind == "memory"));
+    let held = held.filter(|thing| !((has_ended || is_corrupted) && thing.kind == "memory"));
     held.map(|thing| format!("{} {}", thing.kind, thing.handle)).collect()
 }
 
@@ -158,8 +152,7 @@ impl Story {
         if let ("Stream", Some(context)) = (kind, &context) {
             self.contexts.insert(handle.clone(), context.clone());
         }
-        let is_of_a_thread = call["arguments"]["hStream"] == PER_THREAD;
-        self.held.push(Thing { kind: kind.to_owned(), handle, context, is_of_a_thread });
+        self.held.push(Thing { kind: kind.to_owned(), handle, context });
     }
 
     fn release(&mut self, kind: &str, handle: &str) {
