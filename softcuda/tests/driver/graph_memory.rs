@@ -107,7 +107,8 @@ fn launches_with_memory_of_their_own() {
         (copy[22], copy[23], copy[24]) = (4, 1, 1);
         let (mut copied, mut context) = (0, 0u64);
         assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
-        let arguments = [at(&mut copied), graph, first(&[fill]), 1, first(&copy), context];
+        let after = [fill];
+        let arguments = [at(&mut copied), graph, first(&after), 1, first(&copy), context];
         assert_eq!(cu.call("cuGraphAddMemcpyNode", &arguments), 0);
         free_node(&cu, graph, &[copied], address);
         let exec = instantiate(&cu, graph);

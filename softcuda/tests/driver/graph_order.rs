@@ -323,7 +323,8 @@ fn nodes_read_memory_when_they_run() {
         let mut context = 0u64;
         assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
         let mut node = 0;
-        let arguments = [at(&mut node), graph, first(&[fill]), 1, first(&copy), context];
+        let after = [fill];
+        let arguments = [at(&mut node), graph, first(&after), 1, first(&copy), context];
         assert_eq!(cu.call("cuGraphAddMemcpyNode", &arguments), 0);
         let exec = instantiate(&cu, graph);
         for _ in 0..3 {
