@@ -141,9 +141,11 @@ fn the_benchmark_of_graphs_runs() {
     let program = Build::of(&repository("benches/graphs.c")).program().expect("it compiles");
     for_each(["11.4", ONE_VERSION], |version| {
         let run = Run::new(&program, Driver::Shell(version)).arg("--nodes").arg("100");
-        let printed = run.arg("--rounds").arg("2").output()?;
-        let is_whole =
-            printed.contains(&format!("CUDA {version};")) && printed.contains("| destroy graph, each node |");
+        let printed = run.arg("--rounds").arg("2").arg("--rebinds").arg("500").output()?;
+        let is_whole = printed.contains(&format!("CUDA {version};"))
+            && printed.contains("| destroy graph, each node |")
+            && printed.contains("| cushim_exec_rebind |")
+            && printed.contains("Rebound 500 times: ");
         if is_whole { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
     });
 }
