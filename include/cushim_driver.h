@@ -3473,6 +3473,10 @@ enum cushim_driver_flags
   // `getter` behaves like `cuGetProcAddress` before CUDA 12.0: a missing function is an error instead of a NULL
   // address, and it does not write `*found`.
   CUSHIM_DRIVER_GETTER_V1 = 2,
+  // Each launch of a graph that is instantiated from now on checks that the memory which its nodes use is still
+  // there (`cushim_exec_launch`), as the environment variable `CUSHIM_CHECK=graphs` asks for it. For all handles of
+  // this driver; it costs a call of the driver for each address.
+  CUSHIM_DRIVER_CHECK_GRAPHS = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -34,6 +34,9 @@ const CONDITIONS: &[Condition] = &[
     Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    // What is asked for in the environment, and another device's memory.
+    Condition("graphs/checked", OLD_AND_NEW, &[("CUSHIM_CHECK", "graphs"), ("SOFTCUDA_DEVICES", "2")]),
+    Condition("graphs/devices", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[("SOFTCUDA_DEVICES", "2")]),
     // Host and device may not use managed memory at the same time.
     Condition("managed/managed", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
     Condition("managed/batches", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),

@@ -6,6 +6,9 @@ use std::ffi::{OsStr, OsString};
 pub const DRIVER_VARIABLE: &str = "CUSHIM_DRIVER";
 /// The library to load where `software` is chosen.
 pub const SOFTWARE_VARIABLE: &str = "CUSHIM_SOFTCUDA";
+/// What is checked beyond the ordinary, at a cost: a list of words with commas between them. `graphs` is one
+/// ([`OpenOptions::check_graphs`](super::OpenOptions::check_graphs)).
+pub const CHECK_VARIABLE: &str = "CUSHIM_CHECK";
 /// The version that softcuda impersonates; a shell with exactly that version's exports is preferred where there is one.
 pub const SOFTWARE_VERSION_VARIABLE: &str = "SOFTCUDA_VERSION";
 
@@ -13,7 +16,7 @@ pub const SOFTWARE_VERSION_VARIABLE: &str = "SOFTCUDA_VERSION";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Variable {
-    /// `CUSHIM_DRIVER`, `CUSHIM_SOFTCUDA` or `SOFTCUDA_VERSION`.
+    /// `CUSHIM_DRIVER`, `CUSHIM_SOFTCUDA`, `CUSHIM_CHECK` or `SOFTCUDA_VERSION`.
     pub name: &'static str,
     /// Its value, never empty: an empty variable counts as unset.
     pub value: OsString,
@@ -35,8 +38,11 @@ impl Environment {
     pub(super) fn read(allowed: bool) -> Self {
         let privileged = is_privileged();
         let read = allowed && !privileged;
-        let names: &[&'static str] =
-            if read { &[DRIVER_VARIABLE, SOFTWARE_VARIABLE, SOFTWARE_VERSION_VARIABLE] } else { &[] };
+        let names: &[&'static str] = if read {
+            &[DRIVER_VARIABLE, SOFTWARE_VARIABLE, SOFTWARE_VERSION_VARIABLE, CHECK_VARIABLE]
+        } else {
+            &[]
+        };
         let variables = names.iter().filter_map(|&name| {
             let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
             Some(Variable { name, value })
@@ -50,6 +56,12 @@ impl Environment {
             .iter()
             .find(|variable| variable.name == name)
             .map(|variable| variable.value.as_os_str())
+    }
+
+    /// Whether the memory of graphs is to be checked at each launch.
+    pub(super) fn checks_graphs(&self) -> bool {
+        let words = self.get(CHECK_VARIABLE).and_then(OsStr::to_str).unwrap_or_default();
+        words.split(',').any(|word| word.trim() == "graphs")
     }
 }
 

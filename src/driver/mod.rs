@@ -41,7 +41,9 @@ pub use call::CallError;
 pub(crate) use call::call;
 #[cfg(feature = "capi")]
 pub(crate) use environment::is_privileged;
-pub use environment::{DRIVER_VARIABLE, SOFTWARE_VARIABLE, SOFTWARE_VERSION_VARIABLE, Variable};
+pub use environment::{
+    CHECK_VARIABLE, DRIVER_VARIABLE, SOFTWARE_VARIABLE, SOFTWARE_VERSION_VARIABLE, Variable,
+};
 pub use error::{MissingSymbol, OpenError};
 pub use getter::{CustomGetter, GetProcAddress, GetterKind};
 pub use kind::Kind;

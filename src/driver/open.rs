@@ -22,6 +22,15 @@ pub(super) fn open(options: &OpenOptions) -> Result<Driver, OpenError> {
     check(options)?;
     module::pin();
     let environment = Environment::read(options.environment);
+    let checks_graphs = options.check_graphs || environment.checks_graphs();
+    let driver = search(options, environment)?;
+    if checks_graphs {
+        driver.check_graphs();
+    }
+    Ok(driver)
+}
+
+fn search(options: &OpenOptions, environment: Environment) -> Result<Driver, OpenError> {
     if let Some(getter) = options.getter {
         return Search::new(environment, None).custom(getter);
     }

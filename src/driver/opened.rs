@@ -15,6 +15,7 @@ use super::version::Version;
 use parking_lot::Mutex;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What all openings of one library share.
@@ -33,6 +34,8 @@ pub(super) struct Core {
     per_thread: OnceLock<PerThread>,
     /// What to look them up in; `None` without a library.
     library: Option<Library>,
+    /// Whether graphs are checked at each launch.
+    checks_graphs: AtomicBool,
 }
 
 /// The variants for the per-thread default stream.
@@ -59,6 +62,7 @@ impl Core {
             symbols: OnceLock::new(),
             per_thread: OnceLock::new(),
             library: resolver.library,
+            checks_graphs: AtomicBool::new(false),
         };
         if core.getter == GetterKind::Custom {
             // A caller's getter is called while the driver is being opened, never later.
@@ -156,6 +160,16 @@ impl Driver {
     /// As [`OpenOptions::open`].
     pub fn open() -> Result<Self, OpenError> {
         OpenOptions::new().open()
+    }
+
+    /// Whether launches of graphs check that the memory is still there ([`OpenOptions::check_graphs`]).
+    #[must_use]
+    pub fn checks_graphs(&self) -> bool {
+        self.core.checks_graphs.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn check_graphs(&self) {
+        self.core.checks_graphs.store(true, Ordering::Relaxed);
     }
 
     /// What sort of driver it is.

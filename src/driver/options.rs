@@ -55,12 +55,13 @@ pub struct OpenOptions {
     pub(super) choice: Option<Choice>,
     pub(super) environment: bool,
     pub(super) getter: Option<CustomGetter>,
+    pub(super) check_graphs: bool,
 }
 
 impl OpenOptions {
     /// The defaults: what `CUSHIM_DRIVER` says, else [`Choice::Auto`].
     pub const fn new() -> Self {
-        Self { choice: None, environment: true, getter: None }
+        Self { choice: None, environment: true, getter: None, check_graphs: false }
     }
 
     /// Opens this driver whatever `CUSHIM_DRIVER` says. If it cannot be opened, that is the error: no other is tried.
@@ -87,6 +88,13 @@ impl OpenOptions {
     /// about 20 KiB, and 35 more once its symbols are listed. So open it once, and clone the [`Driver`].
     pub const fn getter(mut self, getter: CustomGetter) -> Self {
         self.getter = Some(getter);
+        self
+    }
+
+    /// Whether each launch of a graph asks the driver if the memory that its nodes use is still there, as `CUSHIM_CHECK=graphs` asks for
+    /// it. Of graphs that are instantiated from now on, by whoever opened the driver: it costs a call for each address.
+    pub const fn check_graphs(mut self, check: bool) -> Self {
+        self.check_graphs = check;
         self
     }
 

@@ -97,6 +97,21 @@ fn the_examples_of_graphs_print_the_same_on_every_version() {
     });
 }
 
+/// The decoder's results are the same in a stream and by a graph, on every version; how long its steps took is not the same twice.
+#[test]
+fn the_example_of_a_decoder_computes_the_same_on_every_version() {
+    let program = Build::of(&repository("examples/graphs/decoder.c")).program().expect("it compiles");
+    let expected = std::fs::read_to_string(repository("examples/graphs/decoder.txt")).expect("it is there");
+    for_each(versions(), |version| {
+        let printed = Run::new(&program, Driver::Shell(version)).output()?;
+        let times = printed.strip_prefix(&expected);
+        let is_right = times.is_some_and(|times| times.starts_with("microseconds per step: "));
+        if is_right { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
+    });
+    let help = Run::new(&program, Driver::None).arg("--help").output().expect("it explains itself");
+    assert!(help.starts_with("usage: "), "{help}");
+}
+
 /// The pictures in the documentation are those of the examples; `CUSHIM_REFRESH=1` draws them anew.
 #[test]
 fn the_pictures_of_graphs_are_those_of_the_examples() {
@@ -104,7 +119,7 @@ fn the_pictures_of_graphs_are_those_of_the_examples() {
     if std::process::Command::new("python3").arg(&script).arg("--help").output().is_err() {
         return skip(format_args!("no python3: apt install python3"));
     }
-    for_each(GRAPHS, |(name, _)| {
+    for_each(GRAPHS.iter().map(|(name, _)| *name).chain(["decoder"]), |name| {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let json = folder.path().join("graph.json");
         let program = Build::of(&repository(&format!("examples/graphs/{name}.c"))).program()?;
@@ -126,9 +141,11 @@ fn the_benchmark_of_graphs_runs() {
     let program = Build::of(&repository("benches/graphs.c")).program().expect("it compiles");
     for_each(["11.4", ONE_VERSION], |version| {
         let run = Run::new(&program, Driver::Shell(version)).arg("--nodes").arg("100");
-        let printed = run.arg("--rounds").arg("2").output()?;
-        let is_whole =
-            printed.contains(&format!("CUDA {version};")) && printed.contains("| destroy graph, each node |");
+        let printed = run.arg("--rounds").arg("2").arg("--rebinds").arg("500").output()?;
+        let is_whole = printed.contains(&format!("CUDA {version};"))
+            && printed.contains("| destroy graph, each node |")
+            && printed.contains("| cushim_exec_rebind |")
+            && printed.contains("Rebound 500 times: ");
         if is_whole { Ok(()) } else { Err(format!("{version}:\n{printed}")) }
     });
 }

@@ -39,6 +39,10 @@ pub enum cushim_driver_flags {
     /// `getter` behaves like `cuGetProcAddress` before CUDA 12.0: a missing function is an error instead of a NULL
     /// address, and it does not write `*found`.
     CUSHIM_DRIVER_GETTER_V1 = 2,
+    /// Each launch of a graph that is instantiated from now on checks that the memory which its nodes use is still
+    /// there (`cushim_exec_launch`), as the environment variable `CUSHIM_CHECK=graphs` asks for it. For all handles of
+    /// this driver; it costs a call of the driver for each address.
+    CUSHIM_DRIVER_CHECK_GRAPHS = 4,
 }
 
 /// Options of `cushim_driver_open`. Zero means the default.
@@ -96,6 +100,8 @@ const IGNORE_ENVIRONMENT: u32 = cushim_driver_flags::CUSHIM_DRIVER_IGNORE_ENVIRO
 
 const GETTER_V1: u32 = cushim_driver_flags::CUSHIM_DRIVER_GETTER_V1 as u32;
 
+const CHECK_GRAPHS: u32 = cushim_driver_flags::CUSHIM_DRIVER_CHECK_GRAPHS as u32;
+
 fn has(options: &cushim_driver_options, flag: u32) -> bool {
     options.flags & flag != 0
 }
@@ -116,7 +122,7 @@ unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOpti
         let getter = unsafe { CustomGetter::new(getter, options.getter_user) };
         open = open.getter(if getter_v1 { getter.v1() } else { getter });
     }
-    let known = IGNORE_ENVIRONMENT | GETTER_V1;
+    let known = IGNORE_ENVIRONMENT | GETTER_V1 | CHECK_GRAPHS;
     if options.flags & !known != 0 || options.reserved != 0 {
         return Err(Error::new(
             Status::INVALID_ARGUMENT,
@@ -127,7 +133,7 @@ unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOpti
         ));
     }
     super::start_log(!ignore_environment);
-    Ok(open.environment(!ignore_environment))
+    Ok(open.environment(!ignore_environment).check_graphs(has(&options, CHECK_GRAPHS)))
 }
 
 #[cfg(unix)]

@@ -278,10 +278,16 @@ pub extern "C" fn cushim_exec_upload(exec: cushim_exec, stream: cushim_stream) -
 /// Launches an exec in a stream (`cuGraphLaunch`): its nodes run after the work that is in the stream by now, and
 /// later work waits for them.
 ///
+/// With `CUSHIM_CHECK=graphs` in the environment, or `CUSHIM_DRIVER_CHECK_GRAPHS`, it refuses a launch if memory of a
+/// copy, memset, kernel or memory operations node was freed after the exec got its address, or belongs to another
+/// allocation by now, and a kernel on another device's memory without peer access. The message names node and
+/// argument. An argument of eight bytes counts as an address if there was memory when the exec got it.
+///
 /// @param[in] exec The exec.
 /// @param[in] stream The stream.
-/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUDA_ERROR_INVALID_VALUE` (1), also
-///   for memory that the launch before allocated and nobody freed.
+/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for
+///   memory that is gone, if that is checked; `CUDA_ERROR_INVALID_VALUE` (1), also for memory that the launch before
+///   allocated and nobody freed.
 /// @driver any
 ///
 /// # Safety

@@ -54,6 +54,7 @@ impl Exec {
         let before = self.take_over_child(&mut state, &mut trees, id, graph);
         drop(trees);
         before.into_iter().for_each(|holds| state.retire(holds));
+        self.watch_all(&mut state);
         Ok(())
     }
 

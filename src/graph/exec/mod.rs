@@ -8,6 +8,7 @@
 //! | `set`, `rebind`, `uses` | nodes are changed in this instance only: one, or all that use something |
 //! | `own`, `taken` | what nodes do here, where that is not what the definition says |
 //! | `retired` | what was kept for nodes until they were changed |
+//! | `watched` | whether the memory of nodes is still there, where somebody asked for that check |
 //! | `enabled` | nodes take part in launches, or are passed over |
 //! | `held` | what the driver's instance holds, and what becomes of it when a context is gone |
 
@@ -22,6 +23,7 @@ mod set;
 mod taken;
 mod update;
 mod uses;
+mod watched;
 
 pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
 pub(super) use own::{Kept, Removed};
@@ -47,6 +49,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use uses::Uses;
+use watched::Watched;
 
 /// What is instantiated from a definition: it is launched in streams, as often as one likes.
 ///
@@ -77,6 +80,8 @@ struct State {
     unreleased: Vec<Holds>,
     /// Why it must not be launched any more.
     broken: Option<String>,
+    /// The memory that nodes use, if each launch is to ask whether it is still there.
+    watched: Option<Watched>,
 }
 
 impl State {
@@ -97,9 +102,12 @@ impl Exec {
             launches: Launches::default(),
             unreleased: Vec::new(),
             broken: None,
+            watched: tree.driver().checks_graphs().then(Watched::default),
         };
         let header = Header::new::<Self>();
-        Arc::new(Self { header, tree: Arc::clone(tree), options, kept, state: Mutex::new(state) })
+        let exec = Arc::new(Self { header, tree: Arc::clone(tree), options, kept, state: Mutex::new(state) });
+        exec.watch_all(&mut exec.state.lock());
+        exec
     }
 
     /// The context of the definition.
@@ -141,7 +149,8 @@ impl Exec {
     /// What its nodes read, write and run, and it does not keep, is good until the stream has passed it.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] for a stream of another driver; [`Status::INVALID_ARGUMENT`] for one that is being captured; the
+    /// [`Status::INVALID_HANDLE`] for a stream of another driver; [`Status::INVALID_ARGUMENT`] for one that is being captured, and for memory
+    /// that is not there any more, where graphs are checked ([`OpenOptions::check_graphs`](crate::driver::OpenOptions::check_graphs)); the
     /// driver's, also for memory that the launch before allocated and nobody freed.
     #[inline]
     pub unsafe fn launch(&self, stream: &Arc<Stream>) -> Result<(), Error> {
@@ -149,6 +158,9 @@ impl Exec {
         stream.check_not_capturing(NOT_CAPTURED)?;
         let _current = stream.enter_if_default()?;
         let mut state = self.state.lock();
+        if state.watched.is_some() {
+            self.check_watched(&state)?;
+        }
         let State { raw: Some(raw), broken: None, launches, held, .. } = &mut *state else {
             return Err(self.not_launched(&state));
         };

@@ -177,6 +177,7 @@ impl Exec {
                 }
             }
         }
+        self.watch(state, tree, nodes.iter().copied());
         Ok(())
     }
 

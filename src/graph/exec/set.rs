@@ -45,6 +45,7 @@ impl Exec {
         if let Some(own) = state.own.get(&id) {
             tree.list_parameters(&own.parameters);
         }
+        self.watch(&mut state, &tree, std::iter::once(id));
         drop(tree);
         state.retire(before);
         Ok(())

@@ -151,6 +151,7 @@ impl Exec {
         // The driver keeps what the new definition's nodes use; what single nodes used, launches until now may still use.
         let own: Vec<_> = state.own.drain().map(|(_, own)| own.holds).collect();
         own.into_iter().for_each(|holds| state.retire(holds));
+        self.watch_all(&mut state);
         Ok(())
     }
 

@@ -14,6 +14,7 @@
 //! | `allocation` | allocations and frees |
 //! | `change`, `rebind` | changes of nodes; one object in place of another |
 //! | `memory_operations` | waits for values in memory, and writes of them |
+//! | `uses` | the addresses that a node uses |
 
 pub(crate) mod allocation;
 mod arguments;
@@ -27,6 +28,7 @@ mod memory;
 mod memory_operations;
 mod memset;
 mod rebind;
+mod uses;
 
 pub use allocation::AllocationParameters;
 pub use arguments::KeptArguments;
@@ -43,6 +45,7 @@ pub use memory::KeptMemory;
 pub use memory_operations::MemoryOperationsParameters;
 pub use memset::MemsetParameters;
 pub(crate) use rebind::{Changed, Rebinding, key};
+pub(crate) use uses::Use;
 
 use super::{ConditionOperand, Traits};
 use crate::context::Context;
