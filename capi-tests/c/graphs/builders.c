@@ -304,6 +304,47 @@ static void memory_in_captures(void) {
   CHECK_OK(cushim_resource_destroy(resource));
 }
 
+/* Events of others: the graph waits for one and records the other whenever it is launched, and keeps both. */
+static void events_of_others(void) {
+  cushim_builder builder = begun();
+  cushim_stream stream = cushim_builder_stream(builder), other = new_stream(all.context);
+  cushim_event before = new_event(all.context, 0), after = new_event(all.context, 0);
+  cushim_graph graph = NULL;
+  cushim_exec exec;
+  cushim_node nodes[3] = {NULL};
+  size_t count = 0;
+  uint32_t round;
+  CHECK_OK(cushim_event_record(before, other));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_wait_event(stream, before));
+  CHECK_OK(cushim_stream_wait_event_external(stream, before));
+  append_in(stream, 0, 3);
+  CHECK_OK(cushim_event_record_external(after, stream));
+  CHECK_OK(cushim_builder_end(builder, &graph));
+  CHECK_OK(cushim_graph_get_nodes(graph, nodes, 3, &count));
+  CHECK(count == 3 && type_of(nodes[0]) == CUSHIM_NODE_EVENT_WAIT && type_of(nodes[2]) == CUSHIM_NODE_EVENT_RECORD);
+  exec = new_exec(graph);
+  clear_memory();
+  for (round = 1; round <= 2; round++) {
+    uint32_t number = 0;
+    cushim_place to = cushim_at_host(&number), from = cushim_at_device(memory);
+    append_in(other, 0, round);
+    CHECK_OK(cushim_event_record_external(before, other)); /* as any record, where nothing is captured */
+    CHECK_OK(cushim_exec_launch(exec, all.stream));
+    CHECK_OK(cushim_stream_wait_event_external(other, after));
+    CHECK_OK(cushim_stream_copy(other, &to, &from, sizeof number));
+    CHECK_OK(cushim_stream_synchronize(other));
+    CHECK(number == (round == 1 ? 13 : 1323));
+  }
+  CHECK_OK(cushim_event_destroy(before));
+  CHECK_OK(cushim_event_destroy(after));
+  run(exec);
+  CHECK(number_at(memory) == 13233);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_stream_destroy(other));
+}
+
 /* A capture that another invalidates, behind the library's back: the end says so, and everything can be used again. */
 static void invalidated(void) {
   cushim_builder builder = begun();
@@ -337,6 +378,7 @@ int main(void) {
   host_memory();
   hybrids();
   memory_in_captures();
+  events_of_others();
   invalidated();
   if (version >= 12030) {
     open_conditions();
