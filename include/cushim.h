@@ -115,12 +115,13 @@
  *   cushim_stream_current, cushim_stream_push_current, cushim_stream_pop_current, cushim_stream_get_current,
  *   cushim_stream_get_context, cushim_stream_get_kind, cushim_stream_native, cushim_stream_get_flags,
  *   cushim_stream_get_priority, cushim_stream_get_id, cushim_stream_id, cushim_stream_query,
- *   cushim_stream_synchronize, cushim_stream_synchronize_within, cushim_stream_wait_event, cushim_stream_wait_stream
+ *   cushim_stream_synchronize, cushim_stream_synchronize_within, cushim_stream_wait_event,
+ *   cushim_stream_wait_event_external, cushim_stream_wait_stream
  *
  * To wait for work and time it:
  *   cushim_event_create, cushim_event_wrap, cushim_event_get_context, cushim_event_native, cushim_event_get_flags,
- *   cushim_event_record, cushim_event_query, cushim_event_synchronize, cushim_event_synchronize_within,
- *   cushim_event_elapsed
+ *   cushim_event_record, cushim_event_record_external, cushim_event_query, cushim_event_synchronize,
+ *   cushim_event_synchronize_within, cushim_event_elapsed
  *
  * To allocate memory:
  *   cushim_context_allocate, cushim_context_free, cushim_stream_allocate, cushim_stream_free,
@@ -222,10 +223,10 @@
  *   cushim_node_set_memory_operations, cushim_exec_rebind, cushim_exec_set_parameter
  *
  * To capture graphs:
- *   cushim_builder_create, cushim_builder_create_on, cushim_builder_get_context, cushim_builder_begin,
- *   cushim_builder_end, cushim_builder_stream, cushim_builder_get_state, cushim_builder_get_graph,
- *   cushim_builder_get_tail, cushim_builder_fork, cushim_builder_join, cushim_builder_embed,
- *   cushim_builder_create_condition, cushim_builder_add_conditional
+ *   cushim_builder_create, cushim_builder_create_on, cushim_builder_close, cushim_builder_get_context,
+ *   cushim_builder_begin, cushim_builder_end, cushim_builder_stream, cushim_builder_get_state,
+ *   cushim_builder_get_graph, cushim_builder_get_tail, cushim_builder_fork, cushim_builder_join,
+ *   cushim_builder_embed, cushim_builder_create_condition, cushim_builder_add_conditional
  *
  * To read the log:
  *   cushim_log_set_callback, cushim_log_set_pull
@@ -729,7 +730,7 @@ enum cushim_builder_state
   CUSHIM_BUILDER_CAPTURING = 2,
   // It has ended, and has a graph.
   CUSHIM_BUILDER_ENDED = 3,
-  // It was joined into another one, or its capture failed.
+  // It was closed, was joined into another one, or its capture failed.
   CUSHIM_BUILDER_CLOSED = 4,
 };
 #ifndef __cplusplus
@@ -2512,6 +2513,16 @@ cushim_status cushim_stream_synchronize_within(cushim_stream stream, uint64_t na
 // @driver none
 cushim_status cushim_stream_wait_event(cushim_stream stream, cushim_event event);
 
+// Makes a stream wait for what is recorded outside of a capture (`CU_EVENT_WAIT_EXTERNAL`): in a stream that is being
+// captured waiting becomes a node, which waits at each launch for what the event recorded last by then.
+// `cushim_stream_wait_event` takes only events there that were recorded in the same capture. In any other stream both
+// do the same.
+//
+// @param[in] stream The stream.
+// @param[in] event The event, of any context of the driver. The graph keeps it.
+// @driver none
+cushim_status cushim_stream_wait_event_external(cushim_stream stream, cushim_event event);
+
 // Makes work that is enqueued in a stream from now on wait for the work that is in another stream now.
 //
 // @param[in] stream The stream.
@@ -2589,6 +2600,16 @@ cushim_status cushim_event_get_flags(cushim_event event, uint32_t *flags);
 // @driver none
 // @callback allowed
 cushim_status cushim_event_record(cushim_event event, cushim_stream stream);
+
+// Records an event in a stream for those outside of a capture (`CU_EVENT_RECORD_EXTERNAL`): in a stream that is being
+// captured the record becomes a node, which records the event at each launch. `cushim_event_record` would mark a place
+// in the capture, for other streams to fork from or to join. In any other stream both do the same.
+//
+// @param[in] event The event. The graph keeps it.
+// @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+// @driver none
+cushim_status cushim_event_record_external(cushim_event event,
+                                           cushim_stream stream);
 
 // Tells whether what an event last recorded is done. It is if nothing was recorded.
 //
@@ -5213,6 +5234,14 @@ cushim_status cushim_builder_ref(cushim_builder builder, cushim_builder *referen
 // @param[in, ended, nullable] builder The builder.
 // @driver any
 cushim_status cushim_builder_destroy(cushim_builder builder);
+
+// Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
+// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work, the
+// capture cannot end, only be given up. Closing a closed builder does nothing.
+//
+// @param[in] builder The builder. The handle is still to be destroyed.
+// @driver any
+cushim_status cushim_builder_close(cushim_builder builder);
 
 // The context of what a builder captures.
 //

@@ -114,9 +114,9 @@ for program in "$here"/bin/*; do
     # What runs softcuda as each version says nothing of this driver.
     rust-*) one "$name" env CUSHIM_DRIVER="$path" "$program" --test-threads=1 --skip versions ;;
     c-*) one "$name" env CUSHIM_DRIVER="$path" CHECK_VERSION="$number" "$program" ;;
-    ordered | managed | saxpy | heat | bisection | switch) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$out" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
     # What the second line tells is how long it took.
     decoder) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$(echo "$out" | head -n 1)" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
+    ordered | managed | saxpy | heat | bisection | switch | stencil | pipeline | hybrid) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$out" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
     *) one "$name" "$program" ;;
   esac
 done

@@ -82,26 +82,31 @@ fn the_readme_prints_its_example_as_it_is() {
     assert_eq!(printed, example, "README.md and examples/ordered.c differ");
 }
 
-/// The examples of the page are one program, which does what the page says.
+/// The examples of each of these pages are one program, which does what the page says.
 #[test]
-fn the_examples_of_the_page_about_graphs_run() {
-    let examples = examples(&page("docs/graphs.md"));
-    assert!(examples.len() > 5, "{} examples", examples.len());
-    let head = repository("capi-tests/c/pages/graphs.h");
-    let program =
-        GRAPHS.replace("HEAD", head.to_str().expect("UTF-8")).replace("EXAMPLES", &examples.concat());
-    let build = Build::of(&generated::source("page_graphs.c", &program)).input(head);
-    let program = build.program().expect("the examples compile");
-    for (version, number) in VERSIONS {
-        // Conditions are newer than the rest.
-        if *number >= 12030 {
-            let output = Run::new(&program, Driver::Shell(version)).output();
-            assert_eq!(output.as_deref(), Ok("done\n"), "on {version}");
+fn the_examples_of_the_pages_about_graphs_run() {
+    for name in ["graphs", "capture"] {
+        let path = format!("docs/{name}.md");
+        let examples = examples(&page(&path));
+        assert!(examples.len() > 4, "{} examples in {path}", examples.len());
+        let head = repository("capi-tests/c/pages/graphs.h");
+        let program = GRAPHS
+            .replace("HEAD", head.to_str().expect("UTF-8"))
+            .replace("PAGE", &path)
+            .replace("EXAMPLES", &examples.concat());
+        let build = Build::of(&generated::source(&format!("page_{name}.c"), &program)).input(head);
+        let program = build.program().expect("the examples compile");
+        for (version, number) in VERSIONS {
+            // Conditions are newer than the rest.
+            if *number >= 12030 {
+                let output = Run::new(&program, Driver::Shell(version)).output();
+                assert_eq!(output.as_deref(), Ok("done\n"), "{path} on {version}");
+            }
         }
     }
 }
 
-/// What stands around the examples of the page about graphs.
+/// What stands around the examples of a page about graphs.
 const GRAPHS: &str = r#"#include "HEAD"
 
 int main(void) {
@@ -118,7 +123,7 @@ check(cushim_stream_create(context, NULL, &stream));
 check(cushim_library_load(context, code, sizeof code, NULL, &library));
 check(cushim_kernel_create(library, "add", &add_kernel));
 check(cushim_kernel_create(library, "count_down", &count_down));
-#line 1 "docs/graphs.md"
+#line 1 "PAGE"
 EXAMPLES
 check(cushim_kernel_destroy(add_kernel));
 check(cushim_kernel_destroy(count_down));

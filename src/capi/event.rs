@@ -226,6 +226,21 @@ pub extern "C" fn cushim_event_record(event: cushim_event, stream: cushim_stream
     })
 }
 
+/// Records an event in a stream for those outside of a capture (`CU_EVENT_RECORD_EXTERNAL`): in a stream that is being
+/// captured the record becomes a node, which records the event at each launch. `cushim_event_record` would mark a place
+/// in the capture, for other streams to fork from or to join. In any other stream both do the same.
+///
+/// @param[in] event The event. The graph keeps it.
+/// @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+/// @driver none
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_event_record_external(event: cushim_event, stream: cushim_stream) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        get(&guard, event)?.record_as_node(&*get(&guard, stream)?)
+    })
+}
+
 /// Tells whether what an event last recorded is done. It is if nothing was recorded.
 ///
 /// @param[in] event The event.

@@ -483,6 +483,25 @@ pub extern "C" fn cushim_stream_wait_event(stream: cushim_stream, event: cushim_
     })
 }
 
+/// Makes a stream wait for what is recorded outside of a capture (`CU_EVENT_WAIT_EXTERNAL`): in a stream that is being
+/// captured waiting becomes a node, which waits at each launch for what the event recorded last by then.
+/// `cushim_stream_wait_event` takes only events there that were recorded in the same capture. In any other stream both
+/// do the same.
+///
+/// @param[in] stream The stream.
+/// @param[in] event The event, of any context of the driver. The graph keeps it.
+/// @driver none
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_stream_wait_event_external(
+    stream: cushim_stream,
+    event: cushim_event,
+) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        get(&guard, stream)?.wait_event_as_node(&*get(&guard, event)?)
+    })
+}
+
 /// Makes work that is enqueued in a stream from now on wait for the work that is in another stream now.
 ///
 /// @param[in] stream The stream.

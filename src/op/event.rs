@@ -197,6 +197,15 @@ impl Event {
         // SAFETY: a record touches no memory, and the event is alive.
         unsafe { stream.enqueue(&mut Record::new(self)) }
     }
+
+    /// The same, for those outside of a capture: [`Record::as_node`].
+    ///
+    /// # Errors
+    /// As [`record`](Self::record).
+    pub fn record_as_node(self: &Arc<Self>, stream: &Stream) -> Result<(), Error> {
+        // SAFETY: a record touches no memory, and a graph keeps the event.
+        unsafe { stream.enqueue(&mut Record::new(self).as_node()) }
+    }
 }
 
 impl Stream {
@@ -208,6 +217,15 @@ impl Stream {
     pub fn wait_event(&self, event: &Arc<Event>) -> Result<(), Error> {
         // SAFETY: waiting touches no memory, and the event is alive.
         unsafe { self.enqueue(&mut Wait::new(event)) }
+    }
+
+    /// The same, for what is recorded outside of a capture: [`Wait::as_node`].
+    ///
+    /// # Errors
+    /// As [`wait_event`](Self::wait_event).
+    pub fn wait_event_as_node(&self, event: &Arc<Event>) -> Result<(), Error> {
+        // SAFETY: waiting touches no memory, and a graph keeps the event.
+        unsafe { self.enqueue(&mut Wait::new(event).as_node()) }
     }
 
     /// Makes work that is enqueued here from now on wait for what is enqueued in `other` by now.

@@ -2,44 +2,7 @@
  * Builders: work in streams becomes graphs. Their states, forks and joins with functions on the host, graphs and conditional nodes in what
  * they capture, memory that comes and goes in it, and what is refused with the capture still valid.
  */
-#include "conditions.h"
-
-static cushim_builder new_builder(void) {
-  cushim_builder builder = NULL;
-  if (!CHECK_OK(cushim_builder_create(all.context, NULL, &builder))) exit(1);
-  return builder;
-}
-
-static cushim_builder begun(void) {
-  cushim_builder builder = new_builder();
-  CHECK_OK(cushim_builder_begin(builder));
-  return builder;
-}
-
-static void append_in(cushim_stream stream, int index, uint32_t digit) {
-  cushim_arg args[2];
-  uint64_t to = slot(index);
-  args[0] = CUSHIM_ARG(to);
-  args[1] = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_kernel_launch(all.kernel, stream, NULL, args, 2));
-}
-
-static void append(cushim_builder builder, int index, uint32_t digit) { append_in(cushim_builder_stream(builder), index, digit); }
-
-static void set_in(cushim_stream stream, int index, uint32_t number) {
-  cushim_place to = cushim_at_device(slot(index));
-  CHECK_OK(cushim_stream_fill(stream, &to, number, 4, 1));
-}
-
-/* Ends the capture, and gives what the graph leaves in the first number. */
-static uint32_t captured(cushim_builder builder) {
-  cushim_graph graph = NULL;
-  uint32_t result;
-  if (!CHECK_OK(cushim_builder_end(builder, &graph))) return 0;
-  result = result_of(graph);
-  CHECK_OK(cushim_graph_destroy(graph));
-  return result;
-}
+#include "builders.h"
 
 static void state_is(cushim_builder builder, cushim_builder_state state, cushim_builder_kind kind) {
   cushim_builder_state is = CUSHIM_BUILDER_NOT_STARTED;
@@ -236,23 +199,6 @@ static void hybrids(void) {
   CHECK_OK(cushim_builder_destroy(builder));
 }
 
-static cushim_condition condition_of(cushim_builder builder, uint32_t initial) {
-  cushim_condition_options options = CUSHIM_OPTIONS(cushim_condition_options);
-  cushim_condition condition = NULL;
-  options.initial = initial;
-  options.flags = CUSHIM_CONDITION_RESET;
-  CHECK_OK(cushim_builder_create_condition(builder, &options, &condition));
-  return condition;
-}
-
-static void decide_in(cushim_stream stream, cushim_kernel kernel, cushim_condition condition, int index) {
-  cushim_arg args[2];
-  uint64_t from = slot(index);
-  args[0] = cushim_arg_make(CUSHIM_ARG_CONDITION, condition);
-  args[1] = CUSHIM_ARG(from);
-  CHECK_OK(cushim_kernel_launch(kernel, stream, NULL, args, 2));
-}
-
 /* A loop whose body is captured, with a fork in it; work goes on behind it. */
 static void loops(void) {
   cushim_builder builder = begun(), body = NULL, fork = NULL;
@@ -358,6 +304,47 @@ static void memory_in_captures(void) {
   CHECK_OK(cushim_resource_destroy(resource));
 }
 
+/* Events of others: the graph waits for one and records the other whenever it is launched, and keeps both. */
+static void events_of_others(void) {
+  cushim_builder builder = begun();
+  cushim_stream stream = cushim_builder_stream(builder), other = new_stream(all.context);
+  cushim_event before = new_event(all.context, 0), after = new_event(all.context, 0);
+  cushim_graph graph = NULL;
+  cushim_exec exec;
+  cushim_node nodes[3] = {NULL};
+  size_t count = 0;
+  uint32_t round;
+  CHECK_OK(cushim_event_record(before, other));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_wait_event(stream, before));
+  CHECK_OK(cushim_stream_wait_event_external(stream, before));
+  append_in(stream, 0, 3);
+  CHECK_OK(cushim_event_record_external(after, stream));
+  CHECK_OK(cushim_builder_end(builder, &graph));
+  CHECK_OK(cushim_graph_get_nodes(graph, nodes, 3, &count));
+  CHECK(count == 3 && type_of(nodes[0]) == CUSHIM_NODE_EVENT_WAIT && type_of(nodes[2]) == CUSHIM_NODE_EVENT_RECORD);
+  exec = new_exec(graph);
+  clear_memory();
+  for (round = 1; round <= 2; round++) {
+    uint32_t number = 0;
+    cushim_place to = cushim_at_host(&number), from = cushim_at_device(memory);
+    append_in(other, 0, round);
+    CHECK_OK(cushim_event_record_external(before, other)); /* as any record, where nothing is captured */
+    CHECK_OK(cushim_exec_launch(exec, all.stream));
+    CHECK_OK(cushim_stream_wait_event_external(other, after));
+    CHECK_OK(cushim_stream_copy(other, &to, &from, sizeof number));
+    CHECK_OK(cushim_stream_synchronize(other));
+    CHECK(number == (round == 1 ? 13 : 1323));
+  }
+  CHECK_OK(cushim_event_destroy(before));
+  CHECK_OK(cushim_event_destroy(after));
+  run(exec);
+  CHECK(number_at(memory) == 13233);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_stream_destroy(other));
+}
+
 /* A capture that another invalidates, behind the library's back: the end says so, and everything can be used again. */
 static void invalidated(void) {
   cushim_builder builder = begun();
@@ -391,6 +378,7 @@ int main(void) {
   host_memory();
   hybrids();
   memory_in_captures();
+  events_of_others();
   invalidated();
   if (version >= 12030) {
     open_conditions();

@@ -76,9 +76,16 @@ fn the_example_of_buffers_prints_the_same_on_every_version() {
 }
 
 /// The examples of graphs, and the first version that has what they need.
-const GRAPHS: &[(&str, &str)] = &[("heat", "12.3"), ("bisection", "12.8"), ("switch", "12.8")];
+const GRAPHS: &[(&str, &str)] = &[
+    ("heat", "12.3"),
+    ("bisection", "12.8"),
+    ("switch", "12.8"),
+    ("stencil", "11.4"),
+    ("pipeline", "11.4"),
+    ("hybrid", "12.3"),
+];
 
-/// The same on every version that has conditional nodes; older ones are named with what they lack.
+/// The same on every version that has what they need; older ones are named with what they lack.
 #[test]
 fn the_examples_of_graphs_print_the_same_on_every_version() {
     for_each(GRAPHS, |(name, since)| {

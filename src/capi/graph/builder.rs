@@ -66,7 +66,7 @@ pub enum cushim_builder_state {
     CUSHIM_BUILDER_CAPTURING = 2,
     /// It has ended, and has a graph.
     CUSHIM_BUILDER_ENDED = 3,
-    /// It was joined into another one, or its capture failed.
+    /// It was closed, was joined into another one, or its capture failed.
     CUSHIM_BUILDER_CLOSED = 4,
 }
 
@@ -192,6 +192,24 @@ pub unsafe extern "C" fn cushim_builder_ref(
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_status {
     handles::destroy(builder)
+}
+
+/// Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
+/// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work, the
+/// capture cannot end, only be given up. Closing a closed builder does nothing.
+///
+/// @param[in] builder The builder. The handle is still to be destroyed.
+/// @driver any
+///
+/// # Safety
+/// Always safe to call.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_builder_close(builder: cushim_builder) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        get(&guard, builder)?.close();
+        Ok(())
+    })
 }
 
 /// The context of what a builder captures.

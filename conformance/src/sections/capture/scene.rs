@@ -148,8 +148,12 @@ impl Scene {
                 let _ = call!(self.cu, cuStreamSynchronize_2000(stream));
             }
         }
-        let _ = call!(self.cu, cuMemsetD8_3020(self.memory, 0, SIZE))
-            .and(|| call!(self.cu, cuStreamSynchronize_2000(null_mut())));
+        let _ = call!(self.cu, cuMemsetD8_3020(self.memory, 0, SIZE)).and(|| self.settle());
+    }
+
+    /// Waits until a memset is done: the call does not wait for it, and neither do streams that are not blocking.
+    pub(super) fn settle(&self) -> Answer {
+        call!(self.cu, cuStreamSynchronize_2000(null_mut()))
     }
 
     pub(super) fn record(&self, event: CUevent, stream: CUstream) -> Answer {

@@ -8,8 +8,8 @@ use crate::driver::calls::gone_at_exit;
 use crate::driver::calls::memory::pointer::attributes;
 use crate::driver::sys::{
     CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
-    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_STREAM_CAPTURE_MODE_RELAXED,
-    CUDA_ERROR_NOT_FOUND, CUdeviceptr, CUjit_option, CUlibrary, CUmodule, CUstreamCaptureMode,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_POINTER_ATTRIBUTE_IS_MANAGED, CUDA_ERROR_NOT_FOUND, CUdeviceptr,
+    CUjit_option, CUlibrary, CUmodule,
 };
 use crate::driver::{CallError, Table};
 use std::ffi::{CStr, c_void};
@@ -259,16 +259,13 @@ impl RawLibrary {
     ///
     /// It would invalidate a capture in progress, even one of somebody else's, unless this thread's mode is relaxed.
     pub(crate) fn unload(self) -> Result<(), CallError> {
-        let relaxed = Relaxed::begin(self.table);
         // SAFETY: nobody else holds it.
-        let result = gone_at_exit(unsafe {
+        gone_at_exit(unsafe {
             match self.form {
                 Form::Library(library) => relaxed!(self.table, cuLibraryUnload_12000(library)),
                 Form::Module(module) => relaxed!(self.table, cuModuleUnload_2000(module)),
             }
-        });
-        drop(relaxed);
-        result
+        })
     }
 }
 
@@ -305,29 +302,6 @@ impl Form {
         // SAFETY: as above; the context is current.
         unsafe { call!(table, cuModuleLoadDataEx_2010(&raw mut module, image, count, keys, values)) }?;
         Ok(Self::Module(module))
-    }
-}
-
-/// While it lives, this thread's calls invalidate no capture that another thread, or library, began.
-struct Relaxed {
-    table: &'static Table,
-    before: CUstreamCaptureMode,
-}
-
-impl Relaxed {
-    fn begin(table: &'static Table) -> Option<Self> {
-        let mut before = CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: reads and writes one number.
-        unsafe { call!(table, cuThreadExchangeStreamCaptureMode_10010(&raw mut before)) }
-            .ok()
-            .map(|()| Self { table, before })
-    }
-}
-
-impl Drop for Relaxed {
-    fn drop(&mut self) {
-        // SAFETY: as above. It cannot fail where the first exchange did not.
-        let _ = unsafe { call!(self.table, cuThreadExchangeStreamCaptureMode_10010(&raw mut self.before)) };
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn sources(t: &mut Lines, s: &Scene) -> Outcome {
 pub(super) fn destinations(t: &mut Lines, s: &Scene) -> Outcome {
     let cu = &s.cu;
     for (name, to) in [("pageable", host(s, false)), ("registered", host(s, true)), ("pinned", s.pinned)] {
-        let _ = call!(cu, cuMemsetD8_3020(s.memory, 6, 64));
+        let _ = call!(cu, cuMemsetD8_3020(s.memory, 6, 64)).and(|| s.settle());
         write(to, 64, 1);
         t.line(&format!("copy to {name}"), || {
             s.begin().and(|| call!(cu, cuMemcpyDtoHAsync_3020(to, s.memory, 64, s.stream)))
@@ -104,7 +104,7 @@ pub(super) fn arguments(t: &mut Lines, s: &Scene) -> Outcome {
     t.line("memory changed before the launch", || s.begin().and(|| s.append(s.stream, 1)));
     let graph = s.finish(t, s.stream);
     t.line("  set to 8, runs", || {
-        call!(cu, cuMemsetD32_3020(s.memory, 8, 1)).and(|| replay(cu, graph, s.third))
+        call!(cu, cuMemsetD32_3020(s.memory, 8, 1)).and(|| s.settle()).and(|| replay(cu, graph, s.third))
     });
     t.line("  digits", || s.number(0));
     graph::destroy(cu, graph);

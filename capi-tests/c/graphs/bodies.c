@@ -1,0 +1,189 @@
+/*
+ * Bodies of conditional nodes that are captured, with forks and joins inside them: each kind of node with values that choose a body, none,
+ * and one that is out of range. What the graph leaves in memory is what the same program leaves that is written in plain C.
+ */
+#include "builders.h"
+
+enum { VALUE = 8, OTHER = 9, SEEN = 4 }; /* the slots of the conditions' values; the first slots are compared */
+
+static void add_up_in(cushim_stream stream, int to_index, int from_index) {
+  cushim_kernel kernel = NULL;
+  cushim_arg args[2];
+  uint64_t to = slot(to_index), from = slot(from_index);
+  CHECK_OK(cushim_kernel_create(all.library, "sum", &kernel));
+  args[0] = CUSHIM_ARG(to);
+  args[1] = CUSHIM_ARG(from);
+  CHECK_OK(cushim_kernel_launch(kernel, stream, NULL, args, 2));
+  CHECK_OK(cushim_kernel_destroy(kernel)); /* the body keeps it */
+}
+
+/* What is in a body: three branches, of which one is forked from another, joined in two stages. */
+static void capture_body(cushim_builder body, uint32_t number) {
+  cushim_builder forks[2] = {NULL}, inner = NULL;
+  int i;
+  append(body, 0, number);
+  CHECK_OK(cushim_builder_fork(body, forks, 2));
+  append(forks[0], 1, number);
+  append(forks[1], 2, number + 1);
+  CHECK_OK(cushim_builder_fork(forks[1], &inner, 1));
+  append(inner, 3, 7);
+  append(forks[1], 2, 5);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(body, NULL));
+  CHECK_CONTAINS(last_message(), "joined");
+  CHECK_OK(cushim_builder_join(forks[1], &inner, 1));
+  append(forks[1], 3, 1);
+  CHECK_OK(cushim_builder_join(body, forks, 2));
+  for (i = 1; i < SEEN; i++) add_up_in(cushim_builder_stream(body), 0, i);
+  CHECK_OK(cushim_builder_destroy(inner));
+  for (i = 0; i < 2; i++) CHECK_OK(cushim_builder_destroy(forks[i]));
+}
+
+static void append_to(uint32_t *number, uint32_t digit) { *number = *number * 10 + digit; }
+
+static void plain_body(uint32_t *numbers, uint32_t number) {
+  int i;
+  append_to(&numbers[0], number);
+  append_to(&numbers[1], number);
+  append_to(&numbers[2], number + 1);
+  append_to(&numbers[2], 5);
+  append_to(&numbers[3], 7);
+  append_to(&numbers[3], 1);
+  for (i = 1; i < SEEN; i++) numbers[0] += numbers[i];
+}
+
+static void plain(cushim_conditional_kind kind, uint32_t value, uint32_t *numbers) {
+  append_to(&numbers[0], 8);
+  switch (kind) {
+    case CUSHIM_CONDITIONAL_IF:
+      if (value != 0) plain_body(numbers, 1);
+      break;
+    case CUSHIM_CONDITIONAL_IF_ELSE: plain_body(numbers, value != 0 ? 1 : 2); break;
+    case CUSHIM_CONDITIONAL_SWITCH:
+      if (value < 3) plain_body(numbers, value + 1);
+      break;
+    case CUSHIM_CONDITIONAL_WHILE:
+      for (; value != 0; value--) plain_body(numbers, 1);
+      break;
+    default: CHECK(0);
+  }
+  append_to(&numbers[0], 9);
+}
+
+/* A node whose condition is what stands in the memory when the graph is launched; work goes on after it. */
+static cushim_graph conditional(cushim_conditional_kind kind, size_t body_count) {
+  cushim_builder builder = begun(), bodies[3] = {NULL};
+  cushim_condition condition = condition_of(builder, 0);
+  cushim_graph graph = NULL, body = NULL;
+  size_t i;
+  append(builder, 0, 8);
+  decide_in(cushim_builder_stream(builder), conditions.choose, condition, VALUE);
+  CHECK_OK(cushim_builder_add_conditional(builder, condition, kind, body_count, NULL, bodies));
+  append(builder, 0, 9);
+  for (i = 0; i < body_count; i++) {
+    CHECK_OK(cushim_builder_begin(bodies[i]));
+    capture_body(bodies[i], (uint32_t)i + 1);
+    if (kind == CUSHIM_CONDITIONAL_WHILE)
+      decide_in(cushim_builder_stream(bodies[i]), conditions.countdown, condition, VALUE);
+    CHECK_OK(cushim_builder_end(bodies[i], &body));
+    CHECK(node_count(body) >= 9);
+    CHECK_OK(cushim_graph_destroy(body));
+    CHECK_OK(cushim_builder_destroy(bodies[i]));
+  }
+  CHECK_OK(cushim_builder_end(builder, &graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+  return graph;
+}
+
+static void compare(cushim_exec exec, const uint32_t *expected) {
+  int i;
+  run(exec);
+  for (i = 0; i < SEEN; i++) CHECK(number_at(slot(i)) == expected[i]);
+}
+
+static void every_kind(void) {
+  static const struct {
+    cushim_conditional_kind kind;
+    size_t body_count;
+    int since;
+    uint32_t values[5]; /* true, false, out of range */
+  } cases[] = {
+      {CUSHIM_CONDITIONAL_IF, 1, 12030, {0, 1, 7, 1, 0}},
+      {CUSHIM_CONDITIONAL_WHILE, 1, 12030, {0, 1, 4, 0, 2}},
+      {CUSHIM_CONDITIONAL_IF_ELSE, 2, 12080, {0, 1, 5, 1, 0}},
+      {CUSHIM_CONDITIONAL_SWITCH, 3, 12080, {0, 1, 2, 3, 99}},
+  };
+  size_t i, j;
+  for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cushim_graph graph;
+    cushim_exec exec;
+    if (version < cases[i].since) continue;
+    graph = conditional(cases[i].kind, cases[i].body_count);
+    exec = new_exec(graph);
+    CHECK_OK(cushim_graph_destroy(graph));
+    for (j = 0; j < 5; j++) {
+      uint32_t expected[SEEN] = {0};
+      clear_memory();
+      CHECK_OK(set_bytes(all.context, slot(VALUE), (uint8_t)cases[i].values[j], 1));
+      plain(cases[i].kind, cases[i].values[j], expected);
+      compare(exec, expected);
+    }
+    CHECK_OK(cushim_exec_destroy(exec));
+  }
+}
+
+/* A loop in whose body a fork decides by itself: in its body there are forks again. Work goes on behind each of them. */
+static void nested(void) {
+  cushim_builder builder = begun(), body = NULL, fork = NULL, inside = NULL;
+  cushim_condition again = condition_of(builder, 1), odd;
+  cushim_graph graph = NULL;
+  cushim_exec exec;
+  uint32_t value, expected[SEEN];
+  decide_in(cushim_builder_stream(builder), conditions.choose, again, VALUE);
+  CHECK_OK(cushim_builder_add_conditional(builder, again, CUSHIM_CONDITIONAL_WHILE, 1, NULL, &body));
+  CHECK_OK(cushim_builder_begin(body));
+  CHECK_OK(cushim_builder_fork(body, &fork, 1));
+  odd = condition_of(fork, 0);
+  decide_in(cushim_builder_stream(fork), conditions.choose, odd, OTHER);
+  CHECK_OK(cushim_builder_add_conditional(fork, odd, CUSHIM_CONDITIONAL_IF, 1, NULL, &inside));
+  CHECK_OK(cushim_builder_begin(inside));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(body, NULL)); /* it waits for both */
+  capture_body(inside, 4);
+  CHECK_OK(cushim_builder_end(inside, NULL));
+  append(fork, 0, 6);
+  CHECK_OK(cushim_builder_join(body, &fork, 1));
+  decide_in(cushim_builder_stream(body), conditions.countdown, again, VALUE);
+  CHECK_OK(cushim_builder_end(body, NULL));
+  append(builder, 0, 9);
+  CHECK_OK(cushim_builder_end(builder, &graph));
+  exec = new_exec(graph);
+  for (value = 0; value < 2; value++) {
+    int i;
+    memset(expected, 0, sizeof expected);
+    for (i = 0; i < 2; i++) {
+      if (value != 0) plain_body(expected, 4);
+      append_to(&expected[0], 6);
+    }
+    append_to(&expected[0], 9);
+    clear_memory();
+    CHECK_OK(set_bytes(all.context, slot(VALUE), 2, 1));
+    CHECK_OK(set_bytes(all.context, slot(OTHER), (uint8_t)value, 1));
+    compare(exec, expected);
+  }
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_builder_destroy(inside));
+  CHECK_OK(cushim_builder_destroy(fork));
+  CHECK_OK(cushim_builder_destroy(body));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+int main(void) {
+  if (!open_graphs()) return close_graphs();
+  if (version >= 12030) {
+    open_conditions();
+    every_kind();
+    nested();
+    close_conditions();
+  }
+  return close_graphs();
+}
