@@ -245,12 +245,13 @@ static cushim_condition condition_of(cushim_builder builder, uint32_t initial) {
   return condition;
 }
 
+/* A loop whose condition nobody sets would never end. */
 static void decide_in(cushim_stream stream, cushim_kernel kernel, cushim_condition condition, int index) {
   cushim_arg args[2];
   uint64_t from = slot(index);
   args[0] = cushim_arg_make(CUSHIM_ARG_CONDITION, condition);
   args[1] = CUSHIM_ARG(from);
-  CHECK_OK(cushim_kernel_launch(kernel, stream, NULL, args, 2));
+  if (!CHECK_OK(cushim_kernel_launch(kernel, stream, NULL, args, 2))) exit(1);
 }
 
 /* A loop whose body is captured, with a fork in it; work goes on behind it. */
