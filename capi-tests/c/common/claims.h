@@ -6,12 +6,14 @@
 #define _GNU_SOURCE
 #endif
 #define RECORDER_H
+#include "control.h"
 #include <cushim.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_CLAIMS_NOTED = 4096 };
@@ -19,17 +21,11 @@ static struct { char kind; void *handle; } claims_noted[MOST_CLAIMS_NOTED];
 static uint64_t memory_lent[MOST_CLAIMS_NOTED];
 static pthread_mutex_t claims_lock = PTHREAD_MUTEX_INITIALIZER;
 static int claims_are_noted;
-static void end_claims(void);
-
-static inline void end_with_claims(void) {
-  if (!claims_are_noted) atexit(end_claims);
-  claims_are_noted = 1;
-}
 
 static inline void claim_begins(char kind, void *handle) {
   int i = 0;
   pthread_mutex_lock(&claims_lock);
-  end_with_claims();
+  claims_are_noted = 1;
   while (i < MOST_CLAIMS_NOTED - 1 && claims_noted[i].handle != NULL) i++;
   claims_noted[i].kind = kind;
   claims_noted[i].handle = handle;
@@ -49,7 +45,7 @@ static inline void claim_ends(void *handle) {
 static inline void memory_is_lent(uint64_t address) {
   int i = 0;
   pthread_mutex_lock(&claims_lock);
-  end_with_claims();
+  claims_are_noted = 1;
   while (i < MOST_CLAIMS_NOTED - 1 && memory_lent[i] != 0) i++;
   memory_lent[i] = address;
   pthread_mutex_unlock(&claims_lock);
@@ -92,12 +88,53 @@ static inline int claim_is_kept(cushim_status status) {
 
 static void end_claim(char kind, void *handle);
 
-static void end_claims(void) {
+/*
+ * What a launch has used the driver lets go of on a thread of its own, and the library then on another: waits until nothing
+ * lives any more, or nothing has become less for a while; longer while there are user objects, which a launch may have.
+ */
+static void let_settle(void) {
+  enum { STEADY = 25, STEADY_WITH_LAUNCHES = 500 }; /* milliseconds */
+  const struct timespec pause = {0, 1000000};
+  struct control control;
+  size_t last = 0, now;
   int32_t done;
+  int same;
+  cushim_flush_callbacks(2000, &done);
+  if (!find_control(&control)) return;
+  for (same = 0; (now = control.live_objects()) != 0; same = now == last ? same + 1 : 0) {
+    if (same >= (control.live("user object") > 0 ? STEADY_WITH_LAUNCHES : STEADY)) return;
+    last = now;
+    nanosleep(&pause, NULL);
+    cushim_flush_callbacks(2000, &done);
+  }
+}
+
+static void end_claims(void) {
   int i;
+  if (!claims_are_noted) return;
   for (i = 0; i < MOST_CLAIMS_NOTED; i++) {
     if (claims_noted[i].handle != NULL) end_claim(claims_noted[i].kind, claims_noted[i].handle);
   }
-  cushim_flush_callbacks(2000, &done);
+  let_settle();
   tell_memory();
+}
+
+/*
+ * The program is linked with --wrap for both: the driver registers a function with atexit() later than any claim may begin,
+ * and has ended when what was registered before is called.
+ */
+int __real_main(int argc, char **argv);
+int __wrap_main(int argc, char **argv);
+void __real_exit(int code) __attribute__((noreturn));
+void __wrap_exit(int code) __attribute__((noreturn));
+
+int __wrap_main(int argc, char **argv) {
+  const int code = __real_main(argc, argv);
+  end_claims();
+  return code;
+}
+
+void __wrap_exit(int code) {
+  end_claims();
+  __real_exit(code);
 }

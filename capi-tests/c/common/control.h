@@ -9,6 +9,7 @@
 
 struct control {
   size_t (*live_objects)(void);
+  int64_t (*live)(const char *kind);
   int (*dump)(int fd);
   int (*fault_set)(const char *text);
   void (*fault_clear)(void);
@@ -21,10 +22,10 @@ struct control {
 
 /* The control functions; false if another driver is in use. Good once a driver is open. */
 static inline int find_control(struct control *control) {
-  void *library = dlopen("libsoftcuda.so", RTLD_NOW | RTLD_NOLOAD), *found[9];
+  void *library = dlopen("libsoftcuda.so", RTLD_NOW | RTLD_NOLOAD), *found[10];
   static const char *const names[] = {"softcuda_live_objects", "softcuda_dump",        "softcuda_fault_set", "softcuda_fault_clear",
                                       "softcuda_fault_hits",   "softcuda_calls_reset", "softcuda_call_count",
-                                      "softcuda_trace_start",  "softcuda_trace_stop"};
+                                      "softcuda_trace_start",  "softcuda_trace_stop",  "softcuda_live"};
   size_t i;
   if (library == NULL) return 0;
   for (i = 0; i < sizeof names / sizeof *names; i++) {
@@ -40,6 +41,7 @@ static inline int find_control(struct control *control) {
   memcpy(&control->call_count, &found[6], sizeof found[0]);
   memcpy(&control->trace_start, &found[7], sizeof found[0]);
   memcpy(&control->trace_stop, &found[8], sizeof found[0]);
+  memcpy(&control->live, &found[9], sizeof found[0]);
   return 1;
 }
 

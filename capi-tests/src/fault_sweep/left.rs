@@ -33,11 +33,18 @@ const KINDS: &[Kind] = &[
         &["cuGraphInstantiate", "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithParams"],
         &["cuGraphExecDestroy"],
     ),
+    kind("Graph", &["cuGraphCreate", "cuGraphClone"], &["cuGraphDestroy"]),
     kind("registration of", &["cuMemHostRegister"], &["cuMemHostUnregister"]),
 ];
 
 /// What ends with the graph that it was made for.
 const OF_A_GRAPH: &str = "GraphConditionalHandle";
+
+/// What lets go of what graphs keep, and of what a capture has kept for its graph.
+const ENDS_OF_GRAPHS: &[&str] = &["cuGraphDestroy", "cuGraphExecDestroy", "cuStreamEndCapture"];
+
+/// The errors of captures, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` and those after it: the capture has ended all the same.
+const OF_CAPTURES: std::ops::RangeInclusive<i64> = 900..=908;
 
 /// What the function makes: `Stream` for `cuStreamCreateWithPriority`, `Library` for `cuLibraryLoadData`.
 fn made_by(function: &str) -> Option<&str> {
@@ -67,6 +74,19 @@ struct Thing {
     context: Option<String>,
 }
 
+impl Thing {
+    /// Whether it may be what nodes of a graph use.
+    fn may_be_kept(&self) -> bool {
+        !matches!(&*self.kind, "Graph" | "GraphExec" | "UserObject")
+    }
+}
+
+/// Whether the driver refused to end a graph, an exec or a capture.
+fn keeps_on(call: &Value) -> bool {
+    let refusal = call["result"].as_i64().filter(|result| *result != 0 && !OF_CAPTURES.contains(result));
+    refusal.is_some() && ENDS_OF_GRAPHS.contains(&text(call, "function"))
+}
+
 /// `CUDA_ERROR_DEINITIALIZED`.
 const DEINITIALIZED: i32 = 4;
 
@@ -83,13 +103,17 @@ struct Story {
     primary: HashMap<String, String>,
     /// Of each stream.
     contexts: HashMap<String, String>,
+    /// Streams of which a body of a conditional node is captured.
+    bodies: Vec<String>,
 }
 
 /// What was made and never released, nor tried to be, but for the addresses that are `excused`.
 ///
 /// A program that stops in the middle lets go of the rest as it exits, when the driver has ended. Memory is not even tried to be
 /// freed then: whether its stream captures, or which stream it takes instead, is asked first. Memory of a context that was
-/// corrupted ends with the process.
+/// corrupted ends with the process. A graph or an exec that the driver refused to destroy goes on keeping what its nodes use, and so
+/// does a capture that it refused to end, or that had to be left as it was with its stream, because it was the invalid one of a
+/// body; only the library knows what that is.
 pub(super) fn left(calls: &[Value], excused: &[&str]) -> Vec<String> {
     let mut story = Story::default();
     calls.iter().for_each(|call| story.go_on(call));
@@ -97,6 +121,9 @@ pub(super) fn left(calls: &[Value], excused: &[&str]) -> Vec<String> {
     let held = story.held.iter().filter(|thing| !excused.contains(&thing.handle.as_str()));
     let is_corrupted = calls.iter().any(|call| call["result"] == ILLEGAL_ADDRESS);
     let held = held.filter(|thing| !((has_ended || is_corrupted) && thing.kind == "memory"));
+    let keeps_on = calls.iter().any(keeps_on) || !story.bodies.is_empty();
+    let stays = |thing: &Thing| keeps_on && thing.may_be_kept() || story.bodies.contains(&thing.handle);
+    let held = held.filter(|thing| !stays(thing));
     held.map(|thing| format!("{} {}", thing.kind, thing.handle)).collect()
 }
 
@@ -132,6 +159,8 @@ impl Story {
                 stack.pop();
                 stack.push(first(call));
             }
+            "cuStreamBeginCaptureToGraph" => self.bodies.push(first(call)),
+            "cuStreamEndCapture" => self.bodies.retain(|stream| *stream != first(call)),
             "cuDevicePrimaryCtxRetain" => drop(self.primary.insert(device(call), made(call))),
             "cuDevicePrimaryCtxReset" => {
                 if let Some(context) = self.primary.get(&device(call)).cloned() {

@@ -56,6 +56,9 @@ impl fmt::Display for Pair {
     }
 }
 
+/// What makes a program clean up at its end.
+const CLAIMING: &[&str] = &["-include", "claims.inc", "-Wl,--wrap=main,--wrap=exit"];
+
 /// Longer than any program takes.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -68,10 +71,18 @@ const ATTEMPTS: usize = 4;
 /// Left out: the fuzzer takes every answer that its model does not foresee for a failure, and stops at the first.
 const LEFT_OUT: &[&str] = &["fuzz/fuzz"];
 
-/// Left out, with the examples of graphs, until what graphs and captures leave behind is told apart: what the driver lets go of on
-/// a thread of its own while the process ends, what a definition could not release, and captures that had to be given up.
-/// `softcuda/graph_faults` has each call of a change of a graph fail.
-const NOT_YET: &str = "graphs/";
+/// Left out until what each of them meets has been looked at.
+const NOT_YET: &[&str] = &[
+    "graphs/builders",
+    "graphs/building",
+    "graphs/changes",
+    "graphs/conditionals",
+    "graphs/execs",
+    "graphs/lifetimes",
+    "graphs/moving",
+    "graphs/reading",
+    "graphs/rebinding",
+];
 
 /// Programs that may leave things behind: the first lets go of them while the process exits, when the driver has ended and
 /// the trace is closed; the others make them by the driver's own functions, and they are theirs to release.
@@ -85,6 +96,9 @@ const REPETITIVE: &[(&str, usize)] = &[("sweep/sweep", 4), ("objects/threads", 2
 /// Examples that run by themselves.
 const EXAMPLES: &[&str] = &[
     "examples/buffers.c",
+    "examples/graphs/bisection.c",
+    "examples/graphs/heat.c",
+    "examples/graphs/switch.c",
     "examples/managed.c",
     "examples/ordered.c",
     "examples/porting/after.c",
@@ -137,7 +151,11 @@ impl Sweep {
     }
 
     fn pairs_of(&self, program: &str, build: Build, extent: Extent) -> Result<Vec<Pair>, String> {
-        let build = if lets_go(program) { build.option("-include").option("claims.inc") } else { build };
+        let build = if lets_go(program) {
+            CLAIMING.iter().fold(build, |build, option| build.option(*option))
+        } else {
+            build
+        };
         let path = build.program()?;
         let files = self.files();
         run(&path, &files, "").output()?;
@@ -224,7 +242,7 @@ impl Default for Sweep {
 
 /// The programs of `c/` that are tried.
 fn swept() -> impl Iterator<Item = String> {
-    let is_tried = |name: &String| !LEFT_OUT.contains(&name.as_str()) && !name.starts_with(NOT_YET);
+    let is_tried = |name: &String| ![LEFT_OUT, NOT_YET].concat().contains(&name.as_str());
     on_any_driver().into_iter().filter(is_tried)
 }
 
