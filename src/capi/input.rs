@@ -1,7 +1,7 @@
 //! Structs and arrays that the caller lends for the time of a call.
 
 use super::out;
-use crate::object::error::Error;
+use crate::object::error::{Error, Status};
 
 /// A struct of the caller's that must be there.
 ///
@@ -73,6 +73,32 @@ pub(super) unsafe fn array_if_any<T: Copy, U>(
 ) -> Result<Vec<U>, Error> {
     // SAFETY: as the caller vouches.
     if count == 0 { Ok(Vec::new()) } else { unsafe { array(values, count, what, meaning) } }
+}
+
+/// A caller's array, which may be NULL if it has no elements. No memory is larger than `isize::MAX` bytes: of a count beyond that
+/// nothing is read.
+///
+/// # Safety
+/// `first` is NULL or aligned and valid for reads of `count` values for as long as the result is used.
+#[inline]
+pub(super) unsafe fn slice<'a, T>(first: *const T, count: usize, what: &str) -> Result<&'a [T], Error> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if first.is_null() || count > isize::MAX as usize / size_of::<T>() {
+        return Err(no_array(first.is_null(), count, what));
+    }
+    // SAFETY: the caller vouches for so many, which are no more than there can be.
+    Ok(unsafe { std::slice::from_raw_parts(first, count) })
+}
+
+#[cold]
+fn no_array(is_null: bool, count: usize, what: &str) -> Error {
+    let refusal = match is_null {
+        true => format!("{what} is NULL, and its count is {count}"),
+        false => format!("{what} has a count of {count}, for which no memory is large enough"),
+    };
+    Error::new(Status::INVALID_ARGUMENT, refusal)
 }
 
 /// What each of some values means, or an error that says which one means nothing.

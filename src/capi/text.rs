@@ -51,6 +51,8 @@ impl<'a> Room<'a> {
         if size == 0 {
             return Ok(Self { buffer: &mut [], needed });
         }
+        // No buffer is larger than that, whatever is said of it.
+        let size = size.min(isize::MAX as usize);
         // SAFETY: the caller vouches for the buffer.
         let buffer = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<MaybeUninit<u8>>(), size) };
         buffer[0].write(0);

@@ -41,7 +41,7 @@ static int choose_function(void) {
   for (;;) {
     const int chosen = (int)below(FUNCTIONS);
     const struct fuzz_function *function = &fuzz_functions[chosen];
-    if (settings.safe && is_unsafe(function->name)) continue;
+    if (function->of_graphs || (settings.safe && is_unsafe(function->name))) continue;
     if (once_in((uint64_t)is_rare(function->name))) return chosen;
   }
 }

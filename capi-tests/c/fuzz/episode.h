@@ -7,8 +7,6 @@
 
 #include "control.h"
 
-enum { NANOSECONDS_PER_SECOND = 1000000000 };
-
 static void step(void) {
   struct plan plan;
   line = &progress->lines[progress->calls % LAST_LINES];

@@ -3,6 +3,7 @@
 #define FUZZ_JUDGE_H
 
 #include "choose.h"
+#include "cleared.h"
 
 static int any_lost(const struct plan *plan) {
   int i;
@@ -100,31 +101,6 @@ static int is_ended(const struct plan *plan) {
   return cushim_same((const void *)(uintptr_t)handle, (const void *)(uintptr_t)handle, (int32_t *)(void *)text) == CUSHIM_ERROR_INVALID_HANDLE;
 }
 
-static int is_zero(const unsigned char *bytes, size_t size) {
-  size_t i;
-  for (i = 0; i < size; i++) {
-    if (bytes[i] != 0) return 0;
-  }
-  return 1;
-}
-
-/* Nothing is left where a result of a failed call would be. */
-static void check_cleared(const struct plan *plan) {
-  int i;
-  for (i = 0; i < plan->function->parameter_count; i++) {
-    const struct fuzz_parameter *parameter = &plan->function->parameters[i];
-    const int is_result = parameter->role == PLACE || parameter->role == CLAIMED || parameter->role == LENT;
-    uint64_t size = parameter->size, skipped = 0;
-    if (plan->arguments[i] == 0) continue;
-    if (parameter->role == FILLED) {
-      memcpy(&size, rooms[i].bytes, sizeof size);
-      if (size > parameter->size) size = parameter->size; /* what the library does not know it leaves */
-      skipped = sizeof size; /* struct_size stays */
-    } else if (!is_result) {
-      continue;
-    }
-    if (size > skipped && !is_zero(rooms[i].bytes + skipped, size - skipped)) fail("%s of a failed call is not cleared", parameter->name);
-  }
-}
+static void check_cleared(const struct plan *plan) { check_results(plan->function, plan->arguments); }
 
 #endif

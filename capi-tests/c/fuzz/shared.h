@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 400, PARAMETERS = 8 };
+enum { STEPS = 400, PARAMETERS = 10 };
 
 /* What a parameter is to the function. */
 enum fuzz_role { VALUE, HANDLE, ENDED, PASSED, TEXT, READ, OPTIONS, PLACE, CLAIMED, LENT, FILLED, BUFFER, ARRAY };

@@ -77,6 +77,22 @@ static void not_to_be_copied(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* An exec of what was moved is updated from another graph: the nodes that it knew have other names now. */
+static void exec_of_moved(void) {
+  cushim_graph graph = new_graph(), child = new_graph(), other = new_graph();
+  cushim_exec exec;
+  add_append(child, NULL, 0, 5);
+  add_append(other, NULL, 0, 6);
+  exec = new_exec(child);
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, NULL));
+  CHECK_OK(cushim_exec_update(exec, other, NULL));
+  CHECK(result_of_exec(exec) == 6 && result_of(graph) == 5);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(other));
+  CHECK_OK(cushim_exec_destroy(exec));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -86,6 +102,7 @@ int main(void) {
       open_conditions();
       moved();
       not_to_be_copied();
+      exec_of_moved();
       close_conditions();
     }
   }

@@ -57,7 +57,7 @@ static void kernels(void) {
   CHECK_OK(cushim_node_get_arguments(node, NULL, NULL, 0, &count, NULL, 0, &needed));
   CHECK(count == 2 && needed == 8);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_get_arguments(node, NULL, read, 2, &count, values, 4, &needed));
-  CHECK(count == 0);
+  CHECK(count == 0 && needed == 0);
   CHECK_CONTAINS(last_message(), "8 bytes");
 
   args[0] = cushim_arg_place(&part);

@@ -1,6 +1,7 @@
-//! Runs `c/fuzz/fuzz.c` on softcuda with the arguments given: `fuzz [--safe] [--transcript] [calls [seed [episode]]]`.
+//! Runs `c/fuzz/fuzz.c` on softcuda with the arguments given: `fuzz [--safe] [--transcript] [calls [seed [episode]]]`; or
+//! `c/fuzz/graphs.c`, with `--graphs` before them.
 //!
-//! `scripts/fuzz.sh` calls it.
+//! `FUZZ_VERSION` names another version than the newest. `scripts/fuzz.sh` calls it.
 
 #![cfg(target_os = "linux")]
 
@@ -10,8 +11,10 @@ use capi_tests::run::{Driver, Run};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let build = Build::new("fuzz/fuzz").link(Link::Static).option("-O1");
+    let mut arguments = std::env::args().skip(1).peekable();
+    let source = arguments.next_if(|first| first == "--graphs").map_or("fuzz/fuzz", |_| "fuzz/graphs");
+    let version = std::env::var("FUZZ_VERSION").unwrap_or_else(|_| ONE_VERSION.to_owned());
+    let build = Build::new(source).link(Link::Static).option("-O1");
     let program = build.program().expect("it compiles");
-    let run = std::env::args().skip(1).fold(Run::new(program, Driver::Software(ONE_VERSION)), Run::arg);
-    run.code()
+    arguments.fold(Run::new(program, Driver::Software(&version)), Run::arg).code()
 }

@@ -68,8 +68,8 @@ const REPEATED: usize = 12;
 /// How often a program that left something behind is tried.
 const ATTEMPTS: usize = 4;
 
-/// Left out: the fuzzer takes every answer that its model does not foresee for a failure, and stops at the first.
-const LEFT_OUT: &[&str] = &["fuzz/fuzz"];
+/// Left out: a fuzzer takes every answer that its model does not foresee for a failure, and stops at the first.
+const LEFT_OUT: &[&str] = &["fuzz/fuzz", "fuzz/graphs"];
 
 /// Left out until what each of them meets has been looked at.
 const NOT_YET: &[&str] = &[

@@ -1,5 +1,5 @@
 //! Random calls of every function, a million: half of them with all work eager, half with the driver two devices large.
-//! `scripts/fuzz.sh` makes more.
+//! Then graphs. `scripts/fuzz.sh` makes more.
 
 use capi_tests::build::{Build, Link};
 use capi_tests::matrix::ONE_VERSION;
@@ -16,6 +16,17 @@ fn a_million_calls() {
     for_each([("1", "1"), ("2", "2")], |(seed, devices)| {
         let run = Run::new(&program, Driver::Software(ONE_VERSION)).env("SOFTCUDA_DEVICES", devices);
         run.arg(CALLS).arg(seed).checks()
+    });
+}
+
+/// Of graphs, with the work that they capture, in each schedule.
+#[test]
+fn two_hundred_thousand_calls_of_graphs() {
+    let build = Build::new("fuzz/graphs").link(Link::Static).option("-O1");
+    let program = build.program().expect("it compiles");
+    for_each([("1", "eager"), ("2", "lazy"), ("3", "seeded"), ("4", "eager")], |(seed, schedule)| {
+        let run = Run::new(&program, Driver::Software(ONE_VERSION)).env("SOFTCUDA_SCHEDULE", schedule);
+        run.arg("50000").arg(seed).checks()
     });
 }
 

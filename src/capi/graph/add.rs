@@ -47,7 +47,8 @@ pub unsafe extern "C" fn cushim_graph_add_empty(
     after_count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for both; an empty node uses nothing.
     unsafe { adding(at, node, |_, graph, after| add(graph, after, &mut Empty).map(|(added, ())| added)) }
 }
@@ -73,7 +74,8 @@ pub unsafe extern "C" fn cushim_graph_add_event_record(
     event: cushim_event,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for both; the graph keeps the event.
     unsafe {
         adding(at, node, |guard, graph, after| {
@@ -105,7 +107,8 @@ pub unsafe extern "C" fn cushim_graph_add_event_wait(
     event: cushim_event,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for both; the graph keeps the event.
     unsafe {
         adding(at, node, |guard, graph, after| {
@@ -142,7 +145,8 @@ pub unsafe extern "C" fn cushim_graph_add_host_function(
     owner: *const cushim_owner,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding(at, node, |_, graph, after| {
@@ -180,7 +184,8 @@ pub unsafe extern "C" fn cushim_graph_add_host_function_bytes(
     size: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding(at, node, |_, graph, after| {

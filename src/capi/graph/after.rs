@@ -13,9 +13,31 @@ use smallvec::SmallVec;
 /// that adds one.
 #[derive(Clone, Copy)]
 pub(super) struct Where {
-    pub(super) graph: cushim_graph,
-    pub(super) after: *const cushim_node,
-    pub(super) count: usize,
+    graph: cushim_graph,
+    after: *const cushim_node,
+    count: usize,
+    /// The out-parameter is this one of `after`, which was this node before it was cleared: `cushim_graph_add_empty(graph, &node, 1,
+    /// &node)` adds the next of a chain.
+    shared: Option<(usize, cushim_node)>,
+}
+
+impl Where {
+    /// # Safety
+    /// `after` is NULL or valid for reads of `count` handles.
+    pub(super) unsafe fn new(
+        graph: cushim_graph,
+        after: *const cushim_node,
+        count: usize,
+        node: *const cushim_node,
+    ) -> Self {
+        let offset = node.addr().wrapping_sub(after.addr());
+        let index = offset / size_of::<cushim_node>();
+        let is_shared = !node.is_null() && !after.is_null() && index < count;
+        let is_shared = is_shared && offset.is_multiple_of(size_of::<cushim_node>());
+        // SAFETY: it is one of those that the caller vouches for.
+        let shared = is_shared.then(|| (index, unsafe { after.add(index).read_unaligned() }));
+        Self { graph, after, count, shared }
+    }
 }
 
 /// The same, looked up.
@@ -30,10 +52,15 @@ impl<'g> Place<'g> {
     unsafe fn look_up(guard: &'g Guard, at: Where) -> Result<Self, Error> {
         let graph = get(guard, at.graph)?;
         let mut after = SmallVec::new();
+        let look_up = |node| {
+            let node = match at.shared {
+                Some((index, before)) if index == after.len() => before,
+                _ => node,
+            };
+            get(guard, node).map(|node| after.push(node))
+        };
         // SAFETY: the caller vouches for the array.
-        unsafe {
-            input::for_each(at.after, at.count, "after", |node| get(guard, node).map(|node| after.push(node)))
-        }?;
+        unsafe { input::for_each(at.after, at.count, "after", look_up) }?;
         Ok(Self { graph, after })
     }
 

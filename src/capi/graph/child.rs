@@ -63,7 +63,8 @@ pub unsafe extern "C" fn cushim_graph_add_child(
     node: *mut cushim_node,
     inner: *mut cushim_graph,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     call(|| {
         // SAFETY: the caller vouches for both.
         unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };

@@ -8,6 +8,7 @@ use super::after::{Where, adding};
 use super::definition::{cushim_graph, cushim_node, invalid};
 use crate::capi::error::cushim_status;
 use crate::capi::handles::get;
+use crate::capi::input;
 use crate::capi::kernel::{Config, arguments, cushim_arg, cushim_kernel, cushim_launch_config};
 use crate::op::{Arguments, Launch};
 use std::ffi::c_void;
@@ -44,7 +45,8 @@ pub unsafe extern "C" fn cushim_graph_add_kernel(
     arg_count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding(at, node, |guard, graph, after| {
@@ -89,7 +91,8 @@ pub unsafe extern "C" fn cushim_graph_add_kernel_packed(
     size: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding(at, node, |guard, graph, after| {
@@ -98,7 +101,7 @@ pub unsafe extern "C" fn cushim_graph_add_kernel_packed(
             if block.is_null() && size > 0 {
                 return Err(invalid("block is NULL, and has a size"));
             }
-            let block: &[u8] = if size == 0 { &[] } else { std::slice::from_raw_parts(block.cast(), size) };
+            let block = input::slice(block.cast::<u8>(), size, "block")?;
             add(graph, after, &mut Launch::packed(&kernel, &config.launch(), block)).map(|(added, ())| added)
         })
     }

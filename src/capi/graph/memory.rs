@@ -46,7 +46,8 @@ pub unsafe extern "C" fn cushim_graph_add_copy(
     bytes: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding(at, node, |guard, graph, after| {
@@ -81,7 +82,8 @@ pub unsafe extern "C" fn cushim_graph_add_copy_3d(
     extent: *const cushim_extent,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding(at, node, |guard, graph, after| {
@@ -118,7 +120,8 @@ pub unsafe extern "C" fn cushim_graph_add_fill(
     count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     let value = Written { value, bytes: value_bytes, rows: Rows { pitch: 0, width: count, height: 1 } };
     // SAFETY: the caller vouches for all of it.
     unsafe { add_fill(at, node, to, value) }
@@ -155,7 +158,8 @@ pub unsafe extern "C" fn cushim_graph_add_fill_2d(
     height: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     let value = Written { value, bytes: value_bytes, rows: Rows { pitch, width, height } };
     // SAFETY: the caller vouches for all of it.
     unsafe { add_fill(at, node, to, value) }
@@ -241,7 +245,8 @@ pub unsafe extern "C" fn cushim_graph_add_allocation(
     node: *mut cushim_node,
     pointer: *mut u64,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     call(|| {
         // SAFETY: the caller vouches for it.
         unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
@@ -295,7 +300,8 @@ pub unsafe extern "C" fn cushim_graph_add_free(
     pointer: u64,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding(at, node, |_, graph, after| {
@@ -329,7 +335,8 @@ pub unsafe extern "C" fn cushim_graph_add_memory_operations(
     operation_count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for `after`.
+    let at = unsafe { Where::new(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
         adding(at, node, |guard, graph, after| {

@@ -202,13 +202,13 @@ pub unsafe extern "C" fn cushim_node_get_arguments(
             }
             Ok(arguments.len())
         })?;
-        out::put(needed, room.needed);
         let shown = told.len().min(args.len());
         if shown > 0 && room.needed > size {
             *count = 0;
             return Err(invalid(format!("size is {size}; the values take {} bytes", room.needed)));
         }
         args[..shown].copy_from_slice(&told[..shown]);
+        out::put(needed, room.needed);
         Ok(())
     })
 }

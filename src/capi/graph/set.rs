@@ -15,7 +15,7 @@ use crate::capi::memory::{
     Place, Regions, Role, Rows, cushim_extent, cushim_memory_operation, cushim_place, cushim_region,
     look_up_operations, memset, value_of,
 };
-use crate::capi::{out, text};
+use crate::capi::{input, out, text};
 use crate::graph::{Graph, Node};
 use crate::object::callback::Owner;
 use crate::object::error::Error;
@@ -34,15 +34,29 @@ unsafe fn set<C: NodeChange>(
     exec: cushim_exec,
     change: &mut C,
 ) -> Result<(), Error> {
+    // SAFETY: as the caller vouches.
+    let result = unsafe { set_in(guard, node, exec, change) };
+    result.inspect_err(|_| change.owners().into_iter().for_each(Owner::disarm))
+}
+
+/// The same, whatever becomes of the owners if it fails.
+///
+/// # Safety
+/// As for [`Node::set`].
+unsafe fn set_in<C: NodeChange>(
+    guard: &Guard,
+    node: cushim_node,
+    exec: cushim_exec,
+    change: &mut C,
+) -> Result<(), Error> {
     let node = Node::of_object(&*get(guard, node)?)?;
     // SAFETY: as the caller vouches.
-    let result = unsafe {
+    unsafe {
         match exec.is_null() {
             true => node.set(change),
             false => get(guard, exec)?.set(&node, change),
         }
-    };
-    result.inspect_err(|_| change.owners().into_iter().for_each(Owner::disarm))
+    }
 }
 
 /// Changes what a kernel node runs (`cuGraphKernelNodeSetParams`, `cuGraphExecKernelNodeSetParams`). What is NULL
@@ -135,7 +149,7 @@ pub unsafe extern "C" fn cushim_node_set_kernel_packed(
         unsafe {
             let read = if config.is_null() { None } else { Some(Config::read(&guard, config)?) };
             let config = read.as_ref().map(Config::launch);
-            let mut change = KernelChange::new().packed(std::slice::from_raw_parts(block.cast(), size));
+            let mut change = KernelChange::new().packed(input::slice(block.cast::<u8>(), size, "block")?);
             if let Some(kernel) = &given {
                 change = change.kernel(kernel);
             }
@@ -568,7 +582,7 @@ pub unsafe extern "C" fn cushim_exec_set_parameter(
             return Err(out::null("value"));
         }
         // SAFETY: as above.
-        let value = unsafe { std::slice::from_raw_parts(value.cast(), size) };
+        let value = unsafe { input::slice(value.cast::<u8>(), size, "value") }?;
         let exec = hold(exec)?;
         // SAFETY: the caller vouches for the value.
         out::put(nodes, unsafe { exec.set_parameter(&name, value) }?);

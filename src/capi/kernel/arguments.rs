@@ -7,7 +7,7 @@ use crate::capi::callback::{cushim_owner, lent};
 use crate::capi::graph::definition::cushim_condition;
 use crate::capi::handles::{Lent, get};
 use crate::capi::memory::{Place, cushim_place};
-use crate::capi::text;
+use crate::capi::{input, text};
 use crate::graph::Condition;
 use crate::memory::Buffer;
 use crate::object::callback::Owner;
@@ -108,8 +108,8 @@ pub(in crate::capi) unsafe fn given<'a>(
     if args.is_null() && count > 0 {
         return Err(invalid(format!("args is NULL, and arg_count is {count}")));
     }
-    // SAFETY: the caller vouches for the array; without one nothing is read.
-    Ok(if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(args, count) } })
+    // SAFETY: the caller vouches for the array.
+    unsafe { input::slice(args, count, "args") }
 }
 
 #[inline]

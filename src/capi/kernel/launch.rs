@@ -11,8 +11,8 @@ use crate::capi::error::{call, cushim_status};
 use crate::capi::event::cushim_event;
 use crate::capi::handles::{borrowed, enter, get};
 use crate::capi::memory::settle;
-use crate::capi::options;
 use crate::capi::stream::cushim_stream;
+use crate::capi::{input, options};
 use crate::context::Context;
 use crate::event::Event;
 use crate::kernel::{LaunchConfig, MemorySyncDomain, ProgrammaticEvent};
@@ -395,11 +395,8 @@ pub unsafe extern "C" fn cushim_kernel_launch_packed(
         if block.is_null() && size > 0 {
             return Err(refused("block is NULL, and has a size"));
         }
-        let block: &[u8] = match size {
-            0 => &[],
-            // SAFETY: the caller vouches for the block.
-            size => unsafe { std::slice::from_raw_parts(block.cast(), size) },
-        };
+        // SAFETY: the caller vouches for the block.
+        let block = unsafe { input::slice(block.cast::<u8>(), size, "block") }?;
         // SAFETY: the caller vouches for `config`.
         let config = unsafe { Config::read(&guard, config) }?;
         // SAFETY: the caller vouches for what the kernel does with the block.

@@ -7,7 +7,7 @@ use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CUjit_option, CUlibrary, CUmodule};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, Incomplete, borrowed, enter_anywhere, get, hold, owned};
-use crate::capi::{options, out, text};
+use crate::capi::{input, options, out, text};
 use crate::kernel::{Image, Library, LoadOptions};
 use crate::object::error::{Error, Status};
 use std::ffi::{c_char, c_void};
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn cushim_library_load(
             return Err(Error::new(Status::INVALID_ARGUMENT, "image must not be NULL"));
         }
         // SAFETY: the caller vouches for the image.
-        let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
+        let bytes = unsafe { input::slice(image.cast::<u8>(), size, "image") }?;
         // SAFETY: the caller vouches for `options`.
         let options = unsafe { load_options(options) }?;
         let context = hold(context)?;

@@ -165,8 +165,13 @@ impl Exec {
         let mut there = Nodes::default();
         let is_known = there.list(tree, &mut source, GraphId::ROOT);
         drop(source);
+        let mut definition = self.tree.lock();
+        // Moved into another graph since, where its nodes have other names.
+        if definition.root().is_none() {
+            return Base::Unknown;
+        }
         let mut own = Nodes::default();
-        let is_known = is_known.and_then(|()| own.list(&self.tree, &mut self.tree.lock(), GraphId::ROOT));
+        let is_known = is_known.and_then(|()| own.list(&self.tree, &mut definition, GraphId::ROOT));
         match is_known {
             Ok(()) => own.taken(there),
             Err(_) => Base::Unknown,
