@@ -44,10 +44,11 @@ pub unsafe extern "C" fn cushim_graph_add_kernel(
     arg_count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let kernel = get(guard, kernel)?;
             let config = Config::read(guard, config)?;
             let config = config.launch();
@@ -89,10 +90,11 @@ pub unsafe extern "C" fn cushim_graph_add_kernel_packed(
     size: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    let at = Where { graph, after, count: after_count };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let kernel = get(guard, kernel)?;
             let config = Config::read(guard, config)?;
             if block.is_null() && size > 0 {
