@@ -1677,9 +1677,12 @@ typedef struct cushim_graph_options {
 // @driver any
 typedef struct cushim_graph_s *cushim_graph;
 
-// A node of a graph. The handle is borrowed, always the same for one node, and good as long as the graph, or
-// something that was instantiated from it. When the node was removed, the handle still tells what the node was;
-// everything else returns an error.
+// A node of a graph. The handle is borrowed, always the same for one node, and valid as long as its graph, or an exec
+// of it. When the node was removed, or its graph was moved into another one, the handle still tells type, label and
+// last parameters; every other call returns an error. A graph keeps such handles of the 4096 nodes and graphs that
+// were removed last.
+//
+// Where a function adds a node, `node` may point to an element of `after`: a chain needs one variable.
 //
 // @driver any
 typedef struct cushim_node_s *cushim_node;
@@ -4376,7 +4379,7 @@ cushim_status cushim_graph_add_host_function(cushim_graph graph,
 // @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 // @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
 // @param[in] function The function. It gets the address of the copy, which is aligned to 16 bytes, and the same at
-//   each launch.
+//   each launch; NULL if there are no bytes.
 // @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
 // @param[in] size Their number; may be 0.
 // @param[out, borrowed, nullable] node The node.
@@ -5125,7 +5128,7 @@ cushim_status cushim_node_set_host_function(cushim_node node,
 //
 // @param[in] node The node.
 // @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in] function The function.
+// @param[in] function The function. It gets the address of the copy; NULL if there are no bytes.
 // @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
 // @param[in] size Their number; may be 0.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_OUT_OF_MEMORY`.

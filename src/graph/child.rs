@@ -207,7 +207,7 @@ impl<'a> Pair<'a> {
         let (id, below) = self.list_child(outer, native)?;
         if let Some(inner) = &mut self.inner {
             let from = self.trees[1].give_away(inner);
-            moved::take_over(self.trees[0], &mut self.outer, below, from, self.trees[1].context());
+            moved::take_over(self.trees[0], &mut self.outer, below, from, self.trees[1]);
         }
         Ok(id)
     }

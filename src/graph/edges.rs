@@ -182,7 +182,7 @@ impl Node {
     /// another. If that fails, what was added is removed again.
     pub(crate) fn assign(&self, toward: Toward, others: &[&NodeObject]) -> Result<(), Error> {
         let tree = &self.tree;
-        tree.check_used(self.object.as_ref())?;
+        self.check_used()?;
         let mut state = tree.lock();
         let id = self.object.check_there()?;
         let (native, graph) = (state.node(id).native, state.node(id).graph);

@@ -5,17 +5,19 @@
 
 use super::condition::ConditionId;
 use super::object::GraphObject;
-use super::state::{GraphId, GraphState, NodeId, NodeState, State};
+use super::state::{GraphId, GraphState, NodeId, NodeState, Remembered, State};
 use super::tree::Tree;
-use crate::context::Context;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Takes over everything that a definition knows into a graph of another one.
-pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, from: State, context: &Arc<Context>) {
+pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from: State, before: &Arc<Tree>) {
     let is_in_body = state.graph(below).is_in_body;
-    let (context, graphs) = (Arc::clone(context), HashMap::from([(GraphId::ROOT, below)]));
-    let mut moved = Moved { context, is_in_body, graphs, nodes: HashMap::new() };
+    let graphs = HashMap::from([(GraphId::ROOT, below)]);
+    let mut moved = Moved { before: Arc::clone(before), is_in_body, graphs, nodes: HashMap::new() };
+    for removed in from.take_remembered() {
+        state.remember(removed.moved_from(before));
+    }
     let (graphs, nodes, conditions) = from.into_parts();
     let first = ConditionId(state.conditions.len() as u32);
     for (id, graph) in graphs {
@@ -41,8 +43,8 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, from: St
 
 /// What graphs and nodes are called in the new definition.
 struct Moved {
-    /// The context in which nodes ran that name no other.
-    context: Arc<Context>,
+    /// The definition of before: nodes that name no context ran in its own.
+    before: Arc<Tree>,
     is_in_body: bool,
     graphs: HashMap<GraphId, GraphId>,
     nodes: HashMap<NodeId, NodeId>,
@@ -52,6 +54,7 @@ impl Moved {
     fn list_graph(&mut self, tree: &Tree, state: &mut State, id: GraphId, graph: GraphState) {
         let object = GraphObject::new(tree.known_definition(), state.next_graph(), graph.object.kind);
         copy_label(&graph.object, &object);
+        state.remember(Remembered::graph(Arc::clone(&graph.object)).moved_from(&self.before));
         let is_in_body = graph.is_in_body || self.is_in_body;
         let new = state.list_graph(GraphState { object, nodes: Vec::new(), is_in_body, ..graph });
         self.graphs.insert(id, new);
@@ -69,13 +72,15 @@ impl Moved {
         node.inner.iter_mut().for_each(|graph| *graph = self.graphs[graph]);
         node.condition = node.condition.map(|condition| ConditionId(first.0 + condition.0));
         let last = object.as_ref().map(|_| node.parameters.clone());
-        let new = state.list_node(self.graphs[&node.graph], node.moved(&self.context, tree.context()));
+        let new =
+            state.list_node(self.graphs[&node.graph], node.moved(self.before.context(), tree.context()));
         self.nodes.insert(id, new);
         if let (Some(object), Some(last)) = (object, last) {
             object.was_removed(last);
             if let Some(label) = object.header().label() {
                 tree.object_of(state, new).header().set_label(Some(&label));
             }
+            state.remember(Remembered::node(object).moved_from(&self.before));
         }
     }
 

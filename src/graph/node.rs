@@ -105,6 +105,12 @@ impl Node {
         question(self.tree.table(), native).map_err(|error| self.tree.failed(error, self.object.as_ref()))
     }
 
+    /// Refuses to change a node that was removed, or whose definition nobody holds any more.
+    pub(super) fn check_used(&self) -> Result<(), Error> {
+        self.object.check_there()?;
+        self.tree.check_used(self.object.as_ref())
+    }
+
     /// The context in which it runs.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ impl Node {
     /// itself; [`Status::INVALID_HANDLE`] if the node was removed; the driver's. The owner is given back then.
     pub fn set_owner(&self, slot: usize, owner: Owner) -> Result<(), (Error, Owner)> {
         let tree = &self.tree;
-        if let Err(error) = tree.check_used(self.object.as_ref()) {
+        if let Err(error) = self.check_used() {
             return Err((error, owner));
         }
         let mut state = tree.lock();

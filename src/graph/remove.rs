@@ -7,7 +7,6 @@ use super::tree::Tree;
 use crate::driver::calls::graph::node as calls;
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
-use std::sync::Arc;
 
 impl Node {
     /// Takes the node out of its graph, with its edges and all graphs in it. Their handles still tell what they were. What was
@@ -18,11 +17,14 @@ impl Node {
     /// memory. Node, edges and owners are as they were then.
     pub fn remove(&self) -> Result<(), Error> {
         let tree = &self.tree;
-        tree.check_used(self.object.as_ref())?;
+        let refuse_twice = || match self.object.last() {
+            Some(_) => Err(self.object.gone(Status::ALREADY_DESTROYED)),
+            None => Ok(()),
+        };
+        refuse_twice()?;
+        tree.check_used(self.object.as_ref())?; // not under the lock, which the end of a definition takes
         let mut state = tree.lock();
-        if self.object.last().is_some() {
-            return Err(self.object.gone(Status::ALREADY_DESTROYED));
-        }
+        refuse_twice()?;
         let id = self.object.id;
         // SAFETY: the node is there, which the lock keeps.
         unsafe { calls::destroy(tree.table(), state.node(id).native) }.map_err(|error| {
@@ -50,7 +52,7 @@ pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> NodeState {
     if let Some(object) = node.object.take() {
         let plain = crate::op::node::Parameters::Plain(node.parameters.node_type());
         object.was_removed(std::mem::replace(&mut node.parameters, plain));
-        state.remember(Remembered::Node(object));
+        state.remember(Remembered::node(object));
     }
     node
 }
@@ -66,5 +68,5 @@ fn forget_graph(tree: &Tree, state: &mut State, id: GraphId) {
         .iter_mut()
         .filter(|condition| condition.graph == id)
         .for_each(|condition| condition.end());
-    state.remember(Remembered::Graph(Arc::clone(&graph.object)));
+    state.remember(Remembered::graph(graph.object));
 }

@@ -26,7 +26,7 @@ impl Node {
     /// [`Status::UNSUPPORTED`] if no driver, or not this one, changes such nodes. The node is as it was then.
     pub unsafe fn set<C: NodeChange>(&self, change: &mut C) -> Result<(), Error> {
         let tree = &self.tree;
-        tree.check_used(self.object.as_ref())?;
+        self.check_used()?;
         self.check_change(change)?;
         let graph = {
             let state = tree.lock();
@@ -54,6 +54,7 @@ impl Node {
         if is == wanted {
             return Ok(());
         }
+        self.object.check_there()?;
         let refusal = format!("{self} cannot become a {wanted}; remove it, and add another node");
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
     }

@@ -4,6 +4,7 @@ use super::condition::{ConditionId, ConditionState};
 use super::conditional::ConditionalKind;
 use super::exec::{Kept, Removed};
 use super::object::{GraphObject, NodeObject};
+use super::tree::Tree;
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraphNode;
@@ -130,10 +131,33 @@ pub(super) struct State {
     pub(super) unplaced: Vec<(GraphId, Attachment)>,
 }
 
-/// Something that was removed, and whose handles still tell what it was.
-pub(super) enum Remembered {
-    Graph(#[allow(dead_code, reason = "kept for its handles")] Arc<GraphObject>),
-    Node(#[allow(dead_code, reason = "kept for its handles")] Arc<NodeObject>),
+/// Something that was removed, or moved to another definition, and whose handles still tell what it was.
+#[allow(dead_code, reason = "kept for its handles")]
+pub(super) struct Remembered {
+    object: RememberedObject,
+    /// The definition that it was moved from, by which nodes tell what they were.
+    from: Option<Arc<Tree>>,
+}
+
+#[allow(dead_code, reason = "kept for their handles")]
+enum RememberedObject {
+    Graph(Arc<GraphObject>),
+    Node(Arc<NodeObject>),
+}
+
+impl Remembered {
+    pub(super) fn graph(object: Arc<GraphObject>) -> Self {
+        Self { object: RememberedObject::Graph(object), from: None }
+    }
+
+    pub(super) fn node(object: Arc<NodeObject>) -> Self {
+        Self { object: RememberedObject::Node(object), from: None }
+    }
+
+    /// The same, kept by another definition from now on.
+    pub(super) fn moved_from(self, tree: &Arc<Tree>) -> Self {
+        Self { from: self.from.or_else(|| Some(Arc::clone(tree))), ..self }
+    }
 }
 
 /// How many of them are kept, so that a program which edits a graph for ever does not grow.
@@ -229,6 +253,11 @@ impl State {
     /// Takes a graph without nodes off the list.
     pub(super) fn unlist_graph(&mut self, id: GraphId) -> GraphState {
         self.graphs[id.0 as usize].take().expect("a graph is listed until it is removed")
+    }
+
+    /// What was removed, oldest first: another definition is to remember it.
+    pub(super) fn take_remembered(&mut self) -> VecDeque<Remembered> {
+        std::mem::take(&mut self.removed)
     }
 
     /// Keeps handles of something that was removed, for a while.

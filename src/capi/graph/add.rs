@@ -47,10 +47,10 @@ pub unsafe extern "C" fn cushim_graph_add_empty(
     after_count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for both; an empty node uses nothing.
-    unsafe { adding(at, node, |_, graph, after| add(graph, after, &mut Empty).map(|(added, ())| added)) }
+    unsafe { adding(at, |_, graph, after| add(graph, after, &mut Empty).map(|(added, ())| added)) }
 }
 
 /// Adds a node that records an event (`cuGraphAddEventRecordNode`). The graph keeps the event.
@@ -74,11 +74,11 @@ pub unsafe extern "C" fn cushim_graph_add_event_record(
     event: cushim_event,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for both; the graph keeps the event.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let event = get(guard, event)?;
             add(graph, after, &mut Record::new(&event)).map(|(added, ())| added)
         })
@@ -107,11 +107,11 @@ pub unsafe extern "C" fn cushim_graph_add_event_wait(
     event: cushim_event,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for both; the graph keeps the event.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let event = get(guard, event)?;
             add(graph, after, &mut Wait::new(&event)).map(|(added, ())| added)
         })
@@ -145,11 +145,11 @@ pub unsafe extern "C" fn cushim_graph_add_host_function(
     owner: *const cushim_owner,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |_, graph, after| {
+        adding(at, |_, graph, after| {
             let mut operation = operation(function, data, owner)?;
             add(graph, after, &mut operation).map(|(added, ())| added)
         })
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn cushim_graph_add_host_function(
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 /// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
 /// @param[in] function The function. It gets the address of the copy, which is aligned to 16 bytes, and the same at
-///   each launch.
+///   each launch; NULL if there are no bytes.
 /// @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
 /// @param[in] size Their number; may be 0.
 /// @param[out, borrowed, nullable] node The node.
@@ -184,11 +184,11 @@ pub unsafe extern "C" fn cushim_graph_add_host_function_bytes(
     size: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |_, graph, after| {
+        adding(at, |_, graph, after| {
             let mut operation = operation_on_bytes(function, bytes, size)?;
             add(graph, after, &mut operation).map(|(added, ())| added)
         })

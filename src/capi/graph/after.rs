@@ -10,33 +10,37 @@ use crate::object::handle::{self, Guard};
 use smallvec::SmallVec;
 
 /// Where a node is to be added: `cushim_graph graph, const cushim_node *after, size_t after_count` of every function
-/// that adds one.
+/// that adds one; and where its handle goes.
 #[derive(Clone, Copy)]
 pub(super) struct Where {
     graph: cushim_graph,
     after: *const cushim_node,
     count: usize,
-    /// The out-parameter is this one of `after`, which was this node before it was cleared: `cushim_graph_add_empty(graph, &node, 1,
-    /// &node)` adds the next of a chain.
-    shared: Option<(usize, cushim_node)>,
+    node: *mut cushim_node,
+    /// The handle in `after` that the new one's takes the place of, and its index.
+    overwritten: Option<(usize, cushim_node)>,
 }
 
 impl Where {
+    /// Clears the out-parameter of the node. It may stand in `after`, so that a chain needs one variable: what it was
+    /// is kept.
+    ///
     /// # Safety
-    /// `after` is NULL or valid for reads of `count` handles.
-    pub(super) unsafe fn new(
+    /// `after` is NULL or valid for reads of `count` handles; `node` is NULL or valid for writes.
+    #[inline]
+    pub(super) unsafe fn cleared(
         graph: cushim_graph,
         after: *const cushim_node,
         count: usize,
-        node: *const cushim_node,
+        node: *mut cushim_node,
     ) -> Self {
-        let offset = node.addr().wrapping_sub(after.addr());
-        let index = offset / size_of::<cushim_node>();
-        let is_shared = !node.is_null() && !after.is_null() && index < count;
-        let is_shared = is_shared && offset.is_multiple_of(size_of::<cushim_node>());
+        let index = node.addr().wrapping_sub(after.addr()) / size_of::<cushim_node>();
+        let is_among = !node.is_null() && !after.is_null() && index < count;
         // SAFETY: it is one of those that the caller vouches for.
-        let shared = is_shared.then(|| (index, unsafe { after.add(index).read_unaligned() }));
-        Self { graph, after, count, shared }
+        let overwritten = is_among.then(|| (index, unsafe { after.add(index).read_unaligned() }));
+        // SAFETY: the caller vouches for it.
+        unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
+        Self { graph, after, count, node, overwritten }
     }
 }
 
@@ -48,15 +52,13 @@ pub(super) struct Place<'g> {
 
 impl<'g> Place<'g> {
     /// # Safety
-    /// `after` is NULL or valid for reads of `count` handles.
+    /// What [`Where::cleared`] was told is still so.
     unsafe fn look_up(guard: &'g Guard, at: Where) -> Result<Self, Error> {
         let graph = get(guard, at.graph)?;
         let mut after = SmallVec::new();
-        let look_up = |node| {
-            let node = match at.shared {
-                Some((index, before)) if index == after.len() => before,
-                _ => node,
-            };
+        let look_up = |given| {
+            let overwritten = at.overwritten.filter(|(index, _)| *index == after.len());
+            let node = overwritten.map_or(given, |(_, node)| node);
             get(guard, node).map(|node| after.push(node))
         };
         // SAFETY: the caller vouches for the array.
@@ -74,15 +76,14 @@ impl<'g> Place<'g> {
 /// wanted.
 ///
 /// # Safety
-/// `at.after` is NULL or valid for reads of as many handles; `node` is NULL or valid for writes.
+/// What [`Where::cleared`] was told is still so.
 pub(super) unsafe fn adding(
     at: Where,
-    node: *mut cushim_node,
     add: impl FnOnce(&Guard, &Graph, &[&NodeObject]) -> Result<Added, Error>,
 ) -> cushim_status {
     call(|| {
-        // SAFETY: the caller vouches for both.
-        unsafe { add_to(at, node, add) }.map(drop)
+        // SAFETY: as the caller vouches.
+        unsafe { add_to(at, add) }.map(drop)
     })
 }
 
@@ -90,21 +91,19 @@ pub(super) unsafe fn adding(
 /// As for [`adding`].
 pub(super) unsafe fn add_to(
     at: Where,
-    node: *mut cushim_node,
     add: impl FnOnce(&Guard, &Graph, &[&NodeObject]) -> Result<Added, Error>,
 ) -> Result<Added, Error> {
-    // SAFETY: the caller vouches for `node`.
-    let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
     let guard = enter()?;
-    // SAFETY: the caller vouches for the array.
+    // SAFETY: as the caller vouches.
     let place = unsafe { Place::look_up(&guard, at) }?;
     let graph = Graph::of(&place.graph)?;
     // Nothing fails once the node is there.
-    let room = handle::room(usize::from(node.is_some()))?;
+    let room = handle::room(usize::from(!at.node.is_null()))?;
     let added = add(&guard, &graph, &place.after())?;
     drop(room);
-    if let Some(node) = node {
-        *node = borrowed(&added.object())?;
+    if !at.node.is_null() {
+        // SAFETY: as the caller vouches.
+        unsafe { at.node.write(borrowed(&added.object())?) };
     }
     Ok(added)
 }

@@ -63,18 +63,16 @@ pub unsafe extern "C" fn cushim_graph_add_child(
     node: *mut cushim_node,
     inner: *mut cushim_graph,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     call(|| {
-        // SAFETY: the caller vouches for both.
-        unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
         // SAFETY: as above.
         let inner = unsafe { out::cleared_if_given(inner, std::ptr::null_mut()) };
         let is_moved = self::how(how)?;
         let room = handle::room(usize::from(inner.is_some()))?;
         // SAFETY: the caller vouches for `after` and `node`.
         let added = unsafe {
-            add_to(at, node, |guard, graph, after| {
+            add_to(at, |guard, graph, after| {
                 let child = Graph::of(&*get(guard, child)?)?;
                 match is_moved {
                     true => graph.move_child_after(after, &child),

@@ -162,11 +162,9 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
     node: *mut cushim_node,
     bodies: *mut cushim_graph,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     call(|| {
-        // SAFETY: the caller vouches for both.
-        unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
         let kind = self::kind(kind)?;
         kind.check_bodies(body_count)?;
         // SAFETY: as above.
@@ -174,7 +172,7 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
         let room = handle::room(body_count)?;
         // SAFETY: the caller vouches for `after` and `node`.
         let added = unsafe {
-            add_to(at, node, |guard, graph, after| {
+            add_to(at, |guard, graph, after| {
                 let condition = Condition::of(&*get(guard, condition)?)?;
                 graph.add_conditional_after(after, &condition, kind, body_count)
             })

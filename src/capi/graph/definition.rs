@@ -35,9 +35,12 @@ impl Incomplete for cushim_graph_s {
     type Object = GraphObject;
 }
 
-/// A node of a graph. The handle is borrowed, always the same for one node, and good as long as the graph, or
-/// something that was instantiated from it. When the node was removed, the handle still tells what the node was;
-/// everything else returns an error.
+/// A node of a graph. The handle is borrowed, always the same for one node, and valid as long as its graph, or an exec
+/// of it. When the node was removed, or its graph was moved into another one, the handle still tells type, label and
+/// last parameters; every other call returns an error. A graph keeps such handles of the 4096 nodes and graphs that
+/// were removed last.
+///
+/// Where a function adds a node, `node` may point to an element of `after`: a chain needs one variable.
 ///
 /// @driver any
 pub type cushim_node = *mut cushim_node_s;

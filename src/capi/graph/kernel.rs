@@ -8,7 +8,6 @@ use super::after::{Where, adding};
 use super::definition::{cushim_graph, cushim_node, invalid};
 use crate::capi::error::cushim_status;
 use crate::capi::handles::get;
-use crate::capi::input;
 use crate::capi::kernel::{Config, arguments, cushim_arg, cushim_kernel, cushim_launch_config};
 use crate::op::{Arguments, Launch};
 use std::ffi::c_void;
@@ -45,11 +44,11 @@ pub unsafe extern "C" fn cushim_graph_add_kernel(
     arg_count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let kernel = get(guard, kernel)?;
             let config = Config::read(guard, config)?;
             let config = config.launch();
@@ -91,17 +90,17 @@ pub unsafe extern "C" fn cushim_graph_add_kernel_packed(
     size: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let kernel = get(guard, kernel)?;
             let config = Config::read(guard, config)?;
             if block.is_null() && size > 0 {
                 return Err(invalid("block is NULL, and has a size"));
             }
-            let block = input::slice(block.cast::<u8>(), size, "block")?;
+            let block: &[u8] = if size == 0 { &[] } else { std::slice::from_raw_parts(block.cast(), size) };
             add(graph, after, &mut Launch::packed(&kernel, &config.launch(), block)).map(|(added, ())| added)
         })
     }

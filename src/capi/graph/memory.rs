@@ -46,11 +46,11 @@ pub unsafe extern "C" fn cushim_graph_add_copy(
     bytes: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let (to, from) = (Place::read(guard, to, "to")?, Place::read(guard, from, "from")?);
             add(graph, after, &mut range(&to, &from, bytes)?).map(|(added, ())| added)
         })
@@ -82,11 +82,11 @@ pub unsafe extern "C" fn cushim_graph_add_copy_3d(
     extent: *const cushim_extent,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let regions = Regions::read(guard, to, from, extent)?;
             add(graph, after, &mut regions.copy()?).map(|(added, ())| added)
         })
@@ -120,11 +120,11 @@ pub unsafe extern "C" fn cushim_graph_add_fill(
     count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     let value = Written { value, bytes: value_bytes, rows: Rows { pitch: 0, width: count, height: 1 } };
     // SAFETY: the caller vouches for all of it.
-    unsafe { add_fill(at, node, to, value) }
+    unsafe { add_fill(at, to, value) }
 }
 
 /// Adds a node that sets rows of memory to a value, repeated. Otherwise as `cushim_graph_add_fill`.
@@ -158,11 +158,11 @@ pub unsafe extern "C" fn cushim_graph_add_fill_2d(
     height: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     let value = Written { value, bytes: value_bytes, rows: Rows { pitch, width, height } };
     // SAFETY: the caller vouches for all of it.
-    unsafe { add_fill(at, node, to, value) }
+    unsafe { add_fill(at, to, value) }
 }
 
 /// What a memset writes.
@@ -174,10 +174,10 @@ struct Written {
 
 /// # Safety
 /// As for `cushim_graph_add_fill`.
-unsafe fn add_fill(at: Where, node: *mut cushim_node, to: *const cushim_place, of: Written) -> cushim_status {
+unsafe fn add_fill(at: Where, to: *const cushim_place, of: Written) -> cushim_status {
     // SAFETY: as the caller vouches.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let to = Place::read(guard, to, "to")?;
             add(graph, after, &mut memset(&to, of.value, of.bytes, of.rows)?).map(|(added, ())| added)
         })
@@ -245,11 +245,9 @@ pub unsafe extern "C" fn cushim_graph_add_allocation(
     node: *mut cushim_node,
     pointer: *mut u64,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     call(|| {
-        // SAFETY: the caller vouches for it.
-        unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
         // SAFETY: as above.
         let pointer = unsafe { out::cleared(pointer, 0, "pointer") }?;
         if allocation.is_null() {
@@ -267,7 +265,7 @@ pub unsafe extern "C" fn cushim_graph_add_allocation(
         operation.peers = &peers;
         // SAFETY: the caller vouches for `after` and `node`; an allocation uses nothing.
         unsafe {
-            add_to(at, node, |_, graph, after| {
+            add_to(at, |_, graph, after| {
                 let (added, address) = add(graph, after, &mut operation)?;
                 *pointer = address.0;
                 Ok(added)
@@ -300,11 +298,11 @@ pub unsafe extern "C" fn cushim_graph_add_free(
     pointer: u64,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |_, graph, after| {
+        adding(at, |_, graph, after| {
             add(graph, after, &mut Free::new(DevicePointer(pointer))).map(|(added, ())| added)
         })
     }
@@ -335,11 +333,11 @@ pub unsafe extern "C" fn cushim_graph_add_memory_operations(
     operation_count: usize,
     node: *mut cushim_node,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for `after`.
-    let at = unsafe { Where::new(graph, after, after_count, node) };
+    // SAFETY: the caller vouches for both.
+    let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, node, |guard, graph, after| {
+        adding(at, |guard, graph, after| {
             let looked_up = look_up_operations(guard, operations, operation_count)?;
             let mut list = looked_up.list()?;
             add(graph, after, &mut MemoryOperations::new(&mut list)).map(|(added, ())| added)

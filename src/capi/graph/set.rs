@@ -429,7 +429,7 @@ pub unsafe extern "C" fn cushim_node_set_host_function(
 ///
 /// @param[in] node The node.
 /// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-/// @param[in] function The function.
+/// @param[in] function The function. It gets the address of the copy; NULL if there are no bytes.
 /// @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
 /// @param[in] size Their number; may be 0.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_OUT_OF_MEMORY`.
