@@ -32,6 +32,14 @@ const CONDITIONS: &[Condition] = &[
     // What is ordered is so however late, and in whatever order, everything else runs.
     Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("memory/memory", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("memory/endpoints", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/builders", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/changes", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/conditionals", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/lifetimes", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/moving", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/rebinding", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     // What is asked for in the environment, and another device's memory.

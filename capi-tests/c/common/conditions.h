@@ -4,13 +4,14 @@
 
 #include "graphs.h"
 
-#define SET_CONDITION                                   \
-  "  {\n"                                               \
-  "  .param .b64 handle;\n"                             \
-  "  .param .b32 value;\n"                              \
-  "  st.param.b64 [handle], %condition;\n"              \
-  "  st.param.b32 [value], %value;\n"                   \
-  "  call.uni cudaGraphSetConditional, (handle, value);\n" \
+/* Names of their own: a kernel's parameters are in scope, too. */
+#define SET_CONDITION                                     \
+  "  {\n"                                                 \
+  "  .param .b64 first;\n"                                \
+  "  .param .b32 second;\n"                               \
+  "  st.param.b64 [first], %condition;\n"                 \
+  "  st.param.b32 [second], %value;\n"                    \
+  "  call.uni cudaGraphSetConditional, (first, second);\n" \
   "  }\n"
 
 static const char condition_code[] =

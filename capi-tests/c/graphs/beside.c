@@ -425,6 +425,7 @@ static void beside_ours(size_t row, cushim_capture_mode mode, int on_another_thr
 }
 
 int main(void) {
+  check_begin();
   static const CUstreamCaptureMode others[] = {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL};
   static const cushim_capture_mode ours[] = {CUSHIM_CAPTURE_GLOBAL, CUSHIM_CAPTURE_THREAD_LOCAL, CUSHIM_CAPTURE_RELAXED};
   size_t row, i;

@@ -178,6 +178,7 @@ static void nested(void) {
 }
 
 int main(void) {
+  check_begin();
   if (!open_graphs()) return close_graphs();
   if (version >= 12030) {
     open_conditions();

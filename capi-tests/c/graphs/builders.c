@@ -371,6 +371,7 @@ static void invalidated(void) {
 }
 
 int main(void) {
+  check_begin();
   if (!open_graphs()) return close_graphs();
   states();
   given_streams();

@@ -422,6 +422,7 @@ static void with_a_stale_handle(size_t row) {
 }
 
 int main(void) {
+  check_begin();
   size_t row;
   if (!open_graphs()) return close_graphs();
   open_arguments();

@@ -286,6 +286,7 @@ static void answers(size_t row, int subject) {
 }
 
 int main(void) {
+  check_begin();
   size_t row;
   int subject;
   if (!open_graphs()) return close_graphs();

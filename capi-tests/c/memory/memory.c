@@ -192,6 +192,33 @@ static void fills(void) {
   deallocate(pointer);
 }
 
+/* What another stream finds there at once, though it waits for nobody. */
+static unsigned found_by_another_stream(uint64_t pointer) {
+  unsigned char byte = 0;
+  cushim_place to = cushim_at_host(&byte), from = cushim_at_device(pointer);
+  CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 1));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  return byte;
+}
+
+/* The driver's own synchronous memsets and copies within device memory return before they are done. */
+static void done_when_it_returns(void) {
+  const uint64_t first = allocate(BYTES), second = allocate(BYTES);
+  const cushim_place a = cushim_at_device(first), b = cushim_at_device(second);
+  const cushim_region rows = cushim_region_at(a, 64), columns = cushim_region_at(b, 64);
+  const cushim_extent extent = {64, 8, 1};
+  CHECK_OK(cushim_context_fill(all.context, &a, 0x31, 1, BYTES));
+  CHECK(found_by_another_stream(first + BYTES - 1) == 0x31);
+  CHECK_OK(cushim_context_copy(all.context, &b, &a, BYTES));
+  CHECK(found_by_another_stream(second + BYTES - 1) == 0x31);
+  CHECK_OK(cushim_context_fill_2d(all.context, &b, 64, 0x32, 1, 64, 8));
+  CHECK(found_by_another_stream(second + 511) == 0x32);
+  CHECK_OK(cushim_context_copy_3d(all.context, &rows, &columns, &extent));
+  CHECK(found_by_another_stream(first + 511) == 0x32);
+  deallocate(first);
+  deallocate(second);
+}
+
 static void host_memory(void) {
   void *address = NULL, *registered = NULL;
   uint64_t pointer = 0;
@@ -293,6 +320,7 @@ int main(void) {
     copies_3d();
     contexts_of_endpoints();
     fills();
+    done_when_it_returns();
     host_memory();
     addresses();
     behind_other_work();
