@@ -34,8 +34,10 @@ static void written_and_waited_for(void) {
   CHECK(done == 0);
   writes[0] = operation(CUSHIM_MEMORY_WRITE_32, memory + 16, 1);
   writes[1] = operation(CUSHIM_MEMORY_WRITE_32, memory, 7);
-  CHECK_OK(cushim_stream_memory_operations(all.stream, writes, 2));
-  CHECK_OK(cushim_stream_synchronize(other));
+  /* Otherwise the other waits for ever. */
+  if (!CHECK_OK(cushim_stream_memory_operations(all.stream, writes, 2))) exit(1);
+  /* Or until it has seen the number, which the next test clears. */
+  if (!CHECK_OK(cushim_stream_synchronize(other))) exit(1);
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(number_at(memory) == 7 && number_at(memory + 8) == 70 && number_at(memory + 16) == 1);
   CHECK_OK(cushim_stream_destroy(other));
