@@ -74,13 +74,37 @@ static void read_names(FILE *trace) {
   counts->calls[function - swept] = count;
 }
 
+/*
+ * Functions of a builder that captures. That which forks it gives several owning handles, which the generated calls do not
+ * destroy: graph_faults has it.
+ */
+static int is_of_captures(void) {
+  static const char *const names[] = {"cushim_builder_end",   "cushim_builder_get_tail",         "cushim_builder_get_graph",
+                                      "cushim_builder_embed", "cushim_builder_create_condition", "cushim_builder_add_conditional"};
+  size_t i;
+  for (i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(function->name, names[i]) == 0) return 1;
+  }
+  return 0;
+}
+
+static void prepare(void) {
+  set_up_everything_for(function->name);
+  if (is_of_captures() && fixture.builder != NULL) CHECK_OK(cushim_builder_begin(fixture.builder));
+}
+
+/* A capture that the driver did not end is given up, and its builder with it. */
+static cushim_status answer_to_retry(cushim_status usual) {
+  return strcmp(failing(), "cuStreamEndCapture") == 0 ? CUSHIM_ERROR_INVALID_ARGUMENT : usual;
+}
+
 /* What the call answers when nothing fails, and which calls of the driver it makes. */
 static cushim_status without_fault(void) {
   char path[] = "/tmp/every-fault-XXXXXX";
   const int descriptor = mkstemp(path);
   FILE *trace = descriptor < 0 ? NULL : fdopen(descriptor, "r");
   cushim_status status;
-  set_up();
+  prepare();
   control.calls_reset();
   CHECK(trace != NULL && control.trace_start(path) == 0);
   status = function->call(-1, NULL);
@@ -141,7 +165,7 @@ static void with_fault(cushim_status usual) {
   cushim_status status;
   uint64_t quiet;
   int reports;
-  set_up();
+  prepare();
   quiet = unreported();
   set_fault("2");
   expect_failures();
@@ -157,7 +181,7 @@ static void with_fault(cushim_status usual) {
   if (status != CUSHIM_SUCCESS && status != usual) CHECK(last_detail()->status == status);
   if (status == BY_FAULT) {
     status = function->call(-1, NULL);
-    holds(status == usual, "once more it answers", status);
+    holds(status == answer_to_retry(usual), "once more it answers", status);
   }
   tear_down();
   left = settled() - before;
@@ -175,7 +199,7 @@ static int releases(void) {
 static void with_lost_context(cushim_status usual) {
   cushim_status status;
   struct objects held;
-  set_up();
+  prepare();
   held = fixture;
   set_fault("700/sticky");
   expect_failures();
@@ -187,7 +211,7 @@ static void with_lost_context(cushim_status usual) {
     expect_failures();
     status = function->call(-1, NULL);
     expected_failures();
-    holds(status == usual || status == LOST, "once more it answers", status);
+    holds(status == answer_to_retry(usual) || status == LOST, "once more it answers", status);
   }
   expect_failures();
   tear_down();
