@@ -59,7 +59,7 @@ static inline void memory_is_back(uint64_t address) {
   pthread_mutex_unlock(&claims_lock);
 }
 
-/* For what it gets by the driver's own functions. */
+/* For what it gets by the driver's own functions, and a graph that it moved into another. */
 #define LEND_MEMORY(address) memory_is_lent(address)
 
 /* A free that fails may leak the memory; then the error says which. */

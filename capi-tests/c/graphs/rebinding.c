@@ -67,7 +67,7 @@ static void parameters(void) {
   CHECK_OK(cushim_exec_set_parameter(of_clone, "other", &five, 4, NULL));
   CHECK(result_of_exec(of_clone) == 1 && number_at(slot(2)) == 5 && number_at(slot(3)) == 1);
   CHECK_OK(cushim_node_get_arguments(node, exec, args, 2, &count, values, sizeof values, NULL));
-  CHECK(*(const uint32_t *)args[1].value == 5);
+  CHECK(count == 2 && *(const uint32_t *)args[1].value == 5);
 
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "none", &five, 4, &count));
   CHECK_CONTAINS(last_message(), "no parameter \"none\"");

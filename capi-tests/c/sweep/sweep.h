@@ -302,11 +302,14 @@ static void set_up_objects(void) {
   set_up_arrays();
 }
 
-static void set_up(void) {
+/* All objects, and what the function needs. */
+static void set_up_everything_for(const char *function) {
   set_up_objects();
   set_up_code();
-  set_up_graph("");
+  set_up_graph(function);
 }
+
+static inline void set_up(void) { set_up_everything_for(""); }
 
 static void tear_down(void) {
   cushim_context context;

@@ -45,6 +45,11 @@ fn write_wrapper(interface: &Value, function: &Value, out: &mut String) {
     } else if let Some(at) = role("owned") {
         let kind = letter(interface, text(&parameters[at], "kind"));
         format!("if (status == 0 && a{at} != NULL) claim_begins('{kind}', (void *)*a{at});")
+    } else if let Some((at, count)) = owned_array(parameters) {
+        let kind = letter(interface, text(&parameters[at], "kind"));
+        format!(
+            "for (size_t i = 0; status == 0 && a{at} != NULL && i < a{count}; i++) claim_begins('{kind}', (void *)a{at}[i]);"
+        )
     } else if let Some(at) = role("ended") {
         format!("if (!claim_is_kept(status)) claim_ends((void *)a{at});\n  if (status != 0) leak_is_told();")
     } else {
@@ -54,6 +59,16 @@ fn write_wrapper(interface: &Value, function: &Value, out: &mut String) {
     line(out, &format!("static inline cushim_status claiming_{name}({declared}) {{"));
     line(out, &format!("  cushim_status status = {name}({given});\n  {after}\n  return status;\n}}"));
     line(out, &format!("#define {name}(...) claiming_{name}(__VA_ARGS__)"));
+}
+
+/// An array of owning handles that comes out, and how many they are. Only builders come so; graphs and nodes in arrays are borrowed.
+fn owned_array(parameters: &[Value]) -> Option<(usize, usize)> {
+    let is_one = |parameter: &Value| {
+        parameter["role"] == "array" && parameter["direction"] == "out" && parameter["kind"] == "builder"
+    };
+    let at = parameters.iter().position(is_one)?;
+    let count = parameters.iter().position(|parameter| parameter["name"] == parameters[at]["array"])?;
+    Some((at, count))
 }
 
 /// What the wrappers call.

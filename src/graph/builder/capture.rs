@@ -7,7 +7,7 @@ use super::{Builder, CaptureMode};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::calls::graph::definition::RawGraph;
-use crate::driver::sys::{CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode};
+use crate::driver::sys::{CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraph, CUgraphNode};
 use crate::driver::{CallError, Table};
 use crate::event::Event;
 use crate::graph::object::GraphObject;
@@ -313,9 +313,8 @@ impl Capture {
         self.is_over_now();
         let was_there = !self.graph.object.is_gone();
         self.tree().abandon();
-        if let (Ok(native), true) = (result, was_there) {
-            // SAFETY: the driver has just given it, and nobody knows it any more.
-            let _ = unsafe { RawGraph::adopt(self.table(), native).destroy() };
+        if was_there {
+            destroy_unused(self.table(), result);
         }
     }
 
@@ -520,7 +519,7 @@ fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
     let info = match crate::op::capture::info(stream) {
         Ok(info) => info,
         Err(failure) => {
-            let _ = calls::end(table, stream.raw());
+            destroy_unused(table, calls::end(table, stream.raw()));
             return Err(failure);
         }
     };
@@ -530,6 +529,14 @@ fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
     // Nodes are captured after those that are there.
     graph.definition.tree.lock().graph_mut(graph.object.id).is_ordered = true;
     Ok(graph)
+}
+
+/// Destroys the graph of a capture that has ended, which nobody knows.
+fn destroy_unused(table: &'static Table, ended: Result<CUgraph, CallError>) {
+    if let Ok(native) = ended {
+        // SAFETY: the driver has just given it, and nobody knows it any more.
+        let _ = unsafe { RawGraph::adopt(table, native).destroy() };
+    }
 }
 
 /// Begins to capture into a body, after the nodes that are in it.
