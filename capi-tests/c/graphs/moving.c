@@ -93,6 +93,27 @@ static void exec_of_moved(void) {
   CHECK_OK(cushim_exec_destroy(exec));
 }
 
+/* A graph is moved that had a condition once: it went with a child graph. */
+static void with_ended_conditions(void) {
+  cushim_graph graph = new_graph(), child = new_graph(), below = new_graph(), inner = NULL;
+  cushim_node node = NULL;
+  cushim_condition ended, lasting;
+  uint64_t native = 0;
+  CHECK_OK(cushim_graph_add_child(child, NULL, 0, below, CUSHIM_CHILD_CLONE, &node, &inner));
+  ended = new_condition(inner, 1);
+  lasting = new_condition(child, 1);
+  CHECK_OK(cushim_condition_native(ended, &native));
+  CHECK_OK(cushim_node_remove(node));
+  add_append(child, NULL, 0, 7);
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(ended, &native));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(lasting, &native));
+  CHECK(result_of(graph) == 7);
+  CHECK_OK(cushim_graph_destroy(below));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -103,6 +124,7 @@ int main(void) {
       moved();
       not_to_be_copied();
       exec_of_moved();
+      with_ended_conditions();
       close_conditions();
     }
   }
