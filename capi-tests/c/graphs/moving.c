@@ -77,20 +77,40 @@ static void not_to_be_copied(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
-/* An exec of what was moved is updated from another graph: the nodes that it knew have other names now. */
+/*
+ * The nodes that an exec of what was moved knew have other names now: it is updated from another graph, and no part of it is changed.
+ */
 static void exec_of_moved(void) {
   cushim_graph graph = new_graph(), child = new_graph(), other = new_graph();
+  cushim_resource resource = NULL;
+  cushim_buffer buffer = NULL;
+  cushim_place to;
   cushim_exec exec;
+  const uint32_t value = 1;
+  size_t nodes = 0;
+  CHECK_OK(cushim_resource_create_synchronous(all.context, &resource));
+  CHECK_OK(cushim_buffer_create(resource, NULL, 64, &buffer));
+  to = cushim_at_buffer(buffer, 0);
+  CHECK_OK(cushim_graph_add_fill(child, NULL, 0, &to, 1, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(other, NULL, 0, &to, 2, 4, 1, NULL));
   add_append(child, NULL, 0, 5);
   add_append(other, NULL, 0, 6);
   exec = new_exec(child);
+  CHECK_OK(cushim_exec_rebind(exec, buffer, buffer, &nodes));
+  CHECK(nodes == 1);
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, buffer, buffer, &nodes));
+  CHECK_CONTAINS(last_message(), "moved into another");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "n", &value, sizeof value, &nodes));
+  CHECK(nodes == 0);
   CHECK_OK(cushim_exec_update(exec, other, NULL));
   CHECK(result_of_exec(exec) == 6 && result_of(graph) == 5);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_graph_destroy(child));
   CHECK_OK(cushim_graph_destroy(other));
   CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(resource));
 }
 
 /* A graph is moved that had a condition once: it went with a child graph. */
