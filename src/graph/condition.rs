@@ -239,6 +239,10 @@ impl ConditionOperand for Condition {
         self.native()
     }
 
+    fn known(&self) -> Option<u64> {
+        self.object.native.get().copied()
+    }
+
     fn is_of(&self, definition: *const ()) -> bool {
         std::ptr::eq(Arc::as_ptr(&self.definition.tree).cast(), definition)
     }

@@ -31,11 +31,16 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
         moved.list_node(tree, state, id, node, first);
     }
     for mut condition in conditions {
+        // One whose graph was removed only keeps its number.
+        let is_ended = condition.is_ended();
         condition.end();
-        condition.graph = moved.graphs[&condition.graph];
+        condition.graph = if is_ended { below } else { moved.graphs[&condition.graph] };
         condition.node = condition.node.map(|node| moved.nodes[&node]);
         condition.object =
             condition.object.moved(tree.known_definition(), ConditionId(state.conditions.len() as u32));
+        if is_ended {
+            condition.end();
+        }
         state.conditions.push(condition);
     }
     moved.join(state);

@@ -46,6 +46,9 @@ pub(crate) trait ConditionOperand: Subject + Send + Sync {
     /// The driver's number, which the condition has from its first use on.
     fn native(&self) -> Result<u64, Error>;
 
+    /// The same, if the condition was used before.
+    fn known(&self) -> Option<u64>;
+
     /// Whether it is one of the definition at this address.
     fn is_of(&self, definition: *const ()) -> bool;
 }

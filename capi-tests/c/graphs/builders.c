@@ -107,6 +107,33 @@ static void given_streams(void) {
   }
 }
 
+/* A stream of another context becomes part of a capture: that context is not to be waited for either, as long as it lasts. */
+static void other_contexts(void) {
+  cushim_context other = NULL;
+  cushim_stream stream = NULL;
+  cushim_builder builder = NULL;
+  cushim_event event = NULL;
+  cushim_graph graph = NULL;
+  CHECK_OK(cushim_context_create(all.device, NULL, &other));
+  CHECK_OK(cushim_stream_create(other, NULL, &stream));
+  CHECK_OK(cushim_event_create(all.context, NULL, &event));
+  CHECK_OK(cushim_builder_create(all.context, NULL, &builder));
+  CHECK_OK(cushim_builder_begin(builder));
+  CHECK_OK(cushim_context_synchronize(other));
+  append(builder, 0, 3);
+  CHECK_OK(cushim_event_record(event, cushim_builder_stream(builder)));
+  CHECK_OK(cushim_stream_wait_event(stream, event));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_synchronize(other));
+  CHECK_OK(cushim_builder_end(builder, &graph));
+  CHECK_OK(cushim_context_synchronize(other));
+  CHECK(result_of(graph) == 3);
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_context_destroy(other));
+}
+
 static void count_call(void *data) { __atomic_add_fetch((int *)data, 1, __ATOMIC_SEQ_CST); }
 
 /* Three branches, each with a function on the host, joined in stages. */
@@ -375,6 +402,7 @@ int main(void) {
   if (!open_graphs()) return close_graphs();
   states();
   given_streams();
+  other_contexts();
   pipelines();
   host_memory();
   hybrids();

@@ -436,6 +436,10 @@ static void changes(void) {
   CHECK(result_of_exec(exec) == 0 && number_at(slot(1)) == 0);
   arg = condition_arg(other);
   CHECK_OK(cushim_node_set_argument(setter, exec, 0, &arg));
+  /* The exec has no condition that nothing used when it was made. */
+  arg = condition_arg(new_condition(graph, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(setter, exec, 0, &arg));
+  CHECK_CONTAINS(last_message(), "instantiate the graph again");
   CHECK(result_of_exec(exec) == 0 && number_at(slot(1)) == 5);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));

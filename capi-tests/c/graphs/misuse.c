@@ -36,7 +36,7 @@ static void shared_places(void) {
 /* A count that no array has: the first element that is no node ends it. */
 static void counts_that_lie(void) {
   cushim_graph graph = new_graph();
-  cushim_node node = add_empty(graph, NULL), nodes[4], added = (cushim_node)NOT_NULL;
+  cushim_node node = add_empty(graph, NULL), nodes[4], kernel, added = (cushim_node)NOT_NULL;
   cushim_edge edges[4];
   cushim_arg args[4];
   char text[256];
@@ -57,6 +57,12 @@ static void counts_that_lie(void) {
   CHECK(count == 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, NULL, 0, all.kernel, NULL, args, far_too_many, NULL));
   CHECK_CONTAINS(last_message(), "args has a count of");
+  args[0] = cushim_arg_make(CUSHIM_ARG_BYTES, &count);
+  args[0].size = UINT32_MAX;
+  kernel = add_append(graph, NULL, 0, 1);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(kernel, NULL, 1, args));
+  CHECK_CONTAINS(last_message(), "takes 4 bytes, and 4294967295 are given");
+  CHECK_OK(cushim_node_remove(kernel));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(all.kernel, all.stream, NULL, args, far_too_many));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel_packed(graph, NULL, 0, all.kernel, NULL, args, SIZE_MAX, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch_packed(all.kernel, all.stream, NULL, args, SIZE_MAX));

@@ -89,20 +89,61 @@ static void not_to_be_copied(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
-/* An exec of what was moved is updated from another graph: the nodes that it knew have other names now. */
+/*
+ * The nodes that an exec of what was moved knew have other names now: it is updated from another graph, and no part of it is changed.
+ */
 static void exec_of_moved(void) {
   cushim_graph graph = new_graph(), child = new_graph(), other = new_graph();
+  cushim_resource resource = NULL;
+  cushim_buffer buffer = NULL;
+  cushim_place to;
   cushim_exec exec;
+  const uint32_t value = 1;
+  size_t nodes = 0;
+  CHECK_OK(cushim_resource_create_synchronous(all.context, &resource));
+  CHECK_OK(cushim_buffer_create(resource, NULL, 64, &buffer));
+  to = cushim_at_buffer(buffer, 0);
+  CHECK_OK(cushim_graph_add_fill(child, NULL, 0, &to, 1, 4, 1, NULL));
+  CHECK_OK(cushim_graph_add_fill(other, NULL, 0, &to, 2, 4, 1, NULL));
   add_append(child, NULL, 0, 5);
   add_append(other, NULL, 0, 6);
   exec = new_exec(child);
+  CHECK_OK(cushim_exec_rebind(exec, buffer, buffer, &nodes));
+  CHECK(nodes == 1);
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, buffer, buffer, &nodes));
+  CHECK_CONTAINS(last_message(), "moved into another");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "n", &value, sizeof value, &nodes));
+  CHECK(nodes == 0);
   CHECK_OK(cushim_exec_update(exec, other, NULL));
   CHECK(result_of_exec(exec) == 6 && result_of(graph) == 5);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_graph_destroy(child));
   CHECK_OK(cushim_graph_destroy(other));
   CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(resource));
+}
+
+/* A graph is moved that had a condition once: it went with a child graph. */
+static void with_ended_conditions(void) {
+  cushim_graph graph = new_graph(), child = new_graph(), below = new_graph(), inner = NULL;
+  cushim_node node = NULL;
+  cushim_condition ended, lasting;
+  uint64_t native = 0;
+  CHECK_OK(cushim_graph_add_child(child, NULL, 0, below, CUSHIM_CHILD_CLONE, &node, &inner));
+  ended = new_condition(inner, 1);
+  lasting = new_condition(child, 1);
+  CHECK_OK(cushim_condition_native(ended, &native));
+  CHECK_OK(cushim_node_remove(node));
+  add_append(child, NULL, 0, 7);
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(ended, &native));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(lasting, &native));
+  CHECK(result_of(graph) == 7);
+  CHECK_OK(cushim_graph_destroy(below));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(graph));
 }
 
 int main(void) {
@@ -115,6 +156,7 @@ int main(void) {
       moved();
       not_to_be_copied();
       exec_of_moved();
+      with_ended_conditions();
       close_conditions();
     }
   }

@@ -25,6 +25,8 @@ unsafe impl Sync for Member {}
 impl Member {
     pub(super) fn new(stream: Arc<Stream>, is_blocking: bool) -> Result<Self, CallError> {
         let from = tail(stream.context().table(), &stream)?;
+        // Its context may be another one than the capture's, and to wait for all of that would invalidate the capture, too.
+        stream.context().capture_began();
         if is_blocking {
             stream.context().blocking_stream_captured();
         }
@@ -51,6 +53,7 @@ impl Member {
 impl Drop for Member {
     fn drop(&mut self) {
         sink_ends(&self.stream);
+        self.stream.context().capture_ended();
         if self.is_blocking {
             self.stream.context().blocking_stream_released();
         }

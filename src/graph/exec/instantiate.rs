@@ -147,7 +147,8 @@ impl Graph {
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
         conditional::cure(tree, &mut state)?;
-        let kept = Kept::new(state.made());
+        let conditions = state.conditions.iter().filter_map(|condition| condition.native).collect();
+        let kept = Kept::new(state.made(), conditions);
         let native = &state.graph(GraphId::ROOT).native;
         let made = RawExec::instantiate(native, options.flags(), upload.map(|stream| stream.raw()));
         let has_limits = state.allocating > 0 || state.has_conditions();

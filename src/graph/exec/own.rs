@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub(in crate::graph) struct Kept {
     /// Nodes of this number or a greater one are younger than the instance.
     pub(in crate::graph) born: u32,
+    /// The driver's numbers of the conditions that there were then: an instance has no others.
+    conditions: Box<[u64]>,
     then: Mutex<Then>,
 }
 
@@ -30,8 +32,12 @@ pub(in crate::graph) struct Removed {
 }
 
 impl Kept {
-    pub(super) fn new(born: u32) -> Arc<Self> {
-        Arc::new(Self { born, then: Mutex::default() })
+    pub(super) fn new(born: u32, conditions: Box<[u64]>) -> Arc<Self> {
+        Arc::new(Self { born, conditions, then: Mutex::default() })
+    }
+
+    pub(super) fn has_condition(&self, native: Option<u64>) -> bool {
+        native.is_some_and(|native| self.conditions.contains(&native))
     }
 
     /// The definition is about to change a node.

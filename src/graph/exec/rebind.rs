@@ -76,7 +76,7 @@ impl Exec {
         Ok(nodes.len())
     }
 
-    fn refused(&self, why: String) -> Error {
+    pub(super) fn refused(&self, why: String) -> Error {
         Error::new(Status::INVALID_ARGUMENT, why).about(self)
     }
 

@@ -10,6 +10,7 @@ use crate::driver::sys::{self, CUgraphNode};
 use crate::graph::state::{self, NodeId};
 use crate::graph::{Node, condition, read, restriction};
 use crate::object::error::{Error, Status};
+use crate::op::ConditionOperand;
 use crate::op::node::{Holds, Kept, NodeChange, Parameters};
 
 impl Exec {
@@ -30,7 +31,7 @@ impl Exec {
             tree.node(node.object.check_there()?).graph
         };
         condition::check_own(&self.tree, graph, &change.change_conditions().0)?;
-        condition::number_all(&change.change_conditions().0)?;
+        self.check_conditions(&change.change_conditions().0)?;
         let mut state = self.state.lock();
         let mut tree = self.tree.lock();
         let id = node.object.check_there()?;
@@ -49,6 +50,19 @@ impl Exec {
         drop(tree);
         state.retire(before);
         Ok(())
+    }
+
+    /// Refuses conditions that nothing used when the instance was made: kernels of it cannot set them.
+    fn check_conditions(&self, conditions: &[(usize, &dyn ConditionOperand)]) -> Result<(), Error> {
+        let unknown = conditions.iter().find(|(_, condition)| !self.kept.has_condition(condition.known()));
+        let Some((index, condition)) = unknown else { return Ok(()) };
+        let refusal = format!(
+            "argument {index}: no node used {condition} when {self} was instantiated, so it has no such condition; instantiate the \
+             graph again"
+        );
+        let mut error = Error::new(Status::INVALID_ARGUMENT, refusal).about(*condition);
+        error.item = Some(*index);
+        Err(error)
     }
 
     /// Refuses a node that was added after the instance was made.

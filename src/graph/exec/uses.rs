@@ -33,8 +33,13 @@ fn add_once(nodes: &mut Vec<NodeId>, id: NodeId) {
 }
 
 impl Exec {
-    /// Sees to it that it is known which nodes use what.
+    /// Sees to it that it is known which nodes use what, unless the definition has none of them any more.
     pub(super) fn find_uses(&self, state: &mut State, tree: &state::State) -> Result<(), Error> {
+        if tree.root().is_none() {
+            return Err(self.refused(format!(
+                "{self} was instantiated from a graph that was moved into another one since, so that nothing changes its nodes any more"
+            )));
+        }
         if state.uses.is_some() {
             return Ok(());
         }

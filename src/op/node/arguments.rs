@@ -76,20 +76,16 @@ impl KeptArguments {
         kept
     }
 
-    /// Puts one argument of others in place of one of these; refused if it has another size.
-    pub(super) fn replace(&mut self, index: usize, others: &Self) -> Result<(), usize> {
+    /// Puts the one argument of others in place of one of these, which has the same size.
+    pub(super) fn replace(&mut self, index: usize, others: &Self) {
         let Place { offset, size } = self.places[index];
         let bytes = others.bytes(0).unwrap_or_default();
-        if bytes.len() != size as usize {
-            return Err(bytes.len());
-        }
         let (offset, size) = (offset as usize, size as usize);
         self.all_mut()[offset..offset + size].copy_from_slice(bytes);
         self.names.retain(|(of, _)| *of as usize != index);
         self.names.extend(others.names.iter().map(|(_, name)| (index as u32, Arc::clone(name))));
         self.objects.retain(|(of, _)| *of as usize != index);
         self.objects.extend(others.objects.iter().map(|(_, object)| (index as u32, Weak::clone(object))));
-        Ok(())
     }
 
     fn push(&mut self, bytes: &[u8]) {

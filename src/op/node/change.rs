@@ -304,13 +304,18 @@ impl NodeChange for ArgumentChange<'_, '_> {
             };
             return Err(at_item(invalid(refusal), index));
         }
+        let takes = changed.arguments().bytes(index).map_or(0, <[u8]>::len);
+        let given = self.argument.values().next().map_or(0, |(_, size)| size);
+        // Nothing is read of what has another size.
+        if given != takes {
+            let refusal = format!("argument {index} takes {takes} bytes, and {given} are given");
+            return Err(at_item(invalid(refusal), index));
+        }
         self.argument.check_objects(at).map_err(|failure| at_item(failure, index))?;
         self.argument.number_conditions()?;
         // SAFETY: whoever made the argument vouched for its bytes.
         let new = unsafe { KeptArguments::of(self.argument) };
-        changed.replace_argument(index, &new).map_err(|(takes, given)| {
-            at_item(invalid(format!("argument {index} takes {takes} bytes, and {given} are given")), index)
-        })?;
+        changed.replace_argument(index, &new);
         Ok(Parameters::Kernel(Box::new(changed)))
     }
 

@@ -145,14 +145,9 @@ impl KernelParameters {
         }
     }
 
-    /// Puts one argument in place of another; if it has another size, both sizes come back.
-    pub(super) fn replace_argument(
-        &mut self,
-        index: usize,
-        new: &KeptArguments,
-    ) -> Result<(), (usize, usize)> {
-        let takes = self.arguments.bytes(index).map_or(0, <[u8]>::len);
-        self.arguments.replace(index, new).map_err(|given| (takes, given))
+    /// Puts one argument in place of another, which has the same size.
+    pub(super) fn replace_argument(&mut self, index: usize, new: &KeptArguments) {
+        self.arguments.replace(index, new);
     }
 
     #[inline]

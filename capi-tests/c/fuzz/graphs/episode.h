@@ -119,6 +119,14 @@ static void judge(const struct call *call, cushim_status status) {
   if (status != CUSHIM_SUCCESS && cushim_last_error_message()[0] == '\0') fail("%s fails without a sentence", call->function->name);
 }
 
+/* What is freed waits for the work of its own context only: the end of a buffer after the work of a stream is the user's to order. */
+static void order_after(const struct call *call) {
+  int i;
+  for (i = 0; i < call->function->parameter_count; i++) {
+    if (call->function->parameters[i].kind == FUZZ_stream) (void)cushim_stream_synchronize((cushim_stream)(uintptr_t)call->arguments[i]);
+  }
+}
+
 static void step(void) {
   struct fuzz_line *line = &progress->lines[progress->calls % LAST_LINES];
   struct call call;
@@ -132,6 +140,7 @@ static void step(void) {
   if (settings.transcript) printf("%" PRIu64 ".%d %s %d\n", progress->episode, progress->step, call.function->name, (int)line->status);
   if (progress->alone == 2) show_line(stderr, line, 1);
   judge(&call, line->status);
+  if (line->status == CUSHIM_SUCCESS && call.uses_buffer && !call.function->of_graphs) order_after(&call);
   if (line->status == CUSHIM_SUCCESS) apply(&call);
   else check_results(call.function, call.arguments);
 }

@@ -12,6 +12,7 @@ struct call {
   uint64_t arguments[PARAMETERS];
   int is_bad;      /* some handle or pointer is certainly wrong */
   uint64_t owners; /* that are lent in structs */
+  int uses_buffer; /* in a struct */
 };
 
 static union {
@@ -38,15 +39,16 @@ static const cushim_owner *lend(struct call *call) {
 }
 
 /* A buffer of which 64 bytes can be used, or something else. */
-static uint64_t draw_buffer(void) {
+static uint64_t draw_buffer(struct call *call) {
   uint64_t buffer = once_in(16) ? garbage() : any_of(FUZZ_buffer);
   const int known = token_with(buffer);
+  call->uses_buffer |= known != NOTHING;
   return known != NOTHING && tokens[known].is_unfit ? 0 : buffer;
 }
 
 static cushim_place draw_place(struct call *call) {
   cushim_place place = cushim_at_device(device_memory);
-  const uint64_t buffer = once_in(3) ? draw_buffer() : 0;
+  const uint64_t buffer = once_in(3) ? draw_buffer(call) : 0;
   if (buffer != 0) place = cushim_at_buffer(buffer, 0);
   else if (once_in(3)) place = cushim_at_host(pages[below(PAGES)]);
   if (once_in(8) && buffer == 0) place.kind = CUSHIM_PLACE_AUTO;
@@ -140,7 +142,7 @@ static cushim_arg draw_address(struct call *call) {
   static cushim_owned_pointer owned;
   static cushim_parameter named;
   static cushim_place place;
-  const uint64_t buffer = draw_buffer();
+  const uint64_t buffer = draw_buffer(call);
   switch (below(5)) {
   case 0:
     owned.pointer = device_memory;
