@@ -34,6 +34,13 @@ const CONDITIONS: &[Condition] = &[
     Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("graphs/devices", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/devices", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("graphs/devices", &[ONE_VERSION], &[("SOFTCUDA_DEVICES", "1")]),
+    Condition("graphs/bodies", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/bodies", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("graphs/twice", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/twice", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     // Host and device may not use managed memory at the same time.
     Condition("managed/managed", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
     Condition("managed/batches", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
