@@ -59,7 +59,7 @@ for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/ra
   cc -std=c11 -O1 -Iinclude -Icapi-tests/c/common "$source" "$target/release/libcushim.a" \
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$name"
 done
-cp examples/ordered.txt examples/managed.txt examples/saxpy.txt examples/graphs/*.txt "$out/"
+cp examples/ordered.txt examples/managed.txt examples/saxpy.txt examples/graphs/*.txt capi-tests/python/capture_mixed.py "$out/"
 strip "$out"/bin/* "$out"/lib/*
 # Each program holds the library: a dictionary in which all of it fits makes a twelfth of them together.
 tar -C "$out" -cf - bin | xz -T0 -6 --lzma2=dict=64MiB > "$out/bin.tar.xz"
@@ -120,6 +120,13 @@ for program in "$here"/bin/*; do
     *) one "$name" "$program" ;;
   esac
 done
+# The same kernels, each launch captured.
+one kernels-captured env CORPUS_CAPTURED=1 "$here/bin/kernels"
+# With CuPy and PyTorch, if Python finds them.
+if command -v python3 > /dev/null; then
+  one capture-mixed env CUSHIM_DRIVER="$path" python3 "$here/capture_mixed.py" "$here/lib/libcushim.so" "$path"
+  sed -n 's/^capture_mixed/  &/p' "$results/capture-mixed.txt"
+fi
 # The same random calls on this driver and on softcuda as a driver of this version: what the answers are, and where they part.
 one fuzz-transcript env CUSHIM_DRIVER="$path" "$here/bin/c-fuzz-fuzz" --safe --transcript 20000 1
 devices=$(grep -c '^ *device [0-9]* ok' "$results/probe.txt")

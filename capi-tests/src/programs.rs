@@ -45,6 +45,13 @@ const CONDITIONS: &[Condition] = &[
     // What is asked for in the environment, and another device's memory.
     Condition("graphs/checked", OLD_AND_NEW, &[("CUSHIM_CHECK", "graphs"), ("SOFTCUDA_DEVICES", "2")]),
     Condition("graphs/devices", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[("SOFTCUDA_DEVICES", "2")]),
+    Condition("graphs/two_devices", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/two_devices", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("graphs/two_devices", &[ONE_VERSION], &[("SOFTCUDA_DEVICES", "1")]),
+    Condition("graphs/bodies", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/bodies", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
+    Condition("graphs/twice", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
+    Condition("graphs/twice", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     // Host and device may not use managed memory at the same time.
     Condition("managed/managed", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),
     Condition("managed/batches", OLD_AND_NEW, &[("SOFTCUDA_CONCURRENT_MANAGED", "0")]),

@@ -53,11 +53,15 @@ impl Stream {
         if let Some(capture) = (state & OURS != 0).then(|| self.capturing.capture.get()).flatten() {
             return Ok(CapturedBy::Us(capture));
         }
+        Ok(if self.asked_whether_capturing()? { CapturedBy::Others } else { CapturedBy::Nobody })
+    }
+
+    /// What the driver says. Of the legacy default stream it does not tell while a stream is captured that waits for that.
+    fn asked_whether_capturing(&self) -> Result<bool, Error> {
         if self.kind() == StreamKind::Legacy {
             self.context().check_legacy()?;
         }
-        let is_capturing = self.here(|raw| is_capturing(self.driver().object_table(), raw))?;
-        Ok(if is_capturing { CapturedBy::Others } else { CapturedBy::Nobody })
+        self.here(|raw| is_capturing(self.driver().object_table(), raw))
     }
 
     /// Whether work in the stream becomes part of a graph, instead of being done.
@@ -69,7 +73,7 @@ impl Stream {
         match self.capturing.state.load(Relaxed) {
             0 => self.context().check_there(self).map(|()| false),
             state if state & OURS != 0 => Ok(true),
-            _ => self.here(|raw| is_capturing(self.driver().object_table(), raw)),
+            _ => self.asked_whether_capturing(),
         }
     }
 

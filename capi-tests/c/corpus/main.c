@@ -1,6 +1,7 @@
 /*
  * The kernels of the folder kernels, as several compilers made PTX of them, each with the same input on whatever driver is
- * there, held against references in C. One line for each kernel source and compiler.
+ * there, held against references in C. One line for each kernel source and compiler. With CORPUS_CAPTURED in the environment each launch
+ * is captured, and the graph launched instead: the lines are the same.
  *
  * A worker process does the work, and another goes on where one was ended by an error that no context survives.
  */

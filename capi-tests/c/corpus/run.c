@@ -25,6 +25,7 @@ void open_device(struct run *run) {
   must(cushim_driver_get_device(driver, 0, &run->device), "device");
   must(cushim_context_retain_primary(run->device, &run->context), "context");
   must(cushim_stream_create(run->context, NULL, &run->stream), "stream");
+  run->is_captured = getenv("CORPUS_CAPTURED") != NULL;
 }
 
 void fail(struct run *run, const char *format, ...) {
@@ -90,6 +91,30 @@ static void allow_shared(struct run *run, cushim_kernel kernel, uint32_t bytes) 
        "shared memory");
 }
 
+/* The launch as a graph of its own, which is launched instead. */
+static cushim_status launch_captured(struct run *run, cushim_kernel kernel, const cushim_launch_config *config,
+                                     const cushim_arg *args, size_t count) {
+  cushim_builder builder = NULL;
+  cushim_graph graph = NULL;
+  cushim_exec exec = NULL;
+  cushim_status status;
+  must(cushim_builder_create(run->context, NULL, &builder), "builder");
+  must(cushim_builder_begin(builder), "begin");
+  status = cushim_kernel_launch(kernel, cushim_builder_stream(builder), config, args, count);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);
+  if (status == CUSHIM_SUCCESS) status = cushim_exec_create(graph, NULL, &exec, NULL);
+  if (status == CUSHIM_SUCCESS) status = cushim_exec_launch(exec, run->stream);
+  cushim_exec_destroy(exec);
+  cushim_graph_destroy(graph);
+  cushim_builder_destroy(builder);
+  return status;
+}
+
+static cushim_status launch_directly(struct run *run, cushim_kernel kernel, const cushim_launch_config *config,
+                                     const cushim_arg *args, size_t count) {
+  return cushim_kernel_launch(kernel, run->stream, config, args, count);
+}
+
 void launch(struct run *run, const char *name, struct shape shape, const cushim_arg *args, size_t count) {
   cushim_kernel kernel = NULL;
   cushim_launch_config config;
@@ -102,7 +127,7 @@ void launch(struct run *run, const char *name, struct shape shape, const cushim_
   config.shared_bytes = shape.shared_bytes;
   config.flags = shape.flags;
   allow_shared(run, kernel, shape.shared_bytes);
-  done(run, cushim_kernel_launch(kernel, run->stream, &config, args, count), name);
+  done(run, (run->is_captured ? launch_captured : launch_directly)(run, kernel, &config, args, count), name);
   done(run, cushim_kernel_destroy(kernel), name);
 }
 

@@ -22,6 +22,7 @@ struct run {
   cushim_context context;
   cushim_stream stream;
   cushim_library library;
+  int is_captured;   /* launches are captured, and their graphs launched */
   uint64_t checksum; /* of all that was compared, in order */
   int approximate;   /* whether any of it was compared within a bound */
   double worst;      /* the largest deviation, in bounds */

@@ -292,63 +292,63 @@ static cushim_status flush(void) {
 }
 
 /*
- * Beside a capture of another library, and beside one of a builder: "." it goes and disturbs nothing, "!" it is known to invalidate the
+ * Beside a capture of another library, beside one of a builder, and beside one of a blocking stream by a builder: "." it goes and disturbs nothing, "!" it is known to invalidate the
  * capture, since it is too cheap for the exchange of the thread's mode or nothing protects, "x" it is refused before.
  */
 static const struct {
   const char *name;
   cushim_status (*call)(void);
-  char others, ours;
+  char others, ours, blocking;
   int since;
 } calls[] = {
-    {"allocate", allocate, '.', '.', 0},
-    {"allocate page-locked memory", allocate_host, '.', '.', 0},
-    {"register", register_host, '.', '.', 0},
-    {"allocate in a stream", allocate_in_stream, '.', '.', 0},
-    {"a buffer of a pool", buffer_of_pool, '.', '.', 0},
-    {"a managed buffer", managed_buffer, '.', '.', 0},
-    {"create a stream", create_stream, '.', '.', 0},
-    {"create an event", create_event, '.', '.', 0},
-    {"query an event", event_query, '!', '.', 0},
-    {"synchronise an event", event_synchronize, '.', '.', 0},
-    {"synchronise an event for a while", event_synchronize_within, '!', '.', 0},
-    {"elapsed time", event_elapsed, '.', '.', 0},
-    {"record", event_record, '.', '.', 0},
-    {"wait", wait_event, '.', '.', 0},
-    {"query a stream", stream_query, '!', '.', 0},
-    {"synchronise a stream", synchronize, '.', '.', 0},
-    {"synchronise a stream for a while", synchronize_within, '!', '.', 0},
-    {"synchronise the legacy stream", synchronize_legacy, '.', '.', 0},
-    {"synchronise the context", synchronize_context, '!', 'x', 0},
-    {"launch", launch, '.', '.', 0},
-    {"launch in the legacy stream", launch_legacy, '.', '.', 0},
-    {"copy", copy_now, '.', '.', 0},
-    {"copy pageable memory in a stream", copy_pageable, '.', '.', 0},
-    {"copy page-locked memory in a stream", copy_pinned, '.', '.', 0},
-    {"fill", fill_now, '.', '.', 0},
-    {"fill in a stream", fill, '.', '.', 0},
-    {"load and unload code", load, '.', '.', 0},
-    {"advise", advise, '.', '.', 0},
-    {"prefetch", prefetch, '.', '.', 0},
-    {"attributes of a range", range_attributes, '.', '.', 0},
-    {"discard", discard, '.', '.', 13000},
-    {"create a pool", create_pool, '.', '.', 0},
-    {"trim a pool", trim, '.', '.', 0},
-    {"attributes of a pool", pool_attributes, '.', '.', 0},
-    {"how much memory is free", memory_info, '.', '.', 0},
-    {"attributes of a pointer", pointer_attributes, '.', '.', 0},
-    {"set a limit", set_limit, '.', '.', 0},
-    {"create a context", create_context, '.', '.', 0},
-    {"instantiate", instantiate, '.', '.', 0},
-    {"launch a graph", launch_graph, '.', '.', 0},
-    {"update an exec", update, '.', '.', 0},
-    {"build a graph", build, '.', '.', 0},
-    {"trim the memory of graphs", trim_graph_memory, '.', '.', 0},
-    {"a host function", host_function, '.', '.', 0},
-    {"write a value", write_value, '.', '.', 11070},
-    {"capture something else", capture_another, '.', '.', 0},
-    {"give up another capture", give_up_another, '.', '.', 0},
-    {"wait for the releases of owners", flush, '.', '.', 0},
+    {"allocate", allocate, '.', '.', '.', 0},
+    {"allocate page-locked memory", allocate_host, '.', '.', '.', 0},
+    {"register", register_host, '.', '.', '.', 0},
+    {"allocate in a stream", allocate_in_stream, '.', '.', '.', 0},
+    {"a buffer of a pool", buffer_of_pool, '.', '.', '.', 0},
+    {"a managed buffer", managed_buffer, '.', '.', '.', 0},
+    {"create a stream", create_stream, '.', '.', '.', 0},
+    {"create an event", create_event, '.', '.', '.', 0},
+    {"query an event", event_query, '!', '.', '.', 0},
+    {"synchronise an event", event_synchronize, '.', '.', '.', 0},
+    {"synchronise an event for a while", event_synchronize_within, '!', '.', '.', 0},
+    {"elapsed time", event_elapsed, '.', '.', '.', 0},
+    {"record", event_record, '.', '.', '.', 0},
+    {"wait", wait_event, '.', '.', '.', 0},
+    {"query a stream", stream_query, '!', '.', '.', 0},
+    {"synchronise a stream", synchronize, '.', '.', '.', 0},
+    {"synchronise a stream for a while", synchronize_within, '!', '.', '.', 0},
+    {"synchronise the legacy stream", synchronize_legacy, '.', '.', 'x', 0},
+    {"synchronise the context", synchronize_context, '!', 'x', 'x', 0},
+    {"launch", launch, '.', '.', '.', 0},
+    {"launch in the legacy stream", launch_legacy, '.', '.', 'x', 0},
+    {"copy", copy_now, '.', '.', 'x', 0},
+    {"copy pageable memory in a stream", copy_pageable, '.', '.', '.', 0},
+    {"copy page-locked memory in a stream", copy_pinned, '.', '.', '.', 0},
+    {"fill", fill_now, '.', '.', 'x', 0},
+    {"fill in a stream", fill, '.', '.', '.', 0},
+    {"load and unload code", load, '.', '.', '.', 0},
+    {"advise", advise, '.', '.', '.', 0},
+    {"prefetch", prefetch, '.', '.', '.', 0},
+    {"attributes of a range", range_attributes, '.', '.', '.', 0},
+    {"discard", discard, '.', '.', '.', 13000},
+    {"create a pool", create_pool, '.', '.', '.', 0},
+    {"trim a pool", trim, '.', '.', '.', 0},
+    {"attributes of a pool", pool_attributes, '.', '.', '.', 0},
+    {"how much memory is free", memory_info, '.', '.', '.', 0},
+    {"attributes of a pointer", pointer_attributes, '.', '.', '.', 0},
+    {"set a limit", set_limit, '.', '.', '.', 0},
+    {"create a context", create_context, '.', '.', '.', 0},
+    {"instantiate", instantiate, '.', '.', '.', 0},
+    {"launch a graph", launch_graph, '.', '.', '.', 0},
+    {"update an exec", update, '.', '.', '.', 0},
+    {"build a graph", build, '.', '.', '.', 0},
+    {"trim the memory of graphs", trim_graph_memory, '.', '.', '.', 0},
+    {"a host function", host_function, '.', '.', '.', 0},
+    {"write a value", write_value, '.', '.', '.', 11070},
+    {"capture something else", capture_another, '.', '.', '.', 0},
+    {"give up another capture", give_up_another, '.', '.', '.', 0},
+    {"wait for the releases of owners", flush, '.', '.', '.', 0},
 };
 
 enum { CALLS = sizeof calls / sizeof *calls };
@@ -406,22 +406,32 @@ static void beside_others(size_t row, CUstreamCaptureMode mode, int on_another_t
   CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamDestroy_4000(native));
 }
 
-static void beside_ours(size_t row, cushim_capture_mode mode, int on_another_thread) {
+static void beside_ours(size_t row, cushim_capture_mode mode, int on_another_thread, uint32_t stream_flags) {
+  cushim_stream_options stream_options = CUSHIM_OPTIONS(cushim_stream_options);
   cushim_builder_options options = CUSHIM_OPTIONS(cushim_builder_options);
+  cushim_stream stream = NULL;
   cushim_builder builder = NULL;
-  const cushim_status expected = calls[row].ours == 'x' ? CUSHIM_ERROR_INVALID_ARGUMENT : CUSHIM_SUCCESS;
+  cushim_graph graph = NULL;
+  const char answer = stream_flags == 0 ? calls[row].ours : calls[row].blocking;
+  const cushim_status expected = answer == 'x' ? CUSHIM_ERROR_INVALID_ARGUMENT : CUSHIM_SUCCESS;
   cushim_status status;
   options.mode = mode;
-  CHECK_OK(cushim_builder_create(all.context, &options, &builder));
+  stream_options.flags = stream_flags;
+  CHECK_OK(cushim_stream_create(all.context, &stream_options, &stream));
+  CHECK_OK(cushim_builder_create_on(stream, &options, &builder));
   CHECK_OK(cushim_builder_begin(builder));
   append(builder, 0, 1);
   status = call_of(row, on_another_thread);
   if (status != expected)
-    fprintf(stderr, "%s, beside a capture of mode %d, on %s thread:\n", calls[row].name, (int)mode, on_another_thread ? "another" : "this");
+    fprintf(stderr, "%s, beside a capture of mode %d of a stream with flags %u, on %s thread:\n", calls[row].name, (int)mode,
+            (unsigned)stream_flags, on_another_thread ? "another" : "this");
   CHECK_STATUS(expected, status);
   append(builder, 0, 2);
-  CHECK(captured(builder) == 12);
+  if (!CHECK_OK(cushim_builder_end(builder, &graph))) return;
+  CHECK(result_of(graph) == 12);
+  CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_stream_destroy(stream));
 }
 
 int main(void) {
@@ -437,7 +447,10 @@ int main(void) {
     if (version < calls[row].since) continue;
     for (thread = 0; thread < 2; thread++) {
       for (i = 0; i < 2; i++) beside_others(row, others[i], thread);
-      for (i = 0; i < 3; i++) beside_ours(row, ours[i], thread);
+      for (i = 0; i < 3; i++) {
+        beside_ours(row, ours[i], thread, 0);
+        beside_ours(row, ours[i], thread, CUSHIM_STREAM_BLOCKING);
+      }
     }
   }
   clean_up();

@@ -331,6 +331,47 @@ static void memory_in_captures(void) {
   CHECK_OK(cushim_resource_destroy(resource));
 }
 
+/* The same calls with another buffer, number and owner: the exec takes them over, and lets go of what it had. Other calls it refuses. */
+static cushim_graph anew(uint32_t number, int index, int *releases, int is_longer) {
+  cushim_builder builder = begun();
+  cushim_stream stream = cushim_builder_stream(builder);
+  cushim_owner owner = counted(releases);
+  cushim_place to = owned_slot(index, &owner);
+  cushim_graph graph = NULL;
+  CHECK_OK(cushim_stream_fill(stream, &to, number, 4, 1));
+  append_in(stream, index, 1);
+  if (is_longer) append_in(stream, index, 1);
+  CHECK_OK(cushim_builder_end(builder, NULL));
+  CHECK_OK(cushim_builder_get_graph(builder, &graph));
+  CHECK_OK(cushim_graph_ref(graph, &graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+  return graph;
+}
+
+static void captured_anew(void) {
+  static int releases[3];
+  cushim_graph first = anew(4, 0, &releases[0], 0), second = anew(5, 1, &releases[1], 0), longer = anew(6, 2, &releases[2], 1);
+  cushim_exec exec = new_exec(first), again;
+  CHECK(result_of_exec(exec) == 41);
+  CHECK_OK(cushim_exec_destroy(exec));
+  exec = new_exec(first); /* it makes any number of execs */
+  again = new_exec(first);
+  CHECK_OK(cushim_graph_destroy(first));
+  CHECK(result_of_exec(again) == 41);
+  CHECK_OK(cushim_exec_destroy(again));
+  CHECK(released(&releases[0]) == 0);
+  CHECK_OK(cushim_exec_update(exec, second, NULL));
+  CHECK_OK(cushim_graph_destroy(second));
+  CHECK(result_of_exec(exec) == 0 && number_at(slot(1)) == 51);
+  CHECK(released(&releases[1]) == 0);
+  CHECK_STATUS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cushim_exec_update(exec, longer, NULL));
+  CHECK_OK(cushim_graph_destroy(longer));
+  CHECK(released_soon(&releases[2], 1) == 1);
+  CHECK(result_of_exec(exec) == 0 && number_at(slot(1)) == 51);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK(released_soon(&releases[0], 1) == 1 && released_soon(&releases[1], 1) == 1);
+}
+
 /* Events of others: the graph waits for one and records the other whenever it is launched, and keeps both. */
 static void events_of_others(void) {
   cushim_builder builder = begun();
@@ -407,6 +448,7 @@ int main(void) {
   host_memory();
   hybrids();
   memory_in_captures();
+  captured_anew();
   events_of_others();
   invalidated();
   if (version >= 12030) {

@@ -295,63 +295,64 @@ static cushim_status launch_graph(cushim_stream stream) { return cushim_exec_lau
 
 /*
  * In a builder's stream, and in that of a body: "." does nothing to the graph, "+" becomes a node, "2" becomes two, "x" is refused, "d" is
- * refused by the driver, "b" is not to be done with a borrowed handle.
+ * refused by the driver, "b" is not to be done with a borrowed handle. The last column is the legacy default stream while a blocking
+ * stream is being captured, which any work in it would invalidate, and most questions.
  */
 static const struct {
   const char *name;
   cushim_status (*call)(cushim_stream);
-  char primary, body;
+  char primary, body, legacy;
   int since;
 } calls[] = {
-    {"get_context", get_context, '.', '.', 0},
-    {"get_kind", get_kind, '.', '.', 0},
-    {"get_flags", get_flags, 'x', 'x', 0},
-    {"get_priority", get_priority, '.', '.', 0},
-    {"get_id", get_id, 'x', 'x', 12000},
-    {"native", native, '.', '.', 0},
-    {"ref", reference, '.', '.', 0},
-    {"push_current", push, '.', '.', 0},
-    {"destroy", destroy, 'b', 'b', 0},
-    {"builder_create_on", build_on, '.', '.', 0},
-    {"query", query, 'x', 'x', 0},
-    {"synchronize", synchronize, 'x', 'x', 0},
-    {"synchronize_within", synchronize_within, 'x', 'x', 0},
-    {"wait_event, never recorded", wait_never_recorded, '.', '.', 0},
-    {"wait_event, recorded outside", wait_outside, 'x', 'x', 0},
-    {"wait_event_external", wait_external, '+', 'x', 0},
-    {"wait_stream", wait_stream, 'x', 'x', 0},
-    {"event_record", record_and_ask, '.', '.', 0},
-    {"event_record_external", record_external, '+', 'x', 0},
-    {"copy", copy, '+', '+', 0},
-    {"copy, host memory that nobody keeps", copy_kept_by_nobody, 'x', 'x', 0},
-    {"copy, host memory that the caller keeps", copy_kept_by_caller, '+', '+', 0},
-    {"copy, nothing", copy_nothing, '.', '.', 0},
-    {"copy_3d", copy_3d, '+', '+', 0},
-    {"copy_with_attributes", copy_with_attributes, 'x', 'x', 0},
-    {"copy_batch", copy_batch, 'x', 'x', 0},
-    {"fill", fill, '+', '+', 0},
-    {"fill_2d", fill_2d, '+', '+', 0},
-    {"memory_operations", memory_operations, '+', 'x', 11070},
-    {"prefetch", prefetch, 'x', 'x', 0},
-    {"prefetch_batch", prefetch_batch, 'x', 'x', 0},
-    {"discard", discard, 'x', 'x', 13000},
-    {"discard_batch", discard_batch, 'x', 'x', 13000},
-    {"discard_prefetch", discard_prefetch, 'x', 'x', 13000},
-    {"discard_prefetch_batch", discard_prefetch_batch, 'x', 'x', 13000},
-    {"stream_allocate and stream_free", allocate_and_free, '2', 'x', 0},
-    {"stream_free, of other memory", free_pooled, 'd', 'x', 0},
-    {"resource_allocate", allocate_of_pool, 'x', 'x', 0},
-    {"resource_deallocate", deallocate, 'x', 'x', 0},
-    {"buffer_create", create_buffer, 'x', 'x', 0},
-    {"buffer_create_copy", create_copy, 'x', 'x', 0},
-    {"buffer_create_scratch", create_scratch, 'x', 'x', 0},
-    {"device_allocate", allocate_of_device, 'x', 'x', 0},
-    {"kernel_launch", launch, '+', '+', 0},
-    {"kernel_launch_packed", launch_packed, '+', '+', 0},
-    {"host_function", host_function, '+', 'x', 0},
-    {"host_function_bytes", host_function_bytes, '+', 'x', 0},
-    {"exec_upload", upload, 'x', 'x', 0},
-    {"exec_launch", launch_graph, 'x', 'x', 0},
+    {"get_context", get_context, '.', '.', '.', 0},
+    {"get_kind", get_kind, '.', '.', '.', 0},
+    {"get_flags", get_flags, 'x', 'x', 'x', 0},
+    {"get_priority", get_priority, '.', '.', '.', 0},
+    {"get_id", get_id, 'x', 'x', 'x', 12000},
+    {"native", native, '.', '.', '.', 0},
+    {"ref", reference, '.', '.', '.', 0},
+    {"push_current", push, '.', '.', '.', 0},
+    {"destroy", destroy, 'b', 'b', 'b', 0},
+    {"builder_create_on", build_on, '.', '.', 'x', 0},
+    {"query", query, 'x', 'x', 'x', 0},
+    {"synchronize", synchronize, 'x', 'x', 'x', 0},
+    {"synchronize_within", synchronize_within, 'x', 'x', 'x', 0},
+    {"wait_event, never recorded", wait_never_recorded, '.', '.', 'x', 0},
+    {"wait_event, recorded outside", wait_outside, 'x', 'x', 'x', 0},
+    {"wait_event_external", wait_external, '+', 'x', 'x', 0},
+    {"wait_stream", wait_stream, 'x', 'x', 'x', 0},
+    {"event_record", record_and_ask, '.', '.', 'x', 0},
+    {"event_record_external", record_external, '+', 'x', 'x', 0},
+    {"copy", copy, '+', '+', 'x', 0},
+    {"copy, host memory that nobody keeps", copy_kept_by_nobody, 'x', 'x', 'x', 0},
+    {"copy, host memory that the caller keeps", copy_kept_by_caller, '+', '+', 'x', 0},
+    {"copy, nothing", copy_nothing, '.', '.', 'x', 0},
+    {"copy_3d", copy_3d, '+', '+', 'x', 0},
+    {"copy_with_attributes", copy_with_attributes, 'x', 'x', 'x', 0},
+    {"copy_batch", copy_batch, 'x', 'x', 'x', 0},
+    {"fill", fill, '+', '+', 'x', 0},
+    {"fill_2d", fill_2d, '+', '+', 'x', 0},
+    {"memory_operations", memory_operations, '+', 'x', 'x', 11070},
+    {"prefetch", prefetch, 'x', 'x', 'x', 0},
+    {"prefetch_batch", prefetch_batch, 'x', 'x', 'x', 0},
+    {"discard", discard, 'x', 'x', 'x', 13000},
+    {"discard_batch", discard_batch, 'x', 'x', 'x', 13000},
+    {"discard_prefetch", discard_prefetch, 'x', 'x', 'x', 13000},
+    {"discard_prefetch_batch", discard_prefetch_batch, 'x', 'x', 'x', 13000},
+    {"stream_allocate and stream_free", allocate_and_free, '2', 'x', 'x', 0},
+    {"stream_free, of other memory", free_pooled, 'd', 'x', 'x', 0},
+    {"resource_allocate", allocate_of_pool, 'x', 'x', 'x', 0},
+    {"resource_deallocate", deallocate, 'x', 'x', 'x', 0},
+    {"buffer_create", create_buffer, 'x', 'x', 'x', 0},
+    {"buffer_create_copy", create_copy, 'x', 'x', 'x', 0},
+    {"buffer_create_scratch", create_scratch, 'x', 'x', 'x', 0},
+    {"device_allocate", allocate_of_device, 'x', 'x', 'x', 0},
+    {"kernel_launch", launch, '+', '+', 'x', 0},
+    {"kernel_launch_packed", launch_packed, '+', '+', 'x', 0},
+    {"host_function", host_function, '+', 'x', 'x', 0},
+    {"host_function_bytes", host_function_bytes, '+', 'x', 'x', 0},
+    {"exec_upload", upload, 'x', 'x', 'x', 0},
+    {"exec_launch", launch_graph, 'x', 'x', 'x', 0},
 };
 
 enum { CALLS = sizeof calls / sizeof *calls };
@@ -401,6 +402,28 @@ static void in_a_capture(size_t row, enum captured_in kind) {
   CHECK_OK(cushim_builder_destroy(builder));
 }
 
+/* In the legacy default stream, beside the capture of a stream that waits for that. */
+static void beside_a_blocking_stream(size_t row) {
+  const char answer = calls[row].legacy;
+  cushim_stream_options options = CUSHIM_OPTIONS(cushim_stream_options);
+  cushim_stream blocking = NULL, legacy = NULL;
+  cushim_builder builder = NULL;
+  cushim_status status;
+  options.flags = CUSHIM_STREAM_BLOCKING;
+  CHECK_OK(cushim_stream_create(all.context, &options, &blocking));
+  CHECK_OK(cushim_context_get_legacy_stream(all.context, &legacy));
+  CHECK_OK(cushim_builder_create_on(blocking, NULL, &builder));
+  CHECK_OK(cushim_builder_begin(builder));
+  append(builder, 0, 1);
+  status = calls[row].call(legacy);
+  if (status != expected_status(answer)) fprintf(stderr, "%s, in the legacy stream:\n", calls[row].name);
+  CHECK_STATUS(expected_status(answer), status);
+  append(builder, 0, 2);
+  CHECK(captured(builder) == 12);
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_stream_destroy(blocking));
+}
+
 /* The handle outlives what it stands for. */
 static void with_a_stale_handle(size_t row) {
   cushim_builder ended = begun(), closed = begun();
@@ -431,6 +454,7 @@ int main(void) {
     in_a_capture(row, IN_PRIMARY);
     in_a_capture(row, IN_FORK);
     if (version >= 12030) in_a_capture(row, IN_BODY);
+    beside_a_blocking_stream(row);
     with_a_stale_handle(row);
   }
   close_arguments();

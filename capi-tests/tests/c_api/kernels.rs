@@ -23,22 +23,33 @@ fn answers(text: &str) -> Answers {
     lines.collect()
 }
 
-fn on_softcuda() -> Answers {
+fn on_softcuda(environment: &[(&str, &str)]) -> Answers {
     let program = corpus::build().link(Link::Static).program();
     let program = program.unwrap_or_else(|failure| panic!("{failure}"));
     // It fails if anything differs, and says what: all of that is looked at here.
-    let run = Run::new(program, Driver::Software("13.0")).output();
+    let run = Run::new(program, Driver::Software("13.0"));
+    let run = environment.iter().fold(run, |run, (name, value)| run.env(name, value)).output();
     let (Ok(text) | Err(text)) = run;
     answers(&text)
 }
 
 #[test]
 fn kernels_do_what_their_references_do() {
-    let answers = on_softcuda();
+    let answers = on_softcuda(&[]);
     assert!(answers.len() > 150, "{} lines", answers.len());
     let wrong: Vec<_> = answers.iter().filter(|(_, (verdict, _))| verdict == "differs").collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     compare_with_the_gpu(&answers);
+}
+
+/// A launch that is captured, and whose graph is launched, does what the launch does.
+#[test]
+fn captured_kernels_do_the_same() {
+    let captured = on_softcuda(&[("CORPUS_CAPTURED", "1")]);
+    assert!(captured.len() > 150, "{} lines", captured.len());
+    let wrong: Vec<_> = captured.iter().filter(|(_, (verdict, _))| verdict == "differs").collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    compare_with_the_gpu(&captured);
 }
 
 /// What is exact comes out as on the card, bit by bit.

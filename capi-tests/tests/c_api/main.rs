@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod abi;
+mod capture;
 mod devices;
 mod dlpack;
 mod examples;

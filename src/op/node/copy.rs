@@ -12,6 +12,7 @@ use crate::op::copy_3d::parameters;
 use crate::op::endpoint::Endpoint;
 use crate::op::region::{Checked, Strides};
 use crate::op::{Copy, Copy3d, Extent, Side, Traits, invalid};
+use crate::pointer::PointerAttributes;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -148,16 +149,27 @@ impl fmt::Debug for CopyParameters {
     }
 }
 
-/// A node copies in one context. Memory of another device's pool is copied in that device's alone (measured on driver 580), so
-/// the first end that is another device's says which.
+/// A node copies in one context. Memory of a device's pool is copied in that device's alone, unless the pool gives others access;
+/// other memory in any (measured on driver 580). So the first end that is another device's says which, if no end that a pool has
+/// says otherwise.
 fn context_of(ends: [&Endpoint<'_>; 2], at: &Context) -> Option<Arc<Context>> {
-    ends.into_iter().find_map(|end| {
-        let ordinal = end.device_ordinal().filter(|ordinal| *ordinal != at.device().ordinal())?;
-        match end.context() {
-            Some(named) => Some(Arc::clone(named)),
-            None => Device::get(at.driver(), ordinal).and_then(|device| device.primary_context()).ok(),
+    let elsewhere =
+        |end: &&Endpoint<'_>| end.device_ordinal().is_some_and(|ordinal| ordinal != at.device().ordinal());
+    let first = ends.into_iter().find(elsewhere)?;
+    let pooled: Vec<_> = ends.into_iter().filter(|end| is_of_pool(end, at)).collect();
+    let deciding = if pooled.is_empty() { first } else { pooled.into_iter().find(elsewhere)? };
+    match deciding.context() {
+        Some(named) => Some(Arc::clone(named)),
+        None => {
+            let device = Device::get(at.driver(), deciding.device_ordinal()?);
+            device.and_then(|device| device.primary_context()).ok()
         }
-    })
+    }
+}
+
+fn is_of_pool(end: &Endpoint<'_>, at: &Context) -> bool {
+    let known = end.side().address().map(|address| PointerAttributes::of(at.driver(), address));
+    known.is_some_and(|known| known.is_ok_and(|known| !known.pool.is_null()))
 }
 
 fn check_ends(to: &Endpoint<'_>, from: &Endpoint<'_>, at: &Context) -> Result<(), Error> {
