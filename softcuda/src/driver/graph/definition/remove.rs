@@ -107,13 +107,8 @@ impl Graph {
         given_up
     }
 
-    /// References of its own for something that is made of it, and of all graphs in it.
+    /// References of its own for something that is made of it; those of the graphs in it are not among them.
     pub(crate) fn objects(&self) -> References {
-        let content = self.content.lock();
-        let mut objects = content.objects.again();
-        for node in content.nodes.values() {
-            node.work().graphs().iter().for_each(|graph| objects.append(graph.objects()));
-        }
-        objects
+        self.content.lock().objects.again()
     }
 }

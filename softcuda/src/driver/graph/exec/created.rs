@@ -2,6 +2,7 @@
 
 use super::layout::Layout;
 use super::memory::Memory;
+use super::objects::Objects;
 use super::plan;
 use super::refusal::Refusal;
 use super::{EXECS, Exec, State, limits, operands};
@@ -75,7 +76,7 @@ fn instantiate(graph: CUgraph, flags: u64) -> Result<Arc<Exec>, Refusal> {
         actions: Arc::new(actions),
         memory,
         sole,
-        objects: Arc::new(graph.objects()),
+        objects: Arc::new(Objects::of(&graph)),
         last: None,
         queues: Vec::new(),
     };
