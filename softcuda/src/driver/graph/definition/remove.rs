@@ -86,6 +86,10 @@ impl Graph {
         if node.work().graphs().iter().any(|graph| graph.content.lock().has_memory_nodes()) {
             return Err(CUDA_ERROR_NOT_SUPPORTED);
         }
+        // Measured.
+        if node.leaf().is_ok_and(|leaf| leaf.is_updatable()) {
+            return Err(CUDA_ERROR_NOT_SUPPORTED);
+        }
         let removed = content.remove(node.handle).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         drop(content);
         let mut remains = Remains::default();

@@ -68,7 +68,7 @@ fn instantiate(graph: CUgraph, flags: u64) -> Result<Arc<Exec>, Refusal> {
     // Memory that was freed: measured of fills.
     actions.steps.iter().filter_map(|step| step.leaf.operation()).try_for_each(|it| it.check_not_freed())?;
     let memory = Memory::of(&layout);
-    let is_sole = layout.has_conditional() || !memory.is_none();
+    let is_sole = layout.has_conditional() || layout.has_updatable() || !memory.is_none();
     let sole = is_sole.then(|| graph.claim_exec()).transpose()?;
     let state = State {
         layout,

@@ -114,6 +114,10 @@ fn update(exec: CUgraphExec, graph: CUgraph) -> Result<Result<(), Mismatch>, CUr
     if graph.is_body() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
+    // Measured: nobody would know what kernels have made of the nodes.
+    if graph.has_updatable() || exec.state.lock().layout.has_updatable() {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
     Ok(exec.update(&graph))
 }
 
