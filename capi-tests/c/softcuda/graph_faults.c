@@ -307,19 +307,45 @@ static void half_way(void) {
   tear_down();
 }
 
-/* Even the way back fails: the exec refuses every launch and names the node; a new one is made. */
-static void no_way_back(void) {
-  const uint32_t digit = 9;
-  cushim_exec again;
+/* The same of a buffer: every node keeps the one that it had, and so does the exec. */
+static void rebound_half_way(void) {
+  cushim_arg args[2];
+  uint64_t values[2];
+  size_t nodes = 7;
   build();
+  CHECK(control.fault_set("cuGraphExec*SetParams#2=2") == 0);
+  control.calls_reset();
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_exec_rebind(at.exec, first, second, &nodes));
+  control.fault_clear();
+  CHECK(nodes == 0);
+  CHECK_CONTAINS(last_message(), "kernel node 1");
+  CHECK_OK(cushim_node_get_arguments(at.node, at.exec, args, 2, &nodes, values, sizeof values, NULL));
+  CHECK(is_same(args[0].value, first) && result_of_exec(at.exec) == 5);
+  CHECK_OK(cushim_exec_rebind(at.exec, second, first, &nodes));
+  CHECK(nodes == 0);
+  CHECK_OK(cushim_exec_rebind(at.exec, first, second, &nodes));
+  CHECK(nodes == (version >= 12020 ? 3 : 2)); /* one is in a child graph */
+  tear_down();
+}
+
+/* Even the way back fails: the exec refuses every launch and names the node; others of the graph are launched, and new ones made. */
+static void no_way_back(cushim_status (*change)(void)) {
+  cushim_exec beside, again;
+  int i;
+  build();
+  beside = new_exec(at.graph);
   CHECK_OK(cushim_set_label(at.node, "stuck"));
   control.calls_reset();
   CHECK(control.fault_set("cuGraphExec*SetParams#2=2; cuGraphExec*SetParams#3=2") == 0);
-  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_exec_set_parameter(at.exec, "digit", &digit, sizeof digit, NULL));
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, change());
   control.fault_clear();
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_launch(at.exec, all.stream));
-  CHECK_CONTAINS(last_message(), "stuck");
-  CHECK_CONTAINS(last_message(), "instantiate the graph again");
+  for (i = 0; i < 2; i++) {
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_launch(at.exec, all.stream));
+    CHECK_CONTAINS(last_message(), "stuck");
+    CHECK_CONTAINS(last_message(), "instantiate the graph again");
+  }
+  CHECK(result_of_exec(beside) == 5);
+  CHECK_OK(cushim_exec_destroy(beside));
   again = new_exec(at.graph);
   CHECK(result_of_exec(again) == 5);
   CHECK_OK(cushim_exec_destroy(again));
@@ -353,7 +379,9 @@ int main(void) {
   CHECK(tried > 30);
   printf("%d calls of the driver failed\n", tried);
   half_way();
-  no_way_back();
+  rebound_half_way();
+  no_way_back(set_parameter);
+  no_way_back(rebind);
   without_user_objects();
   CHECK_OK(cushim_buffer_destroy(first));
   CHECK_OK(cushim_buffer_destroy(second));

@@ -10,12 +10,13 @@ use crate::abi::sys::{
     CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT,
     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
     CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED,
-    CUevent, CUfunction, CUgraphDependencyType, CUgraphEdgeData, CUlaunchAttribute, CUlaunchAttributeValue,
-    CUlaunchConfig, CUresult, CUstream,
+    CUevent, CUfunction, CUgraphDependencyType, CUgraphEdgeData, CUgraphNode, CUlaunchAttribute,
+    CUlaunchAttributeValue, CUlaunchConfig, CUresult, CUstream,
 };
 use crate::driver::capture::Capture;
 use crate::driver::capture::tail::{Dependency, Tail};
 use crate::driver::event::{Captured, Event};
+use crate::driver::graph::definition::Node;
 use crate::driver::kernel::arguments::pack;
 use crate::driver::kernel::found::Found;
 use crate::driver::kernel::launch_attribute::{check_hint, is_known, some_cluster};
@@ -26,6 +27,7 @@ use crate::driver::stream::attributes;
 use crate::driver::stream::capturing::{Recorded, RecordedLaunch};
 use crate::executor::Task;
 use std::ffi::c_void;
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// A launch as it was asked for, apart from kernel and arguments.
@@ -38,6 +40,8 @@ pub(super) struct Configuration {
     events: Vec<Triggered>,
     /// Whether it may begin before the kernels that it follows are done.
     early: bool,
+    /// The number of the attribute that says whether kernels can update its node.
+    updatable: Option<usize>,
 }
 
 impl Configuration {
@@ -48,6 +52,7 @@ impl Configuration {
             count: 0,
             events: Vec::new(),
             early: false,
+            updatable: None,
         }
     }
 
@@ -58,7 +63,7 @@ impl Configuration {
         read.attributes = Out::untyped(config.attrs.cast());
         read.count = config.numAttrs as usize;
         for index in 0..read.count {
-            read.take(&read.attributes.item(index)?)?;
+            read.take(index, &read.attributes.item(index)?)?;
         }
         Ok(read)
     }
@@ -72,13 +77,22 @@ impl Configuration {
         attributes::told(stream).into_iter().chain([cooperative]).map(Ok).chain(given).collect()
     }
 
+    /// The caller's attribute receives the handle by which kernels update the node (measured).
+    fn tell_device_node(&self, node: usize) -> Answer {
+        let Some(index) = self.updatable else { return Ok(()) };
+        let handle = Node::of(node as CUgraphNode)?.device_node();
+        let mut attribute = self.attributes.item(index)?;
+        attribute.value.deviceUpdatableKernelNode.devNode = handle.unwrap_or(null_mut());
+        self.attributes.set_item(index, attribute)
+    }
+
     /// The events that blocks trigger, held against what they must be.
     pub(super) fn checked_events(&self) -> Result<Vec<(Arc<Event>, CUgraphEdgeData)>, CUresult> {
         self.events.iter().map(|triggered| Ok((triggered.check()?, triggered.edge))).collect()
     }
 
     /// What only says how fast the kernel starts makes no difference here, but is held against what there is (measured).
-    fn take(&mut self, attribute: &CUlaunchAttribute) -> Answer {
+    fn take(&mut self, index: usize, attribute: &CUlaunchAttribute) -> Answer {
         let value = attribute.value;
         // SAFETY: every bit pattern is a valid number, with which all the small members of the union begin.
         let number = unsafe { value.priority };
@@ -111,9 +125,8 @@ impl Configuration {
                 check_hint(id, &value)?;
                 self.early = number != 0;
             }
-            // Only of a node of a graph.
             id @ CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE if is_known(id) => {
-                return Err(CUDA_ERROR_NOT_SUPPORTED);
+                self.updatable = Some(index);
             }
             // Only of a stream.
             CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => return Err(CUDA_ERROR_INVALID_VALUE),
@@ -180,8 +193,11 @@ fn launch(
             let attributes = configuration.attributes(&stream)?;
             let packed = each.address() == 0 && extra.address() != 0;
             let launch = RecordedLaunch { launch, packed, attributes, early: configuration.early };
-            record_in(capture, &stream, launch, events)
+            let node = record_in(capture, &stream, launch, events)?;
+            configuration.tell_device_node(node)
         }
+        // Only of a node of a graph.
+        None if configuration.updatable.is_some() => Err(CUDA_ERROR_NOT_SUPPORTED),
         None => trigger(&stream, events, &stream.submit(launch)?),
     }
 }
@@ -192,13 +208,13 @@ fn record_in(
     stream: &Stream,
     launch: RecordedLaunch,
     events: Vec<(Arc<Event>, CUgraphEdgeData)>,
-) -> Answer {
+) -> Result<usize, CUresult> {
     let node = stream.record(&capture, Recorded::Launch(launch))?.handle;
     for (event, data) in events {
         let tail = Tail::from_iter([Dependency { node, data }]);
         event.set_captured(Captured { capture: Arc::clone(&capture), tail });
     }
-    Ok(())
+    Ok(node)
 }
 
 /// The events are done when the kernel is, which is the latest that its blocks could trigger them.

@@ -32,6 +32,10 @@ pub(crate) fn cuGraphClone(phGraphClone: Out<CUgraph>, originalGraph: CUgraph) -
         return Err(CUDA_ERROR_NOT_SUPPORTED); // measured
     }
     graph.check_duplicate()?;
+    // Measured; it can be embedded.
+    if graph.has_updatable() {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
     phGraphClone.set(graph.duplicate().handle as CUgraph)
 }
 

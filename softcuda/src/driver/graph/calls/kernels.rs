@@ -4,8 +4,8 @@ use super::Place;
 use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{
-    CUDA_ERROR_INVALID_VALUE, CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v2, CUgraph, CUgraphNode,
-    CUkernelNodeAttrID, CUkernelNodeAttrValue_v1, CUresult,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUDA_KERNEL_NODE_PARAMS_v1,
+    CUDA_KERNEL_NODE_PARAMS_v2, CUgraph, CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue_v1, CUresult,
 };
 use crate::driver::graph::definition::Node;
 use crate::driver::graph::leaf::Leaf;
@@ -82,6 +82,10 @@ pub(crate) fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode
     change(dst, |kernel| {
         if kernel.context.id() != context {
             return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        // Measured.
+        if attributes.device_node().or(kernel.attributes.device_node()).is_some() {
+            return Err(CUDA_ERROR_NOT_SUPPORTED);
         }
         // What does not fit is only wrong here (measured).
         kernel.with_attributes(attributes).map_err(|_| CUDA_ERROR_INVALID_VALUE)

@@ -2,6 +2,7 @@
 
 use super::content::Content;
 use super::{GRAPHS, Graph, NODES, NOT_CAPTURED, Node, Work};
+use crate::driver::graph::leaf::Leaf;
 use crate::driver::handle::reserve;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ impl Graph {
         let mut nodes = Vec::with_capacity(source.nodes.len());
         for (original, handle) in source.nodes.values().zip(reserve(source.nodes.len())) {
             let work = match original.work() {
-                Work::Leaf(leaf) => Work::Leaf(leaf),
+                Work::Leaf(leaf) => Work::Leaf(for_copy(leaf)),
                 Work::Child(inner) => Work::Child(inner.duplicate()),
                 // Refused before; one that was added meanwhile is left out.
                 Work::Conditional(_) => continue,
@@ -38,6 +39,17 @@ impl Graph {
     pub(crate) fn copy_of(&self, original: &Node) -> Option<Arc<Node>> {
         let content = self.content.lock();
         content.node(*content.copies.get(&original.handle)?)
+    }
+}
+
+/// What a node does that is the copy of another one.
+fn for_copy(leaf: Arc<Leaf>) -> Arc<Leaf> {
+    match &*leaf {
+        Leaf::Kernel(kernel) if leaf.is_updatable() => {
+            let copy = kernel.with_attributes(kernel.attributes.of_copy());
+            copy.map_or_else(|_| Arc::clone(&leaf), |copy| Arc::new(Leaf::Kernel(copy)))
+        }
+        _ => leaf,
     }
 }
 

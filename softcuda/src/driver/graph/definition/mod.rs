@@ -13,7 +13,8 @@ use super::edge::EdgeData;
 use super::leaf::Leaf;
 use crate::abi::sys::{
     CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_NODE_TYPE_GRAPH, CUDA_ERROR_ILLEGAL_STATE,
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUgraph, CUgraphNode, CUgraphNodeType, CUresult,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUgraph, CUgraphDeviceNode, CUgraphNode,
+    CUgraphNodeType, CUresult,
 };
 use crate::driver::handle::{Object, Table, reserve};
 use crate::instruments::live;
@@ -352,6 +353,14 @@ impl Graph {
         })
     }
 
+    /// Whether it has a node that kernels can update, or a graph in it has.
+    pub(crate) fn has_updatable(&self) -> bool {
+        self.nodes().iter().any(|node| match node.work() {
+            Work::Leaf(leaf) => leaf.is_updatable(),
+            work => work.into_graphs().iter().any(|inner| inner.has_updatable()),
+        })
+    }
+
     /// Its nodes, in the order in which they were added.
     pub(crate) fn nodes(&self) -> Vec<Arc<Node>> {
         self.content.lock().nodes.values().cloned().collect()
@@ -402,6 +411,14 @@ impl Node {
         match &*self.work.read() {
             Work::Leaf(leaf) => Ok(Arc::clone(leaf)),
             Work::Child(_) | Work::Conditional(_) => Err(CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// The handle by which kernels update it, if they can.
+    pub(crate) fn device_node(&self) -> Option<CUgraphDeviceNode> {
+        match &*self.leaf().ok()? {
+            Leaf::Kernel(kernel) => kernel.attributes.device_node(),
+            _ => None,
         }
     }
 

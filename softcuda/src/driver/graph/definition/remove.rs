@@ -86,6 +86,10 @@ impl Graph {
         if node.work().graphs().iter().any(|graph| graph.content.lock().has_memory_nodes()) {
             return Err(CUDA_ERROR_NOT_SUPPORTED);
         }
+        // Measured.
+        if node.leaf().is_ok_and(|leaf| leaf.is_updatable()) {
+            return Err(CUDA_ERROR_NOT_SUPPORTED);
+        }
         let removed = content.remove(node.handle).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         drop(content);
         let mut remains = Remains::default();
@@ -107,13 +111,8 @@ impl Graph {
         given_up
     }
 
-    /// References of its own for something that is made of it, and of all graphs in it.
+    /// References of its own for something that is made of it; those of the graphs in it are not among them.
     pub(crate) fn objects(&self) -> References {
-        let content = self.content.lock();
-        let mut objects = content.objects.again();
-        for node in content.nodes.values() {
-            node.work().graphs().iter().for_each(|graph| objects.append(graph.objects()));
-        }
-        objects
+        self.content.lock().objects.again()
     }
 }

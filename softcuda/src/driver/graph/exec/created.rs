@@ -2,6 +2,7 @@
 
 use super::layout::Layout;
 use super::memory::Memory;
+use super::objects::Objects;
 use super::plan;
 use super::refusal::Refusal;
 use super::{EXECS, Exec, State, limits, operands};
@@ -67,7 +68,7 @@ fn instantiate(graph: CUgraph, flags: u64) -> Result<Arc<Exec>, Refusal> {
     // Memory that was freed: measured of fills.
     actions.steps.iter().filter_map(|step| step.leaf.operation()).try_for_each(|it| it.check_not_freed())?;
     let memory = Memory::of(&layout);
-    let is_sole = layout.has_conditional() || !memory.is_none();
+    let is_sole = layout.has_conditional() || layout.has_updatable() || !memory.is_none();
     let sole = is_sole.then(|| graph.claim_exec()).transpose()?;
     let state = State {
         layout,
@@ -75,7 +76,7 @@ fn instantiate(graph: CUgraph, flags: u64) -> Result<Arc<Exec>, Refusal> {
         actions: Arc::new(actions),
         memory,
         sole,
-        objects: Arc::new(graph.objects()),
+        objects: Arc::new(Objects::of(&graph)),
         last: None,
         queues: Vec::new(),
     };

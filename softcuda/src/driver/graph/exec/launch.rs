@@ -1,6 +1,7 @@
 //! Execs are launched.
 
 use super::memory::Passing;
+use super::objects::Objects;
 use super::plan::Actions;
 use super::run::{Prepared, Run};
 use super::{Exec, State, operands};
@@ -11,7 +12,6 @@ use crate::abi::sys::{
 use crate::driver::memory::graph_allocation;
 use crate::driver::operation::allocation::Free;
 use crate::driver::stream::Stream;
-use crate::driver::user_object::references::References;
 use crate::executor::{self, Bundle, Bundled, Outcome, Turn, Work, WorkKind};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const AUTO_FREE: u64 = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0 as u64;
 /// The end of a launch: from here on it keeps nothing.
 struct End {
     #[allow(dead_code)] // held for its drop
-    objects: Arc<References>,
+    objects: Arc<Objects>,
     #[allow(dead_code)] // as above: with nodes goes what they allocate
     actions: Arc<Actions>,
     passing: Passing,

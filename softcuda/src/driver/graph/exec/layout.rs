@@ -81,6 +81,15 @@ impl Layout {
         })
     }
 
+    /// Whether it has a node that kernels can update, or a graph in it has.
+    pub(super) fn has_updatable(&self) -> bool {
+        self.nodes.iter().any(|place| match &place.content {
+            Content::Leaf(leaf) => leaf.is_updatable(),
+            Content::Child(inner) => inner.has_updatable(),
+            Content::Conditional { bodies, .. } => bodies.iter().any(Self::has_updatable),
+        })
+    }
+
     /// Its places in an order in which each comes after those that it follows. Where there is none: a node of a cycle.
     pub(super) fn order(&self) -> Result<Vec<u32>, usize> {
         let mut after: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];

@@ -10,6 +10,7 @@ pub(crate) mod launch;
 mod layout;
 mod limits;
 mod memory;
+mod objects;
 mod operands;
 mod pairing;
 mod plan;
@@ -22,11 +23,11 @@ use crate::abi::sys::{
 };
 use crate::driver::graph::definition::{Node, next_id};
 use crate::driver::handle::{Object, Table};
-use crate::driver::user_object::references::References;
 use crate::executor::Task;
 use crate::instruments::live;
 use layout::Layout;
 use memory::Memory;
+use objects::Objects;
 use parking_lot::Mutex;
 use plan::{Actions, Plan};
 use run::Queues;
@@ -49,7 +50,7 @@ struct State {
     layout: Layout,
     plan: Arc<Plan>,
     actions: Arc<Actions>,
-    objects: Arc<References>,
+    objects: Arc<Objects>,
     memory: Memory,
     /// Given up when the exec is destroyed, if there may be no other one of the graph until then.
     sole: Option<Arc<()>>,
@@ -86,7 +87,7 @@ impl Exec {
 
     /// Gives up what was kept: on this thread if it was never launched, else on a thread of the driver's (measured). Launches
     /// under way keep it longer. No lock may be held.
-    fn release(objects: Arc<References>, launched: bool) {
+    fn release(objects: Arc<Objects>, launched: bool) {
         if launched {
             objects.set_launched();
         } else if let Some(objects) = Arc::into_inner(objects) {

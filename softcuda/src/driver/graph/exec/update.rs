@@ -1,6 +1,7 @@
 //! Execs are updated by whole graphs.
 
 use super::layout::{Content, Layout};
+use super::objects::Objects;
 use super::pairing::{Mismatch, pair};
 use super::{Exec, State};
 use crate::abi::Answer;
@@ -80,7 +81,7 @@ impl Exec {
         let mut exchange = Exchange::new(self);
         exchange.add(&state, &state.layout, &Layout::of(graph))?;
         exchange.apply(&mut state);
-        let former = std::mem::replace(&mut state.objects, Arc::new(graph.objects()));
+        let former = std::mem::replace(&mut state.objects, Arc::new(Objects::of(graph)));
         let launched = state.last.is_some();
         drop(state);
         Self::release(former, launched);
@@ -94,10 +95,8 @@ impl Exec {
         let mut exchange = Exchange::new(self);
         failure(exchange.add(&state, inner, &Layout::of(graph)))?;
         exchange.apply(&mut state);
-        // What other nodes need stays.
-        let mut objects = state.objects.again();
-        objects.append(graph.objects());
-        let former = std::mem::replace(&mut state.objects, Arc::new(objects));
+        let objects = Arc::new(state.objects.with_child(node.handle, graph));
+        let former = std::mem::replace(&mut state.objects, objects);
         let launched = state.last.is_some();
         drop(state);
         Self::release(former, launched);
@@ -114,6 +113,10 @@ fn update(exec: CUgraphExec, graph: CUgraph) -> Result<Result<(), Mismatch>, CUr
     }
     if graph.is_body() {
         return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    // Measured: nobody would know what kernels have made of the nodes.
+    if graph.has_updatable() || exec.state.lock().layout.has_updatable() {
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
     Ok(exec.update(&graph))
 }

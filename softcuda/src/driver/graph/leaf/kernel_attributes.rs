@@ -1,6 +1,5 @@
 //! What is said of a kernel node beside its launch.
 
-use crate::abi::Answer;
 use crate::abi::sys::{
     CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
     CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
@@ -9,11 +8,12 @@ use crate::abi::sys::{
     CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION,
     CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, CU_LAUNCH_ATTRIBUTE_PRIORITY,
     CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED,
-    CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchMemSyncDomainMap, CUresult,
+    CUgraphDeviceNode, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue,
+    CUlaunchAttributeValue_deviceUpdatableKernelNode, CUlaunchMemSyncDomainMap, CUresult,
 };
 use crate::driver::context::config::{GREATEST_PRIORITY, LEAST_PRIORITY};
+use crate::driver::handle::reserve;
 use crate::driver::kernel::launch_attribute::{check_hint, is_known, some_cluster};
-use crate::instruments::complain::complain;
 use std::collections::BTreeMap;
 use std::ffi::c_char;
 
@@ -82,13 +82,45 @@ impl Attributes {
                 let priority = unsafe { value.priority };
                 value.priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
             }
-            CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => check_not_updatable(&value)?,
+            CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => value = self.updatable(value)?,
             _ => {}
         }
         let mut changed = self.clone();
         // SAFETY: every member is of plain numbers and addresses, and so is their place as a whole.
         changed.0.insert(id.0, unsafe { value.pad });
         Ok(changed)
+    }
+
+    /// The handle by which kernels update the node, if they can.
+    pub(crate) fn device_node(&self) -> Option<CUgraphDeviceNode> {
+        // SAFETY: every bit pattern is a number and an address.
+        let handle = unsafe {
+            self.value(CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE).deviceUpdatableKernelNode.devNode
+        };
+        (!handle.is_null()).then_some(handle)
+    }
+
+    /// The same for another node: one that kernels can update has a handle of its own.
+    pub(crate) fn of_copy(&self) -> Self {
+        let mut copy = self.clone();
+        if self.device_node().is_some() {
+            let id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE.0;
+            // SAFETY: as in `with`.
+            copy.0.insert(id, unsafe { updatable_by_kernels(1).pad });
+        }
+        copy
+    }
+
+    /// A node that kernels can update stays so, with its handle (measured).
+    fn updatable(&self, asked: CUlaunchAttributeValue) -> Result<CUlaunchAttributeValue, CUresult> {
+        // SAFETY: every bit pattern is a number.
+        let asked = unsafe { asked.deviceUpdatableKernelNode.deviceUpdatable };
+        match (asked, self.device_node()) {
+            (0, Some(_)) => Err(CUDA_ERROR_NOT_SUPPORTED),
+            (1, Some(_)) => Ok(self.value(CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)),
+            (0 | 1, None) => Ok(updatable_by_kernels(asked)),
+            _ => Err(CUDA_ERROR_INVALID_VALUE),
+        }
     }
 
     /// What a launch in a stream was given, as far as nodes have it. It was checked there; what comes later counts.
@@ -120,12 +152,13 @@ impl Attributes {
     }
 }
 
-/// Kernels here cannot change other nodes.
-fn check_not_updatable(value: &CUlaunchAttributeValue) -> Answer {
-    // SAFETY: every bit pattern is a number.
-    if unsafe { value.deviceUpdatableKernelNode.deviceUpdatable } == 0 {
-        return Ok(());
-    }
-    complain("softcuda has no kernel nodes that kernels can update; the attribute is refused");
-    Err(CUDA_ERROR_NOT_SUPPORTED)
+/// The value that says whether kernels can update a node, with a new handle if they can.
+fn updatable_by_kernels(deviceUpdatable: i32) -> CUlaunchAttributeValue {
+    let handle = if deviceUpdatable == 0 { 0 } else { reserve(1).next().unwrap_or_default() };
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    value.deviceUpdatableKernelNode = CUlaunchAttributeValue_deviceUpdatableKernelNode {
+        deviceUpdatable,
+        devNode: handle as CUgraphDeviceNode,
+    };
+    value
 }

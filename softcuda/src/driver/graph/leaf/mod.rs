@@ -60,6 +60,11 @@ impl Leaf {
         }
     }
 
+    /// Whether it is a kernel that kernels can update.
+    pub(crate) fn is_updatable(&self) -> bool {
+        matches!(self, Self::Kernel(kernel) if kernel.attributes.device_node().is_some())
+    }
+
     /// What is to be submitted when its turn comes.
     pub(crate) fn operation(&self) -> Option<&Arc<Operation>> {
         match self {
