@@ -36,8 +36,9 @@ impl Incomplete for cushim_exec_s {
 pub enum cushim_exec_flags {
     /// Each launch first frees what the launch before allocated and nobody freed.
     CUSHIM_EXEC_AUTO_FREE = 1,
-    /// Kernels can launch it, too, after it was uploaded. Only kernel, copy, memset and child graph nodes on one
-    /// device can be launched so. CUDA 12.0.
+    /// Kernels can launch it, too, after it was uploaded. It has at least one node; its nodes are kernels, memsets,
+    /// copies of device or page-locked memory, and child graphs of such, all in one context. Not with
+    /// `CUSHIM_EXEC_AUTO_FREE`. A kernel that launches it is linked with CUDA's `libcudadevrt`. CUDA 12.0.
     CUSHIM_EXEC_DEVICE_LAUNCH = 2,
     /// Nodes run with their own priorities, not with that of the stream. CUDA 11.7.
     CUSHIM_EXEC_NODE_PRIORITY = 4,
