@@ -173,6 +173,7 @@ static void ends_well(const char *way) {
   pid_t ended = 0, child;
   if (!CHECK(length > 0)) return;
   path[length] = 0;
+  setenv("LSAN_OPTIONS", "detect_leaks=0", 1); /* it ends with everything alive, which is no leak */
   child = fork();
   snprintf(given, sizeof given, "%s", way);
   arguments[0] = name, arguments[1] = given, arguments[2] = NULL;
