@@ -1,7 +1,7 @@
 /*
  * What graphs cost through cushim's C interface beside the driver's own functions, in one process and in turns: nodes added, the whole
- * instantiated, launched and destroyed, and one argument set in an exec; then changes of many nodes in one call, beside the driver's
- * calls that each of them makes; and whether an exec that is changed for ever keeps its memory.
+ * instantiated, launched and destroyed, and one argument set in an exec; how much memory of the host they take; then changes of many
+ * nodes in one call, beside the driver's calls that each of them makes; and whether an exec that is changed for ever keeps its memory.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <cushim.h>
@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#include <malloc.h>
+#define CAN_MEASURE_MEMORY 1
+#else
+#define CAN_MEASURE_MEMORY 0
+#endif
 
 static const char ptx[] =
     ".version 7.0\n"
@@ -40,16 +46,36 @@ enum step { ADD, INSTANTIATE, FIRST_LAUNCH, LAUNCH, SET_ARGUMENT, DESTROY_EXEC, 
 static const char *const step_names[STEPS] = {"add, each node",        "instantiate, each node",  "first launch, each node", "launch, each node",
                                               "set one argument, each", "destroy exec, each node", "destroy graph, each node"};
 
+/* The time that was spent on measuring memory, which does not count. */
+static double stopped;
+
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec - stopped;
+}
+
+/* Bytes of the heap that are in use, by whomever: driver and cushim. */
+static double heap(void) {
+#if CAN_MEASURE_MEMORY
+  const double begun = now();
+  const struct mallinfo2 info = mallinfo2();
+  stopped += now() - begun;
+  return (double)info.uordblks + (double)info.hblkhd;
+#else
+  return 0;
+#endif
 }
 
 static void settle(void) { MUST(cushim_stream_synchronize(stream)); }
 
 /* What is timed begins with the first mark. */
 static double marks[STEPS + 1];
+
+/* What the nodes take on the heap, and what their instance takes besides. */
+enum memory { OF_GRAPH, OF_EXEC, MEMORIES };
+static const char *const memory_names[MEMORIES] = {"memory of the graph, each node", "memory of the exec, each node"};
+static double heaps[MEMORIES + 1];
 
 static void raw_add(CUgraph graph, CUgraphNode *made, uint64_t *pointer, uint32_t *number) {
   void *values[2];
@@ -102,11 +128,14 @@ static void raw_round(void) {
   CUgraph graph;
   CUgraphExec exec;
   MUST(cu->cuGraphCreate_10000(&graph, 0));
+  heaps[OF_GRAPH] = heap();
   marks[0] = now();
   raw_add(graph, made, &pointer, &number);
   marks[1] = now();
+  heaps[OF_EXEC] = heap();
   MUST(cu->cuGraphInstantiateWithFlags_11040(&exec, graph, 0));
   marks[2] = now();
+  heaps[MEMORIES] = heap();
   MUST(cu->cuGraphLaunch_10000(exec, raw_stream));
   settle();
   marks[3] = now();
@@ -134,11 +163,14 @@ static void our_round(int keeps) {
   cushim_exec exec;
   size_t i;
   MUST(cushim_graph_create(context, NULL, &graph));
+  heaps[OF_GRAPH] = heap();
   marks[0] = now();
   for (i = 0; i < nodes; i++) MUST(cushim_graph_add_kernel(graph, i == 0 ? NULL : &made[i - 1], i != 0, kernel, NULL, args, 2, &made[i]));
   marks[1] = now();
+  heaps[OF_EXEC] = heap();
   MUST(cushim_exec_create(graph, NULL, &exec, NULL));
   marks[2] = now();
+  heaps[MEMORIES] = heap();
   MUST(cushim_exec_launch(exec, stream));
   settle();
   marks[3] = now();
@@ -165,7 +197,14 @@ static double median(double *values, size_t count) {
 }
 
 enum { MOST_ROUNDS = 101 };
-static double taken[WAYS][STEPS][MOST_ROUNDS];
+static double taken[WAYS][STEPS][MOST_ROUNDS], used[WAYS][MEMORIES][MOST_ROUNDS];
+
+static void print_head(void) {
+  int way;
+  printf("\n|");
+  for (way = 0; way < WAYS; way++) printf(" | %s", way_names[way]);
+  printf(" |\n|---|---|---|---|\n");
+}
 
 /* Changes of many nodes: by the driver, a call for each node; by cushim in one call. */
 enum change { SET_EACH, REBIND, SET_PARAMETER, CHANGES };
@@ -270,7 +309,7 @@ static void print_changes(size_t count, size_t rounds) {
 
 static int usage(int status) {
   printf("usage: graphs [--nodes N] [--rounds N] [--rebinds N]\n\nMeasures graphs of N kernel nodes in a chain (10000) in N rounds (9, at most %d), changes of 1000 of\n"
-         "them in one call, and N changes of an exec (1000000). Prints tables in Markdown: medians, nanoseconds.\n",
+         "them in one call, and N changes of an exec (1000000). Prints tables in Markdown: medians, nanoseconds and bytes.\n",
          MOST_ROUNDS);
   return status;
 }
@@ -319,15 +358,27 @@ int main(int argc, char **argv) {
       for (step = 0; step < STEPS && round > 0; step++) {
         taken[way][step][round - 1] = (marks[step + 1] - marks[step]) / (double)nodes;
       }
+      for (step = 0; step < MEMORIES && round > 0; step++) {
+        used[way][step][round - 1] = (heaps[step + 1] - heaps[step]) / (double)nodes;
+      }
     }
   }
-  printf("Graphs of %zu kernel nodes in a chain, CUDA %d.%d; medians of %zu rounds, nanoseconds.\n\n|", nodes, info.version / 1000,
+  printf("Graphs of %zu kernel nodes in a chain, CUDA %d.%d; medians of %zu rounds, nanoseconds.\n", nodes, info.version / 1000,
          info.version % 1000 / 10, rounds);
-  for (way = 0; way < WAYS; way++) printf(" | %s", way_names[way]);
-  printf(" |\n|---|---|---|---|\n");
+  print_head();
   for (step = 0; step < STEPS; step++) {
     printf("| %s", step_names[step]);
     for (way = 0; way < WAYS; way++) printf(" | %.0f", median(taken[way][step], rounds));
+    printf(" |\n");
+  }
+  printf("\nBytes of the host's memory, of the driver and cushim together.\n");
+  print_head();
+  for (step = 0; step < MEMORIES; step++) {
+    printf("| %s", memory_names[step]);
+    for (way = 0; way < WAYS; way++) {
+      if (CAN_MEASURE_MEMORY) printf(" | %.0f", median(used[way][step], rounds));
+      else printf(" | –");
+    }
     printf(" |\n");
   }
 

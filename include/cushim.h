@@ -1085,8 +1085,9 @@ enum cushim_exec_flags
  {
   // Each launch first frees what the launch before allocated and nobody freed.
   CUSHIM_EXEC_AUTO_FREE = 1,
-  // Kernels can launch it, too, after it was uploaded. Only kernel, copy, memset and child graph nodes on one
-  // device can be launched so. CUDA 12.0.
+  // Kernels can launch it, too, after it was uploaded. It has at least one node; its nodes are kernels, memsets,
+  // copies of device or page-locked memory, and child graphs of such, all in one context. Not with
+  // `CUSHIM_EXEC_AUTO_FREE`. A kernel that launches it is linked with CUDA's `libcudadevrt`. CUDA 12.0.
   CUSHIM_EXEC_DEVICE_LAUNCH = 2,
   // Nodes run with their own priorities, not with that of the stream. CUDA 11.7.
   CUSHIM_EXEC_NODE_PRIORITY = 4,
@@ -4157,25 +4158,25 @@ cushim_status cushim_graph_ref(cushim_graph graph, cushim_graph *reference);
 // @driver any
 cushim_status cushim_graph_destroy(cushim_graph graph);
 
-// The context in which the nodes of a graph run unless they name another one.
+// Returns the context in which the nodes of a graph run unless they name another one.
 //
 // @param[in] graph The graph.
 // @param[out, borrowed] context The context.
 cushim_status cushim_graph_get_context(cushim_graph graph, cushim_context *context);
 
-// The node whose child graph or body a graph is.
+// Returns the node whose child graph or body a graph is.
 //
 // @param[in] graph The graph.
 // @param[out, borrowed] node The node; NULL if the graph is part of no other.
 cushim_status cushim_graph_get_parent(cushim_graph graph, cushim_node *node);
 
-// The native handle of a graph.
+// Returns the native handle of a graph.
 //
 // @param[in] graph The graph.
 // @param[out] native The `CUgraph`; a `cudaGraph_t` is the same.
 cushim_status cushim_graph_native(cushim_graph graph, CUgraph *native);
 
-// The number by which the driver's tools, such as profilers, tell graphs apart (`cuGraphGetId`).
+// Returns the number by which the driver's tools, such as profilers, tell graphs apart (`cuGraphGetId`).
 //
 // @param[in] graph The graph.
 // @param[out] id The number.
@@ -4191,7 +4192,7 @@ cushim_status cushim_graph_get_id(cushim_graph graph, uint32_t *id);
 // @driver any
 cushim_status cushim_graph_clone(cushim_graph graph, cushim_graph *clone);
 
-// The node of a clone that stands for a node of the original (`cuGraphNodeFindInClone`).
+// Returns the node of a clone that stands for a node of the original (`cuGraphNodeFindInClone`).
 //
 // @param[in] node The node of the original.
 // @param[in] clone The clone.
@@ -4427,8 +4428,9 @@ cushim_status cushim_condition_create(cushim_graph graph,
                                       const struct cushim_condition_options *options,
                                       cushim_condition *condition);
 
-// The number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists in the driver from
-// now on. As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`): that is checked.
+// Returns the number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists in the
+// driver from now on. As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`), which is
+// checked.
 //
 // @param[in] condition The condition.
 // @param[out] native The number, a `CUgraphConditionalHandle`.
@@ -4460,7 +4462,7 @@ cushim_status cushim_graph_add_conditional(cushim_graph graph,
                                            cushim_node *node,
                                            cushim_graph *bodies);
 
-// The condition that a conditional node looks at, and how it decides.
+// Returns the condition that a conditional node looks at, and how it decides.
 //
 // @param[in] node The node.
 // @param[out, borrowed] condition The condition; NULL for a node that was added elsewhere, before CUDA 13.2.
@@ -4668,13 +4670,13 @@ cushim_status cushim_graph_add_memory_operations(cushim_graph graph,
                                                  size_t operation_count,
                                                  cushim_node *node);
 
-// The type of a node; also of one that was removed.
+// Returns the type of a node, also of one that was removed.
 //
 // @param[in] node The node.
 // @param[out] type A `cushim_node_type`.
 cushim_status cushim_node_get_type(cushim_node node, int32_t *type);
 
-// The graph that a node is part of.
+// Returns the graph that a node is part of.
 //
 // @param[in] node The node.
 // @param[out, borrowed] graph The graph.
@@ -4688,22 +4690,22 @@ cushim_status cushim_node_get_graph(cushim_node node, cushim_graph *graph);
 // @param[out] count The number of graphs, which may be greater than `capacity`.
 cushim_status cushim_node_get_graphs(cushim_node node, cushim_graph *graphs, size_t capacity, size_t *count);
 
-// The number of a node in its graph, which its clones have too (`cuGraphNodeGetLocalId`).
+// Returns the number of a node in its graph, which its clones have too (`cuGraphNodeGetLocalId`).
 //
 // @param[in] node The node.
 // @param[out] id The number.
 // @driver 13.1
 cushim_status cushim_node_get_id(cushim_node node, uint32_t *id);
 
-// The number by which profilers tell the nodes of a process apart (`cuGraphNodeGetToolsId`): with it a trace can
-// show the labels of nodes.
+// Returns the number by which profilers tell the nodes of a process apart (`cuGraphNodeGetToolsId`): with it a trace
+// can show the labels of nodes.
 //
 // @param[in] node The node.
 // @param[out] id The number.
 // @driver 13.1
 cushim_status cushim_node_get_tools_id(cushim_node node, uint64_t *id);
 
-// The native handle of a node.
+// Returns the native handle of a node.
 //
 // @param[in] node The node.
 // @param[out] native The `CUgraphNode`; a `cudaGraphNode_t` is the same.
@@ -4734,7 +4736,7 @@ cushim_status cushim_node_remove(cushim_node node);
 // @driver any
 cushim_status cushim_node_set_owner(cushim_node node, size_t slot, const struct cushim_owner *owner);
 
-// The `data` of the owner that a slot of a node has.
+// Returns the `data` of the owner that a slot of a node has.
 //
 // @param[in] node The node.
 // @param[in] slot The number of the slot; see `cushim_node_set_owner`.
@@ -4742,7 +4744,8 @@ cushim_status cushim_node_set_owner(cushim_node node, size_t slot, const struct 
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have.
 cushim_status cushim_node_get_owner(cushim_node node, size_t slot, void **data);
 
-// What a kernel node runs (`cuGraphKernelNodeGetParams`).
+// Returns the kernel of a node and how it is launched (`cuGraphKernelNodeGetParams`). `cushim_node_get_arguments`
+// returns the arguments.
 //
 // @param[in] node The node; also one that was removed.
 // @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -4751,8 +4754,9 @@ cushim_status cushim_node_get_owner(cushim_node node, size_t slot, void **data);
 // @driver any
 cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct cushim_kernel_node *kernel);
 
-// The arguments of a kernel node. The value of one of kind `CUSHIM_ARG_BYTES`, and the place of one of kind
-// `CUSHIM_ARG_PLACE`, is copied into a buffer of the caller's, aligned to 8 bytes.
+// Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the place of one of
+// kind `CUSHIM_ARG_PLACE`, is copied into `values`, and `value` of the argument points to it there. A first call with
+// `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
 //
 // @param[in] node The node; also one that was removed.
 // @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -4775,7 +4779,7 @@ cushim_status cushim_node_get_arguments(cushim_node node,
                                         size_t size,
                                         size_t *needed);
 
-// What a copy node does (`cuGraphMemcpyNodeGetParams`).
+// Returns what a copy node copies (`cuGraphMemcpyNodeGetParams`).
 //
 // @param[in] node The node; also one that was removed.
 // @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -4784,7 +4788,7 @@ cushim_status cushim_node_get_arguments(cushim_node node,
 // @driver any
 cushim_status cushim_node_get_copy(cushim_node node, cushim_exec exec, struct cushim_copy_node *copy);
 
-// What a memset node does (`cuGraphMemsetNodeGetParams`).
+// Returns what a memset node sets (`cuGraphMemsetNodeGetParams`).
 //
 // @param[in] node The node; also one that was removed.
 // @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -4793,7 +4797,7 @@ cushim_status cushim_node_get_copy(cushim_node node, cushim_exec exec, struct cu
 // @driver any
 cushim_status cushim_node_get_fill(cushim_node node, cushim_exec exec, struct cushim_fill_node *fill);
 
-// What an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
+// Returns what an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
 //
 // @param[in] node The node; also one that was removed.
 // @param[inout] allocation Receives address, size and place.
@@ -4807,7 +4811,7 @@ cushim_status cushim_node_get_allocation(cushim_node node,
                                          int32_t *peers,
                                          size_t capacity);
 
-// The address that a free node frees (`cuGraphMemFreeNodeGetParams`).
+// Returns the address that a free node frees (`cuGraphMemFreeNodeGetParams`).
 //
 // @param[in] node The node; also one that was removed.
 // @param[out] pointer The address.
@@ -4815,7 +4819,8 @@ cushim_status cushim_node_get_allocation(cushim_node node,
 // @driver any
 cushim_status cushim_node_get_free(cushim_node node, uint64_t *pointer);
 
-// The event that a node records or waits for (`cuGraphEventRecordNodeGetEvent`, `cuGraphEventWaitNodeGetEvent`).
+// Returns the event that a node records or waits for (`cuGraphEventRecordNodeGetEvent`,
+// `cuGraphEventWaitNodeGetEvent`).
 //
 // @param[in] node The node; also one that was removed.
 // @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -4825,12 +4830,12 @@ cushim_status cushim_node_get_free(cushim_node node, uint64_t *pointer);
 // @driver any
 cushim_status cushim_node_get_event(cushim_node node, cushim_exec exec, cushim_event *event, CUevent *native);
 
-// The function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
+// Returns the function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
 //
 // @param[in] node The node; also one that was removed.
 // @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-// @param[out] function The function; NULL if the node has none in C, or keeps it no more.
-// @param[out, nullable] data What it is called with.
+// @param[out] function The function; NULL if the node calls none of C, or was removed and nothing calls it any more.
+// @param[out, nullable] data What it is called with: of a node with bytes the address of the graph's copy.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
 // @driver any
 cushim_status cushim_node_get_host_function(cushim_node node,
@@ -4882,32 +4887,33 @@ cushim_status cushim_exec_ref(cushim_exec exec, cushim_exec *reference);
 // @driver any
 cushim_status cushim_exec_destroy(cushim_exec exec);
 
-// The graph that an exec was instantiated from.
+// Returns the graph that an exec was instantiated from.
 //
 // @param[in] exec The exec.
 // @param[out, borrowed] graph The graph; NULL if its last handle was destroyed.
 cushim_status cushim_exec_get_graph(cushim_exec exec, cushim_graph *graph);
 
-// The flags of an exec.
+// Returns the flags of an exec.
 //
 // @param[in] exec The exec.
 // @param[out] flags `cushim_exec_flags`.
 cushim_status cushim_exec_get_flags(cushim_exec exec, uint32_t *flags);
 
-// The native handle of an exec.
+// Returns the native handle of an exec.
 //
 // @param[in] exec The exec.
 // @param[out] native The `CUgraphExec`; a `cudaGraphExec_t` is the same.
 cushim_status cushim_exec_native(cushim_exec exec, CUgraphExec *native);
 
-// The number by which the driver's tools, such as profilers, tell execs apart (`cuGraphExecGetId`).
+// Returns the number by which the driver's tools, such as profilers, tell execs apart (`cuGraphExecGetId`).
 //
 // @param[in] exec The exec.
 // @param[out] id The number.
 // @driver 13.1
 cushim_status cushim_exec_get_id(cushim_exec exec, uint32_t *id);
 
-// Uploads an exec to the device in stream order (`cuGraphUpload`), so that the first launch is not slower.
+// Uploads an exec to the device in stream order (`cuGraphUpload`), so that its first launch is not slower than
+// others.
 //
 // @param[in] exec The exec.
 // @param[in] stream The stream.
@@ -4944,7 +4950,7 @@ cushim_status cushim_exec_launch(cushim_exec exec, cushim_stream stream);
 // @driver any
 cushim_status cushim_exec_update(cushim_exec exec, cushim_graph graph, struct cushim_exec_result *result);
 
-// Whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
+// Returns whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
 //
 // @param[in] node The node, of the graph that the exec was instantiated from.
 // @param[in] exec The exec.
@@ -5379,7 +5385,7 @@ cushim_status cushim_builder_add_conditional(cushim_builder builder,
                                              cushim_node *node,
                                              cushim_builder *bodies);
 
-// How much memory the graphs of a device have (`cuDeviceGetGraphMemAttribute`).
+// Returns how much memory the graphs of a device have (`cuDeviceGetGraphMemAttribute`).
 //
 // @param[in] device The device.
 // @param[inout] memory Receives the figures.

@@ -29,6 +29,9 @@ const CONDITIONS: &[Condition] = &[
     Condition("softcuda/no_device", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "0")]),
     Condition("softcuda/no_pools", OLD_AND_NEW, &[("SOFTCUDA_MEMORY_POOLS", "0")]),
     Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
+    Condition("graphs/many", OLD_AND_NEW, &[("CHECK_NODES", "100000")]),
+    // Nodes of two devices.
+    Condition("graphs/contexts", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     // What is ordered is so however late, and in whatever order, everything else runs.
     Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("memory/buffers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),

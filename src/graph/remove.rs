@@ -1,12 +1,13 @@
 //! Removing nodes.
 
 use super::Node;
-use super::refusal;
 use super::state::{GraphId, NodeId, NodeState, Remembered, State};
 use super::tree::Tree;
+use super::{read, refusal};
 use crate::driver::calls::graph::node as calls;
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
+use crate::op::node::Parameters;
 
 impl Node {
     /// Takes the node out of its graph, with its edges and all graphs in it. Their handles still tell what they were. What was
@@ -26,6 +27,9 @@ impl Node {
         let mut state = tree.lock();
         refuse_twice()?;
         let id = self.object.id;
+        if tree.check_contexts(&state, self.object.as_ref()).is_ok() {
+            read_last(tree, &mut state, id);
+        }
         // SAFETY: the node is there, which the lock keeps.
         unsafe { calls::destroy(tree.table(), state.node(id).native) }.map_err(|error| {
             refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0)
@@ -40,6 +44,23 @@ impl Node {
     }
 }
 
+/// What nodes of others do that are about to be removed, and have handles: afterwards nobody tells it any more.
+fn read_last(tree: &Tree, state: &mut State, id: NodeId) {
+    let node = state.node(id);
+    if !node.is_ours && node.object.is_some() {
+        // An error leaves the type.
+        if let Ok(last) = read::with_parameters(tree, node, Parameters::clone) {
+            state.node_mut(id).parameters = last;
+        }
+    }
+    for index in 0..state.node(id).inner.len() {
+        let below = state.node(id).inner[index];
+        for position in 0..state.graph(below).nodes.len() {
+            read_last(tree, state, state.graph(below).nodes[position]);
+        }
+    }
+}
+
 /// Takes a node off the list that the driver has destroyed, with all below it. What the node itself kept is still its graph's;
 /// what was kept below, the driver has let go of (measured on 580).
 pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> NodeState {
@@ -50,7 +71,7 @@ pub(super) fn forget(tree: &Tree, state: &mut State, id: NodeId) -> NodeState {
         state.conditions[condition.0 as usize].node = None;
     }
     if let Some(object) = node.object.take() {
-        let plain = crate::op::node::Parameters::Plain(node.parameters.node_type());
+        let plain = Parameters::Plain(node.parameters.node_type());
         object.was_removed(std::mem::replace(&mut node.parameters, plain));
         state.remember(Remembered::node(object));
     }

@@ -179,17 +179,35 @@ static void device_figures(void) {
   CHECK(told.used_peak == 0 && told.reserved_peak == 0);
 }
 
-/* Other places than a device are the driver's to offer: a status where it does not. */
+/* Other places than a device are the driver's to offer: a status that names the place, where it does not. */
 static void other_places(void) {
-  cushim_graph graph = new_graph();
-  cushim_graph_allocation allocation = allocation_of(64);
-  uint64_t pointer = 7;
-  cushim_status status;
-  allocation.location.kind = CUSHIM_LOCATION_HOST;
-  status = cushim_graph_add_allocation(graph, NULL, 0, &allocation, NULL, &pointer);
-  CHECK(status != CUSHIM_SUCCESS || pointer != 0);
-  CHECK(status == CUSHIM_SUCCESS || (pointer == 0 && node_count(graph) == 0));
-  CHECK_OK(cushim_graph_destroy(graph));
+  static const struct {
+    cushim_location_kind kind;
+    uint32_t flags;
+    const char *name;
+  } places[] = {{CUSHIM_LOCATION_HOST, 0, "memory of the host"},
+                {CUSHIM_LOCATION_HOST_NUMA, 0, "memory of NUMA node 0"},
+                {CUSHIM_LOCATION_DEVICE, CUSHIM_GRAPH_ALLOCATION_MANAGED, "managed memory"}};
+  size_t i;
+  for (i = 0; i < sizeof places / sizeof *places; i++) {
+    cushim_graph graph = new_graph();
+    cushim_graph_allocation allocation = allocation_of(64);
+    cushim_node node = (cushim_node)NOT_NULL;
+    uint64_t pointer = 7;
+    cushim_status status;
+    allocation.location.kind = places[i].kind;
+    allocation.flags = places[i].flags;
+    status = cushim_graph_add_allocation(graph, NULL, 0, &allocation, &node, &pointer);
+    if (status == CUSHIM_SUCCESS) {
+      cushim_allocation_node told = CUSHIM_OPTIONS(cushim_allocation_node);
+      CHECK_OK(cushim_node_get_allocation(node, &told, NULL, 0));
+      CHECK(pointer != 0 && told.location.kind == places[i].kind && (told.is_managed != 0) == (places[i].flags != 0));
+    } else {
+      CHECK_CONTAINS(last_message(), places[i].name);
+      CHECK(pointer == 0 && node == NULL && node_count(graph) == 0);
+    }
+    CHECK_OK(cushim_graph_destroy(graph));
+  }
 }
 
 int main(void) {

@@ -97,24 +97,45 @@ static void refused_graphs(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
-/* A kernel may be launched by the device; a host function may not, and is named. */
-static void device_launch(void) {
-  cushim_graph graph = new_graph();
+static void no_op(void *data) { (void)data; }
+
+/* Refused for launches by kernels, with what such a graph may have. */
+static void is_not_for_kernels(cushim_graph graph, uint32_t flags, cushim_node node) {
   cushim_exec_options options = CUSHIM_OPTIONS(cushim_exec_options);
   cushim_exec_result result = empty_result();
   cushim_exec exec = (cushim_exec)NOT_NULL;
-  cushim_node node = add_empty(graph, NULL);
-  options.flags = CUSHIM_EXEC_DEVICE_LAUNCH;
+  options.flags = CUSHIM_EXEC_DEVICE_LAUNCH | flags;
   if (version < 12000) {
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_exec_create(graph, &options, &exec, &result));
     CHECK_CONTAINS(last_message(), "12.0");
-    CHECK(exec == NULL && result.reason == 1);
-  } else if (cushim_exec_create(graph, &options, &exec, &result) != CUSHIM_SUCCESS) {
-    CHECK(exec == NULL && result.reason > 0 && (result.node == NULL || result.node == node));
+    CHECK(result.reason == 1 && result.node == NULL);
   } else {
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_create(graph, &options, &exec, &result));
+    CHECK_CONTAINS(last_message(), "A graph that kernels launch");
+    CHECK(result.reason == (node == NULL ? 1 : CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED) && result.node == node);
+  }
+  CHECK(exec == NULL);
+}
+
+/* Kernels may launch kernels and memsets; not a host function, which is named; nor what frees memory at its launch, nor nothing. */
+static void device_launch(void) {
+  cushim_graph graph = new_graph(), other = new_graph();
+  cushim_node node = NULL;
+  cushim_exec exec = NULL;
+  uint32_t told = 0;
+  is_not_for_kernels(graph, 0, NULL);
+  add_append(graph, add_number(graph, NULL, 0, 1), 0, 2);
+  is_not_for_kernels(graph, CUSHIM_EXEC_AUTO_FREE, NULL);
+  CHECK_OK(cushim_graph_add_host_function(other, NULL, 0, no_op, NULL, NULL, &node));
+  is_not_for_kernels(other, 0, node);
+  if (version >= 12000) {
+    CHECK_OK(create(graph, CUSHIM_EXEC_DEVICE_LAUNCH, all.stream, &exec));
+    CHECK_OK(cushim_exec_get_flags(exec, &told));
+    CHECK(told == CUSHIM_EXEC_DEVICE_LAUNCH && result_of_exec(exec) == 12); /* the host may launch it as ever */
     CHECK_OK(cushim_exec_destroy(exec));
   }
   CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(other));
 }
 
 static void streams(void) {

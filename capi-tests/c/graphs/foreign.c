@@ -178,6 +178,89 @@ static void clones(void) {
   CHECK_OK(cushim_graph_destroy(other));
 }
 
+/* Handles of nodes of others that were removed, with the node around them or by themselves, tell what the driver said of them. */
+static void removed(void) {
+  cushim_graph graph = new_graph(), child = new_graph(), wrapped;
+  cushim_node nodes[3], below = NULL;
+  cushim_fill_node filled = CUSHIM_OPTIONS(cushim_fill_node);
+  cushim_kernel_node run_by = CUSHIM_OPTIONS(cushim_kernel_node);
+  cushim_arg args[2];
+  uint64_t values[2];
+  size_t count = 0;
+  add_number(graph, NULL, 1, 42);
+  add_append(graph, NULL, 0, 7);
+  add_number(child, NULL, 2, 43);
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
+  wrapped = foreign_copy(graph);
+  CHECK_OK(cushim_graph_get_nodes(wrapped, nodes, 3, &count));
+  CHECK(count == 3);
+  CHECK_OK(cushim_graph_get_nodes(inner_of(nodes[2]), &below, 1, &count));
+  CHECK_OK(cushim_node_remove(nodes[0]));
+  CHECK_OK(cushim_node_remove(nodes[1]));
+  CHECK_OK(cushim_node_remove(nodes[2]));
+  CHECK_OK(cushim_node_get_fill(nodes[0], NULL, &filled));
+  CHECK(filled.value == 42 && filled.to.address == slot(1));
+  CHECK_OK(cushim_node_get_fill(below, NULL, &filled));
+  CHECK(filled.value == 43 && filled.to.address == slot(2));
+  CHECK_OK(cushim_node_get_kernel(nodes[1], NULL, &run_by));
+  CHECK(run_by.config.grid.x == 1 && run_by.config.block.x == 1);
+  CHECK_OK(cushim_node_get_arguments(nodes[1], NULL, args, 2, &count, values, sizeof values, NULL));
+  CHECK(version < 12040 || (count == 2 && *(const uint32_t *)args[1].value == 7));
+  CHECK_STATUS(CUSHIM_ERROR_ALREADY_DESTROYED, cushim_node_remove(below));
+  CHECK_OK(cushim_graph_destroy(wrapped));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
+/* A conditional node of somebody else's is told with condition, kind and bodies from CUDA 13.2 on; before it is a conditional node. */
+static void conditional(void) {
+  CUgraph native = NULL;
+  CUgraphNode raw = NULL;
+  CUgraphConditionalHandle handle = 0;
+  CUgraphNodeParams params;
+  CUcontext current = NULL;
+  cushim_context before;
+  cushim_graph graph, bodies[2] = {NULL};
+  cushim_node node = NULL, parent = NULL;
+  cushim_condition condition = (cushim_condition)NOT_NULL, again = NULL;
+  int32_t kind = -1;
+  uint64_t told = 0;
+  size_t count = 0;
+  if (version < 12030) return;
+  CHECK_OK(cushim_context_push(all.context));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuCtxGetCurrent_4000(&current));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphCreate_10000(&native, 0));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphConditionalHandleCreate_12030(&handle, native, current, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+  memset(&params, 0, sizeof params);
+  params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  params.conditional.handle = handle;
+  params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+  params.conditional.size = 1;
+  params.conditional.ctx = current;
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphAddNode_12030(&raw, native, NULL, NULL, 0, &params));
+  CHECK_OK(cushim_context_pop(all.driver, &before, NULL));
+  graph = wrap(native, CUSHIM_OWNED);
+  CHECK_OK(cushim_graph_get_nodes(graph, &node, 1, &count));
+  CHECK(count == 1 && type_of(node) == CUSHIM_NODE_CONDITIONAL);
+  CHECK_OK(cushim_node_get_condition(node, &condition, &kind));
+  CHECK_OK(cushim_node_get_graphs(node, bodies, 2, &count));
+  if (version >= 13020) {
+    CHECK(condition != NULL && kind == CUSHIM_CONDITIONAL_IF && count == 1);
+    CHECK_OK(cushim_condition_native(condition, &told));
+    CHECK(told == handle);
+    CHECK_OK(cushim_node_get_condition(node, &again, NULL));
+    CHECK(again == condition);
+    CHECK_OK(cushim_graph_get_parent(bodies[0], &parent));
+    CHECK(parent == node);
+    add_append(bodies[0], NULL, 0, 4);
+    CHECK(result_of(graph) == 4);
+  } else {
+    CHECK(condition == NULL && kind == 0 && count == 0);
+    CHECK(result_of(graph) == 0);
+  }
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -188,6 +271,8 @@ int main(void) {
     changed();
     wrong();
     clones();
+    removed();
+    conditional();
   }
   return close_graphs();
 }

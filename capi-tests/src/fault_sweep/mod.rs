@@ -71,14 +71,14 @@ const ATTEMPTS: usize = 4;
 /// Left out: a fuzzer takes every answer that its model does not foresee for a failure, and stops at the first.
 const LEFT_OUT: &[&str] = &["fuzz/fuzz", "fuzz/graphs"];
 
-/// Programs that may leave things behind: the first lets go of them while the process exits, when the driver has ended and
+/// Programs that may leave things behind: the first two let go of them while the process exits, when the driver has ended and
 /// the trace is closed; the others make them by the driver's own functions, and they are theirs to release.
-const MAY_LEAVE: &[&str] = &["objects/exit", "examples/porting/after.c", "examples/raw.c"];
+const MAY_LEAVE: &[&str] = &["objects/exit", "graphs/exit", "examples/porting/after.c", "examples/raw.c"];
 
 /// Programs that make the same calls again and again; in them, so many calls of each driver function are enough. The first
 /// calls every function dozens of times, and `softcuda/every_fault.c` has every call of every function fail; the second
-/// makes a few calls thousands of times, in another order each time.
-const REPETITIVE: &[(&str, usize)] = &[("sweep/sweep", 4), ("objects/threads", 2)];
+/// makes a few calls thousands of times, in another order each time; so does the third, in one order.
+const REPETITIVE: &[(&str, usize)] = &[("sweep/sweep", 4), ("objects/threads", 2), ("graphs/many", 2)];
 
 /// Examples that run by themselves.
 const EXAMPLES: &[&str] = &[

@@ -113,8 +113,9 @@ pub unsafe extern "C" fn cushim_condition_create(
     })
 }
 
-/// The number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists in the driver from
-/// now on. As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`): that is checked.
+/// Returns the number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists in the
+/// driver from now on. As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`), which is
+/// checked.
 ///
 /// @param[in] condition The condition.
 /// @param[out] native The number, a `CUgraphConditionalHandle`.
@@ -185,7 +186,7 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
     })
 }
 
-/// The condition that a conditional node looks at, and how it decides.
+/// Returns the condition that a conditional node looks at, and how it decides.
 ///
 /// @param[in] node The node.
 /// @param[out, borrowed] condition The condition; NULL for a node that was added elsewhere, before CUDA 13.2.

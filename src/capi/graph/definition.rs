@@ -183,7 +183,7 @@ pub extern "C" fn cushim_graph_destroy(graph: cushim_graph) -> cushim_status {
     handles::destroy(graph)
 }
 
-/// The context in which the nodes of a graph run unless they name another one.
+/// Returns the context in which the nodes of a graph run unless they name another one.
 ///
 /// @param[in] graph The graph.
 /// @param[out, borrowed] context The context.
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn cushim_graph_get_context(
     unsafe { handles::tell(graph, context, "context", |graph| borrowed(Graph::of(graph)?.context())) }
 }
 
-/// The node whose child graph or body a graph is.
+/// Returns the node whose child graph or body a graph is.
 ///
 /// @param[in] graph The graph.
 /// @param[out, borrowed] node The node; NULL if the graph is part of no other.
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn cushim_graph_get_parent(
     }
 }
 
-/// The native handle of a graph.
+/// Returns the native handle of a graph.
 ///
 /// @param[in] graph The graph.
 /// @param[out] native The `CUgraph`; a `cudaGraph_t` is the same.
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn cushim_graph_native(graph: cushim_graph, native: *mut C
     })
 }
 
-/// The number by which the driver's tools, such as profilers, tell graphs apart (`cuGraphGetId`).
+/// Returns the number by which the driver's tools, such as profilers, tell graphs apart (`cuGraphGetId`).
 ///
 /// @param[in] graph The graph.
 /// @param[out] id The number.
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn cushim_graph_clone(graph: cushim_graph, clone: *mut cus
     })
 }
 
-/// The node of a clone that stands for a node of the original (`cuGraphNodeFindInClone`).
+/// Returns the node of a clone that stands for a node of the original (`cuGraphNodeFindInClone`).
 ///
 /// @param[in] node The node of the original.
 /// @param[in] clone The clone.

@@ -25,7 +25,7 @@ pub struct cushim_graph_memory {
     pub reserved_peak: u64,
 }
 
-/// How much memory the graphs of a device have (`cuDeviceGetGraphMemAttribute`).
+/// Returns how much memory the graphs of a device have (`cuDeviceGetGraphMemAttribute`).
 ///
 /// @param[in] device The device.
 /// @param[inout] memory Receives the figures.

@@ -36,8 +36,9 @@ impl Incomplete for cushim_exec_s {
 pub enum cushim_exec_flags {
     /// Each launch first frees what the launch before allocated and nobody freed.
     CUSHIM_EXEC_AUTO_FREE = 1,
-    /// Kernels can launch it, too, after it was uploaded. Only kernel, copy, memset and child graph nodes on one
-    /// device can be launched so. CUDA 12.0.
+    /// Kernels can launch it, too, after it was uploaded. It has at least one node; its nodes are kernels, memsets,
+    /// copies of device or page-locked memory, and child graphs of such, all in one context. Not with
+    /// `CUSHIM_EXEC_AUTO_FREE`. A kernel that launches it is linked with CUDA's `libcudadevrt`. CUDA 12.0.
     CUSHIM_EXEC_DEVICE_LAUNCH = 2,
     /// Nodes run with their own priorities, not with that of the stream. CUDA 11.7.
     CUSHIM_EXEC_NODE_PRIORITY = 4,
@@ -190,7 +191,7 @@ pub extern "C" fn cushim_exec_destroy(exec: cushim_exec) -> cushim_status {
     handles::destroy(exec)
 }
 
-/// The graph that an exec was instantiated from.
+/// Returns the graph that an exec was instantiated from.
 ///
 /// @param[in] exec The exec.
 /// @param[out, borrowed] graph The graph; NULL if its last handle was destroyed.
@@ -208,7 +209,7 @@ pub unsafe extern "C" fn cushim_exec_get_graph(exec: cushim_exec, graph: *mut cu
     }
 }
 
-/// The flags of an exec.
+/// Returns the flags of an exec.
 ///
 /// @param[in] exec The exec.
 /// @param[out] flags `cushim_exec_flags`.
@@ -229,7 +230,7 @@ pub unsafe extern "C" fn cushim_exec_get_flags(exec: cushim_exec, flags: *mut u3
     }
 }
 
-/// The native handle of an exec.
+/// Returns the native handle of an exec.
 ///
 /// @param[in] exec The exec.
 /// @param[out] native The `CUgraphExec`; a `cudaGraphExec_t` is the same.
@@ -247,7 +248,7 @@ pub unsafe extern "C" fn cushim_exec_native(exec: cushim_exec, native: *mut CUgr
     })
 }
 
-/// The number by which the driver's tools, such as profilers, tell execs apart (`cuGraphExecGetId`).
+/// Returns the number by which the driver's tools, such as profilers, tell execs apart (`cuGraphExecGetId`).
 ///
 /// @param[in] exec The exec.
 /// @param[out] id The number.
@@ -261,7 +262,8 @@ pub unsafe extern "C" fn cushim_exec_get_id(exec: cushim_exec, id: *mut u32) -> 
     unsafe { handles::ask(exec, id, "id", |exec| exec.id()) }
 }
 
-/// Uploads an exec to the device in stream order (`cuGraphUpload`), so that the first launch is not slower.
+/// Uploads an exec to the device in stream order (`cuGraphUpload`), so that its first launch is not slower than
+/// others.
 ///
 /// @param[in] exec The exec.
 /// @param[in] stream The stream.
@@ -337,7 +339,7 @@ pub unsafe extern "C" fn cushim_exec_update(
     })
 }
 
-/// Whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
+/// Returns whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
 ///
 /// @param[in] node The node, of the graph that the exec was instantiated from.
 /// @param[in] exec The exec.

@@ -64,7 +64,7 @@ fn number(node_type: NodeType) -> i32 {
     }) as i32
 }
 
-/// The type of a node; also of one that was removed.
+/// Returns the type of a node, also of one that was removed.
 ///
 /// @param[in] node The node.
 /// @param[out] type A `cushim_node_type`.
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn cushim_node_get_type(node: cushim_node, r#type: *mut i3
     unsafe { handles::tell(node, r#type, "type", |node| Ok(number(node.node_type()))) }
 }
 
-/// The graph that a node is part of.
+/// Returns the graph that a node is part of.
 ///
 /// @param[in] node The node.
 /// @param[out, borrowed] graph The graph.
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn cushim_node_get_graphs(
     })
 }
 
-/// The number of a node in its graph, which its clones have too (`cuGraphNodeGetLocalId`).
+/// Returns the number of a node in its graph, which its clones have too (`cuGraphNodeGetLocalId`).
 ///
 /// @param[in] node The node.
 /// @param[out] id The number.
@@ -138,8 +138,8 @@ pub unsafe extern "C" fn cushim_node_get_id(node: cushim_node, id: *mut u32) -> 
     unsafe { handles::ask(node, id, "id", |node| Node::of_object(node)?.id()) }
 }
 
-/// The number by which profilers tell the nodes of a process apart (`cuGraphNodeGetToolsId`): with it a trace can
-/// show the labels of nodes.
+/// Returns the number by which profilers tell the nodes of a process apart (`cuGraphNodeGetToolsId`): with it a trace
+/// can show the labels of nodes.
 ///
 /// @param[in] node The node.
 /// @param[out] id The number.
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn cushim_node_get_tools_id(node: cushim_node, id: *mut u6
     unsafe { handles::ask(node, id, "id", |node| Node::of_object(node)?.tools_id()) }
 }
 
-/// The native handle of a node.
+/// Returns the native handle of a node.
 ///
 /// @param[in] node The node.
 /// @param[out] native The `CUgraphNode`; a `cudaGraphNode_t` is the same.
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn cushim_node_set_owner(
     })
 }
 
-/// The `data` of the owner that a slot of a node has.
+/// Returns the `data` of the owner that a slot of a node has.
 ///
 /// @param[in] node The node.
 /// @param[in] slot The number of the slot; see `cushim_node_set_owner`.

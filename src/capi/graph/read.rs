@@ -101,7 +101,8 @@ pub struct cushim_kernel_node {
     pub block_size: usize,
 }
 
-/// What a kernel node runs (`cuGraphKernelNodeGetParams`).
+/// Returns the kernel of a node and how it is launched (`cuGraphKernelNodeGetParams`). `cushim_node_get_arguments`
+/// returns the arguments.
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -147,8 +148,9 @@ fn kernel_told(context: cushim_context, kernel: &KernelParameters) -> Result<cus
     })
 }
 
-/// The arguments of a kernel node. The value of one of kind `CUSHIM_ARG_BYTES`, and the place of one of kind
-/// `CUSHIM_ARG_PLACE`, is copied into a buffer of the caller's, aligned to 8 bytes.
+/// Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the place of one of
+/// kind `CUSHIM_ARG_PLACE`, is copied into `values`, and `value` of the argument points to it there. A first call with
+/// `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -288,7 +290,7 @@ pub struct cushim_copy_node {
     pub extent: cushim_extent,
 }
 
-/// What a copy node does (`cuGraphMemcpyNodeGetParams`).
+/// Returns what a copy node copies (`cuGraphMemcpyNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -365,7 +367,7 @@ pub struct cushim_fill_node {
     pub height: usize,
 }
 
-/// What a memset node does (`cuGraphMemsetNodeGetParams`).
+/// Returns what a memset node sets (`cuGraphMemsetNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -428,7 +430,7 @@ pub struct cushim_allocation_node {
     pub peer_count: usize,
 }
 
-/// What an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
+/// Returns what an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[inout] allocation Receives address, size and place.
@@ -473,7 +475,7 @@ pub unsafe extern "C" fn cushim_node_get_allocation(
     })
 }
 
-/// The address that a free node frees (`cuGraphMemFreeNodeGetParams`).
+/// Returns the address that a free node frees (`cuGraphMemFreeNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[out] pointer The address.
@@ -495,7 +497,8 @@ pub unsafe extern "C" fn cushim_node_get_free(node: cushim_node, pointer: *mut u
     })
 }
 
-/// The event that a node records or waits for (`cuGraphEventRecordNodeGetEvent`, `cuGraphEventWaitNodeGetEvent`).
+/// Returns the event that a node records or waits for (`cuGraphEventRecordNodeGetEvent`,
+/// `cuGraphEventWaitNodeGetEvent`).
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
@@ -537,12 +540,12 @@ pub unsafe extern "C" fn cushim_node_get_event(
     })
 }
 
-/// The function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
+/// Returns the function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
 ///
 /// @param[in] node The node; also one that was removed.
 /// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-/// @param[out] function The function; NULL if the node has none in C, or keeps it no more.
-/// @param[out, nullable] data What it is called with.
+/// @param[out] function The function; NULL if the node calls none of C, or was removed and nothing calls it any more.
+/// @param[out, nullable] data What it is called with: of a node with bytes the address of the graph's copy.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
 /// @driver any
 ///

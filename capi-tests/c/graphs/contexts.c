@@ -1,0 +1,162 @@
+/*
+ * One definition spans contexts and devices: kernel, copy and memset nodes run where they say, and allocations are made where they say.
+ * With one device the other context is a second one of it; softcuda is run with two devices as well.
+ */
+#include "graphs.h"
+
+static cushim_device device;   /* the other one, or the same */
+static cushim_context context; /* of it */
+static int32_t devices;
+static uint64_t there; /* memory in that context */
+
+static cushim_place at_there(int index) {
+  cushim_place place = cushim_at_device(there + 4 * (uint64_t)index);
+  place.context = context;
+  return place;
+}
+
+static cushim_place at_here(int index) {
+  cushim_place place = cushim_at_device(slot(index));
+  place.context = all.context;
+  return place;
+}
+
+static uint32_t number_there(int index) {
+  uint32_t number = 0;
+  cushim_place to = cushim_at_host(&number), from = at_there(index);
+  CHECK_OK(cushim_context_copy(context, &to, &from, sizeof number));
+  return number;
+}
+
+/* The other context sets numbers and appends to one; it comes over, and is appended to here. */
+static cushim_graph make(cushim_node *nodes) {
+  cushim_library library = NULL;
+  cushim_kernel append;
+  cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+  cushim_place to = at_there(0), from;
+  const uint64_t address = there;
+  const uint32_t digit = 2;
+  cushim_arg args[2];
+  cushim_graph graph = new_graph();
+  CHECK_OK(cushim_library_load(context, trace_code, sizeof trace_code, NULL, &library));
+  append = kernel_of(library, "append");
+  config.grid.x = config.block.x = 1;
+  config.context = context;
+  args[0] = CUSHIM_ARG(address);
+  args[1] = CUSHIM_ARG(digit);
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, &nodes[0]));
+  CHECK_OK(cushim_graph_add_kernel(graph, &nodes[0], 1, append, &config, args, 2, &nodes[1]));
+  to = at_here(0);
+  from = at_there(0);
+  CHECK_OK(cushim_graph_add_copy(graph, &nodes[1], 1, &to, &from, 4, &nodes[2]));
+  nodes[3] = add_append(graph, nodes[2], 0, 3);
+  CHECK_OK(cushim_kernel_destroy(append));
+  CHECK_OK(cushim_library_destroy(library));
+  return graph;
+}
+
+static void several_contexts(void) {
+  cushim_node nodes[4];
+  cushim_graph graph = make(nodes), clone = NULL, parent = new_graph();
+  cushim_kernel_node told = CUSHIM_OPTIONS(cushim_kernel_node);
+  cushim_exec exec;
+  CHECK(result_of(graph) == 123 && number_there(0) == 12);
+  CHECK_OK(cushim_node_get_kernel(nodes[1], NULL, &told));
+  CHECK(is_same(told.config.context, context));
+  CHECK_OK(cushim_node_get_kernel(nodes[3], NULL, &told));
+  CHECK(is_same(told.config.context, all.context));
+  CHECK_OK(cushim_graph_clone(graph, &clone));
+  CHECK_OK(cushim_graph_add_child(parent, NULL, 0, graph, CUSHIM_CHILD_CLONE, NULL, NULL));
+  CHECK(result_of(clone) == 123 && result_of(parent) == 123);
+  /* A changed node stays where it was. */
+  exec = new_exec(graph);
+  CHECK_OK(cushim_node_set_fill(nodes[0], exec, NULL, 4, 4, 0));
+  CHECK(result_of_exec(exec) == 423 && number_there(0) == 42);
+  CHECK_OK(cushim_node_set_fill(nodes[0], NULL, NULL, 5, 4, 0));
+  CHECK(result_of(graph) == 523);
+  CHECK_OK(cushim_exec_update(exec, graph, NULL));
+  CHECK(result_of_exec(exec) == 523);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(parent));
+  CHECK_OK(cushim_graph_destroy(clone));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
+/* The graph keeps the contexts of its nodes: their last handles may go before it is launched. */
+static void contexts_are_kept(void) {
+  const cushim_context before = context;
+  const uint64_t there_before = there;
+  cushim_node nodes[4];
+  cushim_graph graph;
+  cushim_exec exec;
+  CHECK_OK(cushim_context_create(device, NULL, &context));
+  CHECK_OK(cushim_context_allocate(context, NUMBERS * 4, &there));
+  graph = make(nodes);
+  CHECK_OK(cushim_context_destroy(context)); /* its memory goes with it, later */
+  exec = new_exec(graph);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(result_of_exec(exec) == 123);
+  CHECK_OK(cushim_exec_destroy(exec));
+  context = before;
+  there = there_before;
+}
+
+/* An allocation on the other device, and one that it may use. */
+static void allocations(void) {
+  cushim_graph_allocation allocation = CUSHIM_OPTIONS(cushim_graph_allocation);
+  cushim_allocation_node told = CUSHIM_OPTIONS(cushim_allocation_node);
+  cushim_graph graph = new_graph();
+  cushim_node node = NULL, allocated = NULL;
+  cushim_place at, to;
+  uint64_t pointer = 0;
+  int32_t peers[1] = {1}, told_peers[1] = {-1}, reaches = 0;
+  cushim_exec exec;
+  if (devices < 2) {
+    CHECK_OK(cushim_graph_destroy(graph));
+    return;
+  }
+  allocation.bytes = 64;
+  allocation.location = cushim_on_device(1);
+  CHECK_OK(cushim_graph_add_allocation(graph, NULL, 0, &allocation, &allocated, &pointer));
+  CHECK_OK(cushim_node_get_allocation(allocated, &told, NULL, 0));
+  CHECK(told.location.kind == CUSHIM_LOCATION_DEVICE && told.location.id == 1 && told.peer_count == 0);
+  at = cushim_at_device(pointer);
+  at.context = context;
+  to = at_there(1);
+  CHECK_OK(cushim_graph_add_fill(graph, &allocated, 1, &at, 77, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_copy(graph, &node, 1, &to, &at, 4, &node));
+  CHECK_OK(cushim_graph_add_free(graph, &node, 1, pointer, NULL));
+  exec = new_exec(graph);
+  run(exec);
+  CHECK(number_there(1) == 77);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+
+  CHECK_OK(cushim_device_can_access_peer(device, all.device, &reaches));
+  if (!reaches) return;
+  graph = new_graph();
+  allocation.location = cushim_on_device(0);
+  allocation.peers = peers;
+  allocation.peer_count = 1;
+  CHECK_OK(cushim_graph_add_allocation(graph, NULL, 0, &allocation, &allocated, &pointer));
+  CHECK_OK(cushim_node_get_allocation(allocated, &told, told_peers, 1));
+  CHECK(told.peer_count == 1 && told_peers[0] == 1);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
+int main(void) {
+  check_begin();
+  if (open_graphs()) {
+    CHECK_OK(cushim_driver_get_device_count(all.driver, &devices));
+    CHECK_OK(cushim_driver_get_device(all.driver, devices > 1, &device));
+    if (devices > 1) CHECK_OK(cushim_context_retain_primary(device, &context));
+    else CHECK_OK(cushim_context_create(device, NULL, &context));
+    CHECK_OK(cushim_context_allocate(context, NUMBERS * 4, &there));
+    several_contexts();
+    contexts_are_kept();
+    allocations();
+    CHECK_OK(cushim_context_free(context, there));
+    CHECK_OK(cushim_context_destroy(context));
+  }
+  return close_graphs();
+}

@@ -1,0 +1,135 @@
+/*
+ * Many nodes are built, instantiated, launched and destroyed in time and memory that grow with their number. CHECK_NODES says how many:
+ * of a hundred thousand, what grew with their square would not end within the minute that a program has.
+ */
+#include "graphs.h"
+
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 33)
+#include <malloc.h>
+#define CAN_MEASURE 1
+#endif
+#endif
+
+enum { FEW = 1000 };
+
+static int most;
+
+/* Bytes that the process has allocated and not freed. */
+static size_t heap_bytes(void) {
+#ifdef CAN_MEASURE
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return 0;
+#endif
+}
+
+static cushim_kernel add;
+static cushim_buffer buffer;
+static int releases;
+
+/* A chain of kernels that add 1 to a number; each keeps its kernel and buffer, and an owner if there is to be one. */
+static cushim_graph chain(int nodes, int owned) {
+  const uint32_t one = 1;
+  cushim_owned_pointer pointer;
+  cushim_arg args[2];
+  cushim_graph graph = new_graph();
+  cushim_node node = NULL;
+  int i;
+  args[0] = owned ? owned_arg(&pointer, cushim_buffer_pointer(buffer), &releases) : cushim_arg_buffer(buffer);
+  args[1] = CUSHIM_ARG(one);
+  for (i = 0; i < nodes; i++) {
+    if (!CHECK_OK(cushim_graph_add_kernel(graph, &node, i > 0, add, NULL, args, 2, &node))) break;
+  }
+  return graph;
+}
+
+static uint32_t run_once(cushim_graph graph) {
+  cushim_exec exec = new_exec(graph);
+  CHECK_OK(set_bytes(all.context, cushim_buffer_pointer(buffer), 0, 4));
+  run(exec);
+  CHECK_OK(cushim_exec_destroy(exec));
+  return number_at(cushim_buffer_pointer(buffer));
+}
+
+/* Bytes for each node of such a chain. */
+static double bytes_each(int nodes) {
+  const size_t before = heap_bytes();
+  cushim_graph graph = chain(nodes, 0);
+  const double each = ((double)heap_bytes() - (double)before) / nodes;
+  CHECK_OK(cushim_graph_destroy(graph));
+  flush_callbacks();
+  return each;
+}
+
+static void memory_grows_linearly(void) {
+  double few, many;
+  size_t before;
+  bytes_each(FEW); /* what is allocated once */
+  before = heap_bytes();
+  few = bytes_each(FEW);
+  many = bytes_each(most);
+  CHECK(many < few * 1.25 + 100);
+  CHECK((double)heap_bytes() < (double)before + 128.0 * most); /* handles are used again, and keep their places */
+}
+
+static void built_launched_and_destroyed(void) {
+  cushim_graph graph = chain(most, 0);
+  CHECK(node_count(graph) == (size_t)most && edge_count(graph) == (size_t)most - 1);
+  CHECK(run_once(graph) == (uint32_t)most);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
+static void cloned(void) {
+  cushim_graph graph = chain(FEW, 0), clone = NULL;
+  CHECK_OK(cushim_graph_clone(graph, &clone));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(node_count(clone) == FEW && run_once(clone) == FEW);
+  CHECK_OK(cushim_graph_destroy(clone));
+}
+
+/* Every owner is released, once. */
+static void all_are_released(void) {
+  cushim_graph graph = chain(most, 1);
+  CHECK(released(&releases) == 0);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released_soon(&releases, most) == most);
+}
+
+/* Edges that follow the order in which the nodes were made need no search for cycles: one by one, all at once, and removed again. */
+static void edges(void) {
+  cushim_graph graph = new_graph();
+  cushim_node *nodes = (cushim_node *)calloc((size_t)most, sizeof *nodes);
+  cushim_edge *list = (cushim_edge *)calloc((size_t)most, sizeof *list);
+  int i;
+  for (i = 0; i < most; i++) CHECK_OK(cushim_graph_add_empty(graph, NULL, 0, &nodes[i]));
+  for (i = 0; i + 1 < most; i++) list[i] = edge_between(nodes[i], nodes[i + 1]);
+  for (i = 0; i + 1 < most / 2; i++) CHECK_OK(cushim_graph_add_edges(graph, &list[i], 1));
+  CHECK_OK(cushim_graph_add_edges(graph, list + most / 2 - 1, (size_t)most / 2));
+  CHECK(edge_count(graph) == (size_t)most - 1);
+  for (i = 0; i < most; i += 2) CHECK_OK(cushim_node_remove(nodes[i]));
+  CHECK(edge_count(graph) == 0 && node_count(graph) == (size_t)most / 2);
+  CHECK_OK(cushim_graph_destroy(graph));
+  free(nodes);
+  free(list);
+}
+
+int main(void) {
+  check_begin();
+  if (open_graphs()) {
+    cushim_resource pool;
+    most = getenv("CHECK_NODES") != NULL ? given_number("CHECK_NODES") : 4000;
+    add = kernel_of(all.library, "add");
+    CHECK_OK(cushim_device_get_resource(all.device, &pool));
+    CHECK_OK(cushim_buffer_create(pool, all.stream, 64, &buffer));
+    memory_grows_linearly();
+    built_launched_and_destroyed();
+    cloned();
+    all_are_released();
+    edges();
+    CHECK_OK(cushim_buffer_destroy(buffer));
+    CHECK_OK(cushim_kernel_destroy(add));
+  }
+  return close_graphs();
+}
