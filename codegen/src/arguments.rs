@@ -9,18 +9,20 @@ pub(crate) fn describe(catalogue: &Catalogue, abi: &Abi) -> String {
         return "|_| {}".to_owned();
     }
     let told: Vec<String> =
-        abi.params.iter().enumerate().map(|(place, param)| tell(catalogue, param, place)).collect();
+        abi.params.iter().enumerate().map(|(place, param)| tell(catalogue, abi, param, place)).collect();
     format!("|a: &mut Arguments| {{ {} }}", told.join(" "))
 }
 
-fn tell(catalogue: &Catalogue, param: &Param, place: usize) -> String {
+fn tell(catalogue: &Catalogue, abi: &Abi, param: &Param, place: usize) -> String {
     let (name, value) = (&param.name, ctype::rust_name(&param.name));
     let rust = ctype::rust(&param.ty);
     let wrapped = rust.starts_with('*') && !rust.ends_with(" c_void") || rust.matches('*').count() > 1;
     let address = if wrapped { format!("{value}.address()") } else { format!("{value} as usize") };
     match kind(catalogue, &param.ty) {
         Kind::Text => format!("a.text({name:?}, {value});"),
-        Kind::Pointer if place == 0 && is_made(catalogue, param) => format!("a.made({name:?}, {address});"),
+        Kind::Pointer if is_about(abi, place) && is_made(catalogue, param) => {
+            format!("a.made({name:?}, {address});")
+        }
         Kind::Pointer | Kind::Handle => format!("a.address({name:?}, {address});"),
         Kind::Callback => format!("a.address({name:?}, {value}.map_or(0, |f| f as usize));"),
         Kind::Enum => format!("a.value({name:?}, {value}.0);"),
@@ -67,8 +69,12 @@ fn kind(catalogue: &Catalogue, ty: &str) -> Kind {
     }
 }
 
-/// Whether the parameter, the first one of a function, is where that writes the handle or the address that it is about:
-/// one, not several.
+/// Whether what a function is about stands at this place: the first, but for the graph that the end of a capture gives.
+fn is_about(abi: &Abi, place: usize) -> bool {
+    place == usize::from(abi.base == "cuStreamEndCapture")
+}
+
+/// Whether the parameter is where a function writes the handle or the address that it is about: one, not several.
 fn is_made(catalogue: &Catalogue, param: &Param) -> bool {
     let several = param.name.ends_with('s') || param.ty.starts_with("const ");
     let Some(target) = param.ty.strip_suffix('*').map(str::trim) else { return false };

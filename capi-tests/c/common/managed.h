@@ -50,7 +50,7 @@ static inline void begin_capture(const cushim_driver_table *cu, cushim_stream st
   if (!CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamBeginCapture_10010(native, CU_STREAM_CAPTURE_MODE_RELAXED))) exit(1);
 }
 
-/* Ends it; whatever was refused meanwhile has done it no harm. */
+/* Ends it; whatever was refused meanwhile has done it no harm. A stream that goes on capturing does nothing of what comes. */
 static inline void end_capture(const cushim_driver_table *cu, cushim_stream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   CUstream native = NULL;

@@ -179,6 +179,68 @@ static cushim_status add_conditional_node(void) {
   return cushim_graph_add_conditional(at.other, NULL, 0, at.condition, CUSHIM_CONDITIONAL_IF, 1, &at.conditional, &body);
 }
 
+/* A whole capture, with a fork that is joined; it is given up where something fails. */
+static cushim_status capture(void) {
+  cushim_builder builder = NULL, fork = NULL;
+  cushim_graph graph = NULL;
+  cushim_place to = cushim_at_device(slot(0));
+  cushim_status status = cushim_builder_create(all.context, NULL, &builder);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(builder);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_fork(builder, &fork, 1);
+  if (status == CUSHIM_SUCCESS) status = cushim_stream_fill(cushim_builder_stream(fork), &to, 7, 4, 1);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_join(builder, &fork, 1);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_embed(builder, at.other, CUSHIM_CHILD_CLONE, NULL);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);
+  /* What is refused here is said and left to the driver. */
+  (void)cushim_builder_destroy(fork);
+  (void)cushim_builder_destroy(builder);
+  (void)cushim_graph_destroy(graph);
+  return status;
+}
+
+/* The same with a condition and its body. */
+static cushim_status capture_body(void) {
+  cushim_builder builder = NULL, body = NULL;
+  cushim_condition condition = NULL;
+  cushim_graph graph = NULL;
+  cushim_place to = cushim_at_device(slot(0));
+  cushim_status status = cushim_builder_create(all.context, NULL, &builder);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(builder);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_create_condition(builder, NULL, &condition);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_add_conditional(builder, condition, CUSHIM_CONDITIONAL_IF, 1, NULL, &body);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(body);
+  if (status == CUSHIM_SUCCESS) status = cushim_stream_fill(cushim_builder_stream(body), &to, 7, 4, 1);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_end(body, NULL);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);
+  (void)cushim_builder_destroy(body);
+  (void)cushim_builder_destroy(builder);
+  (void)cushim_graph_destroy(graph);
+  return status;
+}
+
+/* One that allocates of an arena. */
+static cushim_status capture_allocation(void) {
+  cushim_builder builder = NULL;
+  cushim_resource arena = NULL;
+  cushim_buffer buffer = NULL;
+  cushim_graph graph = NULL;
+  cushim_place to;
+  cushim_status status = cushim_resource_create_arena(all.context, 4096, &arena);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_create(all.context, NULL, &builder);
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_begin(builder);
+  if (status == CUSHIM_SUCCESS) status = cushim_buffer_create(arena, cushim_builder_stream(builder), 64, &buffer);
+  if (status == CUSHIM_SUCCESS) {
+    to = cushim_at_buffer(buffer, 0);
+    status = cushim_stream_fill(cushim_builder_stream(builder), &to, 7, 4, 1);
+  }
+  if (status == CUSHIM_SUCCESS) status = cushim_builder_end(builder, &graph);
+  (void)cushim_buffer_destroy(buffer);
+  (void)cushim_builder_destroy(builder);
+  (void)cushim_graph_destroy(graph);
+  (void)cushim_resource_destroy(arena);
+  return status;
+}
+
 static const struct {
   const char *name;
   cushim_status (*call)(void);
@@ -216,6 +278,9 @@ static const struct {
     {"rebind", rebind, 0},
     {"set_parameter", set_parameter, 0},
     {"add_conditional", add_conditional_node, 12030},
+    {"capture", capture, 0},
+    {"capture_body", capture_body, 12030},
+    {"capture_allocation", capture_allocation, 0},
 };
 
 static int holds(int passed, const char *name, int ordinal, const char *what) {
@@ -251,7 +316,7 @@ static uint32_t argument_in_exec(void) {
 static int each_fails(int index) {
   const char *name = calls[index].name;
   int ordinal;
-  for (ordinal = 1; ordinal < 40; ordinal++) {
+  for (ordinal = 1; ordinal < 80; ordinal++) {
     struct figures before, after;
     cushim_status status;
     uint64_t hits;

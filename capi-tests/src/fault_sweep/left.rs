@@ -33,7 +33,7 @@ const KINDS: &[Kind] = &[
         &["cuGraphInstantiate", "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithParams"],
         &["cuGraphExecDestroy"],
     ),
-    kind("Graph", &["cuGraphCreate", "cuGraphClone"], &["cuGraphDestroy"]),
+    kind("Graph", &["cuGraphCreate", "cuGraphClone", "cuStreamEndCapture"], &["cuGraphDestroy"]),
     kind("registration of", &["cuMemHostRegister"], &["cuMemHostUnregister"]),
 ];
 
@@ -132,10 +132,12 @@ impl Story {
         // Without the version, and the mark of an ABI of per-thread streams.
         let function = text(call, "function").split('_').next().unwrap_or_default();
         let succeeded = call["result"] == 0;
+        // The graph that was captured is the body of a node.
+        let is_body = function == "cuStreamEndCapture" && self.bodies.contains(&first(call));
         if succeeded {
             self.follow(call, function);
         }
-        if let Some(kind) = made_by(function).filter(|_| succeeded) {
+        if let Some(kind) = made_by(function).filter(|_| succeeded && !is_body) {
             self.make(kind, call);
         }
         // The graph releases it.

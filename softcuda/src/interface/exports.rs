@@ -7589,7 +7589,7 @@ extern "C" fn cuStreamEndCapture(hStream: CUstream, phGraph: Out<CUgraph>) -> CU
         611,
         |a: &mut Arguments| {
             a.address("hStream", hStream as usize);
-            a.address("phGraph", phGraph.address());
+            a.made("phGraph", phGraph.address());
         },
         || crate::driver::graph::capture::end::cuStreamEndCapture(hStream, phGraph),
     )
@@ -7601,7 +7601,7 @@ extern "C" fn cuStreamEndCapture_ptsz(hStream: CUstream, phGraph: Out<CUgraph>) 
         612,
         |a: &mut Arguments| {
             a.address("hStream", hStream as usize);
-            a.address("phGraph", phGraph.address());
+            a.made("phGraph", phGraph.address());
         },
         || crate::driver::graph::capture::end::cuStreamEndCapture(hStream, phGraph),
     )
