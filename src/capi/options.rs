@@ -90,6 +90,12 @@ pub(super) unsafe fn array<T: Copy>(
             ),
         ));
     }
+    if count > isize::MAX as usize / stride {
+        return Err(Error::new(
+            Status::INVALID_ARGUMENT,
+            format!("{what} has a count of {count}, for which no memory is large enough"),
+        ));
+    }
     // SAFETY: the caller vouches for each element, which need not be aligned.
     Ok((0..count).map(move |index| unsafe { first.byte_add(index * stride).read_unaligned() }))
 }

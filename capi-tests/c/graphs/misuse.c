@@ -41,6 +41,11 @@ static void counts_that_lie(void) {
   cushim_arg args[4];
   char text[256];
   size_t count = 1;
+  cushim_launch_attribute attribute;
+  cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+  memset(&attribute, 0, sizeof attribute);
+  config.attributes = &attribute;
+  config.attribute_count = SIZE_MAX;
   memset(nodes, 0, sizeof nodes);
   memset(edges, 0, sizeof edges);
   memset(args, 0, sizeof args);
@@ -63,6 +68,8 @@ static void counts_that_lie(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(kernel, NULL, 1, args));
   CHECK_CONTAINS(last_message(), "takes 4 bytes, and 4294967295 are given");
   CHECK_OK(cushim_node_remove(kernel));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, NULL, 0, all.kernel, &config, NULL, 0, NULL));
+  CHECK_CONTAINS(last_message(), "attributes has a count of");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(all.kernel, all.stream, NULL, args, far_too_many));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel_packed(graph, NULL, 0, all.kernel, NULL, args, SIZE_MAX, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch_packed(all.kernel, all.stream, NULL, args, SIZE_MAX));

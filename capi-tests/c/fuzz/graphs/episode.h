@@ -152,6 +152,7 @@ static void begin(void) {
   int of;
   token_count = graph_pointer_count = 0;
   must(cushim_driver_open(NULL, &driver), "cushim_driver_open");
+  if (settings.safe) return; /* calls have nothing to work on */
   must(cushim_driver_get_device(driver, 0, &device), "cushim_driver_get_device");
   must(cushim_context_retain_primary(device, &contexts[0]), "cushim_context_retain_primary");
   must(cushim_context_create(device, NULL, &contexts[1]), "cushim_context_create");
@@ -187,7 +188,7 @@ static void check_nothing_lives(void) {
   struct control control;
   int milliseconds;
   if (!find_control(&control)) return;
-  for (milliseconds = 0; milliseconds < 3000; milliseconds++) {
+  for (milliseconds = 0; milliseconds < patience(); milliseconds++) {
     if (control.live_objects() == 0) return;
     usleep(1000);
   }
@@ -197,6 +198,11 @@ static void check_nothing_lives(void) {
 
 static void end(void) {
   int i;
+  if (settings.safe) {
+    settle_owners();
+    must(cushim_driver_destroy(driver), "cushim_driver_destroy");
+    return;
+  }
   destroy_claims(1);
   for (i = 0; i < 2; i++) must(cushim_context_synchronize(contexts[i]), "cushim_context_synchronize");
   /* Most of it is not allocated. */

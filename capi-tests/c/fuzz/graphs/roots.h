@@ -72,13 +72,16 @@ static void drain_all(void) {
   } while (count > 0);
 }
 
+/* How long what comes soon may take, in milliseconds; less while a failure is made smaller. */
+static int patience(void) { return progress->alone == 1 ? 200 : 5000; }
+
 /* Every owner is released or drained, soon: under softcuda's lazy schedule what nobody waits for runs after a second. */
 static void settle_owners(void) {
   int32_t done = 0;
   int milliseconds;
   must(cushim_flush_callbacks(10000, &done), "cushim_flush_callbacks");
   if (!done) fail("owners are not released within ten seconds");
-  for (milliseconds = 0; milliseconds < 5000; milliseconds++) {
+  for (milliseconds = 0; milliseconds < patience(); milliseconds++) {
     drain_all();
     if (owners_taken == __atomic_load_n(&owners_released, __ATOMIC_RELAXED) + owners_drained) return;
     usleep(1000);
