@@ -7,7 +7,7 @@ use super::{Builder, CaptureMode};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::calls::graph::definition::RawGraph;
-use crate::driver::sys::{CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode};
+use crate::driver::sys::{CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraph, CUgraphNode};
 use crate::driver::{CallError, Table};
 use crate::event::Event;
 use crate::graph::object::GraphObject;
@@ -314,8 +314,7 @@ impl Capture {
         let was_there = !self.graph.object.is_gone();
         self.tree().abandon();
         if let (Ok(native), true) = (result, was_there) {
-            // SAFETY: the driver has just given it, and nobody knows it any more.
-            let _ = unsafe { RawGraph::adopt(self.table(), native).destroy() };
+            destroy(self.table(), native);
         }
     }
 
@@ -520,7 +519,9 @@ fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
     let info = match crate::op::capture::info(stream) {
         Ok(info) => info,
         Err(failure) => {
-            let _ = calls::end(table, stream.raw());
+            if let Ok(native) = calls::end(table, stream.raw()) {
+                destroy(table, native);
+            }
             return Err(failure);
         }
     };
@@ -530,6 +531,12 @@ fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
     // Nodes are captured after those that are there.
     graph.definition.tree.lock().graph_mut(graph.object.id).is_ordered = true;
     Ok(graph)
+}
+
+/// Destroys a graph that the driver has just given, and of which nobody else knows.
+fn destroy(table: &'static Table, graph: CUgraph) {
+    // SAFETY: as it says.
+    let _ = unsafe { RawGraph::adopt(table, graph).destroy() };
 }
 
 /// Begins to capture into a body, after the nodes that are in it.
