@@ -2602,14 +2602,13 @@ cushim_status cushim_event_get_flags(cushim_event event, uint32_t *flags);
 cushim_status cushim_event_record(cushim_event event, cushim_stream stream);
 
 // Records an event in a stream for those outside of a capture (`CU_EVENT_RECORD_EXTERNAL`): in a stream that is being
-// captured the record becomes a node, which records the event at each launch. `cushim_event_record` would mark a place
-// in the capture, for other streams to fork from or to join. In any other stream both do the same.
+// captured the record becomes a node, which records the event at each launch. `cushim_event_record` would mark a
+// place in the capture, for other streams to fork from or to join. In any other stream both do the same.
 //
 // @param[in] event The event. The graph keeps it.
 // @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
 // @driver none
-cushim_status cushim_event_record_external(cushim_event event,
-                                           cushim_stream stream);
+cushim_status cushim_event_record_external(cushim_event event, cushim_stream stream);
 
 // Tells whether what an event last recorded is done. It is if nothing was recorded.
 //
@@ -5230,8 +5229,8 @@ cushim_status cushim_builder_ref(cushim_builder builder, cushim_builder *referen
 cushim_status cushim_builder_destroy(cushim_builder builder);
 
 // Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
-// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work, the
-// capture cannot end, only be given up. Closing a closed builder does nothing.
+// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work,
+// the capture cannot end, only be given up. Closing a closed builder does nothing.
 //
 // @param[in] builder The builder. The handle is still to be destroyed.
 // @driver any

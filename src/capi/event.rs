@@ -227,8 +227,8 @@ pub extern "C" fn cushim_event_record(event: cushim_event, stream: cushim_stream
 }
 
 /// Records an event in a stream for those outside of a capture (`CU_EVENT_RECORD_EXTERNAL`): in a stream that is being
-/// captured the record becomes a node, which records the event at each launch. `cushim_event_record` would mark a place
-/// in the capture, for other streams to fork from or to join. In any other stream both do the same.
+/// captured the record becomes a node, which records the event at each launch. `cushim_event_record` would mark a
+/// place in the capture, for other streams to fork from or to join. In any other stream both do the same.
 ///
 /// @param[in] event The event. The graph keeps it.
 /// @param[in] stream The stream, of the event's context; otherwise the driver returns an error.

@@ -195,8 +195,8 @@ pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_stat
 }
 
 /// Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
-/// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work, the
-/// capture cannot end, only be given up. Closing a closed builder does nothing.
+/// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work,
+/// the capture cannot end, only be given up. Closing a closed builder does nothing.
 ///
 /// @param[in] builder The builder. The handle is still to be destroyed.
 /// @driver any
