@@ -1,6 +1,7 @@
 /*
  * What graphs cost through cushim's C interface beside the driver's own functions, in one process and in turns: nodes added, the whole
- * instantiated, launched and destroyed, one argument set in an exec, and launches captured.
+ * instantiated, launched and destroyed, and one argument set in an exec; how much memory of the host they take; then changes of many
+ * nodes in one call, beside the driver's calls that each of them makes; and whether an exec that is changed for ever keeps its memory.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <cushim.h>
@@ -8,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#include <malloc.h>
+#define CAN_MEASURE_MEMORY 1
+#else
+#define CAN_MEASURE_MEMORY 0
+#endif
 
 static const char ptx[] =
     ".version 7.0\n"
@@ -40,16 +47,36 @@ static const char *const step_names[STEPS] = {"add, each node",        "instanti
                                               "set one argument, each", "destroy exec, each node", "destroy graph, each node",
                                               "capture, each launch"};
 
+/* The time that was spent on measuring memory, which does not count. */
+static double stopped;
+
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec - stopped;
+}
+
+/* Bytes of the heap that are in use, by whomever: driver and cushim. */
+static double heap(void) {
+#if CAN_MEASURE_MEMORY
+  const double begun = now();
+  const struct mallinfo2 info = mallinfo2();
+  stopped += now() - begun;
+  return (double)info.uordblks + (double)info.hblkhd;
+#else
+  return 0;
+#endif
 }
 
 static void settle(void) { MUST(cushim_stream_synchronize(stream)); }
 
 /* What is timed begins with the first mark. */
 static double marks[STEPS + 1];
+
+/* What the nodes take on the heap, and what their instance takes besides. */
+enum memory { OF_GRAPH, OF_EXEC, MEMORIES };
+static const char *const memory_names[MEMORIES] = {"memory of the graph, each node", "memory of the exec, each node"};
+static double heaps[MEMORIES + 1];
 
 static void raw_add(CUgraph graph, CUgraphNode *made, uint64_t *pointer, uint32_t *number) {
   void *values[2];
@@ -73,7 +100,7 @@ static void raw_add(CUgraph graph, CUgraphNode *made, uint64_t *pointer, uint32_
   }
 }
 
-static void raw_set(CUgraphExec exec, CUgraphNode *made, uint64_t *pointer, uint32_t *number) {
+static void raw_set(CUgraphExec exec, CUgraphNode *made, size_t count, uint64_t *pointer, uint32_t *number) {
   void *values[2];
   size_t i;
   values[0] = pointer;
@@ -84,14 +111,14 @@ static void raw_set(CUgraphExec exec, CUgraphNode *made, uint64_t *pointer, uint
     params.func = function;
     params.gridDimX = params.gridDimY = params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
     params.kernelParams = values;
-    for (i = 0; i < nodes; i++) MUST(cu->cuGraphExecKernelNodeSetParams_12000(exec, made[i], &params));
+    for (i = 0; i < count; i++) MUST(cu->cuGraphExecKernelNodeSetParams_12000(exec, made[i], &params));
   } else {
     CUDA_KERNEL_NODE_PARAMS_v1 params;
     memset(&params, 0, sizeof params);
     params.func = function;
     params.gridDimX = params.gridDimY = params.gridDimZ = params.blockDimX = params.blockDimY = params.blockDimZ = 1;
     params.kernelParams = values;
-    for (i = 0; i < nodes; i++) MUST(cu->cuGraphExecKernelNodeSetParams_10010(exec, made[i], &params));
+    for (i = 0; i < count; i++) MUST(cu->cuGraphExecKernelNodeSetParams_10010(exec, made[i], &params));
   }
 }
 
@@ -127,11 +154,14 @@ static void raw_round(void) {
   CUgraph graph;
   CUgraphExec exec;
   MUST(cu->cuGraphCreate_10000(&graph, 0));
+  heaps[OF_GRAPH] = heap();
   marks[0] = now();
   raw_add(graph, made, &pointer, &number);
   marks[1] = now();
+  heaps[OF_EXEC] = heap();
   MUST(cu->cuGraphInstantiateWithFlags_11040(&exec, graph, 0));
   marks[2] = now();
+  heaps[MEMORIES] = heap();
   MUST(cu->cuGraphLaunch_10000(exec, raw_stream));
   settle();
   marks[3] = now();
@@ -139,7 +169,7 @@ static void raw_round(void) {
   settle();
   marks[4] = now();
   number = 2;
-  raw_set(exec, made, &pointer, &number);
+  raw_set(exec, made, nodes, &pointer, &number);
   marks[5] = now();
   MUST(cu->cuGraphExecDestroy_10000(exec));
   marks[6] = now();
@@ -160,11 +190,14 @@ static void our_round(int keeps) {
   cushim_exec exec;
   size_t i;
   MUST(cushim_graph_create(context, NULL, &graph));
+  heaps[OF_GRAPH] = heap();
   marks[0] = now();
   for (i = 0; i < nodes; i++) MUST(cushim_graph_add_kernel(graph, i == 0 ? NULL : &made[i - 1], i != 0, kernel, NULL, args, 2, &made[i]));
   marks[1] = now();
+  heaps[OF_EXEC] = heap();
   MUST(cushim_exec_create(graph, NULL, &exec, NULL));
   marks[2] = now();
+  heaps[MEMORIES] = heap();
   MUST(cushim_exec_launch(exec, stream));
   settle();
   marks[3] = now();
@@ -192,11 +225,119 @@ static double median(double *values, size_t count) {
 }
 
 enum { MOST_ROUNDS = 101 };
-static double taken[WAYS][STEPS][MOST_ROUNDS];
+static double taken[WAYS][STEPS][MOST_ROUNDS], used[WAYS][MEMORIES][MOST_ROUNDS];
+
+static void print_head(void) {
+  int way;
+  printf("\n|");
+  for (way = 0; way < WAYS; way++) printf(" | %s", way_names[way]);
+  printf(" |\n|---|---|---|---|\n");
+}
+
+/* Changes of many nodes: by the driver, a call for each node; by cushim in one call. */
+enum change { SET_EACH, REBIND, SET_PARAMETER, CHANGES };
+static const char *const change_names[CHANGES] = {"driver: set each node", "cushim_exec_rebind", "cushim_exec_set_parameter"};
+static double changed[CHANGES][MOST_ROUNDS];
+
+/* A graph of kernels that all use the buffer, and all have the parameter. */
+static cushim_exec bound_exec(size_t count, cushim_node *made) {
+  const uint32_t number = 1;
+  const cushim_parameter parameter = {"number", &number, sizeof number, 0};
+  const cushim_arg args[2] = {cushim_arg_buffer(buffer), cushim_arg_make(CUSHIM_ARG_PARAMETER, &parameter)};
+  cushim_graph graph;
+  cushim_exec exec;
+  size_t i;
+  MUST(cushim_graph_create(context, NULL, &graph));
+  for (i = 0; i < count; i++) MUST(cushim_graph_add_kernel(graph, i == 0 ? NULL : &made[i - 1], i != 0, kept, NULL, args, 2, &made[i]));
+  MUST(cushim_exec_create(graph, NULL, &exec, NULL));
+  MUST(cushim_graph_destroy(graph));
+  MUST(cushim_exec_launch(exec, stream));
+  settle();
+  return exec;
+}
+
+static void change_many(size_t count, size_t rounds, cushim_buffer other) {
+  cushim_node *ours = (cushim_node *)malloc(count * sizeof *ours);
+  CUgraphNode *raw = (CUgraphNode *)malloc(nodes * sizeof *raw);
+  uint64_t pointers[2] = {cushim_buffer_pointer(buffer), cushim_buffer_pointer(other)};
+  cushim_buffer buffers[2] = {buffer, other};
+  cushim_exec exec = bound_exec(count, ours);
+  uint32_t number = 1;
+  size_t round, reached;
+  CUgraph graph;
+  CUgraphExec raw_exec;
+  MUST(cu->cuGraphCreate_10000(&graph, 0));
+  raw_add(graph, raw, pointers, &number);
+  MUST(cu->cuGraphInstantiateWithFlags_11040(&raw_exec, graph, 0));
+  MUST(cu->cuGraphLaunch_10000(raw_exec, raw_stream));
+  settle();
+  for (round = 0; round <= rounds; round++) { /* the first pays for what is done once */
+    const size_t from = round % 2, to = (round + 1) % 2;
+    double times[4];
+    number = (uint32_t)round;
+    times[0] = now();
+    raw_set(raw_exec, raw, count, &pointers[to], &number);
+    times[1] = now();
+    MUST(cushim_exec_rebind(exec, buffers[from], buffers[to], &reached));
+    times[2] = now();
+    must(reached == count ? 0 : 1, "cushim_exec_rebind of all nodes");
+    MUST(cushim_exec_set_parameter(exec, "number", &number, sizeof number, &reached));
+    times[3] = now();
+    must(reached == count ? 0 : 1, "cushim_exec_set_parameter of all nodes");
+    for (int change = 0; change < CHANGES && round > 0; change++) changed[change][round - 1] = times[change + 1] - times[change];
+  }
+  MUST(cu->cuGraphExecDestroy_10000(raw_exec));
+  MUST(cu->cuGraphDestroy_10000(graph));
+  MUST(cushim_exec_destroy(exec));
+  free(ours);
+  free(raw);
+}
+
+/* Kilobytes that the process has in memory; 0 where nobody tells. */
+static long resident(void) {
+  long pages = 0, all = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%ld %ld", &all, &pages) != 2) pages = 0;
+  fclose(file);
+  return pages * 4;
+}
+
+/* An exec that is rebound again and again, and launched now and then, by which what it let go of is released. */
+static void rebind_often(size_t times, cushim_buffer other) {
+  cushim_buffer buffers[2] = {buffer, other};
+  cushim_node node;
+  cushim_exec exec = bound_exec(1, &node);
+  const size_t part = times / 10 == 0 ? 1 : times / 10;
+  double begun = 0;
+  long before = 0;
+  size_t i;
+  for (i = 0; i < part + times; i++) {
+    if (i == part) before = resident(), begun = now(); /* by now everything is as large as it gets */
+    MUST(cushim_exec_rebind(exec, buffers[i % 2], buffers[(i + 1) % 2], NULL));
+    if (i % 100 != 0) continue;
+    MUST(cushim_exec_launch(exec, stream));
+    settle();
+  }
+  printf("\nRebound %zu times: %.0f nanoseconds each, with a launch for every hundred; %ld kB resident before, %ld kB after.\n", times,
+         (now() - begun) / (double)times, before, resident());
+  MUST(cushim_exec_destroy(exec));
+}
+
+static void print_changes(size_t count, size_t rounds) {
+  int change;
+  printf("\nThe same changed in %zu nodes of an exec; medians of %zu rounds, nanoseconds for each node.\n\n| | each node | of the driver's |\n|---|---|---|\n",
+         count, rounds);
+  const double driver = median(changed[SET_EACH], rounds) / (double)count;
+  for (change = 0; change < CHANGES; change++) {
+    const double each = median(changed[change], rounds) / (double)count;
+    printf("| %s | %.0f | %.2f |\n", change_names[change], each, each / driver);
+  }
+}
 
 static int usage(int status) {
-  printf("usage: graphs [--nodes N] [--rounds N]\n\nMeasures graphs of N kernel nodes in a chain (10000) in N rounds (9, at most %d). Prints a table in\n"
-         "Markdown: medians, nanoseconds.\n",
+  printf("usage: graphs [--nodes N] [--rounds N] [--rebinds N]\n\nMeasures graphs of N kernel nodes in a chain (10000) in N rounds (9, at most %d), changes of 1000 of\n"
+         "them in one call, and N changes of an exec (1000000). Prints tables in Markdown: medians, nanoseconds and bytes.\n",
          MOST_ROUNDS);
   return status;
 }
@@ -208,11 +349,13 @@ int main(int argc, char **argv) {
   cushim_resource resource;
   cushim_driver_info info;
   CUmodule module;
-  size_t rounds = 9, round;
+  cushim_buffer other;
+  size_t rounds = 9, rebinds = 1000000, many, round;
   int way, step, i;
   for (i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--nodes") == 0) nodes = (size_t)strtoul(argv[i + 1], NULL, 10);
     else if (strcmp(argv[i], "--rounds") == 0) rounds = (size_t)strtoul(argv[i + 1], NULL, 10);
+    else if (strcmp(argv[i], "--rebinds") == 0) rebinds = (size_t)strtoul(argv[i + 1], NULL, 10);
     else return usage(2);
   }
   if (i < argc) return usage(strcmp(argv[i], "--help") == 0 ? 0 : 2);
@@ -243,17 +386,36 @@ int main(int argc, char **argv) {
       for (step = 0; step < STEPS && round > 0; step++) {
         taken[way][step][round - 1] = (marks[step + 1] - marks[step]) / (double)nodes;
       }
+      for (step = 0; step < MEMORIES && round > 0; step++) {
+        used[way][step][round - 1] = (heaps[step + 1] - heaps[step]) / (double)nodes;
+      }
     }
   }
-  printf("Graphs of %zu kernel nodes in a chain, CUDA %d.%d; medians of %zu rounds, nanoseconds.\n\n|", nodes, info.version / 1000,
+  printf("Graphs of %zu kernel nodes in a chain, CUDA %d.%d; medians of %zu rounds, nanoseconds.\n", nodes, info.version / 1000,
          info.version % 1000 / 10, rounds);
-  for (way = 0; way < WAYS; way++) printf(" | %s", way_names[way]);
-  printf(" |\n|---|---|---|---|\n");
+  print_head();
   for (step = 0; step < STEPS; step++) {
     printf("| %s", step_names[step]);
     for (way = 0; way < WAYS; way++) printf(" | %.0f", median(taken[way][step], rounds));
     printf(" |\n");
   }
+  printf("\nBytes of the host's memory, of the driver and cushim together.\n");
+  print_head();
+  for (step = 0; step < MEMORIES; step++) {
+    printf("| %s", memory_names[step]);
+    for (way = 0; way < WAYS; way++) {
+      if (CAN_MEASURE_MEMORY) printf(" | %.0f", median(used[way][step], rounds));
+      else printf(" | –");
+    }
+    printf(" |\n");
+  }
+
+  many = nodes < 1000 ? nodes : 1000;
+  MUST(cushim_buffer_create(resource, stream, 4096, &other));
+  change_many(many, rounds, other);
+  print_changes(many, rounds);
+  if (rebinds > 0) rebind_often(rebinds, other);
+  MUST(cushim_buffer_destroy(other));
 
   MUST(cushim_kernel_destroy(lent));
   MUST(cushim_kernel_destroy(kept));

@@ -313,8 +313,8 @@ impl Capture {
         self.is_over_now();
         let was_there = !self.graph.object.is_gone();
         self.tree().abandon();
-        if let (Ok(native), true) = (result, was_there) {
-            destroy(self.table(), native);
+        if was_there {
+            destroy_unused(self.table(), result);
         }
     }
 
@@ -519,9 +519,7 @@ fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
     let info = match crate::op::capture::info(stream) {
         Ok(info) => info,
         Err(failure) => {
-            if let Ok(native) = calls::end(table, stream.raw()) {
-                destroy(table, native);
-            }
+            destroy_unused(table, calls::end(table, stream.raw()));
             return Err(failure);
         }
     };
@@ -533,10 +531,12 @@ fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
     Ok(graph)
 }
 
-/// Destroys a graph that the driver has just given, and of which nobody else knows.
-fn destroy(table: &'static Table, graph: CUgraph) {
-    // SAFETY: as it says.
-    let _ = unsafe { RawGraph::adopt(table, graph).destroy() };
+/// Destroys the graph of a capture that has ended, which nobody knows.
+fn destroy_unused(table: &'static Table, ended: Result<CUgraph, CallError>) {
+    if let Ok(native) = ended {
+        // SAFETY: the driver has just given it, and nobody knows it any more.
+        let _ = unsafe { RawGraph::adopt(table, native).destroy() };
+    }
 }
 
 /// Begins to capture into a body, after the nodes that are in it.
