@@ -42,9 +42,13 @@ static size_t nodes = 10000;
 enum way { RAW, PLAIN, KEEPING, WAYS };
 static const char *const way_names[WAYS] = {"driver", "cushim, nothing kept", "cushim, kernel and buffer kept"};
 
-enum step { ADD, INSTANTIATE, FIRST_LAUNCH, LAUNCH, SET_ARGUMENT, DESTROY_EXEC, DESTROY, STEPS };
+enum step { ADD, INSTANTIATE, FIRST_LAUNCH, LAUNCH, SET_ARGUMENT, DESTROY_EXEC, DESTROY, CAPTURE, STEPS };
 static const char *const step_names[STEPS] = {"add, each node",        "instantiate, each node",  "first launch, each node", "launch, each node",
-                                              "set one argument, each", "destroy exec, each node", "destroy graph, each node"};
+                                              "set one argument, each", "destroy exec, each node", "destroy graph, each node",
+                                              "capture, each launch"};
+
+/* The time that was spent on measuring memory, which does not count. */
+static double stopped;
 
 /* The time that was spent on measuring memory, which does not count. */
 static double stopped;
@@ -121,6 +125,31 @@ static void raw_set(CUgraphExec exec, CUgraphNode *made, size_t count, uint64_t 
   }
 }
 
+static void raw_capture(uint64_t *pointer, uint32_t *number) {
+  void *values[2];
+  CUgraph graph;
+  size_t i;
+  values[0] = pointer;
+  values[1] = number;
+  MUST(cu->cuStreamBeginCapture_10010(raw_stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  for (i = 0; i < nodes; i++) MUST(cu->cuLaunchKernel_4000(function, 1, 1, 1, 1, 1, 1, 0, raw_stream, values, NULL));
+  marks[CAPTURE + 1] = now();
+  MUST(cu->cuStreamEndCapture_10000(raw_stream, &graph));
+  MUST(cu->cuGraphDestroy_10000(graph));
+}
+
+static void our_capture(cushim_kernel kernel, const cushim_arg *args) {
+  cushim_builder builder;
+  cushim_stream captured;
+  size_t i;
+  MUST(cushim_builder_create_on(stream, NULL, &builder));
+  MUST(cushim_builder_begin(builder));
+  captured = cushim_builder_stream(builder);
+  for (i = 0; i < nodes; i++) MUST(cushim_kernel_launch(kernel, captured, NULL, args, 2));
+  marks[CAPTURE + 1] = now();
+  MUST(cushim_builder_destroy(builder)); /* with what was captured */
+}
+
 static void raw_round(void) {
   CUgraphNode *made = (CUgraphNode *)malloc(nodes * sizeof *made);
   uint64_t pointer = cushim_buffer_pointer(buffer);
@@ -149,6 +178,7 @@ static void raw_round(void) {
   marks[6] = now();
   MUST(cu->cuGraphDestroy_10000(graph));
   marks[7] = now();
+  raw_capture(&pointer, &number);
   free(made);
 }
 
@@ -183,6 +213,7 @@ static void our_round(int keeps) {
   marks[6] = now();
   MUST(cushim_graph_destroy(graph));
   marks[7] = now();
+  our_capture(kernel, args);
   free(made);
 }
 

@@ -86,6 +86,7 @@ const FAULTS: &[Condition] = &[
     // It asks for the faults itself.
     Condition("softcuda/every_fault", OLD_AND_NEW, &[]),
     Condition("softcuda/graph_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
+    Condition("softcuda/capture_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
 ];
 
 /// A program, versions, and what the driver finds in its environment.
