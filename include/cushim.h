@@ -203,8 +203,8 @@
  *   cushim_graph_add_kernel, cushim_graph_add_kernel_packed, cushim_graph_add_copy, cushim_graph_add_copy_3d,
  *   cushim_graph_add_fill, cushim_graph_add_fill_2d, cushim_graph_add_allocation, cushim_graph_add_free,
  *   cushim_graph_add_memory_operations, cushim_node_get_type, cushim_node_get_graph, cushim_node_get_graphs,
- *   cushim_node_get_id, cushim_node_get_tools_id, cushim_node_native, cushim_node_remove, cushim_node_set_owner,
- *   cushim_node_get_owner
+ *   cushim_node_get_id, cushim_node_get_tools_id, cushim_node_get_device_node, cushim_node_native,
+ *   cushim_node_remove, cushim_node_set_owner, cushim_node_get_owner
  *
  * To inspect graphs:
  *   cushim_node_get_kernel, cushim_node_get_arguments, cushim_node_get_copy, cushim_node_get_fill,
@@ -4703,6 +4703,21 @@ cushim_status cushim_node_get_id(cushim_node node, uint32_t *id);
 // @param[out] id The number.
 // @driver 13.1
 cushim_status cushim_node_get_tools_id(cushim_node node, uint64_t *id);
+
+// Returns the handle by which kernels update a kernel node, while the graph runs (`cudaGraphKernelNodeSetParam`,
+// `cudaGraphKernelNodeSetGridDim`, `cudaGraphKernelNodeSetEnabled` in device code). A node has one if its
+// configuration, or the captured launch's, has the attribute `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE` with
+// the value 1.
+//
+// Such a node is not removed, its graph not cloned, and has one exec at a time, which is not updated from a graph. What
+// kernels have changed is not read back.
+//
+// @param[in] node The kernel node.
+// @param[out] handle The handle: pass it to a kernel as an argument.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node that is not device-updatable.
+// @driver 12.4
+cushim_status cushim_node_get_device_node(cushim_node node,
+                                          CUgraphDeviceNode *handle);
 
 // Returns the native handle of a node.
 //

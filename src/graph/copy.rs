@@ -7,7 +7,7 @@ use super::below::list_below;
 use super::foreign;
 use super::state::{GraphId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, Node, refusal};
+use super::{Graph, GraphKind, Node, refusal, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::object::error::{Error, Status};
@@ -26,10 +26,13 @@ impl Graph {
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
         let original = &state.graph(self.object.id);
-        let native = original
-            .native
-            .duplicate()
-            .map_err(|error| refusal::of_copying(tree.failed(error, self.object.as_ref()), &state))?;
+        let native = original.native.duplicate().map_err(|error| {
+            let failure = tree.failed(error, self.object.as_ref());
+            match updatable::find(tree, &state) {
+                None => refusal::of_copying(failure, &state),
+                name => refusal::of_updatable(failure, name, "such a graph is embedded, and not cloned"),
+            }
+        })?;
         let copy = Self::new(tree.context(), native, Ownership::Owned);
         let known = Known::of(tree, &mut state, self.object.id);
         drop(state);

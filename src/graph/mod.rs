@@ -14,6 +14,7 @@
 //! | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
 //! | `condition`, `conditional` | conditions, and the nodes that look at them |
 //! | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
+//! | `updatable` | kernel nodes that kernels update |
 //! | `exec` | what is instantiated from a definition |
 //! | `builder` | graphs that are captured from streams |
 //! | `memory` | the memory that a device keeps for graphs |
@@ -44,6 +45,7 @@ mod restriction;
 mod set;
 mod state;
 mod tree;
+mod updatable;
 
 #[cfg(feature = "capi")]
 #[cfg(feature = "capi")]

@@ -99,7 +99,10 @@ impl Node {
         self.ask(|table, native| unsafe { query::tools_id(table, native) })
     }
 
-    fn ask<R>(&self, question: impl FnOnce(&Table, CUgraphNode) -> Result<R, CallError>) -> Result<R, Error> {
+    pub(super) fn ask<R>(
+        &self,
+        question: impl FnOnce(&Table, CUgraphNode) -> Result<R, CallError>,
+    ) -> Result<R, Error> {
         let state = self.tree.lock();
         let native = state.node(self.object.check_there()?).native;
         question(self.tree.table(), native).map_err(|error| self.tree.failed(error, self.object.as_ref()))

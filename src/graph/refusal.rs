@@ -46,6 +46,15 @@ pub(super) fn of_add(failure: Error, after: &[&NodeObject]) -> Error {
     failure
 }
 
+/// What it answers where a node is device-updatable, of which this is the name.
+#[cold]
+pub(super) fn of_updatable(failure: Error, name: Option<String>, limit: &str) -> Error {
+    match name.filter(|_| is_unsupported(&failure)) {
+        Some(name) => add(failure, &format!("{name} is device-updatable: {limit}")),
+        None => failure,
+    }
+}
+
 /// What the driver answers to most changes of a graph that allocates.
 #[cold]
 pub(super) fn of_change(failure: Error, has_allocations: bool) -> Error {
@@ -100,7 +109,7 @@ pub(super) fn of_second_exec(failure: Error, live: usize) -> Error {
     match is_unsupported(&failure) && live > 0 {
         true => add(
             failure,
-            "A graph that allocates memory, or has conditions, has one instance at a time; destroy the other first, or update it",
+            "A graph that allocates memory, has conditions or device-updatable nodes has one instance at a time; destroy the other first",
         ),
         false => failure,
     }

@@ -3,7 +3,7 @@
 use super::Node;
 use super::state::{GraphId, NodeId, NodeState, Remembered, State};
 use super::tree::Tree;
-use super::{read, refusal};
+use super::{read, refusal, updatable};
 use crate::driver::calls::graph::node as calls;
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
@@ -32,7 +32,9 @@ impl Node {
         }
         // SAFETY: the node is there, which the lock keeps.
         unsafe { calls::destroy(tree.table(), state.node(id).native) }.map_err(|error| {
-            refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0)
+            let name = updatable::is_updatable(tree, &state, id).then(|| self.to_string());
+            let failure = refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0);
+            refusal::of_updatable(failure, name, "such a node stays in its graph")
         })?;
         let node = forget(tree, &mut state, id);
         let graph = state.graph(node.graph);

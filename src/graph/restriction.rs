@@ -2,6 +2,7 @@
 
 use super::state::{GraphId, State};
 use super::tree::Tree;
+use super::updatable;
 use crate::context::Context;
 use crate::driver::Version;
 use crate::driver::sys::{CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_HOST};
@@ -44,6 +45,9 @@ pub(super) fn check(
 ) -> Result<(), Error> {
     if matches!(parameters, Parameters::MemoryOperations(_)) {
         check_version(tree, NodeType::MemoryOperations)?;
+    }
+    if let Parameters::Kernel(kernel) = parameters {
+        updatable::check(tree, kernel)?;
     }
     if state.graph(graph).is_in_body { check_in_body(tree, state, graph, parameters, at) } else { Ok(()) }
 }

@@ -3,7 +3,7 @@
 use super::add::has_attributes;
 use super::state::{NodeId, State};
 use super::tree::Tree;
-use super::{Node, condition, read, refusal, restriction};
+use super::{Node, condition, read, refusal, restriction, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::CUgraphNode;
@@ -87,8 +87,11 @@ unsafe fn set<C: NodeChange>(
     let raw_graph = &state.graph(graph).native;
     let prepared = if change.keeps(&kept) { Some(Prepared::on(raw_graph).map_err(failed)?) } else { None };
     // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
-    unsafe { set_native(tree.table(), native, &mut now, &mut parameters, at) }
-        .map_err(|error| change.why(refusal::of_set(failed(error), &parameters), at))?;
+    unsafe { set_native(tree.table(), native, &mut now, &mut parameters, at) }.map_err(|error| {
+        let name = updatable::is_updatable(tree, state, id).then(|| state.name_of(id));
+        let failure = refusal::of_set(failed(error), &parameters);
+        change.why(refusal::of_updatable(failure, name, "it keeps this attribute"), at)
+    })?;
     // From here on nothing fails.
     let attachment = prepared.map(|prepared| prepared.commit(change.kept(kept).0));
     state.keep_for_execs(id);

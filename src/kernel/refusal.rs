@@ -35,6 +35,12 @@ pub(crate) fn explain(mut failure: Error, launch: &LaunchConfig<'_>, kernel: &Ke
         failure.message = refusal;
         return failure;
     }
+    let is_updatable =
+        launch.others.iter().any(|(id, _)| *id == sys::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
+    if is_updatable && failure.status.0 == sys::CUDA_ERROR_NOT_SUPPORTED.0 {
+        failure.message.push_str(". Only a node of a graph is device-updatable, added to it or captured");
+        return failure;
+    }
     let Some(limit) = limit(&failure, &launch.filled(), kernel, at) else { return failure };
     failure.message.push_str(". ");
     failure.message.push_str(&limit);

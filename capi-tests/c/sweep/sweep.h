@@ -242,6 +242,25 @@ static void set_up_code(void) {
   CHECK_OK(cushim_kernel_native_function(fixture.kernel, &good_function));
 }
 
+/* A kernel node that kernels can update: before driver 12.4 there is none. */
+static cushim_node updatable_node(cushim_graph graph) {
+  const int32_t one = 1;
+  cushim_launch_attribute attribute;
+  cushim_launch_config config;
+  cushim_node node = NULL;
+  memset(&attribute, 0, sizeof attribute);
+  attribute.id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
+  memcpy(attribute.value, &one, sizeof one);
+  memset(&config, 0, sizeof config);
+  config.struct_size = sizeof config;
+  config.grid.x = config.block.x = 1;
+  config.attributes = &attribute;
+  config.attribute_count = 1;
+  if (cushim_graph_add_kernel(graph, NULL, 0, fixture.kernel, &config, &good_arg, 1, &node) == CUSHIM_SUCCESS) return node;
+  cushim_graph_add_kernel(graph, NULL, 0, fixture.kernel, NULL, &good_arg, 1, &node);
+  return node;
+}
+
 /* A node of the type that a function reads or changes, or NULL where the driver has no such node. */
 static cushim_node node_for(const char *function) {
   const cushim_graph graph = fixture.graph;
@@ -260,6 +279,7 @@ static cushim_node node_for(const char *function) {
   else if (strstr(function, "_host_function") != NULL) cushim_graph_add_host_function(graph, NULL, 0, nothing_to_do, NULL, NULL, &node);
   else if (strstr(function, "_memory_operations") != NULL) cushim_graph_add_memory_operations(graph, NULL, 0, good_memory_operation, 1, &node);
   else if (strstr(function, "_get_condition") != NULL) cushim_graph_add_conditional(graph, NULL, 0, fixture.condition, CUSHIM_CONDITIONAL_IF, 1, &node, NULL);
+  else if (strstr(function, "_get_device_node") != NULL) node = updatable_node(graph);
   else if (strstr(function, "_get_allocation") != NULL) cushim_graph_add_allocation(graph, NULL, 0, &allocation, &node, &pointer);
   else if (strstr(function, "_get_free") != NULL) {
     cushim_graph_add_allocation(graph, NULL, 0, &allocation, &node, &pointer);

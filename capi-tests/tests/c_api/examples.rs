@@ -119,6 +119,19 @@ fn the_example_of_a_decoder_computes_the_same_on_every_version() {
     assert!(help.starts_with("usage: "), "{help}");
 }
 
+/// Without NVIDIA's device runtime library a kernel updates no node, and the example says so.
+#[test]
+fn the_example_of_an_update_by_a_kernel_says_what_it_needs() {
+    let program = Build::of(&repository("examples/graphs/device_update.c")).program().expect("it compiles");
+    let said = Run::new(&program, Driver::None).output().expect("it explains itself");
+    assert!(said.contains("needs NVIDIA's device runtime library"), "{said}");
+    let help = Run::new(&program, Driver::None).arg("--help").output().expect("it explains itself");
+    assert!(help.starts_with("usage: "), "{help}");
+    let missing = Run::new(&program, Driver::None).arg("no-such-library.a").output();
+    let said = missing.expect_err("there is no such file");
+    assert!(said.contains("there is no device runtime library at no-such-library.a"), "{said}");
+}
+
 /// The pictures in the documentation are those of the examples; `CUSHIM_REFRESH=1` draws them anew.
 #[test]
 fn the_pictures_of_graphs_are_those_of_the_examples() {

@@ -8,6 +8,7 @@ use super::after::{Where, adding};
 use super::definition::{cushim_graph, cushim_node, invalid};
 use crate::capi::error::cushim_status;
 use crate::capi::handles::get;
+use crate::capi::input;
 use crate::capi::kernel::{Config, arguments, cushim_arg, cushim_kernel, cushim_launch_config};
 use crate::op::{Arguments, Launch};
 use std::ffi::c_void;
@@ -100,7 +101,7 @@ pub unsafe extern "C" fn cushim_graph_add_kernel_packed(
             if block.is_null() && size > 0 {
                 return Err(invalid("block is NULL, and has a size"));
             }
-            let block: &[u8] = if size == 0 { &[] } else { std::slice::from_raw_parts(block.cast(), size) };
+            let block = input::slice(block.cast::<u8>(), size, "block")?;
             add(graph, after, &mut Launch::packed(&kernel, &config.launch(), block)).map(|(added, ())| added)
         })
     }

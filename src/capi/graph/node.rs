@@ -5,7 +5,7 @@
 
 use super::definition::{cushim_graph, cushim_node};
 use crate::capi::callback::{cushim_owner, lent};
-use crate::capi::driver_types::CUgraphNode;
+use crate::capi::driver_types::{CUgraphDeviceNode, CUgraphNode};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, borrowed, enter, enter_anywhere, get};
 use crate::capi::out;
@@ -151,6 +151,35 @@ pub unsafe extern "C" fn cushim_node_get_id(node: cushim_node, id: *mut u32) -> 
 pub unsafe extern "C" fn cushim_node_get_tools_id(node: cushim_node, id: *mut u64) -> cushim_status {
     // SAFETY: the caller vouches for `id`.
     unsafe { handles::ask(node, id, "id", |node| Node::of_object(node)?.tools_id()) }
+}
+
+/// Returns the handle by which kernels update a kernel node, while the graph runs (`cudaGraphKernelNodeSetParam`,
+/// `cudaGraphKernelNodeSetGridDim`, `cudaGraphKernelNodeSetEnabled` in device code). A node has one if its
+/// configuration, or the captured launch's, has the attribute `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE` with
+/// the value 1.
+///
+/// Such a node is not removed, its graph not cloned, and has one exec at a time, which is not updated from a graph. What
+/// kernels have changed is not read back.
+///
+/// @param[in] node The kernel node.
+/// @param[out] handle The handle: pass it to a kernel as an argument.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node that is not device-updatable.
+/// @driver 12.4
+///
+/// # Safety
+/// `handle` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_node_get_device_node(
+    node: cushim_node,
+    handle: *mut CUgraphDeviceNode,
+) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `handle`.
+        let handle = unsafe { out::cleared(handle, std::ptr::null_mut(), "handle") }?;
+        let guard = enter()?;
+        *handle = Node::of_object(&*get(&guard, node)?)?.device_node()?;
+        Ok(())
+    })
 }
 
 /// Returns the native handle of a node.

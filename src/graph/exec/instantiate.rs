@@ -6,7 +6,7 @@ use crate::driver::Version;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::sys;
 use crate::graph::state::GraphId;
-use crate::graph::{Graph, GraphKind, Node, conditional, refusal, restriction};
+use crate::graph::{Graph, GraphKind, Node, conditional, refusal, restriction, updatable};
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
 use std::sync::Arc;
@@ -151,7 +151,9 @@ impl Graph {
         let kept = Kept::new(state.made(), conditions);
         let native = &state.graph(GraphId::ROOT).native;
         let made = RawExec::instantiate(native, options.flags(), upload.map(|stream| stream.raw()));
-        let has_limits = state.allocating > 0 || state.has_conditions();
+        let has_limits = state.allocating > 0
+            || state.has_conditions()
+            || made.is_err() && updatable::find(tree, &state).is_some();
         state.execs.retain(|exec| exec.strong_count() > 0);
         let live = if has_limits { state.execs.len() } else { 0 };
         let held = Held::of(tree, &state);

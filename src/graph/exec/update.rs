@@ -7,7 +7,7 @@ use super::{Exec, blamed};
 use crate::driver::sys;
 use crate::graph::state::{self, GraphId};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, Node, conditional};
+use crate::graph::{Graph, Node, conditional, refusal, updatable};
 use crate::object::error::{Error, Status};
 use parking_lot::MutexGuard;
 use std::sync::Arc;
@@ -137,10 +137,17 @@ impl Exec {
         // SAFETY: the caller vouches for what the nodes use.
         let updated = unsafe { raw.update(&source.graph(GraphId::ROOT).native) };
         if let Err(refused) = updated {
+            let name = updatable::find(tree, &source);
             drop((source, state));
+            let name = name.or_else(|| updatable::find(&self.tree, &self.tree.lock()));
             let (reason, node) = (UpdateReason::of(refused.reason), blamed(tree, refused.node));
             let other = blamed(tree, refused.from);
             let error = explain(self.failed(refused.error), reason, node.as_ref());
+            let error = refusal::of_updatable(
+                error,
+                name,
+                "update the exec node by node, or instantiate the graph again",
+            );
             return Err(UpdateFailure { error, reason, node, other });
         }
         let held = Held::of(tree, &source);

@@ -21,60 +21,62 @@ use crate::driver::stream::capturing::Recorded;
 /// As many operations can be in one batch.
 pub(crate) const MOST: u32 = 255;
 
-/// A checked write.
-fn checked_write(
-    context: &Activation,
+/// What is to be done with a word, wherever that is; `None` is a barrier, as everything here is in order anyway.
+pub(crate) struct Asked(Option<OfWord>);
+
+struct OfWord {
     address: CUdeviceptr_v2,
     value: u64,
-    flags: u32,
     wide: bool,
-) -> Result<Operation, CUresult> {
-    // The only flag there is, to write without a barrier, is refused (measured).
-    if flags != 0 {
-        return Err(CUDA_ERROR_INVALID_VALUE);
+    /// What a wait waits for.
+    until: Option<Condition>,
+}
+
+impl Asked {
+    /// What a caller means; refused if no word could be meant.
+    pub(crate) fn read(params: CUstreamBatchMemOpParams) -> Result<Self, CUresult> {
+        // SAFETY: every member starts with the operation, which says which one the caller has written; all are of plain
+        // numbers. A wait and a write have the same fields.
+        let (operation, value, barrier) =
+            unsafe { (params.operation, params.writeValue, params.memoryBarrier.flags) };
+        // SAFETY: as above.
+        let (narrow, number) = unsafe { (u64::from(value.u16.value), value.u16.value64) };
+        let (value, wide, waits) = match operation {
+            CU_STREAM_MEM_OP_WRITE_VALUE_32 => (narrow, false, false),
+            CU_STREAM_MEM_OP_WRITE_VALUE_64 => (number, true, false),
+            CU_STREAM_MEM_OP_WAIT_VALUE_32 => (narrow, false, true),
+            CU_STREAM_MEM_OP_WAIT_VALUE_64 => (number, true, true),
+            CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES => return Err(CUDA_ERROR_NOT_SUPPORTED),
+            // Of all memory, or of the device's own.
+            CU_STREAM_MEM_OP_BARRIER if barrier <= 1 => return Ok(Self(None)),
+            _ => return Err(CUDA_ERROR_INVALID_VALUE),
+        };
+        // SAFETY: as above.
+        let (address, flags) = unsafe { (params.writeValue.address, params.writeValue.flags) };
+        let until = match (waits, flags) {
+            (true, flags) => Some(Condition::of(flags)?),
+            (false, 0) => None,
+            // The only flag there is, to write without a barrier, is refused (measured).
+            (false, _) => return Err(CUDA_ERROR_INVALID_VALUE),
+        };
+        Word::check_aligned(address, wide)?;
+        Ok(Self(Some(OfWord { address, value, wide, until })))
     }
-    Ok(WriteValue { word: Word::at(address, wide, context)?, value }.into())
-}
 
-/// A checked wait.
-fn checked_wait(
-    context: &Activation,
-    address: CUdeviceptr_v2,
-    value: u64,
-    flags: u32,
-    wide: bool,
-) -> Result<Operation, CUresult> {
-    let condition = Condition::of(flags)?;
-    Ok(WaitValue { word: Word::at(address, wide, context)?, value, condition }.into())
-}
-
-/// One of a batch; `None` for a barrier, as everything here is in order anyway.
-pub(crate) fn checked(
-    context: &Activation,
-    params: CUstreamBatchMemOpParams,
-) -> Result<Option<Operation>, CUresult> {
-    // SAFETY: every member starts with the operation, which says which one the caller has written; all are of plain
-    // numbers. A wait and a write have the same fields.
-    let (operation, value, barrier) =
-        unsafe { (params.operation, params.writeValue, params.memoryBarrier.flags) };
-    // SAFETY: as above.
-    let (narrow, number) = unsafe { (u64::from(value.u16.value), value.u16.value64) };
-    let (address, flags) = (value.address, value.flags);
-    Ok(Some(match operation {
-        CU_STREAM_MEM_OP_WRITE_VALUE_32 => checked_write(context, address, narrow, flags, false)?,
-        CU_STREAM_MEM_OP_WRITE_VALUE_64 => checked_write(context, address, number, flags, true)?,
-        CU_STREAM_MEM_OP_WAIT_VALUE_32 => checked_wait(context, address, narrow, flags, false)?,
-        CU_STREAM_MEM_OP_WAIT_VALUE_64 => checked_wait(context, address, number, flags, true)?,
-        CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES => return Err(CUDA_ERROR_NOT_SUPPORTED),
-        // Of all memory, or of the device's own.
-        CU_STREAM_MEM_OP_BARRIER if barrier <= 1 => return Ok(None),
-        _ => return Err(CUDA_ERROR_INVALID_VALUE),
-    }))
+    /// The same for a word that is there.
+    pub(crate) fn checked(self, context: &Activation) -> Result<Option<Operation>, CUresult> {
+        let Some(OfWord { address, value, wide, until }) = self.0 else { return Ok(None) };
+        let word = Word::at(address, wide, context)?;
+        Ok(Some(match until {
+            Some(condition) => WaitValue { word, value, condition }.into(),
+            None => WriteValue { word, value }.into(),
+        }))
+    }
 }
 
 /// All of them, or none if one is wrong. A capture makes one node of them.
 fn enqueue(stream: &Stream, params: Box<[CUstreamBatchMemOpParams]>) -> Answer {
-    let checked = |one: &CUstreamBatchMemOpParams| checked(&stream.context, *one);
+    let checked = |one: &CUstreamBatchMemOpParams| Asked::read(*one)?.checked(&stream.context);
     let all = params.iter().map(checked).collect::<Result<Vec<_>, CUresult>>()?;
     match stream.capture() {
         Some(capture) => stream.record(&capture, Recorded::Values(params)).map(drop),

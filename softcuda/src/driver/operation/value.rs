@@ -27,17 +27,20 @@ pub(crate) struct Word {
 impl Word {
     /// The context's device must have access.
     pub(crate) fn at(address: CUdeviceptr_v2, wide: bool, context: &Activation) -> Result<Self, CUresult> {
-        let (address, size) = (address as usize, if wide { 8 } else { 4 });
-        if !address.is_multiple_of(size) {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        let span = Span::on_device(address, size)?;
+        Self::check_aligned(address, wide)?;
+        let span = Span::on_device(address as usize, size(wide))?;
         span.check_access(context)?;
         // Only plain device memory and the host's will do (measured).
         if span.is_pooled() || span.place() == Place::Managed {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         Ok(Self { span, wide })
+    }
+
+    /// Refuses an address that no word has.
+    pub(crate) fn check_aligned(address: CUdeviceptr_v2, wide: bool) -> Result<(), CUresult> {
+        let is_aligned = (address as usize).is_multiple_of(size(wide));
+        if is_aligned { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
     }
 
     fn read(&self) -> u64 {
@@ -59,6 +62,11 @@ impl Word {
             }
         }
     }
+}
+
+/// How many bytes a word has.
+fn size(wide: bool) -> usize {
+    if wide { 8 } else { 4 }
 }
 
 /// Writes a value.

@@ -9,11 +9,12 @@ use crate::driver::calls::kernel::function::RawKernel;
 use crate::driver::calls::kernel::launch::{Extra, RawArguments, RawShape};
 use crate::driver::sys::{
     CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_NODE_TYPE_GRAPH,
-    CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS,
-    CUDA_HOST_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v2,
-    CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS_v1, CUcontext, CUdeviceptr,
-    CUevent, CUgraph, CUgraphConditionalHandle, CUgraphConditionalNodeType, CUgraphNode, CUgraphNodeParams,
-    CUgraphNodeType, CUhostFn, CUlaunchAttribute, CUstreamBatchMemOpParams,
+    CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, CUDA_BATCH_MEM_OP_NODE_PARAMS_v1,
+    CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1,
+    CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS_v1, CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphConditionalHandle,
+    CUgraphConditionalNodeType, CUgraphDeviceNode, CUgraphNode, CUgraphNodeParams, CUgraphNodeType, CUhostFn,
+    CUlaunchAttribute, CUlaunchAttributeValue, CUstreamBatchMemOpParams,
 };
 use crate::driver::{CallError, Table, call};
 use std::ffi::c_void;
@@ -248,7 +249,11 @@ pub(crate) unsafe fn set_attributes(
     node: CUgraphNode,
     attributes: &[CUlaunchAttribute],
 ) -> Result<(), CallError> {
-    attributes.iter().try_for_each(|attribute| {
+    // A node that kernels can update is never removed, so this comes when nothing else can be refused.
+    let is_last =
+        |attribute: &&CUlaunchAttribute| attribute.id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
+    let first = attributes.iter().filter(|attribute| !is_last(attribute));
+    first.chain(attributes.iter().filter(is_last)).try_for_each(|attribute| {
         // SAFETY: reads one value; the caller vouches for the rest.
         unsafe {
             call!(
@@ -257,6 +262,19 @@ pub(crate) unsafe fn set_attributes(
             )
         }
     })
+}
+
+/// The handle by which kernels update a kernel node; NULL if they cannot. Before driver 12.4 it is an invalid value to ask for it.
+///
+/// # Safety
+/// The node is alive.
+pub(crate) unsafe fn device_node(table: &Table, node: CUgraphNode) -> Result<CUgraphDeviceNode, CallError> {
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    let id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
+    // SAFETY: writes one value; the caller vouches for the node.
+    unsafe { call!(table, cuGraphKernelNodeGetAttribute_11000(node, id, (&raw mut value).cast())) }?;
+    // SAFETY: every bit pattern is an address, and zeros where the driver has written nothing.
+    Ok(unsafe { value.deviceUpdatableKernelNode.devNode })
 }
 
 impl RawKernelNode<'_> {

@@ -18,10 +18,11 @@ pub(super) fn check(layout: &Layout) -> Answer {
 }
 
 /// An exec waits for the events that its definition has named, which must still be there; it does not matter for those that
-/// it records, nor for functions (measured).
+/// it records, nor for functions. Words are looked up (measured).
 pub(super) fn check_launch(actions: &Actions) -> Answer {
     actions.steps.iter().try_for_each(|step| match &*step.leaf {
         Leaf::Wait(_) => check_leaf(&step.leaf),
+        Leaf::Values(it) => it.operation.as_ref().map(drop).map_err(|why| *why),
         _ => Ok(()),
     })
 }

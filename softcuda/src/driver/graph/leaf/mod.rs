@@ -77,7 +77,7 @@ impl Leaf {
             Self::Wait(it) => Some(&it.operation),
             Self::Alloc(it) => Some(&it.operation),
             Self::Free(it) => Some(&it.operation),
-            Self::Values(it) => Some(&it.operation),
+            Self::Values(it) => it.operation.as_ref().ok(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::abi::sys::{
 };
 use crate::driver::context::Activation;
 use crate::driver::context::current::named_or_current;
-use crate::driver::enqueue::values::{MOST, checked};
+use crate::driver::enqueue::values::{Asked, MOST};
 use crate::driver::operation::Operation;
 use crate::driver::operation::value::Values;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ pub(crate) struct ValuesNode {
     /// As the caller gave them.
     params: Box<[CUstreamBatchMemOpParams]>,
     pub(crate) context: Arc<Activation>,
-    pub(crate) operation: Arc<Operation>,
+    /// Launches are refused, and nothing else, where there is no memory for a word (measured).
+    pub(crate) operation: Result<Arc<Operation>, CUresult>,
 }
 
 // SAFETY: the members are of plain numbers, or words of the caller's that nobody follows.
@@ -43,8 +44,9 @@ impl ValuesNode {
         params: Box<[CUstreamBatchMemOpParams]>,
         context: Arc<Activation>,
     ) -> Result<Self, CUresult> {
-        let all = params.iter().map(|one| checked(&context, *one)).collect::<Result<Vec<_>, _>>()?;
-        let operation = Arc::new(Values(all.into_iter().flatten().collect()).into());
+        let asked = params.iter().map(|one| Asked::read(*one)).collect::<Result<Vec<_>, _>>()?;
+        let all: Result<Vec<_>, _> = asked.into_iter().map(|one| one.checked(&context)).collect();
+        let operation = all.map(|all| Arc::new(Values(all.into_iter().flatten().collect()).into()));
         Ok(Self { params, context, operation })
     }
 

@@ -1,0 +1,69 @@
+//! Kernel nodes that kernels update: their handle, and what the driver does not do to graphs that have such nodes.
+
+use super::Node;
+use super::restriction::require;
+use super::state::{NodeId, State};
+use super::tree::Tree;
+use crate::driver::Version;
+use crate::driver::calls::graph::node as calls;
+use crate::driver::sys::{self, CUgraphDeviceNode};
+use crate::object::error::{Error, Status};
+use crate::op::node::{KernelParameters, NodeType};
+
+impl Node {
+    /// The handle by which kernels update this node (`cudaGraphKernelNodeSetParam` and the like in device code). The node has one if its
+    /// launch attributes say so (`CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE`).
+    ///
+    /// # Errors
+    /// [`Status::INVALID_HANDLE`] if the node was removed; [`Status::INVALID_ARGUMENT`] for other nodes; [`Status::UNSUPPORTED`] before
+    /// driver 12.4.
+    pub fn device_node(&self) -> Result<CUgraphDeviceNode, Error> {
+        self.object.check_there()?;
+        check_version(&self.tree)?;
+        if self.node_type() != NodeType::Kernel {
+            return Err(self.not_updatable("kernels update kernel nodes only"));
+        }
+        // SAFETY: `ask` names a node that is there.
+        let handle = self.ask(|table, native| unsafe { calls::device_node(table, native) })?;
+        if handle.is_null() {
+            return Err(self.not_updatable(
+                "give it the attribute CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE with the value 1",
+            ));
+        }
+        Ok(handle)
+    }
+
+    fn not_updatable(&self, why: &str) -> Error {
+        let refusal = format!("{self} is not device-updatable; {why}");
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref())
+    }
+}
+
+fn check_version(tree: &Tree) -> Result<(), Error> {
+    require(tree, "a device-updatable node", Version::from_number(12040))
+}
+
+/// Refuses the attribute where the driver is too old for it.
+#[inline]
+pub(super) fn check(tree: &Tree, kernel: &KernelParameters) -> Result<(), Error> {
+    match kernel.attribute(sys::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+        Some(_) => check_version(tree),
+        None => Ok(()),
+    }
+}
+
+/// What the first device-updatable node of a definition is called.
+#[cold]
+pub(super) fn find(tree: &Tree, state: &State) -> Option<String> {
+    let (id, _) = state.nodes().find(|(id, _)| is_updatable(tree, state, *id))?;
+    Some(state.name_of(id))
+}
+
+/// Whether kernels can update the node.
+#[cold]
+pub(super) fn is_updatable(tree: &Tree, state: &State, id: NodeId) -> bool {
+    let node = state.node(id);
+    // SAFETY: the node is there, which the lock keeps.
+    node.node_type() == NodeType::Kernel
+        && unsafe { calls::device_node(tree.table(), node.native) }.is_ok_and(|handle| !handle.is_null())
+}
