@@ -123,15 +123,13 @@ pub(super) unsafe fn add<O: NodeOperation>(
 /// The native handles of the nodes that come before another in this graph.
 #[inline]
 pub(super) fn before(state: &State, graph: GraphId, after: &[&NodeObject]) -> Result<Natives, Error> {
-    after
-        .iter()
-        .enumerate()
-        .map(|(index, node)| {
-            node.check_there()?;
-            let known = state.find_object(node).filter(|known| known.graph == graph);
-            known.map(|known| known.native).ok_or_else(|| refusal::of_another_graph(node, index))
-        })
-        .collect()
+    let mut natives = Natives::new();
+    for (index, node) in after.iter().enumerate() {
+        node.check_there()?;
+        let known = state.find_object(node).filter(|known| known.graph == graph);
+        natives.push(known.ok_or_else(|| refusal::of_another_graph(node, index))?.native);
+    }
+    Ok(natives)
 }
 
 /// # Safety

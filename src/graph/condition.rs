@@ -3,10 +3,10 @@
 use super::definition::Definition;
 use super::state::{GraphId, NodeId, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, restriction};
+use super::{Graph, GraphKind, Node, restriction};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{Header, object};
-use crate::op::node::NodeType;
+use crate::op::node::{NodeChange, NodeType};
 use crate::op::{Argument, ConditionArgument, ConditionOperand};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -262,8 +262,17 @@ impl fmt::Debug for Condition {
     }
 }
 
-/// Sees to it that each has its number.
-pub(super) fn number_all(conditions: &[(usize, &dyn ConditionOperand)]) -> Result<(), Error> {
+/// Refuses a change that names conditions of other graphs than its node's, and sees to it that each of the others has its number.
+pub(super) fn ready(node: &Node, change: &impl NodeChange) -> Result<(), Error> {
+    let conditions = change.change_conditions().0;
+    if conditions.is_empty() {
+        return Ok(());
+    }
+    let graph = {
+        let state = node.tree.lock();
+        state.node(node.object.check_there()?).graph
+    };
+    check_own(&node.tree, graph, &conditions)?;
     conditions.iter().try_for_each(|(_, condition)| condition.native().map(drop))
 }
 

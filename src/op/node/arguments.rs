@@ -17,15 +17,15 @@ use std::sync::{Arc, Weak};
 #[derive(Clone, Default)]
 pub struct KeptArguments {
     /// The bytes of all, each argument at a multiple of eight; of a block just as it was given.
-    words: SmallVec<[u64; 8]>,
+    words: SmallVec<[u64; 4]>,
     /// Where each stands; of a block those of the kernel's parameters, if the driver tells them.
-    places: SmallVec<[Place; 6]>,
+    places: SmallVec<[Place; 4]>,
     /// The objects among them.
     objects: SmallVec<[(u32, Weak<dyn Operand>); 2]>,
     /// The names of parameters, and of which arguments.
-    names: SmallVec<[(u32, Arc<str>); 1]>,
+    names: Vec<(u32, Arc<str>)>,
     /// The bytes of the block, if they were given as one.
-    block: Option<usize>,
+    block: Option<u32>,
 }
 
 /// Where an argument stands among the bytes.
@@ -46,8 +46,8 @@ impl KeptArguments {
             // SAFETY: the caller vouches for the bytes.
             kept.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
         }
-        kept.names = arguments.names().iter().cloned().collect();
-        kept.objects = arguments.objects().map(|(index, held)| (index, held.downgrade())).collect();
+        kept.names = arguments.names().to_vec();
+        arguments.objects().for_each(|(index, held)| kept.objects.push((index, held.downgrade())));
         kept
     }
 
@@ -68,7 +68,7 @@ impl KeptArguments {
 
     /// A block of all arguments, laid out as the kernel has its parameters.
     pub(super) fn of_block(block: &[u8], layout: Option<&[Parameter]>) -> Self {
-        let mut kept = Self { block: Some(block.len()), ..Self::default() };
+        let mut kept = Self { block: Some(block.len() as u32), ..Self::default() };
         kept.push(block);
         let place =
             |parameter: &Parameter| Place { offset: parameter.offset as u32, size: parameter.size as u32 };
@@ -92,10 +92,14 @@ impl KeptArguments {
         Ok(())
     }
 
+    #[inline]
     fn push(&mut self, bytes: &[u8]) {
         let start = self.words.len();
-        self.words.resize(start + bytes.len().div_ceil(8), 0);
         self.places.push(Place { offset: (start * 8) as u32, size: bytes.len() as u32 });
+        if let Ok(word) = bytes.try_into() {
+            return self.words.push(u64::from_ne_bytes(word));
+        }
+        self.words.resize(start + bytes.len().div_ceil(8), 0);
         // SAFETY: there is room for as many bytes from there on.
         unsafe {
             let to = self.words.as_mut_ptr().add(start).cast::<u8>();
@@ -157,7 +161,7 @@ impl KeptArguments {
     /// The block, if all were given as one.
     #[must_use]
     pub fn block(&self) -> Option<&[u8]> {
-        self.block.map(|bytes| &self.all()[..bytes])
+        self.block.map(|bytes| &self.all()[..bytes as usize])
     }
 
     /// The object of which one is the address, if it is such a one's that is still there: `object::<Buffer>(0)`.
@@ -216,7 +220,8 @@ impl KeptArguments {
         let start = self.words.as_ptr().cast::<u8>();
         // SAFETY: each stands among the words.
         let address = |place: &Place| unsafe { start.add(place.offset as usize) }.cast::<c_void>();
-        let addresses: SmallVec<[*const c_void; 32]> = self.places.iter().map(address).collect();
+        let mut addresses: SmallVec<[*const c_void; 16]> = SmallVec::new();
+        self.places.iter().for_each(|place| addresses.push(address(place)));
         call(RawArguments::Each(&addresses))
     }
 }
@@ -246,8 +251,16 @@ impl ArgumentHolds {
 
     /// What a slot keeps.
     pub(super) fn in_slot(slot: &Slot) -> Self {
-        let kept = slot.object.clone().and_then(|kept| kept.downcast::<Self>().ok());
-        kept.map_or_else(Self::default, |kept| Self::clone(&kept))
+        Self::kept_in(slot).cloned().unwrap_or_default()
+    }
+
+    fn kept_in(slot: &Slot) -> Option<&Self> {
+        slot.object.as_deref()?.downcast_ref()
+    }
+
+    /// Whether a slot keeps anything for an argument.
+    pub(super) fn are_kept_for(index: u32, slot: &Slot) -> bool {
+        Self::kept_in(slot).is_some_and(|kept| kept.each.iter().any(|(of, _)| *of == index))
     }
 
     /// The same with another event.
@@ -276,7 +289,7 @@ impl ArgumentHolds {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.each.is_empty() && self.event.is_none()
     }
 

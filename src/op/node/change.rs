@@ -321,7 +321,11 @@ impl NodeChange for ArgumentChange<'_, '_> {
     fn kept(&mut self, Kept(now): Kept) -> Kept {
         let mut holds = now;
         let one = ArgumentHolds::of(self.argument);
-        let all = ArgumentHolds::in_slot(&holds.slots[1]).with_one(self.index as u32, one);
+        let index = self.index as u32;
+        if one.is_empty() && !ArgumentHolds::are_kept_for(index, &holds.slots[1]) {
+            return Kept(holds);
+        }
+        let all = ArgumentHolds::in_slot(&holds.slots[1]).with_one(index, one);
         holds.slots[1].object = all.into_slot().object;
         Kept(holds)
     }
