@@ -42,13 +42,22 @@ impl KeptArguments {
     /// Each argument has as many bytes as it says.
     pub(super) unsafe fn of(arguments: &Arguments<'_>) -> Self {
         let mut kept = Self::default();
+        // SAFETY: as the caller vouches.
+        unsafe { kept.add(arguments) };
+        kept
+    }
+
+    /// Adds those of a launch, where there are none yet.
+    ///
+    /// # Safety
+    /// As for [`of`](Self::of).
+    pub(super) unsafe fn add(&mut self, arguments: &Arguments<'_>) {
         for (address, size) in arguments.values() {
             // SAFETY: the caller vouches for the bytes.
-            kept.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
+            self.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
         }
-        kept.names = arguments.names().to_vec();
-        arguments.objects().for_each(|(index, held)| kept.objects.push((index, held.downgrade())));
-        kept
+        self.names.extend_from_slice(arguments.names());
+        arguments.objects().for_each(|(index, held)| self.objects.push((index, held.downgrade())));
     }
 
     /// The driver's copies of a node's arguments, an address for each parameter of the kernel; none if it tells none.
@@ -243,9 +252,11 @@ pub(super) struct ArgumentHolds {
 impl ArgumentHolds {
     /// What is kept for arguments, taken out of them.
     pub(super) fn of(arguments: &mut Arguments<'_>) -> Self {
-        let mut each: SmallVec<[(u32, Hold); 4]> =
-            arguments.objects().map(|(index, held)| (index, Held::share(held))).collect();
-        each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
+        let mut each: SmallVec<[(u32, Hold); 4]> = SmallVec::new();
+        arguments.objects().for_each(|(index, held)| each.push((index, Held::share(held))));
+        if arguments.has_owners() {
+            each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
+        }
         Self { each, event: None }
     }
 

@@ -195,7 +195,7 @@ impl NodeChange for KernelChange<'_, '_> {
 
     fn change_conditions(&self) -> super::Conditions<'_> {
         match &self.arguments {
-            Some(Given::Each(arguments)) => super::Conditions(arguments.conditions().collect()),
+            Some(Given::Each(arguments)) => super::Conditions::of(arguments),
             _ => super::Conditions::default(),
         }
     }
@@ -288,7 +288,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
     }
 
     fn change_conditions(&self) -> super::Conditions<'_> {
-        super::Conditions(self.argument.conditions().collect())
+        super::Conditions::of(self.argument)
     }
 
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
