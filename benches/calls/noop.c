@@ -68,9 +68,13 @@ result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, handle 
 result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, handle stream) { return 0; }
 result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, handle stream) { return 0; }
 
-/* A kernel's handle says how many parameters it has, numbers of 8 bytes; so does the end of its name. */
-static char kernels[257];
-static handle kernel_of(const char *name) { return kernels + atoi(strrchr(name, '_') + 1); }
+/* A kernel's handle says how many parameters it has, numbers of 8 bytes; so does the end of its name. One without such an
+   end takes a pointer and a number of 4 bytes. */
+static char kernels[257], unnumbered;
+static handle kernel_of(const char *name) {
+  const char *number = strrchr(name, '_');
+  return number != NULL ? kernels + atoi(number + 1) : &unnumbered;
+}
 
 result cuLibraryLoadData(handle *library, const void *code, int *options, void **values, unsigned count, int *others,
                          void **other_values, unsigned other_count) {
@@ -83,7 +87,8 @@ result cuModuleLoadData(handle *module, const void *code) { return *module = (ha
 result cuModuleGetFunction(handle *function, handle module, const char *name) { return *function = kernel_of(name), 0; }
 result cuModuleUnload(handle module) { return 0; }
 result cuKernelGetParamInfo(handle kernel, size_t index, size_t *offset, size_t *size) {
-  if (index >= (size_t)((char *)kernel - kernels)) return 1;
+  if (kernel == &unnumbered && index < 2) return *offset = 8 * index, *size = index == 0 ? 8 : 4, 0;
+  if (kernel == &unnumbered || index >= (size_t)((char *)kernel - kernels)) return 1;
   return *offset = 8 * index, *size = 8, 0;
 }
 result cuLaunchKernelEx(const void *config, handle kernel, void **arguments, void **extra) { return 0; }
@@ -91,3 +96,65 @@ result cuLaunchKernel(handle kernel, unsigned grid_x, unsigned grid_y, unsigned 
                       unsigned block_z, unsigned shared, handle stream, void **arguments, void **extra) {
   return 0;
 }
+
+/* Graphs: nothing but a list of the user objects that each refers to, so that what they keep is let go of as with any driver. */
+typedef void (*destructor)(void *data);
+struct object { destructor destroy; void *data; unsigned references; };
+struct graph { struct object **objects; size_t count, room; };
+
+result cuUserObjectCreate(handle *object, void *data, destructor destroy, unsigned references, unsigned flags) {
+  struct object *made = malloc(sizeof *made);
+  *made = (struct object){destroy, data, references};
+  return *object = made, 0;
+}
+result cuUserObjectRelease(handle object, unsigned count) {
+  struct object *released = object;
+  if ((released->references -= count) == 0) {
+    released->destroy(released->data);
+    free(released);
+  }
+  return 0;
+}
+result cuGraphRetainUserObject(handle graph, handle object, unsigned count, unsigned flags) {
+  struct graph *to = graph;
+  if (to->count == to->room) {
+    to->room = to->room == 0 ? 16 : 2 * to->room;
+    to->objects = realloc(to->objects, to->room * sizeof *to->objects);
+  }
+  return to->objects[to->count++] = object, 0;
+}
+result cuGraphReleaseUserObject(handle graph, handle object, unsigned count) {
+  struct graph *from = graph;
+  for (size_t i = from->count; i-- > 0;) {
+    if (from->objects[i] != object) continue;
+    from->objects[i] = from->objects[--from->count];
+    break;
+  }
+  return cuUserObjectRelease(object, 1);
+}
+
+result cuGraphCreate(handle *graph, unsigned flags) { return *graph = calloc(1, sizeof(struct graph)), 0; }
+result cuGraphDestroy(handle graph) {
+  struct graph *destroyed = graph;
+  for (size_t i = 0; i < destroyed->count; i++) cuUserObjectRelease(destroyed->objects[i], 1);
+  free(destroyed->objects);
+  free(destroyed);
+  return 0;
+}
+result cuGraphAddKernelNode_v2(handle *node, handle graph, const handle *after, size_t count, const void *parameters) {
+  return *node = (handle)fresh(), 0;
+}
+result cuGraphInstantiateWithFlags(handle *exec, handle graph, unsigned long long flags) {
+  const struct graph *from = graph;
+  struct graph *made = calloc(1, sizeof *made);
+  made->objects = malloc(from->count * sizeof *made->objects + 1);
+  for (size_t i = 0; i < from->count; i++) {
+    made->objects[made->count++] = from->objects[i];
+    from->objects[i]->references++;
+  }
+  made->room = made->count;
+  return *exec = made, 0;
+}
+result cuGraphLaunch(handle exec, handle stream) { return 0; }
+result cuGraphExecKernelNodeSetParams_v2(handle exec, handle node, const void *parameters) { return 0; }
+result cuGraphExecDestroy(handle exec) { return cuGraphDestroy(exec); }

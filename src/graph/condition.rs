@@ -3,10 +3,10 @@
 use super::definition::Definition;
 use super::state::{GraphId, NodeId, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, restriction};
+use super::{Graph, GraphKind, Node, restriction};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{Header, object};
-use crate::op::node::NodeType;
+use crate::op::node::{NodeChange, NodeType};
 use crate::op::{Argument, ConditionArgument, ConditionOperand};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -264,6 +264,19 @@ impl fmt::Debug for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Condition({self})")
     }
+}
+
+/// Refuses a change that names conditions of other graphs than its node's.
+pub(super) fn check_change(node: &Node, change: &impl NodeChange) -> Result<(), Error> {
+    let conditions = change.change_conditions().0;
+    if conditions.is_empty() {
+        return Ok(());
+    }
+    let graph = {
+        let state = node.tree.lock();
+        state.node(node.object.check_there()?).graph
+    };
+    check_own(&node.tree, graph, &conditions)
 }
 
 /// Sees to it that each has its number.

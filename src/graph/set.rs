@@ -28,11 +28,7 @@ impl Node {
         let tree = &self.tree;
         self.check_used()?;
         self.check_change(change)?;
-        let graph = {
-            let state = tree.lock();
-            state.node(self.object.check_there()?).graph
-        };
-        condition::check_own(tree, graph, &change.change_conditions().0)?;
+        condition::check_change(self, change)?;
         condition::number_all(&change.change_conditions().0)?;
         let mut state = tree.lock();
         let id = self.object.check_there()?;

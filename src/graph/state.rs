@@ -12,6 +12,7 @@ use crate::object::error::{Error, Status};
 use crate::op::attachment::Attachment;
 use crate::op::node::{NodeType, Parameters};
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Weak};
 
 /// A graph of a definition: the root, a child graph, or a body.
@@ -25,6 +26,29 @@ impl GraphId {
 /// A node of one of the graphs. Used again when the node was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct NodeId(pub(super) u32);
+
+/// What is known by node. Nobody chooses the numbers to have them collide.
+pub(super) type ByNode<T> = HashMap<NodeId, T, BuildHasherDefault<NodeHasher>>;
+
+/// Spreads the numbers of nodes, which come one after the other.
+#[derive(Default)]
+pub(super) struct NodeHasher(u64);
+
+impl Hasher for NodeHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15); // 2^64 by the golden ratio
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// What is known of a graph.
 pub(super) struct GraphState {

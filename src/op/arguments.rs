@@ -147,9 +147,27 @@ impl<'a> Arguments<'a> {
 
     /// Adds several of that sort at once.
     #[inline]
-    pub(crate) fn extend_at(&mut self, values: impl ExactSizeIterator<Item = (*const c_void, u32)> + Clone) {
-        self.addresses.extend(values.clone().map(|(address, _)| address));
-        self.sizes.extend(values.map(|(_, size)| size));
+    pub(crate) fn extend_at(&mut self, values: impl ExactSizeIterator<Item = (*const c_void, u32)>) {
+        let (start, count) = (self.addresses.len(), values.len());
+        self.addresses.reserve(count);
+        self.sizes.reserve(count);
+        // SAFETY: there is room for so many from there on.
+        let (addresses, sizes) =
+            unsafe { (self.addresses.as_mut_ptr().add(start), self.sizes.as_mut_ptr().add(start)) };
+        let mut written = 0;
+        for (index, (address, size)) in (0..count).zip(values) {
+            // SAFETY: as above; both have the same length.
+            unsafe {
+                addresses.add(index).write(address);
+                sizes.add(index).write(size);
+            }
+            written = index + 1;
+        }
+        // SAFETY: all of them were written.
+        unsafe {
+            self.addresses.set_len(start + written);
+            self.sizes.set_len(start + written);
+        }
     }
 
     /// Adds a pointer.

@@ -68,7 +68,9 @@ impl<'g> Place<'g> {
 
     /// The nodes before the new one.
     pub(super) fn after(&self) -> SmallVec<[&NodeObject; 8]> {
-        self.after.iter().map(|node| &***node).collect()
+        let mut after = SmallVec::new();
+        self.after.iter().for_each(|node| after.push(&***node));
+        after
     }
 }
 
@@ -98,9 +100,8 @@ pub(super) unsafe fn add_to(
     let place = unsafe { Place::look_up(&guard, at) }?;
     let graph = Graph::of(&place.graph)?;
     // Nothing fails once the node is there.
-    let room = handle::room(usize::from(!at.node.is_null()))?;
+    handle::room(usize::from(!at.node.is_null()))?;
     let added = add(&guard, &graph, &place.after())?;
-    drop(room);
     if !at.node.is_null() {
         // SAFETY: as the caller vouches.
         unsafe { at.node.write(borrowed(&added.object())?) };

@@ -381,8 +381,7 @@ pub unsafe extern "C" fn cushim_builder_get_tail(
         let guard = enter()?;
         let tail = get(&guard, builder)?.tail()?;
         out::put(count, tail.len());
-        let room = handle::room(tail.len().min(capacity))?;
-        drop(room);
+        handle::room(tail.len().min(capacity))?;
         for (place, node) in nodes.iter_mut().zip(&tail) {
             *place = borrowed(node.object())?;
         }
@@ -493,9 +492,8 @@ pub unsafe extern "C" fn cushim_builder_embed(
         let guard = enter()?;
         let builder = get(&guard, builder)?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
-        let room = handle::room(usize::from(node.is_some()))?;
+        handle::room(usize::from(node.is_some()))?;
         let (added, _) = builder.embed(&graph, how)?;
-        drop(room);
         if let Some(node) = node {
             *node = borrowed(added.object())?;
         }
@@ -526,9 +524,8 @@ pub unsafe extern "C" fn cushim_builder_create_condition(
         let options = unsafe { given_condition(options) }?;
         let guard = enter()?;
         let builder = get(&guard, builder)?;
-        let room = handle::room(1)?;
+        handle::room(1)?;
         let created = builder.create_condition(&options)?;
-        drop(room);
         *condition = borrowed(created.object())?;
         Ok(())
     })
@@ -570,9 +567,9 @@ pub unsafe extern "C" fn cushim_builder_add_conditional(
         let guard = enter()?;
         let builder = get(&guard, builder)?;
         let condition = Condition::of(&*get(&guard, condition)?)?;
-        let (reserved, room) = (reserve_all(body_count)?, handle::room(usize::from(node.is_some()))?);
+        let reserved = reserve_all(body_count)?;
+        handle::room(usize::from(node.is_some()))?;
         let (added, builders) = builder.add_conditional(&condition, kind, body_count)?;
-        drop(room);
         name_all(bodies, reserved, builders);
         if let Some(node) = node {
             *node = borrowed(added.object())?;

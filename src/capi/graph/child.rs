@@ -69,7 +69,7 @@ pub unsafe extern "C" fn cushim_graph_add_child(
         // SAFETY: as above.
         let inner = unsafe { out::cleared_if_given(inner, std::ptr::null_mut()) };
         let is_moved = self::how(how)?;
-        let room = handle::room(usize::from(inner.is_some()))?;
+        handle::room(usize::from(inner.is_some()))?;
         // SAFETY: the caller vouches for `after` and `node`.
         let added = unsafe {
             add_to(at, |guard, graph, after| {
@@ -80,7 +80,6 @@ pub unsafe extern "C" fn cushim_graph_add_child(
                 }
             })
         }?;
-        drop(room);
         if let Some(inner) = inner {
             *inner = borrowed(&added.graphs()[0])?;
         }

@@ -105,9 +105,8 @@ pub unsafe extern "C" fn cushim_condition_create(
         let options = unsafe { given_condition(options) }?;
         let guard = handles::enter()?;
         let graph = Graph::of(&*get(&guard, graph)?)?;
-        let room = handle::room(1)?;
+        handle::room(1)?;
         let created = graph.create_condition(&options)?;
-        drop(room);
         *condition = borrowed(created.object())?;
         Ok(())
     })
@@ -170,7 +169,7 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
         kind.check_bodies(body_count)?;
         // SAFETY: as above.
         let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") }?;
-        let room = handle::room(body_count)?;
+        handle::room(body_count)?;
         // SAFETY: the caller vouches for `after` and `node`.
         let added = unsafe {
             add_to(at, |guard, graph, after| {
@@ -178,7 +177,6 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
                 graph.add_conditional_after(after, &condition, kind, body_count)
             })
         }?;
-        drop(room);
         for (place, body) in bodies.iter_mut().zip(added.graphs()) {
             *place = borrowed(&body)?;
         }

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn cushim_graph_add_kernel(
             let named = arguments::look_up(guard, args)?;
             let mut list = Arguments::new();
             arguments::list(&mut list, args, &named)?;
-            arguments::lend_owners(&mut list, args);
+            arguments::lend_owners(&mut list, args, &named);
             add(graph, after, &mut Launch::new(&kernel, &config, &mut list)).map(|(added, ())| added)
         })
     }

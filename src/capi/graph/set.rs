@@ -111,7 +111,7 @@ pub unsafe extern "C" fn cushim_node_set_kernel(
             let named = arguments::look_up(&guard, args)?;
             let mut list = Arguments::new();
             arguments::list(&mut list, args, &named)?;
-            arguments::lend_owners(&mut list, args);
+            arguments::lend_owners(&mut list, args, &named);
             set(&guard, node, exec, &mut change.arguments(&mut list))
         }
     })
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn cushim_node_set_argument(
             let named = arguments::look_up(&guard, args)?;
             let mut list = Arguments::new();
             arguments::list(&mut list, args, &named)?;
-            arguments::lend_owners(&mut list, args);
+            arguments::lend_owners(&mut list, args, &named);
             set(&guard, node, exec, &mut ArgumentChange::new(index, &mut list))
         }
     })

@@ -86,8 +86,11 @@ const CONDITION: i32 = cushim_arg_kind::CUSHIM_ARG_CONDITION as i32;
 const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 
 /// What a caller's arguments name, for as long as the launch takes: in their order, those that are no plain bytes.
-#[derive(Default)]
-pub(in crate::capi) struct Named<'g>(SmallVec<[Name<'g>; 4]>);
+pub(in crate::capi) struct Named<'g> {
+    names: SmallVec<[Name<'g>; 4]>,
+    /// Whether all arguments are values.
+    are_values: bool,
+}
 
 enum Name<'g> {
     Buffer(Lent<'g, Buffer>),
@@ -123,8 +126,8 @@ fn is_value(arg: &cushim_arg) -> bool {
 /// Each value is as its kind says.
 #[inline]
 pub(in crate::capi) unsafe fn look_up<'g>(guard: &'g Guard, args: &[cushim_arg]) -> Result<Named<'g>, Error> {
-    let mut named = Named::default();
-    if !args.iter().all(is_value) {
+    let mut named = Named { names: SmallVec::new(), are_values: args.iter().all(is_value) };
+    if !named.are_values {
         for (index, arg) in args.iter().enumerate() {
             // SAFETY: the caller vouches for the value.
             unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", index))?;
@@ -151,16 +154,16 @@ impl<'g> Named<'g> {
             OWNED => {}
             BUFFER => {
                 let buffer: cushim_buffer = arg.value.cast_mut().cast();
-                self.0.push(Name::Buffer(get(guard, buffer)?));
+                self.names.push(Name::Buffer(get(guard, buffer)?));
             }
             PLACE => {
                 // SAFETY: the caller vouches for the value.
                 let place = unsafe { Place::read(guard, arg.value.cast::<cushim_place>(), "place") }?;
-                self.0.push(Name::Place(Box::new(place)));
+                self.names.push(Name::Place(Box::new(place)));
             }
             CONDITION => {
                 let condition: cushim_condition = arg.value.cast_mut().cast();
-                self.0.push(Name::Condition(Condition::of(&*get(guard, condition)?)?));
+                self.names.push(Name::Condition(Condition::of(&*get(guard, condition)?)?));
             }
             PARAMETER => {
                 // SAFETY: the caller vouches for the value.
@@ -168,7 +171,7 @@ impl<'g> Named<'g> {
                 if parameter.name.is_null() || parameter.value.is_null() || parameter.reserved != 0 {
                     return Err(invalid("a parameter has a name, a value, and zero in reserved".to_owned()));
                 }
-                self.0.push(Name::Parameter(parameter));
+                self.names.push(Name::Parameter(parameter));
             }
             kind => {
                 return Err(invalid(format!(
@@ -190,11 +193,11 @@ pub(in crate::capi) unsafe fn list<'a>(
     args: &[cushim_arg],
     named: &'a Named<'_>,
 ) -> Result<(), Error> {
-    if named.0.is_empty() && args.iter().all(is_value) {
+    if named.are_values {
         list.extend_at(args.iter().map(|arg| (arg.value, arg.size)));
         return Ok(());
     }
-    let mut names = named.0.iter();
+    let mut names = named.names.iter();
     for (index, arg) in args.iter().enumerate() {
         match arg.kind {
             BYTES => list.push_at(arg.value, arg.size as usize),
@@ -224,8 +227,8 @@ pub(in crate::capi) unsafe fn list<'a>(
 /// # Safety
 /// Each value is as its kind says.
 #[inline]
-pub(in crate::capi) unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg]) {
-    if args.iter().all(|arg| matches!(arg.kind, BYTES | BUFFER | CONDITION | PARAMETER)) {
+pub(in crate::capi) unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg], named: &Named<'_>) {
+    if named.are_values || args.iter().all(|arg| matches!(arg.kind, BYTES | BUFFER | CONDITION | PARAMETER)) {
         return;
     }
     for (index, arg) in args.iter().enumerate() {

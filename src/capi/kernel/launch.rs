@@ -354,7 +354,7 @@ pub unsafe extern "C" fn cushim_kernel_launch(
         // SAFETY: the caller vouches for the values and the owners.
         unsafe {
             arguments::list(&mut list, args, &named)?;
-            arguments::lend_owners(&mut list, args);
+            arguments::lend_owners(&mut list, args, &named);
         }
         let mut launch = Launch::new(&kernel, &config, &mut list);
         // SAFETY: the caller vouches for what the kernel does with the arguments.

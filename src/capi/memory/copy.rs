@@ -47,7 +47,16 @@ pub unsafe extern "C" fn cushim_stream_copy(
     call(|| {
         let guard = enter()?;
         // SAFETY: the caller vouches for both.
-        let (to, from) = unsafe { (Place::read(&guard, to, "to")?, Place::read(&guard, from, "from")?) };
+        let (to, from) = unsafe { (given(to, "to")?, given(from, "from")?) };
+        if !to.names_objects() && !from.names_objects() {
+            // As below, without anything to hold but the stream.
+            let stream = Arc::clone(&*get(&guard, stream)?);
+            drop(guard);
+            let (to, from) = (Place::without_objects(to, "to"), Place::without_objects(from, "from"));
+            // SAFETY: the caller vouches for the memory and the owners.
+            return unsafe { in_stream(&stream, &to, &from, bytes) };
+        }
+        let (to, from) = (Place::of(&guard, to, "to")?, Place::of(&guard, from, "from")?);
         let stream = get(&guard, stream)?;
         // SAFETY: the caller vouches for the memory and the owners.
         let copy = |stream: &Arc<Stream>, to: &Place<'_>, from: &Place<'_>| unsafe {

@@ -98,6 +98,14 @@ pub struct cushim_extent {
     pub depth: usize,
 }
 
+impl cushim_place {
+    /// Whether it names a buffer or a context.
+    #[inline]
+    pub(in crate::capi) fn names_objects(&self) -> bool {
+        self.kind == BUFFER || !self.context.is_null()
+    }
+}
+
 const HOST: i32 = cushim_place_kind::CUSHIM_PLACE_HOST as i32;
 const DEVICE: i32 = cushim_place_kind::CUSHIM_PLACE_DEVICE as i32;
 const ARRAY: i32 = cushim_place_kind::CUSHIM_PLACE_ARRAY as i32;
@@ -151,6 +159,12 @@ impl<'g> Place<'g> {
         };
         let context = if given.context.is_null() { None } else { Some(get(guard, given.context)?) };
         Ok(Self { given, what, buffer, context })
+    }
+
+    /// The same for a place that names no objects.
+    #[inline]
+    pub(in crate::capi) fn without_objects(given: cushim_place, what: &'static str) -> Place<'static> {
+        Place { given, what, buffer: None, context: None }
     }
 
     /// Whether a copy may have to wait for ordinary host memory.
@@ -229,6 +243,7 @@ impl<'g> Place<'g> {
         })
     }
 
+    #[inline]
     fn address(&self) -> Result<Endpoint<'_>, Error> {
         let cushim_place { kind, address, offset, .. } = self.given;
         if let Some(buffer) = &self.buffer {

@@ -53,7 +53,7 @@ impl Exec {
         state.held.join(Held::of(source, trees.source()));
         let before = self.take_over_child(&mut state, &mut trees, id, graph);
         drop(trees);
-        before.into_iter().for_each(|holds| state.retire(holds));
+        state.retire(before);
         self.watch_all(&mut state);
         Ok(())
     }

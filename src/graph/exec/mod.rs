@@ -29,7 +29,7 @@ pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
 pub(super) use own::{Kept, Removed};
 pub use update::{UpdateFailure, UpdateReason};
 
-use super::state::NodeId;
+use super::state::ByNode;
 use super::tree::Tree;
 use super::{Graph, Node};
 use crate::context::Context;
@@ -45,7 +45,6 @@ use held::Held;
 use own::{Base, Own};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use retired::Launches;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use uses::Uses;
@@ -71,7 +70,7 @@ struct State {
     raw: Option<RawExec>,
     base: Base,
     /// The nodes that were set in this instance.
-    own: HashMap<NodeId, Own>,
+    own: ByNode<Own>,
     held: Held,
     /// Which nodes use what, once somebody asked.
     uses: Option<Uses>,
@@ -85,9 +84,15 @@ struct State {
 }
 
 impl State {
-    /// Lets go of what was kept for a node, when the launches until now are done.
-    fn retire(&mut self, holds: Holds) {
+    /// Lets go of what was kept for nodes, when the launches until now are done.
+    fn retire(&mut self, holds: impl IntoIterator<Item = Holds>) {
         self.unreleased.extend(self.launches.retire(holds));
+    }
+
+    /// The same for all nodes that were set in this instance.
+    fn retire_own(&mut self) {
+        let own = std::mem::take(&mut self.own);
+        self.retire(own.into_values().map(|own| own.holds));
     }
 }
 
@@ -96,7 +101,7 @@ impl Exec {
         let state = State {
             raw: Some(raw),
             base: Base::Definition,
-            own: HashMap::new(),
+            own: ByNode::default(),
             held,
             uses: None,
             launches: Launches::default(),
@@ -273,8 +278,7 @@ impl Drop for Exec {
         let Some(raw) = state.raw.take() else { return };
         let held = std::mem::take(&mut state.held);
         // A launch may be in flight: what was kept for it goes when that is done, or, where nobody can tell, now that it is the caller's duty.
-        let own: Vec<Holds> = state.own.drain().map(|(_, own)| own.holds).collect();
-        own.into_iter().for_each(|holds| state.retire(holds));
+        state.retire_own();
         let unreleased = std::mem::take(&mut state.unreleased);
         let tree = Arc::clone(&self.tree);
         native::release(self.tree.driver(), self, move |exec| {

@@ -1,10 +1,9 @@
 //! What the nodes of an instance do, where that is not what the definition says.
 
 use crate::graph::object::NodeObject;
-use crate::graph::state::NodeId;
+use crate::graph::state::{ByNode, NodeId};
 use crate::op::node::{Holds, Parameters};
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the definition keeps for an instance: what nodes did that were changed or removed there since.
@@ -18,7 +17,7 @@ pub(in crate::graph) struct Kept {
 
 #[derive(Default)]
 struct Then {
-    changed: HashMap<NodeId, Parameters>,
+    changed: ByNode<Parameters>,
     removed: Vec<Removed>,
 }
 
@@ -75,7 +74,7 @@ pub(super) enum Base {
     /// The definition, as it was then.
     Definition,
     /// Another definition, node by node.
-    Taken(HashMap<NodeId, Parameters>),
+    Taken(ByNode<Parameters>),
     /// Another definition, whose nodes cannot be told apart.
     Unknown,
 }

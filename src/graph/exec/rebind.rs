@@ -44,7 +44,7 @@ impl Exec {
         {
             uses.objects.entry(Arc::as_ptr(to).addr()).or_default().extend(moved);
         }
-        state.retire(Holds { inner: Some(rebinding.old_hold()), ..Holds::default() });
+        state.retire([Holds { inner: Some(rebinding.old_hold()), ..Holds::default() }]);
         Ok(nodes.len())
     }
 

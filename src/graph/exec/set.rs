@@ -26,11 +26,7 @@ impl Exec {
     pub unsafe fn set<C: NodeChange>(&self, node: &Node, change: &mut C) -> Result<(), Error> {
         self.check_node(node)?;
         node.check_change(change)?;
-        let graph = {
-            let tree = self.tree.lock();
-            tree.node(node.object.check_there()?).graph
-        };
-        condition::check_own(&self.tree, graph, &change.change_conditions().0)?;
+        condition::check_change(node, change)?;
         self.check_conditions(&change.change_conditions().0)?;
         let mut state = self.state.lock();
         let mut tree = self.tree.lock();
@@ -48,7 +44,7 @@ impl Exec {
         }
         self.watch(&mut state, &tree, std::iter::once(id));
         drop(tree);
-        state.retire(before);
+        state.retire([before]);
         Ok(())
     }
 
@@ -131,16 +127,20 @@ impl Exec {
         let named = change.change_context(self.tree.context());
         let own = named.or_else(|| node.context.clone());
         let at = own.as_ref().unwrap_or(self.tree.context());
-        // All of a node can be set although nobody knows what it does now.
-        let now =
-            self.now(state, tree, id, Parameters::clone).or_else(|failure| match change.is_whole() {
-                true => Ok(node.parameters.clone()),
-                false => Err(failure),
-            })?;
-        let mut parameters = change.changed(&now, at)?;
-        restriction::check(&self.tree, tree, node.graph, &parameters, at)?;
-        tree.check_parameters(&parameters)?;
-        self.check_attributes(&now, &parameters)?;
+        let is_whole = change.is_whole();
+        let mut changed = |now: &Parameters| -> Result<Parameters, Error> {
+            let parameters = change.changed(now, at)?;
+            restriction::check(&self.tree, tree, node.graph, &parameters, at)?;
+            tree.check_parameters(&parameters)?;
+            self.check_attributes(now, &parameters)?;
+            Ok(parameters)
+        };
+        let mut parameters = match self.now(state, tree, id, &mut changed) {
+            Ok(parameters) => parameters?,
+            // All of a node can be set although nobody knows what it does now.
+            Err(_) if is_whole => changed(&node.parameters)?,
+            Err(failure) => return Err(failure),
+        };
         state.held.check(self)?;
         let Some(raw) = &state.raw else { return Err(self.gone()) };
         // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
@@ -151,8 +151,9 @@ impl Exec {
         let holds = change.kept(kept).0;
         state.held.runs_in(at);
         state.uses = None;
+        let keeps_more = state.own.get(&id).is_some_and(|own| !own.holds.is_same(&holds));
         let before = state.own.insert(id, Own { parameters, holds });
-        Ok(before.map_or_else(Holds::default, |before| before.holds))
+        Ok(before.filter(|_| keeps_more).map_or_else(Holds::default, |before| before.holds))
     }
 
     /// The attributes of a kernel are those that it had when it was instantiated.

@@ -156,8 +156,7 @@ impl Exec {
         state.base = base;
         state.uses = None;
         // The driver keeps what the new definition's nodes use; what single nodes used, launches until now may still use.
-        let own: Vec<_> = state.own.drain().map(|(_, own)| own.holds).collect();
-        own.into_iter().for_each(|holds| state.retire(holds));
+        state.retire_own();
         self.watch_all(&mut state);
         Ok(())
     }

@@ -8,18 +8,17 @@ use super::{Exec, State};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::driver::sys::{CU_MEMORYTYPE_DEVICE, CUgraphNode};
-use crate::graph::state::{self, NodeId};
+use crate::graph::state::{self, ByNode, NodeId};
 use crate::graph::tree::Tree;
 use crate::object::error::{Error, Status};
 use crate::op::node::{Parameters, Use};
 use crate::pointer::{DevicePointer, PointerAttributes};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The memory that the nodes of an instance use.
 #[derive(Default)]
 pub(super) struct Watched {
-    nodes: HashMap<NodeId, Watch>,
+    nodes: ByNode<Watch>,
 }
 
 /// The memory that one node uses.

@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 /// Something that the worker asks until the answer is yes.
 type Question = Box<dyn FnMut() -> bool + Send>;
 
+/// How long it rests after its work before it sleeps: what comes meanwhile waits, so that many releases one after the other do not wake
+/// it each.
+const REST: Duration = Duration::from_millis(1);
+
 /// How long it waits before it asks again.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -32,6 +36,8 @@ struct Queue {
     done: u64,
     /// Whether the thread exists.
     running: bool,
+    /// Whether it looks here soon by itself.
+    resting: bool,
 }
 
 static QUEUE: Mutex<Queue> = Mutex::new(Queue {
@@ -41,6 +47,7 @@ static QUEUE: Mutex<Queue> = Mutex::new(Queue {
     by_worker: 0,
     done: 0,
     running: false,
+    resting: false,
 });
 /// Wakes the worker.
 static WORK: Condvar = Condvar::new();
@@ -63,12 +70,12 @@ pub(crate) fn hand_over(task: Task) {
     if IS_WORKER.get() {
         queue.by_worker = queue.handed_over;
     }
-    let running = std::mem::replace(&mut queue.running, true);
+    let (running, resting) = (std::mem::replace(&mut queue.running, true), queue.resting);
     drop(queue);
-    if running {
-        WORK.notify_one();
-    } else {
+    if !running {
         start();
+    } else if !resting {
+        WORK.notify_one();
     }
 }
 
@@ -119,6 +126,11 @@ fn work() {
 /// Takes all tasks, in exchange for the empty queue, and all new questions; comes back without any when there is something to ask again.
 fn wait_for(tasks: &mut VecDeque<Task>, questions: &mut Vec<Question>) {
     let mut queue = QUEUE.lock();
+    if queue.tasks.is_empty() {
+        queue.resting = true;
+        WORK.wait_for(&mut queue, REST);
+        queue.resting = false;
+    }
     while queue.tasks.is_empty() {
         if questions.is_empty() {
             WORK.wait(&mut queue);
@@ -168,6 +180,7 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
         start();
         queue = QUEUE.lock();
     }
+    WORK.notify_one(); // it may be resting
     // A time beyond what the clock can express is no limit.
     let deadline = Instant::now().checked_add(timeout);
     for _ in 0..STEPS {

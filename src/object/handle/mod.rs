@@ -65,29 +65,13 @@ pub(crate) fn reserve<T: Object>() -> Result<Reserved<T>, Exhausted> {
     Ok(Reserved { token: table().reserve::<T>()?, _object: PhantomData })
 }
 
-/// Sees to it that this thread can issue so many tokens once the result is dropped.
+/// Sees to it that this thread can issue so many tokens, none of which comes from elsewhere meanwhile.
 ///
 /// # Errors
 /// [`Exhausted`] when 16,777,216 handles are in use.
 #[cfg(feature = "capi")]
-pub(crate) fn room(count: usize) -> Result<Room, Exhausted> {
-    let mut room = Room(smallvec::SmallVec::new());
-    for _ in 0..count {
-        room.0.push(table().reserve_any()?);
-    }
-    Ok(room)
-}
-
-/// Tokens that are kept free.
-#[cfg(feature = "capi")]
-#[must_use = "it is given back otherwise"]
-pub(crate) struct Room(smallvec::SmallVec<[Token; 4]>);
-
-#[cfg(feature = "capi")]
-impl Drop for Room {
-    fn drop(&mut self) {
-        self.0.iter().for_each(|token| table().give_back(*token));
-    }
+pub(crate) fn room(count: usize) -> Result<(), Exhausted> {
+    if count == 0 { Ok(()) } else { table().stock(count) }
 }
 
 /// An owning token of an object that does not exist yet. Dropping it gives the token back.

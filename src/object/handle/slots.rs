@@ -82,6 +82,20 @@ impl Slots {
         queue.pop(self).ok_or(Exhausted)
     }
 
+    /// Sees to it that the queue has so many, so that as many can be taken.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(super) fn stock(&self, queue: &Queue, count: u32) -> Result<(), Exhausted> {
+        while queue.length.load(Relaxed) < count {
+            let before = queue.length.load(Relaxed);
+            self.refill(queue)?;
+            if queue.length.load(Relaxed) == before {
+                return Err(Exhausted);
+            }
+        }
+        Ok(())
+    }
+
     /// Puts a free slot into the queue.
     pub(super) fn give(&self, queue: &Queue, index: u32) {
         queue.push(self, index);

@@ -86,10 +86,11 @@ impl Table {
         self.new_token(kind_of::<T>(), false).map(|(_, token)| token)
     }
 
-    /// The same for whatever kind.
+    /// Sees to it that this thread can issue so many tokens.
     #[cfg(feature = "capi")]
-    pub(super) fn reserve_any(&self) -> Result<Token, Exhausted> {
-        self.new_token(Kind::Node, false).map(|(_, token)| token)
+    pub(super) fn stock(&self, count: usize) -> Result<(), Exhausted> {
+        let count = u32::try_from(count).map_err(|_| Exhausted)?;
+        threads::with(|record| self.slots.stock(&record.free, count))
     }
 
     /// Gives back a token that was reserved and is not needed.

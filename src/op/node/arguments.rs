@@ -17,12 +17,12 @@ use std::sync::{Arc, Weak};
 #[derive(Clone, Default)]
 pub struct KeptArguments {
     /// The bytes of all, each argument at a multiple of eight; of a block just as it was given.
-    words: SmallVec<[u64; 6]>,
+    words: SmallVec<[u64; 4]>,
     /// Where each stands; of a block those of the kernel's parameters, if the driver tells them.
-    places: SmallVec<[Place; 6]>,
+    places: SmallVec<[Place; 4]>,
     /// The objects among them.
-    objects: SmallVec<[(u32, Weak<dyn Operand>); 1]>,
-    /// The names of parameters, and of which arguments; few have any.
+    objects: SmallVec<[(u32, Weak<dyn Operand>); 2]>,
+    /// The names of parameters, and of which arguments.
     names: Vec<(u32, Arc<str>)>,
     /// The bytes of the block, if they were given as one.
     block: Option<u32>,
@@ -42,13 +42,22 @@ impl KeptArguments {
     /// Each argument has as many bytes as it says.
     pub(super) unsafe fn of(arguments: &Arguments<'_>) -> Self {
         let mut kept = Self::default();
+        // SAFETY: as the caller vouches.
+        unsafe { kept.add(arguments) };
+        kept
+    }
+
+    /// Adds those of a launch, where there are none yet.
+    ///
+    /// # Safety
+    /// As for [`of`](Self::of).
+    pub(super) unsafe fn add(&mut self, arguments: &Arguments<'_>) {
         for (address, size) in arguments.values() {
             // SAFETY: the caller vouches for the bytes.
-            kept.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
+            self.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
         }
-        kept.names.extend_from_slice(arguments.names());
-        arguments.objects().for_each(|(index, held)| kept.objects.push((index, held.downgrade())));
-        kept
+        self.names.extend_from_slice(arguments.names());
+        arguments.objects().for_each(|(index, held)| self.objects.push((index, held.downgrade())));
     }
 
     /// The driver's copies of a node's arguments, an address for each parameter of the kernel; none if it tells none.
@@ -91,13 +100,11 @@ impl KeptArguments {
     #[inline]
     fn push(&mut self, bytes: &[u8]) {
         let start = self.words.len();
-        if let Ok(word) = <[u8; 8]>::try_from(bytes) {
-            self.words.push(u64::from_ne_bytes(word));
-            self.places.push(Place { offset: (start * 8) as u32, size: 8 });
-            return;
+        self.places.push(Place { offset: (start * 8) as u32, size: bytes.len() as u32 });
+        if let Ok(word) = bytes.try_into() {
+            return self.words.push(u64::from_ne_bytes(word));
         }
         self.words.resize(start + bytes.len().div_ceil(8), 0);
-        self.places.push(Place { offset: (start * 8) as u32, size: bytes.len() as u32 });
         // SAFETY: there is room for as many bytes from there on.
         unsafe {
             let to = self.words.as_mut_ptr().add(start).cast::<u8>();
@@ -218,8 +225,7 @@ impl KeptArguments {
         let start = self.words.as_ptr().cast::<u8>();
         // SAFETY: each stands among the words.
         let address = |place: &Place| unsafe { start.add(place.offset as usize) }.cast::<c_void>();
-        // Made where it is used: to move it costs more than to fill it.
-        let mut addresses = SmallVec::<[*const c_void; 32]>::new();
+        let mut addresses: SmallVec<[*const c_void; 16]> = SmallVec::new();
         self.places.iter().for_each(|place| addresses.push(address(place)));
         call(RawArguments::Each(&addresses))
     }
@@ -242,16 +248,26 @@ pub(super) struct ArgumentHolds {
 impl ArgumentHolds {
     /// What is kept for arguments, taken out of them.
     pub(super) fn of(arguments: &mut Arguments<'_>) -> Self {
-        let mut each: SmallVec<[(u32, Hold); 4]> =
-            arguments.objects().map(|(index, held)| (index, Held::share(held))).collect();
-        each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
+        let mut each: SmallVec<[(u32, Hold); 4]> = SmallVec::new();
+        arguments.objects().for_each(|(index, held)| each.push((index, Held::share(held))));
+        if arguments.has_owners() {
+            each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
+        }
         Self { each, event: None }
     }
 
     /// What a slot keeps.
     pub(super) fn in_slot(slot: &Slot) -> Self {
-        let kept = slot.object.clone().and_then(|kept| kept.downcast::<Self>().ok());
-        kept.map_or_else(Self::default, |kept| Self::clone(&kept))
+        Self::kept_in(slot).cloned().unwrap_or_default()
+    }
+
+    fn kept_in(slot: &Slot) -> Option<&Self> {
+        slot.object.as_deref()?.downcast_ref()
+    }
+
+    /// Whether a slot keeps anything for an argument.
+    pub(super) fn are_kept_for(index: u32, slot: &Slot) -> bool {
+        Self::kept_in(slot).is_some_and(|kept| kept.each.iter().any(|(of, _)| *of == index))
     }
 
     /// The same with another event.
@@ -280,7 +296,7 @@ impl ArgumentHolds {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.each.is_empty() && self.event.is_none()
     }
 

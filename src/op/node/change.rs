@@ -195,7 +195,7 @@ impl NodeChange for KernelChange<'_, '_> {
 
     fn change_conditions(&self) -> super::Conditions<'_> {
         match &self.arguments {
-            Some(Given::Each(arguments)) => super::Conditions(arguments.conditions().collect()),
+            Some(Given::Each(arguments)) => super::Conditions::of(arguments),
             _ => super::Conditions::default(),
         }
     }
@@ -288,7 +288,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
     }
 
     fn change_conditions(&self) -> super::Conditions<'_> {
-        super::Conditions(self.argument.conditions().collect())
+        super::Conditions::of(self.argument)
     }
 
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
@@ -326,7 +326,11 @@ impl NodeChange for ArgumentChange<'_, '_> {
     fn kept(&mut self, Kept(now): Kept) -> Kept {
         let mut holds = now;
         let one = ArgumentHolds::of(self.argument);
-        let all = ArgumentHolds::in_slot(&holds.slots[1]).with_one(self.index as u32, one);
+        let index = self.index as u32;
+        if one.is_empty() && !ArgumentHolds::are_kept_for(index, &holds.slots[1]) {
+            return Kept(holds);
+        }
+        let all = ArgumentHolds::in_slot(&holds.slots[1]).with_one(index, one);
         holds.slots[1].object = all.into_slot().object;
         Kept(holds)
     }

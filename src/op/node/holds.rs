@@ -47,11 +47,27 @@ impl Slot {
     fn is_empty(&self) -> bool {
         self.object.is_none() && self.owner.is_none()
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        is_same(&self.object, &other.object) && is_same(&self.owner, &other.owner)
+    }
 }
 
 impl Holds {
     /// Whether nothing is kept alive.
     pub(crate) fn is_empty(&self) -> bool {
         self.inner.is_none() && self.slots.iter().all(Slot::is_empty)
+    }
+    /// Whether both keep the very same, so that nothing goes with one of them.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let slots = self.slots.iter().zip(&other.slots);
+        is_same(&self.inner, &other.inner) && slots.into_iter().all(|(slot, other)| slot.is_same(other))
+    }
+}
+
+fn is_same<T: ?Sized>(one: &Option<Arc<T>>, other: &Option<Arc<T>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other)),
+        (one, other) => one.is_none() && other.is_none(),
     }
 }

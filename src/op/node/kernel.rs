@@ -207,26 +207,29 @@ impl NodeOperation for Launch<'_, '_> {
 
     fn conditions(&self) -> Conditions<'_> {
         match &self.arguments {
-            Given::Each(arguments) => Conditions(arguments.conditions().collect()),
+            Given::Each(arguments) => Conditions::of(arguments),
             Given::Packed(_) => Conditions::default(),
         }
     }
 
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
         let checked = Operation::check(self, at)?;
-        let arguments = match &self.arguments {
-            // SAFETY: whoever made the arguments vouched for their bytes.
-            Given::Each(arguments) => unsafe { KeptArguments::of(arguments) },
-            Given::Packed(_) => KeptArguments::of_block(checked.block(), self.kernel.layout()),
-        };
-        Ok(Parameters::Kernel(Box::new(KernelParameters {
+        let mut parameters = Box::new(KernelParameters {
             kernel: Arc::downgrade(self.kernel),
             // SAFETY: the node holds the kernel, or its lender keeps it.
             raw: unsafe { self.kernel.raw().again() },
             shape: self.config.shape(),
             attributes: attributes(self.config),
-            arguments,
-        })))
+            arguments: KeptArguments::default(),
+        });
+        match &self.arguments {
+            // SAFETY: whoever made the arguments vouched for their bytes.
+            Given::Each(arguments) => unsafe { parameters.arguments.add(arguments) },
+            Given::Packed(_) => {
+                parameters.arguments = KeptArguments::of_block(checked.block(), self.kernel.layout());
+            }
+        }
+        Ok(Parameters::Kernel(parameters))
     }
 
     fn output(_: &Parameters) {}

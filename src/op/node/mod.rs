@@ -47,7 +47,7 @@ pub use memset::MemsetParameters;
 pub(crate) use rebind::{Changed, Rebinding, key};
 pub(crate) use uses::Use;
 
-use super::{ConditionOperand, Traits};
+use super::{Arguments, ConditionOperand, Traits};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawNode;
 use crate::driver::sys;
@@ -271,6 +271,16 @@ pub trait NodeOperation: sealed::Node {
 #[doc(hidden)]
 #[derive(Default)]
 pub struct Conditions<'a>(pub(crate) SmallVec<[(usize, &'a dyn ConditionOperand); 1]>);
+
+impl<'a> Conditions<'a> {
+    /// Those among arguments; most have none.
+    fn of(arguments: &'a Arguments<'_>) -> Self {
+        match arguments.conditions().next() {
+            Some(_) => Self(arguments.conditions().collect()),
+            None => Self::default(),
+        }
+    }
+}
 
 /// What an operation hands over to be kept.
 #[doc(hidden)]
