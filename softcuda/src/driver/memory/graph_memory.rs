@@ -30,6 +30,8 @@ struct State {
     orphan: bool,
     /// What it takes of the device's memory.
     backing: Option<Claim>,
+    /// How many nodes free it: in its own graph, and in others.
+    frees: [u32; 2],
 }
 
 /// What graphs have of a device's memory.
@@ -68,6 +70,19 @@ impl GraphMemory {
         } else {
             CU_MEM_ACCESS_FLAGS_PROT_NONE
         }
+    }
+
+    /// A node is to free it, in its own graph or in another one; false if one of the other sort is there (measured).
+    pub(crate) fn begin_free(&self, is_own: bool) -> bool {
+        let frees = &mut self.state.lock().frees;
+        let fits = frees[usize::from(is_own)] == 0;
+        frees[usize::from(!is_own)] += u32::from(fits);
+        fits
+    }
+
+    /// Such a node is gone.
+    pub(crate) fn end_free(&self, is_own: bool) {
+        self.state.lock().frees[usize::from(!is_own)] -= 1;
     }
 
     /// Whether calls see it as memory.

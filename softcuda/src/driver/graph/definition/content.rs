@@ -27,8 +27,9 @@ pub(super) struct Content {
     pub(super) conditions: Vec<Arc<Condition>>,
     /// Of a copy: its nodes by the handles of those that they are copies of.
     pub(super) copies: HashMap<usize, usize>,
-    /// How many of them allocate or free memory, and which addresses are freed.
+    /// How many of them allocate or free memory, and which addresses are allocated and freed.
     memory_nodes: usize,
+    allocated: BTreeSet<usize>,
     freed: BTreeSet<usize>,
     added: u32,
     connected: u64,
@@ -174,12 +175,16 @@ impl Content {
         self.memory_nodes > 0
     }
 
-    /// Notes a node that allocates or frees memory, or has a graph with such nodes; refuses to free the same twice.
+    /// Notes a node that allocates or frees memory, or has a graph with such nodes; refuses to free the same twice, or here and in another graph.
     pub(super) fn note_memory(&mut self, work: &Work) -> Result<(), CUresult> {
         let fits = match work {
             Work::Leaf(leaf) => match &**leaf {
-                Leaf::Alloc(_) => true,
-                Leaf::Free(free) => self.freed.insert(free.address()),
+                Leaf::Alloc(alloc) => self.allocated.insert(alloc.address()),
+                Leaf::Free(free) => {
+                    let address = free.address();
+                    let is_first = !self.freed.contains(&address);
+                    is_first && free.begin(self.allocated.contains(&address)) && self.freed.insert(address)
+                }
                 _ => return Ok(()),
             },
             Work::Child(graph) if graph.content.lock().has_memory_nodes() => true,

@@ -19,7 +19,7 @@ use crate::driver::operation::Operation;
 use crate::driver::operation::allocation::{Allocate, Free};
 use crate::instruments::complain::complain;
 use std::ptr::null_mut;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Allocates memory.
 pub(crate) struct AllocNode {
@@ -34,6 +34,8 @@ pub(crate) struct AllocNode {
 pub(crate) struct FreeNode {
     pub(crate) allocation: Arc<Allocation>,
     pub(crate) operation: Arc<Operation>,
+    /// Once it is in a graph: whether that is the memory's own.
+    is_own: OnceLock<bool>,
 }
 
 // SAFETY: the addresses in the parameters are those of `access`, which nobody changes, and words that nobody follows.
@@ -182,10 +184,24 @@ impl FreeNode {
     pub(crate) fn new(address: u64) -> Result<Self, CUresult> {
         let allocation = graph_allocation::find(address as usize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         let operation = Arc::new(Free { allocation: Arc::clone(&allocation) }.into());
-        Ok(Self { allocation, operation })
+        Ok(Self { allocation, operation, is_own: OnceLock::new() })
     }
 
     pub(crate) fn address(&self) -> usize {
         self.allocation.address
+    }
+
+    /// It comes into the memory's own graph, or into another one; false if it cannot.
+    pub(crate) fn begin(&self, is_own: bool) -> bool {
+        let fits = self.allocation.of_graph().is_some_and(|memory| memory.begin_free(is_own));
+        fits && self.is_own.set(is_own).is_ok()
+    }
+}
+
+impl Drop for FreeNode {
+    fn drop(&mut self) {
+        if let (Some(memory), Some(is_own)) = (self.allocation.of_graph(), self.is_own.get()) {
+            memory.end_free(*is_own);
+        }
     }
 }
