@@ -396,6 +396,35 @@ static void threads(void) {
   CHECK_OK(cushim_graph_destroy(shared));
 }
 
+static void no_op(void *data) { (void)data; }
+
+/* More bytes than there is memory cannot be kept: nothing is added, and no node changes. */
+static void too_much_to_keep(void) {
+  const size_t bytes = (size_t)1 << 60;
+  static uint32_t host[4];
+  cushim_graph graph = new_graph();
+  cushim_node copy = NULL, box = NULL, function = NULL, node = (cushim_node)NOT_NULL;
+  cushim_place to = cushim_at_device(memory), from = cushim_at_host(host);
+  cushim_region target, source;
+  const cushim_extent tall = {16, (size_t)1 << 55, 1}, small = {4, 1, 1};
+  from.flags = CUSHIM_PLACE_KEEP_BYTES;
+  target = cushim_region_at(to, 16);
+  source = cushim_region_at(from, 16);
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_graph_add_copy(graph, NULL, 0, &to, &from, bytes, &node));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_graph_add_copy_3d(graph, NULL, 0, &target, &source, &tall, &node));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_graph_add_host_function_bytes(graph, NULL, 0, no_op, host, bytes, &node));
+  CHECK(node == NULL && node_count(graph) == 0);
+  CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 16, &copy));
+  CHECK_OK(cushim_graph_add_copy_3d(graph, NULL, 0, &target, &source, &small, &box));
+  CHECK_OK(cushim_graph_add_host_function_bytes(graph, NULL, 0, no_op, host, 16, &function));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_copy(copy, NULL, &to, &from, bytes));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_copy_3d(box, NULL, &target, &source, &tall));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_node_set_host_function_bytes(function, NULL, no_op, host, bytes));
+  CHECK_CONTAINS(last_message(), "cannot be kept");
+  CHECK(result_of(graph) == 0);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -409,6 +438,7 @@ int main(void) {
     events();
     child_graphs();
     joins();
+    too_much_to_keep();
     refusals();
     ancestors();
     threads();

@@ -25,17 +25,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// than those that softcuda can be. This list only becomes shorter.
 const NOT_YET: &[(&str, &[&str])] = &[
     (
-        "CUSHIM_ERROR_OUT_OF_MEMORY",
-        &[
-            "cushim_graph_add_host_function_bytes",
-            "cushim_graph_add_copy",
-            "cushim_graph_add_copy_3d",
-            "cushim_node_set_copy",
-            "cushim_node_set_copy_3d",
-            "cushim_node_set_host_function_bytes",
-        ],
-    ),
-    (
         "CUSHIM_ERROR_UNSUPPORTED",
         &[
             "cushim_graph_add_child",
