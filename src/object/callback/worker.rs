@@ -180,7 +180,9 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
         start();
         queue = QUEUE.lock();
     }
-    WORK.notify_one(); // it may be resting
+    if queue.resting {
+        WORK.notify_one();
+    }
     // A time beyond what the clock can express is no limit.
     let deadline = Instant::now().checked_add(timeout);
     for _ in 0..STEPS {
