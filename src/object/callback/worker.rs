@@ -180,7 +180,9 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
         start();
         queue = QUEUE.lock();
     }
-    WORK.notify_one(); // it may be resting
+    if queue.resting {
+        WORK.notify_one();
+    }
     // A time beyond what the clock can express is no limit.
     let deadline = Instant::now().checked_add(timeout);
     for _ in 0..STEPS {
@@ -202,4 +204,24 @@ fn wait_until_done(queue: &mut MutexGuard<'_, Queue>, count: u64, deadline: Opti
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    #[test]
+    fn who_waits_for_the_worker_keeps_no_question_from_being_asked() {
+        let asked = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&asked);
+        ask_until(move || count.fetch_add(1, Relaxed) == 3);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while asked.load(Relaxed) < 4 && Instant::now() < deadline {
+            assert_eq!(flush(Duration::from_secs(20)), Ok(true));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(asked.load(Relaxed), 4);
+    }
 }
