@@ -4709,15 +4709,14 @@ cushim_status cushim_node_get_tools_id(cushim_node node, uint64_t *id);
 // configuration, or the captured launch's, has the attribute `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE` with
 // the value 1.
 //
-// Such a node is not removed, its graph not cloned, and has one exec at a time, which is not updated from a graph. What
-// kernels have changed is not read back.
+// Such a node is not removed, its graph not cloned, and has one exec at a time, which is not updated from a graph.
+// What kernels have changed is not read back.
 //
 // @param[in] node The kernel node.
 // @param[out] handle The handle: pass it to a kernel as an argument.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node that is not device-updatable.
 // @driver 12.4
-cushim_status cushim_node_get_device_node(cushim_node node,
-                                          CUgraphDeviceNode *handle);
+cushim_status cushim_node_get_device_node(cushim_node node, CUgraphDeviceNode *handle);
 
 // Returns the native handle of a node.
 //

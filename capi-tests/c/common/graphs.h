@@ -100,6 +100,18 @@ static inline cushim_graph new_graph(void) {
   return graph;
 }
 
+/* Moves a graph, which the driver destroys with the node's. */
+static inline cushim_status move_child(cushim_graph graph, cushim_graph child, cushim_node *node, cushim_graph *inner) {
+  CUgraph native = NULL;
+  cushim_status status;
+  CHECK_OK(cushim_graph_native(child, &native));
+  status = cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, node, inner);
+#ifdef LEND_MEMORY
+  if (status == CUSHIM_SUCCESS) LEND_MEMORY((uintptr_t)native);
+#endif
+  return status;
+}
+
 static inline cushim_exec new_exec(cushim_graph graph) {
   cushim_exec exec = NULL;
   CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));

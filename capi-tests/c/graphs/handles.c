@@ -211,7 +211,7 @@ static void moved(void) {
   CHECK_OK(cushim_graph_get_nodes(deep, &below, 1, &count));
   CHECK_OK(cushim_set_label(itself, "one"));
   CHECK_OK(cushim_set_label(below, "two"));
-  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, &inner));
+  CHECK_OK(move_child(graph, child, NULL, &inner));
   CHECK_OK(cushim_graph_destroy(child)); /* the handles are the new graph's to keep */
   exec = new_exec(graph);
   still_tells(itself, "one", 1);

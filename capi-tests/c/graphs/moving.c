@@ -12,18 +12,6 @@ static void too_old(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
-/* Moves a graph, which the driver destroys with the node's. */
-static cushim_status move(cushim_graph graph, cushim_graph child, cushim_node *node, cushim_graph *inner) {
-  CUgraph native = NULL;
-  cushim_status status;
-  CHECK_OK(cushim_graph_native(child, &native));
-  status = cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, node, inner);
-#ifdef LEND_MEMORY
-  if (status == CUSHIM_SUCCESS) LEND_MEMORY((uintptr_t)native);
-#endif
-  return status;
-}
-
 /* The graph's handles are good no more; labels and owners go with it. */
 static void moved(void) {
   const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
@@ -44,7 +32,7 @@ static void moved(void) {
   CHECK_OK(cushim_graph_destroy(borrowed));
   CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphDestroy_10000(native));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(child, NULL, 0, child, CUSHIM_CHILD_MOVE, &node, NULL));
-  CHECK_OK(move(graph, child, &node, &inner));
+  CHECK_OK(move_child(graph, child, &node, &inner));
   CHECK(node_count(inner) == 2 && edge_count(inner) == 1);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_empty(child, NULL, 0, NULL));
   CHECK_CONTAINS(last_message(), "became the child graph");
@@ -74,13 +62,13 @@ static void not_to_be_copied(void) {
   at = cushim_at_device(pointer);
   CHECK_OK(cushim_graph_add_fill(allocating, &allocated, 1, &at, 3, 4, 1, &set));
   CHECK_OK(cushim_graph_add_free(allocating, &set, 1, pointer, NULL));
-  CHECK_OK(move(graph, allocating, &node, NULL));
+  CHECK_OK(move_child(graph, allocating, &node, NULL));
   CHECK_OK(cushim_graph_destroy(allocating));
 
   add_conditional(conditional, NULL, new_condition(conditional, 1), CUSHIM_CONDITIONAL_IF, 1, &body);
   add_append(body, NULL, 0, 8);
   /* One with conditional nodes is not moved (measured on driver 580), and stays what it was. */
-  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, move(graph, conditional, NULL, &inner));
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, move_child(graph, conditional, NULL, &inner));
   CHECK_CONTAINS(last_message(), "conditional nodes");
   CHECK(inner == NULL && node_count(graph) == 1 && node_count(body) == 1);
   CHECK(result_of(conditional) == 8);
@@ -110,7 +98,7 @@ static void exec_of_moved(void) {
   exec = new_exec(child);
   CHECK_OK(cushim_exec_rebind(exec, buffer, buffer, &nodes));
   CHECK(nodes == 1);
-  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, NULL));
+  CHECK_OK(move_child(graph, child, NULL, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, buffer, buffer, &nodes));
   CHECK_CONTAINS(last_message(), "moved into another");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "n", &value, sizeof value, &nodes));
@@ -137,7 +125,7 @@ static void with_ended_conditions(void) {
   CHECK_OK(cushim_condition_native(ended, &native));
   CHECK_OK(cushim_node_remove(node));
   add_append(child, NULL, 0, 7);
-  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, NULL));
+  CHECK_OK(move_child(graph, child, NULL, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(ended, &native));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(lasting, &native));
   CHECK(result_of(graph) == 7);

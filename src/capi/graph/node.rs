@@ -158,8 +158,8 @@ pub unsafe extern "C" fn cushim_node_get_tools_id(node: cushim_node, id: *mut u6
 /// configuration, or the captured launch's, has the attribute `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE` with
 /// the value 1.
 ///
-/// Such a node is not removed, its graph not cloned, and has one exec at a time, which is not updated from a graph. What
-/// kernels have changed is not read back.
+/// Such a node is not removed, its graph not cloned, and has one exec at a time, which is not updated from a graph.
+/// What kernels have changed is not read back.
 ///
 /// @param[in] node The kernel node.
 /// @param[out] handle The handle: pass it to a kernel as an argument.
