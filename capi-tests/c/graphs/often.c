@@ -3,6 +3,13 @@
  * grows. The whole number of changes is made under one version, a part of it under the others.
  */
 #include "graphs.h"
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#include <malloc.h>
+/* Bytes on the heap. */
+static size_t heap(void) { return mallinfo2().uordblks; }
+#else
+static size_t heap(void) { return 0; }
+#endif
 
 enum { MANY = 100000, FEW = 2000, ROUND = 1000 };
 
@@ -96,6 +103,50 @@ static void change_often(const struct endless *what, cushim_graph graph, cushim_
   expect_few(what, 0, live);
 }
 
+static int is_open;
+
+static void wait_until_open(void *data) {
+  (void)data;
+  while (!__atomic_load_n(&is_open, __ATOMIC_SEQ_CST)) pause_shortly();
+}
+
+/* Two buffers are exchanged again and again, and no launch is known to be done: the exec keeps both, however often that is. */
+static void rebind_often(cushim_exec exec) {
+  enum { TIMES = 10000, ROOM = 64 * 1024 };
+  size_t before, live;
+  int time;
+  for (time = 0; time < 10; time++) CHECK_OK(rebinding(NULL, exec, time));
+  flush_callbacks();
+  before = heap();
+  live = has_control ? control.live_objects() : 0;
+  for (time = 0; time < TIMES; time++) {
+    if (!CHECK_OK(rebinding(NULL, exec, time))) break;
+  }
+  if (!has_control) return;
+  CHECK(heap() <= before + ROOM);
+  CHECK(control.live_objects() <= live);
+}
+
+static void rebind_meanwhile(cushim_graph graph) {
+  cushim_exec exec = new_exec(graph);
+  cushim_stream stream = NULL;
+  run(exec);
+  CHECK_OK(cushim_stream_create(all.context, NULL, &stream));
+  /* The launch waits. */
+  CHECK_OK(cushim_stream_host_function(stream, wait_until_open, NULL, NULL));
+  CHECK_OK(cushim_exec_launch(exec, stream));
+  rebind_often(exec);
+  __atomic_store_n(&is_open, 1, __ATOMIC_SEQ_CST);
+  CHECK_OK(cushim_stream_synchronize(stream));
+  /* The stream is gone, so nobody can ask it. */
+  CHECK_OK(cushim_exec_launch(exec, stream));
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_stream_destroy(stream));
+  rebind_often(exec);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   const struct endless of_fills = {"memset", fill, 1}, of_arguments = {"argument", argument, 1}, of_functions = {"function", function, 1};
   const struct endless of_buffers = {"buffer", rebinding, 0}, of_values = {"parameter", value, 0};
@@ -138,6 +189,11 @@ int main(void) {
   CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, add, NULL, args, 2, &node));
   CHECK_OK(cushim_graph_add_kernel(graph, &node, 1, add, NULL, args, 2, NULL));
   change_often(&of_values, graph, node);
+
+  graph = new_graph();
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, add, NULL, args, 2, &node));
+  CHECK_OK(cushim_graph_add_kernel(graph, &node, 1, add, NULL, args, 2, NULL));
+  rebind_meanwhile(graph);
 
   CHECK_OK(cushim_buffer_destroy(buffers[0]));
   CHECK_OK(cushim_buffer_destroy(buffers[1]));

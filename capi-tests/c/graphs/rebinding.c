@@ -287,6 +287,37 @@ static void often(void) {
   CHECK_OK(cushim_kernel_destroy(sum));
 }
 
+/* A node is removed after its parameter was set: it runs on as it is, and the parameter reaches what is left. */
+static void removed_between(void) {
+  cushim_graph graph = new_graph();
+  cushim_kernel add = kernel_of(all.library, "add");
+  cushim_buffer buffer = new_buffer(pool, 64, 0);
+  cushim_parameter parameter;
+  cushim_node first = NULL, second = NULL;
+  cushim_arg args[2];
+  cushim_exec exec;
+  uint32_t number = 1;
+  size_t count = 0;
+  memset(&parameter, 0, sizeof parameter);
+  parameter.name = "number";
+  parameter.value = &number;
+  parameter.size = sizeof number;
+  args[0] = cushim_arg_buffer(buffer);
+  args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &parameter);
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, add, NULL, args, 2, &first));
+  CHECK_OK(cushim_graph_add_kernel(graph, &first, 1, add, NULL, args, 2, &second));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_set_parameter(exec, "number", &number, sizeof number, &count));
+  CHECK(count == 2);
+  CHECK_OK(cushim_node_remove(second));
+  CHECK_OK(cushim_exec_set_parameter(exec, "number", &number, sizeof number, &count));
+  CHECK(count == 1);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_kernel_destroy(add));
+}
+
 /* After a whole update from another graph the exec knows what its nodes do, if both list the same nodes in the same order. */
 static void after_updates(void) {
   cushim_graph graph = new_graph(), twin = new_graph();
@@ -328,6 +359,7 @@ int main(void) {
     rebound();
     refusals();
     often();
+    removed_between();
     after_updates();
     if (version >= 12030) close_conditions();
   }

@@ -44,7 +44,7 @@ use crate::stream::Stream;
 use held::Held;
 use own::{Base, Own};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
-use retired::Launches;
+use retired::{Launches, Leaving};
 use std::fmt;
 use std::sync::Arc;
 use uses::Uses;
@@ -76,7 +76,7 @@ struct State {
     uses: Option<Uses>,
     launches: Launches,
     /// What earlier launches use, and nobody can tell when they are done.
-    unreleased: Vec<Holds>,
+    unreleased: Leaving,
     /// Why it must not be launched any more.
     broken: Option<String>,
     /// The memory that nodes use, if each launch is to ask whether it is still there.
@@ -86,7 +86,9 @@ struct State {
 impl State {
     /// Lets go of what was kept for nodes, when the launches until now are done.
     fn retire(&mut self, holds: impl IntoIterator<Item = Holds>) {
-        self.unreleased.extend(self.launches.retire(holds));
+        let mut leaving = std::mem::take(&mut self.unreleased);
+        leaving.extend(holds);
+        self.unreleased = self.launches.retire(leaving);
     }
 
     /// The same for all nodes that were set in this instance.
@@ -105,7 +107,7 @@ impl Exec {
             held,
             uses: None,
             launches: Launches::default(),
-            unreleased: Vec::new(),
+            unreleased: Leaving::default(),
             broken: None,
             watched: tree.driver().checks_graphs().then(Watched::default),
         };

@@ -63,6 +63,11 @@ impl Kept {
         then.removed.is_empty()
     }
 
+    /// How many nodes were removed since.
+    pub(super) fn removed_count(&self) -> usize {
+        self.then.lock().removed.len()
+    }
+
     /// The nodes that were removed since.
     pub(super) fn removed(&self) -> Vec<Removed> {
         self.then.lock().removed.clone()

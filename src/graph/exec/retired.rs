@@ -1,11 +1,42 @@
 //! What an instance kept for its nodes, until they were set to something else.
 
 use crate::event::{Event, EventOptions};
-use crate::object::callback::{ask_until, later};
-use crate::op::node::Holds;
+use crate::object::callback::{ask_until, hand_over};
+use crate::op::node::{Hold, Holds};
 use crate::stream::Stream;
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
+
+/// What is let go of together. An object is listed once, however often it is exchanged, so an instance that is rebound for ever keeps
+/// no more than it used.
+#[derive(Default)]
+pub(super) struct Leaving {
+    objects: HashMap<usize, Hold>,
+    rest: Vec<Holds>,
+}
+
+impl Leaving {
+    pub(super) fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.rest.is_empty()
+    }
+
+    fn append(&mut self, other: Self) {
+        self.objects.extend(other.objects);
+        self.rest.extend(other.rest);
+    }
+}
+
+impl Extend<Holds> for Leaving {
+    fn extend<I: IntoIterator<Item = Holds>>(&mut self, all: I) {
+        for holds in all.into_iter().filter(|holds| !holds.is_empty()) {
+            match holds.into_only_inner() {
+                Ok(object) => drop(self.objects.insert(Arc::as_ptr(&object).addr(), object)),
+                Err(holds) => self.rest.push(holds),
+            }
+        }
+    }
+}
 
 /// In which stream an instance was launched last, and what is kept for the launches until now.
 #[derive(Default)]
@@ -13,38 +44,53 @@ pub(super) struct Launches {
     last: Weak<Stream>,
     /// Whether it was launched at all.
     any: bool,
-    /// What goes when they are done, if there is something.
+    /// What goes when they are done, or what went then.
     retired: Option<Arc<Retired>>,
 }
 
 /// What goes together, when the same launches are done; `None` once they are.
-struct Retired(Mutex<Option<Vec<Holds>>>);
+struct Retired(Mutex<Option<Leaving>>);
 
 impl Retired {
-    /// Waits for what is in the stream by now. `None` if nobody can tell when that is done.
-    fn after(stream: &Arc<Stream>) -> Option<Arc<Self>> {
-        let done = mark(stream)?;
-        let retired = Arc::new(Self(Mutex::new(Some(Vec::new()))));
+    fn new(leaving: Leaving) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Some(leaving))))
+    }
+
+    /// Goes when the event is done.
+    fn after(done: Arc<Event>, leaving: Leaving) -> Arc<Self> {
+        let retired = Self::new(leaving);
         let waiting = Arc::clone(&retired);
         ask_until(move || {
             // After an error of the device nothing runs any more.
             let is_done = done.query().unwrap_or(true);
             if is_done {
-                let gone = waiting.0.lock().take();
-                drop(gone); // outside of the lock: objects may end with it
+                waiting.let_go();
             }
             is_done
         });
-        Some(retired)
+        retired
     }
 
-    fn add(&self, holds: impl Iterator<Item = Holds>) {
-        let mut list = self.0.lock();
-        if let Some(list) = &mut *list {
-            return list.extend(holds);
+    /// Goes as soon as the worker has time. Until then more joins it, so that the worker has one task at most.
+    fn soon(leaving: Leaving) -> Arc<Self> {
+        let retired = Self::new(leaving);
+        let waiting = Arc::clone(&retired);
+        hand_over(Box::new(move || waiting.let_go()));
+        retired
+    }
+
+    fn let_go(&self) {
+        let gone = self.0.lock().take();
+        drop(gone); // outside of the lock: objects may end with it
+    }
+
+    /// Has more go with it; gives it back if all went before.
+    fn add(&self, leaving: Leaving) -> Option<Leaving> {
+        match &mut *self.0.lock() {
+            Some(list) => list.append(leaving),
+            None => return Some(leaving),
         }
-        drop(list);
-        later(holds.collect::<Vec<_>>());
+        None
     }
 }
 
@@ -61,24 +107,25 @@ impl Launches {
 
     /// Lets go of what only the launches until now use, when they are done: one event and one question serve all that is retired between
     /// two launches. If nobody can tell when they are done, because the stream is gone or is being captured, it comes back.
-    pub(super) fn retire(&mut self, holds: impl IntoIterator<Item = Holds>) -> Vec<Holds> {
-        let mut holds = holds.into_iter().filter(|holds| !holds.is_empty()).peekable();
-        if holds.peek().is_none() {
-            return Vec::new();
+    pub(super) fn retire(&mut self, leaving: Leaving) -> Leaving {
+        if leaving.is_empty() {
+            return leaving;
         }
-        if !self.any {
-            later(holds.collect::<Vec<_>>());
-            return Vec::new();
+        let (are_done, leaving) = match &self.retired {
+            Some(retired) => match retired.add(leaving) {
+                Some(leaving) => (true, leaving),
+                None => return Leaving::default(),
+            },
+            None => (!self.any, leaving),
+        };
+        if are_done {
+            self.retired = Some(Retired::soon(leaving));
+            return Leaving::default();
         }
-        if self.retired.is_none() {
-            // Launches of one instance run one after the other: the last is done last.
-            self.retired = self.last.upgrade().and_then(|stream| Retired::after(&stream));
-        }
-        match &self.retired {
-            Some(retired) => retired.add(holds),
-            None => return holds.collect(),
-        }
-        Vec::new()
+        // Launches of one instance run one after the other: the last is done last.
+        let Some(done) = self.last.upgrade().and_then(|stream| mark(&stream)) else { return leaving };
+        self.retired = Some(Retired::after(done, leaving));
+        Leaving::default()
     }
 }
 

@@ -7,11 +7,14 @@ use crate::op::node::{Parameters, key};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The nodes by what they use. Made when it is first asked for, and thrown away when a node is set.
+/// The nodes by what they use. Made when it is first asked for, and again after a node was set, or removed from the
+/// definition.
 #[derive(Default)]
 pub(super) struct Uses {
     pub(super) objects: HashMap<usize, Vec<NodeId>>,
     pub(super) names: HashMap<Arc<str>, Vec<NodeId>>,
+    /// How many nodes the definition had removed by then.
+    removed: usize,
 }
 
 impl Uses {
@@ -40,10 +43,11 @@ impl Exec {
                 "{self} was instantiated from a graph that was moved into another one since, so that nothing changes its nodes any more"
             )));
         }
-        if state.uses.is_some() {
+        let removed = self.kept.removed_count();
+        if state.uses.as_ref().is_some_and(|uses| uses.removed == removed) {
             return Ok(());
         }
-        let mut uses = Uses::default();
+        let mut uses = Uses { removed, ..Uses::default() };
         for (id, node) in tree.nodes() {
             if node.number < self.kept.born && node.is_told_by_parameters() {
                 self.now(state, tree, id, |parameters| uses.add(id, parameters))?;

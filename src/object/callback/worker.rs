@@ -131,10 +131,12 @@ fn wait_for(tasks: &mut VecDeque<Task>, questions: &mut Vec<Question>) {
         WORK.wait_for(&mut queue, REST);
         queue.resting = false;
     }
+    // One pause for all wake-ups without tasks: who flushes again and again must not keep it from asking.
+    let ask_again = Instant::now() + PAUSE;
     while queue.tasks.is_empty() {
         if questions.is_empty() {
             WORK.wait(&mut queue);
-        } else if WORK.wait_for(&mut queue, PAUSE).timed_out() {
+        } else if WORK.wait_until(&mut queue, ask_again).timed_out() {
             break;
         }
     }

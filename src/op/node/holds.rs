@@ -58,6 +58,15 @@ impl Holds {
     pub(crate) fn is_empty(&self) -> bool {
         self.inner.is_none() && self.slots.iter().all(Slot::is_empty)
     }
+
+    /// What is kept besides the slots, if that is all.
+    pub(crate) fn into_only_inner(mut self) -> Result<Hold, Self> {
+        match self.inner.take() {
+            Some(inner) if self.slots.iter().all(Slot::is_empty) => Ok(inner),
+            inner => Err(Self { inner, ..self }),
+        }
+    }
+
     /// Whether both keep the very same, so that nothing goes with one of them.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let slots = self.slots.iter().zip(&other.slots);
