@@ -11,7 +11,7 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_ACTIVE;
 use crate::event::Event;
 use crate::object::error::{Error, Status};
-use crate::stream::{CapturedBy, Stream};
+use crate::stream::{CapturedBy, Stream, StreamKind};
 use std::sync::{Arc, Weak};
 
 /// What an operation is in a stream under capture.
@@ -216,6 +216,7 @@ impl CaptureSink for Others {
 pub(super) fn wait_for_captured(stream: &Stream, event: &Event) -> Result<bool, Error> {
     if let Some(recorded) = event.captured_in::<Recorded>() {
         return match recorded.0.upgrade() {
+            Some(_) if stream.kind() == StreamKind::Legacy => Err(never_captured(stream, event)),
             Some(sink) => sink.fork(stream, event).map(|()| true),
             None => Err(ended(event)),
         };
@@ -224,6 +225,16 @@ pub(super) fn wait_for_captured(stream: &Stream, event: &Event) -> Result<bool, 
         stream.may_be_captured_by_others();
     }
     Ok(false)
+}
+
+/// The refusal of a stream that no capture can have: the driver would invalidate this one.
+#[cold]
+fn never_captured(stream: &Stream, event: &Event) -> Error {
+    let refusal = format!(
+        "{stream} cannot wait for {event}, which was recorded in a capture: that stream cannot be captured. Have another stream wait. \
+         The capture is still valid"
+    );
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(stream)
 }
 
 /// The refusal of an event whose capture has ended: to wait for it would invalidate another.

@@ -413,6 +413,25 @@ static void events_of_others(void) {
   CHECK_OK(cushim_stream_destroy(other));
 }
 
+/* The legacy default stream is never captured: it is not to wait for a place in a graph. */
+static void beside_the_legacy_stream(void) {
+  cushim_builder builder = begun();
+  cushim_stream stream = cushim_builder_stream(builder), legacy = NULL;
+  cushim_event event = NULL;
+  CHECK_OK(cushim_context_get_legacy_stream(all.context, &legacy));
+  CHECK_OK(cushim_event_create(all.context, NULL, &event));
+  append_in(stream, 0, 1);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_wait_stream(legacy, stream));
+  CHECK_CONTAINS(last_message(), "cannot be captured");
+  CHECK_OK(cushim_event_record(event, stream));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_wait_event(legacy, event));
+  CHECK_CONTAINS(last_message(), "cannot be captured");
+  append_in(stream, 0, 2);
+  CHECK(captured(builder) == 12);
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_event_destroy(event));
+}
+
 /* A capture that another invalidates, behind the library's back: the end says so, and everything can be used again. */
 static void invalidated(void) {
   cushim_builder builder = begun();
@@ -450,6 +469,7 @@ int main(void) {
   memory_in_captures();
   captured_anew();
   events_of_others();
+  beside_the_legacy_stream();
   invalidated();
   if (version >= 12030) {
     open_conditions();
