@@ -205,9 +205,9 @@ static void end(void) {
   }
   destroy_claims(1);
   for (i = 0; i < 2; i++) must(cushim_context_synchronize(contexts[i]), "cushim_context_synchronize");
-  /* Most of it is not allocated. */
-  for (i = 0; i < graph_pointer_count; i++) (void)cushim_context_free(contexts[0], graph_pointers[i]);
   destroy_claims(0);
+  /* Most of it is not allocated; what is has no other owner by now, whose memory could have the address of a graph that is gone. */
+  for (i = 0; i < graph_pointer_count; i++) (void)cushim_context_free(contexts[0], graph_pointers[i]);
   settle_owners();
   for (i = 0; i < 2; i++) close_code(i);
   must(cushim_context_free(contexts[0], device_memory), "cushim_context_free");
