@@ -77,6 +77,15 @@ static void forget_pointer(uint64_t pointer) {
   }
 }
 
+/* A handle has ended, also when the driver did not release what it named; what the library refuses ends none. */
+static void apply_end(const struct call *call) {
+  int i;
+  for (i = 0; i < call->function->parameter_count; i++) {
+    const int token = call->function->parameters[i].role == ENDED ? token_with(call->arguments[i]) : NOTHING;
+    if (token != NOTHING) tokens[token].state = ENDED_CLAIM;
+  }
+}
+
 static void apply(const struct call *call) {
   int i;
   for (i = 0; i < call->function->parameter_count; i++) {
@@ -85,7 +94,6 @@ static void apply(const struct call *call) {
     uint64_t handle;
     if (call->arguments[i] == 0) continue;
     memcpy(&handle, rooms[i].bytes, sizeof handle);
-    if (parameter->role == ENDED && token_with(call->arguments[i]) != NOTHING) tokens[token_with(call->arguments[i])].state = ENDED_CLAIM;
     if (parameter->role == CLAIMED) note(call, kind, CLAIM, handle);
     if (parameter->role == LENT) note(call, kind, BORROWED, handle);
     if (parameter->role == ARRAY) note_array(call, i);
@@ -141,6 +149,7 @@ static void step(void) {
   if (progress->alone == 2) show_line(stderr, line, 1);
   judge(&call, line->status);
   if (line->status == CUSHIM_SUCCESS && call.uses_buffer && !call.function->of_graphs) order_after(&call);
+  if (line->status >= CUSHIM_SUCCESS) apply_end(&call);
   if (line->status == CUSHIM_SUCCESS) apply(&call);
   else check_results(call.function, call.arguments);
 }
