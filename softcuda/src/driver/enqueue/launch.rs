@@ -10,13 +10,12 @@ use crate::abi::sys::{
     CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT,
     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
     CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED,
-    CUevent, CUfunction, CUgraphDependencyType, CUgraphEdgeData, CUgraphNode, CUlaunchAttribute,
+    CUevent, CUfunction, CUgraphDependencyType, CUgraphDeviceNode, CUgraphEdgeData, CUlaunchAttribute,
     CUlaunchAttributeValue, CUlaunchConfig, CUresult, CUstream,
 };
 use crate::driver::capture::Capture;
 use crate::driver::capture::tail::{Dependency, Tail};
 use crate::driver::event::{Captured, Event};
-use crate::driver::graph::definition::Node;
 use crate::driver::kernel::arguments::pack;
 use crate::driver::kernel::found::Found;
 use crate::driver::kernel::launch_attribute::{check_hint, is_known, some_cluster};
@@ -24,7 +23,7 @@ use crate::driver::kernel::shape::Shape;
 use crate::driver::operation::launch::Launch;
 use crate::driver::stream::Stream;
 use crate::driver::stream::attributes;
-use crate::driver::stream::capturing::{Recorded, RecordedLaunch};
+use crate::driver::stream::capturing::{NewNode, Recorded, RecordedLaunch};
 use crate::executor::Task;
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -78,9 +77,8 @@ impl Configuration {
     }
 
     /// The caller's attribute receives the handle by which kernels update the node (measured).
-    fn tell_device_node(&self, node: usize) -> Answer {
+    fn tell_device_node(&self, handle: Option<CUgraphDeviceNode>) -> Answer {
         let Some(index) = self.updatable else { return Ok(()) };
-        let handle = Node::of(node as CUgraphNode)?.device_node();
         let mut attribute = self.attributes.item(index)?;
         attribute.value.deviceUpdatableKernelNode.devNode = handle.unwrap_or(null_mut());
         self.attributes.set_item(index, attribute)
@@ -194,7 +192,7 @@ fn launch(
             let packed = each.address() == 0 && extra.address() != 0;
             let launch = RecordedLaunch { launch, packed, attributes, early: configuration.early };
             let node = record_in(capture, &stream, launch, events)?;
-            configuration.tell_device_node(node)
+            configuration.tell_device_node(node.device_node)
         }
         // Only of a node of a graph.
         None if configuration.updatable.is_some() => Err(CUDA_ERROR_NOT_SUPPORTED),
@@ -208,10 +206,10 @@ fn record_in(
     stream: &Stream,
     launch: RecordedLaunch,
     events: Vec<(Arc<Event>, CUgraphEdgeData)>,
-) -> Result<usize, CUresult> {
-    let node = stream.record(&capture, Recorded::Launch(launch))?.handle;
+) -> Result<NewNode, CUresult> {
+    let node = stream.record(&capture, Recorded::Launch(launch))?;
     for (event, data) in events {
-        let tail = Tail::from_iter([Dependency { node, data }]);
+        let tail = Tail::from_iter([Dependency { node: node.handle, data }]);
         event.set_captured(Captured { capture: Arc::clone(&capture), tail });
     }
     Ok(node)

@@ -4,8 +4,8 @@ use super::{Kind, Stream};
 use crate::abi::Answer;
 use crate::abi::sys::{
     CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUdeviceptr_v2, CUgraph, CUlaunchAttribute, CUresult, CUstream,
-    CUstreamBatchMemOpParams, CUstreamCaptureMode,
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUdeviceptr_v2, CUgraph, CUgraphDeviceNode, CUlaunchAttribute,
+    CUresult, CUstream, CUstreamBatchMemOpParams, CUstreamCaptureMode,
 };
 use crate::driver::capture::tail::{Dependency, Tail};
 use crate::driver::capture::{self, Capture, Place, refuse};
@@ -57,6 +57,8 @@ pub(crate) struct NewNode {
     pub(crate) handle: usize,
     /// Where the memory is that it allocates; else 0.
     pub(crate) address: CUdeviceptr_v2,
+    /// The handle by which kernels update it, if they can.
+    pub(crate) device_node: Option<CUgraphDeviceNode>,
 }
 
 /// What a capture makes.

@@ -58,7 +58,8 @@ impl Recorder for Recording {
             Leaf::Alloc(alloc) => alloc.address() as u64,
             _ => 0,
         };
-        self.0.append(leaf.into(), &after).map(|node| NewNode { handle: node.handle, address })
+        let node = self.0.append(leaf.into(), &after)?;
+        Ok(NewNode { handle: node.handle, address, device_node: node.device_node() })
     }
 
     fn finish(&self) {
