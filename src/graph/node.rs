@@ -46,7 +46,8 @@ impl Node {
     /// The graph that it is a node of.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the node was removed, or nobody holds the definition any more.
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed, or nobody holds the definition any
+    /// more.
     pub fn graph(&self) -> Result<Graph, Error> {
         let state = self.tree.lock();
         let id = self.object.check_there()?;
@@ -62,7 +63,8 @@ impl Node {
     /// The graphs in it: of a child graph node one, of a conditional node its bodies.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the node was removed, or nobody holds the definition any more.
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed, or nobody holds the definition any
+    /// more.
     pub fn graphs(&self) -> Result<Vec<Graph>, Error> {
         let state = self.tree.lock();
         let id = self.object.check_there()?;
@@ -75,7 +77,7 @@ impl Node {
     /// The driver's own handle.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the node was removed.
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed.
     pub fn native(&self) -> Result<sys::CUgraphNode, Error> {
         let state = self.tree.lock();
         Ok(state.node(self.object.check_there()?).native)
@@ -84,7 +86,8 @@ impl Node {
     /// The number of the node in its graph, which its clones and instances have too (`cuGraphNodeGetLocalId`); driver 13.1.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the node was removed; [`Status::UNSUPPORTED`] before driver 13.1.
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed;
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) before driver 13.1.
     pub fn id(&self) -> Result<u32, Error> {
         // SAFETY: `ask` names a node that is there.
         self.ask(|table, native| unsafe { query::local_id(table, native) })
@@ -117,7 +120,7 @@ impl Node {
     /// The context in which it runs.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the node was removed.
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed.
     pub fn context(&self) -> Result<Arc<Context>, Error> {
         let state = self.tree.lock();
         let own = &state.node(self.object.check_there()?).context;

@@ -1,7 +1,7 @@
 //! Operations as nodes of graphs.
 //!
 //! A graph runs its operations again and again, long after the call that gave them to it. So it keeps two things of each: its
-//! [`Parameters`], by which the driver is told what the node does, at first and after every change; and its [`Holds`], the
+//! [`Parameters`], by which the driver is told what the node does, at first and after every change; and its `Holds`, the
 //! objects and owners that have to live as long as the node may run. The parameters hold nothing: they only know the objects.
 //!
 //! | file | concept |
