@@ -1,7 +1,8 @@
 /*
  * What the test programs share: checks that go on after a failure and say where it was. Include it first.
  *
- * A program ends with `return check_done();`. One that hangs is ended after a minute.
+ * A program ends with `return check_done();`. One that hangs is ended after a minute, and then says at which check it was, as one that
+ * crashes does.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -11,6 +12,7 @@
 #endif
 #include "recorder.h" /* both headers, and a note of what each call returns */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,15 @@
 
 static int check_count, check_failures;
 enum { CHECK_SHOWN = 20 }; /* failures; more say no more */
+
+/* Where the program is: the check that was begun last. */
+static const char *volatile check_file = "no check";
+static volatile int check_line;
+
+static inline void check_here(const char *file, int line) {
+  check_file = file;
+  check_line = line;
+}
 
 static inline int check_that(int passed, const char *file, int line, const char *what) {
   __atomic_add_fetch(&check_count, 1, __ATOMIC_RELAXED);
@@ -56,15 +67,32 @@ static inline int check_contains(const char *text, const char *part, const char 
 }
 
 /* The condition holds. */
-#define CHECK(condition) check_that((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
+#define CHECK(condition) check_that((check_here(__FILE__, __LINE__), (condition) ? 1 : 0), __FILE__, __LINE__, #condition)
 /* The call returns this status, or this CUresult. */
-#define CHECK_STATUS(expected, call) check_status(expected, call, __FILE__, __LINE__, #call)
+#define CHECK_STATUS(expected, call) check_status(expected, (check_here(__FILE__, __LINE__), call), __FILE__, __LINE__, #call)
 /* The call succeeds. */
-#define CHECK_OK(call) check_status(0, call, __FILE__, __LINE__, #call)
+#define CHECK_OK(call) check_status(0, (check_here(__FILE__, __LINE__), call), __FILE__, __LINE__, #call)
 /* The text has this part. */
 #define CHECK_CONTAINS(text, part) check_contains(text, part, __FILE__, __LINE__, #text)
 
-static inline void check_begin(void) { alarm(60); }
+static inline void check_died(int number) {
+  char text[512];
+  const int length = snprintf(text, sizeof text, "%s:%d: %s here\n", check_file, check_line, number == SIGALRM ? "hung" : "crashed");
+  if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0) _exit(1);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+static inline void check_begin(void) {
+  const int numbers[] = {SIGALRM, SIGSEGV, SIGBUS, SIGABRT};
+  struct sigaction before;
+  size_t i;
+  for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    /* A sanitizer says more about a crash than this does. */
+    if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) signal(numbers[i], check_died);
+  }
+  alarm(60);
+}
 
 static inline int check_done(void) {
   if (check_failures == 0) printf("%d checks passed\n", check_count);

@@ -167,12 +167,22 @@ static struct results results_now(void) {
   return results;
 }
 
-static void are_right(struct results results) {
+static void are_right(struct results results, const char *how) {
+  const int failures = check_failures;
   CHECK(results.numbers[0][0] == 13 && results.numbers[0][1] == 25);
   CHECK(results.numbers[1][0] == 24 && results.numbers[1][8] == 13 && results.numbers[1][9] == 25);
   CHECK(results.numbers[0][16] == 13 && results.numbers[0][17] == 25);
   CHECK(results.numbers[0][32] == 13 && results.numbers[0][33] == 25);
   CHECK(results.numbers[1][32] == 13 && results.numbers[1][33] == 25);
+  if (check_failures != failures) {
+    int side, i;
+    fprintf(stderr, "%s:\n", how);
+    for (side = 0; side < 2; side++) {
+      for (i = 0; i < 34; i++) {
+        if (results.numbers[side][i] != 0) fprintf(stderr, "  device %d, %d: %u\n", side, i, (unsigned)results.numbers[side][i]);
+      }
+    }
+  }
 }
 
 static void directly(void) {
@@ -182,17 +192,17 @@ static void directly(void) {
   sink.streams[1] = sides[1].stream;
   clear_both();
   work(&sink);
-  are_right(results_now());
+  are_right(results_now(), "in streams");
 }
 
 /* Each launch does it anew. */
-static void launch_twice(cushim_graph graph) {
+static void launch_twice(cushim_graph graph, const char *how) {
   cushim_exec exec = new_exec(graph);
   int i;
   for (i = 0; i < 2; i++) {
     clear_both();
     CHECK_OK(cushim_exec_launch(exec, sides[i].stream)); /* in a stream of either device */
-    are_right(results_now());
+    are_right(results_now(), how);
   }
   CHECK_OK(cushim_exec_destroy(exec));
 }
@@ -202,7 +212,7 @@ static void by_hand(void) {
   memset(&sink, 0, sizeof sink);
   CHECK_OK(cushim_graph_create(sides[0].context, NULL, &sink.graph));
   work(&sink);
-  launch_twice(sink.graph);
+  launch_twice(sink.graph, "built by hand");
   CHECK_OK(cushim_graph_destroy(sink.graph));
 }
 
@@ -221,7 +231,7 @@ static void captured_from_both(void) {
   CHECK_OK(cushim_builder_destroy(builder));
   CHECK_OK(cushim_stream_synchronize(sides[1].stream));
   CHECK(node_count(graph) == 12);
-  launch_twice(graph);
+  launch_twice(graph, "captured");
   CHECK_OK(cushim_graph_destroy(graph));
 }
 

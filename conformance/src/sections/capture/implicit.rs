@@ -112,6 +112,14 @@ const QUESTIONS: &[Row] = &[
         let mut flags = 0;
         call!(s.cu, cuStreamGetFlags_5050(LEGACY, &raw mut flags))
     }),
+    ("cuStreamGetPriority of legacy", |s| {
+        let mut priority = 0;
+        call!(s.cu, cuStreamGetPriority_5050(LEGACY, &raw mut priority))
+    }),
+    ("cuStreamGetDevice of legacy", |s| {
+        let mut device = 0;
+        call!(s.cu, cuStreamGetDevice_12080(LEGACY, &raw mut device))
+    }),
     ("cuStreamGetId of legacy", |s| {
         let mut id = 0;
         call!(s.cu, cuStreamGetId_12000(LEGACY, &raw mut id))

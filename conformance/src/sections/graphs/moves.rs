@@ -8,8 +8,9 @@ use super::{Asked, Group, Question, Section, ask};
 use crate::driver::{Answer, Cu, Given, Outcome, call, given, yes};
 use crate::transcript::Lines;
 use cushim::driver::sys::{
-    CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, CU_GRAPH_NODE_TYPE_GRAPH,
-    CUDA_CHILD_GRAPH_NODE_PARAMS, CUgraph, CUgraphChildGraphNodeOwnership, CUgraphNode,
+    CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, CU_GRAPH_COND_TYPE_IF,
+    CU_GRAPH_NODE_TYPE_GRAPH, CUDA_CHILD_GRAPH_NODE_PARAMS, CUgraph, CUgraphChildGraphNodeOwnership,
+    CUgraphNode,
 };
 use std::ptr::{null, null_mut};
 
@@ -49,6 +50,12 @@ fn moved(s: &Scene, child: CUgraph) -> Given<Moved> {
     let (graph, mut node) = (s.graph()?, null_mut());
     embed(s, graph, child, MOVE, &mut node).given("moving a graph")?;
     Ok(Moved { graph, node, child })
+}
+
+fn move_and_run(s: &Scene, child: CUgraph) -> Given<Answer> {
+    let graph = s.graph()?;
+    let answer = embed(s, graph, child, MOVE, &mut null_mut());
+    Ok(answer.and(|| s.ran(graph)))
 }
 
 fn noting(s: &Scene) -> Given<Moved> {
@@ -132,7 +139,7 @@ const MOVED: &[Question] = &[
     ("move a body", |s| {
         let graph = s.graph()?;
         let condition = s.condition(graph, 0, 1)?;
-        let conditional = s.conditional(condition, cushim::driver::sys::CU_GRAPH_COND_TYPE_IF, 1);
+        let conditional = s.conditional(condition, CU_GRAPH_COND_TYPE_IF, 1);
         let body = s.branch(graph, &[], conditional)?.1[0];
         Ok(embed(s, s.graph()?, body, MOVE, &mut null_mut()))
     }),
@@ -227,11 +234,43 @@ const SPECIAL: &[Question] = &[
         let exec = s.exec(moved.graph)?;
         Ok(Answer::all([free, s.launched(exec), s.launched(exec)]))
     }),
+    ("with a condition that nothing uses: moved, run", |s| {
+        s.clear()?;
+        let child = s.graph_of(&[s.note(1)])?;
+        s.condition(child, 0, 0)?;
+        Ok(Answer::all([move_and_run(s, child)?, s.noted()]))
+    }),
+    ("with a child whose condition nothing uses: moved, run", |s| {
+        s.clear()?;
+        let child = s.graph_of(&[s.note(1)])?;
+        let inner = s.node(child, &[], Work::Child(s.graph()?))?;
+        s.condition(s.inner(inner)?, 0, 0)?;
+        Ok(Answer::all([move_and_run(s, child)?, s.noted()]))
+    }),
+    ("with a condition whose child was destroyed: moved, run", |s| {
+        s.clear()?;
+        let child = s.graph()?;
+        let inner = s.node(child, &[], Work::Child(s.graph()?))?;
+        s.condition(s.inner(inner)?, 0, 0)?;
+        given!(s.cu, cuGraphDestroyNode_10000(inner))?;
+        s.node(child, &[], s.note(1))?;
+        Ok(Answer::all([move_and_run(s, child)?, s.noted()]))
+    }),
+    ("with a conditional node that was destroyed: moved, run", |s| {
+        s.clear()?;
+        let child = s.graph()?;
+        let condition = s.condition(child, 0, 0)?;
+        let node =
+            s.node(child, &[], Work::Conditional(s.conditional(condition, CU_GRAPH_COND_TYPE_IF, 1)))?;
+        given!(s.cu, cuGraphDestroyNode_10000(node))?;
+        s.node(child, &[], s.note(1))?;
+        Ok(Answer::all([move_and_run(s, child)?, s.noted()]))
+    }),
     ("with a conditional: run, noted", |s| {
         s.clear()?;
         let child = s.graph()?;
         let condition = s.condition(child, 1, 1)?;
-        let conditional = s.conditional(condition, cushim::driver::sys::CU_GRAPH_COND_TYPE_IF, 1);
+        let conditional = s.conditional(condition, CU_GRAPH_COND_TYPE_IF, 1);
         let body = s.branch(child, &[], conditional)?.1[0];
         s.node(body, &[], s.note(1))?;
         Ok(Answer::all([s.ran(moved(s, child)?.graph), s.noted()]))

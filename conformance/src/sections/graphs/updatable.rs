@@ -139,7 +139,7 @@ const QUESTIONS: &[Question] = &[
     }),
     ("set its parameters", |s| {
         let (_, node) = updatable(s)?;
-        Ok(other(s).with_params(|params| call!(s.cu, cuGraphKernelNodeSetParams_12000(node, params))))
+        Ok(set_other(s, node))
     }),
     ("set another function", |s| {
         let (_, node) = updatable(s)?;
@@ -151,6 +151,34 @@ const QUESTIONS: &[Question] = &[
         let exec = s.exec(graph)?;
         Ok(other(s)
             .with_params(|params| call!(s.cu, cuGraphExecKernelNodeSetParams_12000(exec, node, params))))
+    }),
+    ("set its parameters, then to 1 again: answers, the same handle", |s| {
+        let (_, node) = updatable(s)?;
+        let (_, before) = get(s, node)?;
+        let parameters = set_other(s, node);
+        let answer = set(s, node, 1);
+        Ok(Answer::all([parameters, answer, yes(get(s, node)?.1 == before).into()]))
+    }),
+    ("set to 1 again while an exec lives", |s| {
+        let (graph, node) = updatable(s)?;
+        s.exec(graph)?;
+        Ok(set(s, node, 1))
+    }),
+    ("set to 1 again after its exec is destroyed", |s| {
+        let (graph, node) = updatable(s)?;
+        given!(s.cu, cuGraphExecDestroy_10000(s.exec(graph)?))?;
+        Ok(set(s, node, 1))
+    }),
+    ("set its parameters while an exec lives; then to 1 again", |s| {
+        let (graph, node) = updatable(s)?;
+        s.exec(graph)?;
+        Ok(Answer::all([set_other(s, node), set(s, node, 1)]))
+    }),
+    ("set its parameters after its exec is destroyed: answer, instantiate, run", |s| {
+        s.clear()?;
+        let (graph, node) = updatable(s)?;
+        given!(s.cu, cuGraphExecDestroy_10000(s.exec(graph)?))?;
+        Ok(Answer::all([set_other(s, node), s.ran(graph), s.noted()]))
     }),
     ("disable it in an exec", |s| {
         let (graph, node) = updatable(s)?;
@@ -188,6 +216,10 @@ const QUESTIONS: &[Question] = &[
 
 fn other(s: &Scene) -> Launch {
     Launch::new(s.noting, [s.here, 2])
+}
+
+fn set_other(s: &Scene, node: CUgraphNode) -> Answer {
+    other(s).with_params(|params| call!(s.cu, cuGraphKernelNodeSetParams_12000(node, params)))
 }
 
 fn attribute() -> CUlaunchAttribute {
