@@ -274,6 +274,10 @@ impl Stream {
     /// # Errors
     /// The driver's.
     pub fn priority(&self) -> Result<i32, Error> {
+        // Even this question about the legacy default stream invalidates the capture of a stream that waits for that (580, measured).
+        if self.default().is_some() {
+            self.check_not_capturing(NOT_ASKED)?;
+        }
         self.here(RawStream::priority)
     }
 

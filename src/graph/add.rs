@@ -3,7 +3,7 @@
 use super::object::{GraphObject, NodeObject};
 use super::state::{GraphId, NodeId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, Node, condition, refusal, restriction};
+use super::{Graph, Node, condition, refusal, relations, restriction};
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::node as calls;
@@ -109,8 +109,10 @@ pub(super) unsafe fn add<O: NodeOperation>(
             .map_err(|error| operation.explain(failed(error), at))?;
     }
     let prepared = if operation.has_holds() { Some(Prepared::on(native).map_err(failed)?) } else { None };
+    let related = relations::kept(state);
     // SAFETY: the caller vouches for what the operation uses; the nodes are nodes of this graph, which the lock keeps.
     let added = unsafe { add_native(native, &natives, &mut parameters, at) };
+    drop(related);
     let added = added.map_err(|error| operation.explain(failed(error), at))?;
     // From here on nothing fails.
     let attachment = prepared.map(|prepared| prepared.commit(operation.holds().0));

@@ -7,7 +7,7 @@ use super::foreign;
 use super::object::NodeObject;
 use super::state::{GraphId, NodeId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, Node, moved, refusal, remove, restriction};
+use super::{Graph, GraphKind, Node, moved, refusal, relations, remove, restriction, updatable};
 use crate::driver::Version;
 use crate::driver::calls::graph::node::{self as calls, RawNode};
 use crate::driver::calls::graph::query;
@@ -81,6 +81,7 @@ impl Graph {
         child.definition.tree.check_contexts(pair.inner(), child.object.as_ref())?;
         let known = Known::of(&child.definition.tree, pair.inner_mut(), child.object.id)?;
         known.check_parameters(&pair.outer)?;
+        updatable::check_copied(&child.definition.tree, pair.inner(), child)?;
         let native = pair
             .add(self, child, &natives, RawNode::Child)
             .map_err(|failure| refusal::of_add(failure, after))?;
@@ -171,17 +172,22 @@ impl<'a> Pair<'a> {
     }
 
     fn add(
-        &self,
+        &mut self,
         outer: &Graph,
         inner: &Graph,
         after: &[CUgraphNode],
         as_node: impl FnOnce(CUgraph) -> RawNode<'static>,
     ) -> Result<CUgraphNode, Error> {
         let (graph, child) = (self.outer.graph(outer.object.id), self.inner().graph(inner.object.id));
+        let relatives = relations::changed();
         // SAFETY: both graphs are there, which the locks keep, and the nodes are nodes of the outer one.
-        unsafe { calls::add(&graph.native, after, as_node(child.native.handle())) }.map_err(|error| {
-            refusal::of_copying(self.trees[0].failed(error, outer.object.as_ref()), self.inner())
-        })
+        let added = unsafe { calls::add(&graph.native, after, as_node(child.native.handle())) };
+        drop(relatives);
+        let failed = |error| self.trees[0].failed(error, outer.object.as_ref());
+        let node = added.map_err(|error| refusal::of_copying(failed(error), self.inner()))?;
+        self.outer.has_relatives = true;
+        self.inner_mut().has_relatives = true;
+        Ok(node)
     }
 
     /// Lists the node with its graph, and what is known of the nodes in that. If the driver does not tell enough of them, the node is
@@ -198,6 +204,7 @@ impl<'a> Pair<'a> {
 
     fn take_out(&self, native: CUgraphNode) {
         // If that fails, too, there is nothing more to do.
+        let _relatives = relations::changed();
         // SAFETY: the node was just added, and nobody knows it.
         let _ = unsafe { calls::destroy(self.trees[0].table(), native) };
     }

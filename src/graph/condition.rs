@@ -3,7 +3,7 @@
 use super::definition::Definition;
 use super::state::{GraphId, NodeId, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, Node, restriction};
+use super::{Graph, GraphKind, Node, relations, restriction};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{Header, object};
 use crate::op::node::{NodeChange, NodeType};
@@ -203,6 +203,7 @@ pub(super) fn native(tree: &Tree, state: &mut State, id: ConditionId) -> Result<
         return Ok(native);
     }
     let (graph, context) = (&state.graph(condition.graph).native, tree.context());
+    let _related = relations::kept(state);
     let native = graph
         .create_condition(context.native(), condition.initial, condition.flags)
         .map_err(|error| tree.failed(error, condition.object.as_ref()))?;

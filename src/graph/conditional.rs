@@ -6,7 +6,7 @@ use super::condition::{self, Condition, ConditionId};
 use super::object::NodeObject;
 use super::state::{GraphId, NodeId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, Node, refusal, remove, restriction};
+use super::{Graph, GraphKind, Node, refusal, relations, remove, restriction};
 use crate::driver::Version;
 use crate::driver::calls::graph::node::{self as calls, RawConditional, RawNode};
 use crate::driver::sys::{
@@ -152,9 +152,11 @@ fn add(
         bodies: Vec::new(),
     };
     let known = state.graph(graph);
+    let related = relations::kept(state);
     // SAFETY: the nodes are nodes of this graph, which the lock keeps; the context is the definition's.
-    let native = unsafe { calls::add(&known.native, after, RawNode::Conditional(&mut raw)) }
-        .map_err(|error| tree.failed(error, known.object.as_ref()))?;
+    let added = unsafe { calls::add(&known.native, after, RawNode::Conditional(&mut raw)) };
+    drop(related);
+    let native = added.map_err(|error| tree.failed(error, known.object.as_ref()))?;
     let parameters = Parameters::Plain(NodeType::Conditional);
     let node =
         NodeState { condition: Some(condition), kind: Some(kind), ..NodeState::new(native, parameters) };
@@ -200,8 +202,11 @@ fn uncure(tree: &Tree, state: &mut State, condition: ConditionId) -> Result<(), 
     let Some(node) = state.conditions[condition.0 as usize].node else { return Ok(()) };
     let native = state.node(node).native;
     let graph = Arc::clone(&state.graph(state.node(node).graph).object);
+    let related = relations::kept(state);
     // SAFETY: the node is there, which the lock keeps.
-    unsafe { calls::destroy(tree.table(), native) }.map_err(|error| tree.failed(error, graph.as_ref()))?;
+    let destroyed = unsafe { calls::destroy(tree.table(), native) };
+    drop(related);
+    destroyed.map_err(|error| tree.failed(error, graph.as_ref()))?;
     drop(remove::forget(tree, state, node));
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::below::list_below;
 use super::foreign;
 use super::state::{GraphId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, Node, refusal, updatable};
+use super::{Graph, GraphKind, Node, refusal, relations, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::object::error::{Error, Status};
@@ -26,19 +26,28 @@ impl Graph {
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
         let original = &state.graph(self.object.id);
-        let native = original.native.duplicate().map_err(|error| {
+        let relatives = relations::changed();
+        let made = original.native.duplicate();
+        drop(relatives);
+        let native = made.map_err(|error| {
             let failure = tree.failed(error, self.object.as_ref());
             match updatable::find(tree, &state) {
                 None => refusal::of_copying(failure, &state),
-                name => refusal::of_updatable(failure, name, "such a graph is embedded, and not cloned"),
+                name => refusal::of_updatable(
+                    failure,
+                    name,
+                    "such a graph can be moved into another one (12.9), and not cloned",
+                ),
             }
         })?;
         let copy = Self::new(tree.context(), native, Ownership::Owned);
+        state.has_relatives = true;
         let known = Known::of(tree, &mut state, self.object.id);
         drop(state);
         let copied = &copy.definition.tree;
         let known = known?;
         let mut there = copied.lock();
+        there.has_relatives = true;
         known.check_parameters(&there)?;
         known.list(copied, &mut there, GraphId::ROOT)?;
         drop(there);

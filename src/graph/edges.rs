@@ -5,7 +5,7 @@ use super::object::NodeObject;
 use super::present::{self, Wrong};
 use super::state::{GraphId, NodeId, State};
 use super::tree::Tree;
-use super::{Graph, Node, foreign, refusal};
+use super::{Graph, Node, foreign, refusal, relations};
 use crate::driver::CallError;
 use crate::driver::calls::graph::definition::{PLAIN, RawEdge};
 use crate::driver::calls::graph::query::{self, Toward};
@@ -93,6 +93,7 @@ impl Graph {
             return Ok(());
         }
         refuse_wrong(tree, &raw, edges, false)?;
+        let _related = relations::kept(&state);
         let graph = state.graph_mut(self.object.id);
         if !(is_ordered && graph.is_ordered) {
             refuse_cycle(tree, &raw, &raw, edges)?;
@@ -123,6 +124,7 @@ impl Graph {
             return Ok(());
         }
         refuse_wrong(tree, &raw, edges, true)?;
+        let _related = relations::kept(&state);
         let native = &state.graph(self.object.id).native;
         native.remove_edges(&raw).map_err(|error| {
             // All of them were there before.
@@ -193,6 +195,7 @@ impl Node {
         let current = unsafe { query::edges(tree.table(), native, toward) };
         let current = current.map_err(|error| tree.failed(error, self.object.as_ref()))?;
         let (missing, surplus) = (without(&raw, &current), without(&current, &raw));
+        let _related = relations::kept(&state);
         let known = state.graph_mut(graph);
         if !(is_ordered && known.is_ordered) {
             refuse_cycle(tree, &missing, &raw, &wanted)?;

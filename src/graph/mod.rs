@@ -40,6 +40,7 @@ mod owner;
 mod present;
 mod read;
 mod refusal;
+mod relations;
 mod remove;
 mod restriction;
 mod set;

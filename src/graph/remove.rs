@@ -3,11 +3,12 @@
 use super::Node;
 use super::state::{GraphId, NodeId, NodeState, Remembered, State};
 use super::tree::Tree;
-use super::{read, refusal, updatable};
+use super::{read, refusal, relations, updatable};
+use crate::driver::CallError;
 use crate::driver::calls::graph::node as calls;
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
-use crate::op::node::Parameters;
+use crate::op::node::{NodeType, Parameters};
 
 impl Node {
     /// Takes the node out of its graph, with its edges and all graphs in it. Their handles still tell what they were. What was
@@ -30,8 +31,7 @@ impl Node {
         if tree.check_contexts(&state, self.object.as_ref()).is_ok() {
             read_last(tree, &mut state, id);
         }
-        // SAFETY: the node is there, which the lock keeps.
-        unsafe { calls::destroy(tree.table(), state.node(id).native) }.map_err(|error| {
+        destroy(tree, &state, id).map_err(|error| {
             let name = updatable::is_updatable(tree, &state, id).then(|| self.to_string());
             let failure = refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0);
             refusal::of_updatable(failure, name, "such a node stays in its graph")
@@ -44,6 +44,15 @@ impl Node {
         report(tree.driver(), released);
         Ok(())
     }
+}
+
+fn destroy(tree: &Tree, state: &State, id: NodeId) -> Result<(), CallError> {
+    let node = state.node(id);
+    let is_child = node.node_type() == NodeType::Child;
+    let _relatives = is_child.then(relations::changed);
+    let _related = if is_child { None } else { relations::kept(state) };
+    // SAFETY: the node is there, which the lock keeps.
+    unsafe { calls::destroy(tree.table(), node.native) }
 }
 
 /// What nodes of others do that are about to be removed, and have handles: afterwards nobody tells it any more.

@@ -3,10 +3,10 @@
 use super::add::has_attributes;
 use super::state::{NodeId, State};
 use super::tree::Tree;
-use super::{Node, condition, read, refusal, restriction, updatable};
+use super::{Node, condition, read, refusal, relations, restriction, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::node as calls;
-use crate::driver::sys::CUgraphNode;
+use crate::driver::sys::{CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, CUgraphNode};
 use crate::driver::{CallError, Table};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
@@ -82,8 +82,11 @@ unsafe fn set<C: NodeChange>(
     let kept = Kept(state.node(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()));
     let raw_graph = &state.graph(graph).native;
     let prepared = if change.keeps(&kept) { Some(Prepared::on(raw_graph).map_err(failed)?) } else { None };
+    let related = relations::kept(state);
     // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
-    unsafe { set_native(tree.table(), native, &mut now, &mut parameters, at) }.map_err(|error| {
+    let set = unsafe { set_native(tree.table(), native, &mut now, &mut parameters, at) };
+    drop(related);
+    set.map_err(|error| {
         let name = updatable::is_updatable(tree, state, id).then(|| state.name_of(id));
         let failure = refusal::of_set(failed(error), &parameters);
         change.why(refusal::of_updatable(failure, name, "it keeps this attribute"), at)
@@ -145,6 +148,10 @@ unsafe fn set_attributes(
 ) -> Result<(), CallError> {
     let (Parameters::Kernel(before), Parameters::Kernel(after)) = (before, after) else { return Ok(()) };
     let mut all = after.attributes().to_vec();
+    // Driver 580 refuses to make a node updatable that is so (measured: after changes in an instance).
+    if updatable::says_so(before) && updatable::says_so(after) {
+        all.retain(|attribute| attribute.id != CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
+    }
     for attribute in before.attributes() {
         if after.attribute(attribute.id).is_none() {
             let mut none = *attribute;

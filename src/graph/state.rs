@@ -151,6 +151,8 @@ pub(super) struct State {
     pub(super) execs: Vec<Weak<Kept>>,
     /// How many nodes allocate or free.
     pub(super) allocating: u32,
+    /// Whether something was ever made of the definition, or it of another one: see [`relations`](super::relations).
+    pub(super) has_relatives: bool,
     /// What graphs keep for nodes that nobody could tell when they were captured.
     pub(super) unplaced: Vec<(GraphId, Attachment)>,
 }
@@ -201,6 +203,7 @@ impl State {
             removed: VecDeque::new(),
             execs: Vec::new(),
             allocating: 0,
+            has_relatives: false,
             unplaced: Vec::new(),
         }
     }
@@ -436,6 +439,11 @@ impl State {
     /// Whether there are conditional nodes.
     pub(super) fn has_conditions(&self) -> bool {
         self.conditions.iter().any(|condition| condition.node.is_some())
+    }
+
+    /// Whether the driver was ever asked for a condition.
+    pub(super) fn had_conditions(&self) -> bool {
+        self.has_conditions() || self.conditions.iter().any(|condition| condition.native.is_some())
     }
 
     /// Whether a graph is another, or stands above it.

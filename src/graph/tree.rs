@@ -2,6 +2,7 @@
 
 use super::definition::Definition;
 use super::object::{GraphKind, GraphObject, NodeObject};
+use super::relations;
 use super::state::{GraphId, GraphState, NodeId, State};
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
@@ -220,8 +221,11 @@ impl Drop for Tree {
         let context = Arc::clone(&self.context);
         native::release(self.context.driver(), object.as_ref(), move |object| {
             // The contexts of the nodes stay until it is destroyed.
+            let relatives = state.has_relatives.then(relations::changed);
             // SAFETY: nobody has the definition any more.
-            context.released(unsafe { state.graph(GraphId::ROOT).native.destroy() }, object)
+            let destroyed = unsafe { state.graph(GraphId::ROOT).native.destroy() };
+            drop(relatives);
+            context.released(destroyed, object)
         });
     }
 }

@@ -1,14 +1,14 @@
 //! Kernel nodes that kernels update: their handle, and what the driver does not do to graphs that have such nodes.
 
-use super::Node;
 use super::restriction::require;
-use super::state::{NodeId, State};
+use super::state::{NodeId, NodeState, State};
 use super::tree::Tree;
+use super::{Graph, Node};
 use crate::driver::Version;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::{self, CUgraphDeviceNode};
 use crate::object::error::{Error, Status};
-use crate::op::node::{KernelParameters, NodeType};
+use crate::op::node::{KernelParameters, NodeType, Parameters};
 
 impl Node {
     /// The handle by which kernels update this node (`cudaGraphKernelNodeSetParam` and the like in device code). The node has one if its
@@ -52,6 +52,38 @@ pub(super) fn check(tree: &Tree, kernel: &KernelParameters) -> Result<(), Error>
     }
 }
 
+/// Whether the parameters are those of a node that kernels can update.
+pub(super) fn says_so(kernel: &KernelParameters) -> bool {
+    let attribute = kernel.attribute(sys::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
+    // SAFETY: this is the field that the attribute has; it was given by all of its bytes.
+    attribute
+        .is_some_and(|attribute| unsafe { attribute.value.deviceUpdatableKernelNode }.deviceUpdatable == 1)
+}
+
+/// Refuses to copy a graph with such a node into another one: both have one handle for kernels then, and driver 580 crashes when the
+/// second of them is destroyed (measured).
+pub(super) fn check_copied(tree: &Tree, state: &State, child: &Graph) -> Result<(), Error> {
+    let is_one = |node: &NodeState| match &node.parameters {
+        Parameters::Kernel(kernel) => says_so(kernel),
+        _ => !node.is_ours && is_updatable_node(tree, node),
+    };
+    let mut graphs = vec![child.object.id];
+    while let Some(graph) = graphs.pop() {
+        for id in &state.graph(graph).nodes {
+            let node = state.node(*id);
+            if is_one(node) {
+                let refusal = format!(
+                    "{child} cannot be embedded as a copy: {} is device-updatable, and such a graph can only be moved into another one (12.9)",
+                    state.name_of(*id)
+                );
+                return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(child.object.as_ref()));
+            }
+            graphs.extend(node.inner.iter().copied());
+        }
+    }
+    Ok(())
+}
+
 /// What the first device-updatable node of a definition is called.
 #[cold]
 pub(super) fn find(tree: &Tree, state: &State) -> Option<String> {
@@ -62,7 +94,10 @@ pub(super) fn find(tree: &Tree, state: &State) -> Option<String> {
 /// Whether kernels can update the node.
 #[cold]
 pub(super) fn is_updatable(tree: &Tree, state: &State, id: NodeId) -> bool {
-    let node = state.node(id);
+    is_updatable_node(tree, state.node(id))
+}
+
+fn is_updatable_node(tree: &Tree, node: &NodeState) -> bool {
     // SAFETY: the node is there, which the lock keeps.
     node.node_type() == NodeType::Kernel
         && unsafe { calls::device_node(tree.table(), node.native) }.is_ok_and(|handle| !handle.is_null())

@@ -4,16 +4,23 @@
 
 #include "objects.h"
 
+#include <errno.h>
 #include <semaphore.h>
+#include <time.h>
 
 struct busy {
   sem_t begun, done, ended;
+  long limit_ms; /* 0: none */
 };
 
 static void CUSHIM_CUDA_CB busy_function(void *data) {
   struct busy *busy = (struct busy *)data;
+  struct timespec until;
   sem_post(&busy->begun);
-  while (sem_wait(&busy->done) != 0) {
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += (until.tv_nsec / 1000000 + busy->limit_ms) / 1000;
+  until.tv_nsec = (until.tv_nsec + busy->limit_ms * 1000000) % 1000000000;
+  while ((busy->limit_ms != 0 ? sem_timedwait(&busy->done, &until) : sem_wait(&busy->done)) != 0 && errno == EINTR) {
   }
   sem_post(&busy->ended);
 }
@@ -21,17 +28,22 @@ static void CUSHIM_CUDA_CB busy_function(void *data) {
 /* Whether a stream of this driver can be kept busy; those of "none" cannot. */
 static inline int can_be_busy(cushim_driver driver) { return !is_none(driver); }
 
-/* The stream has work from now on, and is doing it, until `busy_end`. */
-static inline void busy_begin(struct busy *busy, cushim_driver driver, cushim_stream stream) {
+/* The stream has work from now on, and is doing it, until `busy_end`, or for this time if that is not 0. */
+static inline void busy_within(struct busy *busy, cushim_driver driver, cushim_stream stream, long limit_ms) {
   const cushim_driver_table *table = table_of(driver, CUSHIM_TABLE_LEGACY_STREAM);
   CUstream native = NULL;
   sem_init(&busy->begun, 0, 0);
   sem_init(&busy->done, 0, 0);
   sem_init(&busy->ended, 0, 0);
+  busy->limit_ms = limit_ms;
   CHECK_OK(cushim_stream_native(stream, &native));
   if (!CHECK_STATUS(CUDA_SUCCESS, table->cuLaunchHostFunc_10000(native, busy_function, busy))) exit(1);
   while (sem_wait(&busy->begun) != 0) {
   }
+}
+
+static inline void busy_begin(struct busy *busy, cushim_driver driver, cushim_stream stream) {
+  busy_within(busy, driver, stream, 0);
 }
 
 /* The function does not use `busy` any more when this returns. */

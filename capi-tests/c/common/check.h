@@ -12,6 +12,9 @@
 #endif
 #include "recorder.h" /* both headers, and a note of what each call returns */
 
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,10 +78,18 @@ static inline int check_contains(const char *text, const char *part, const char 
 /* The text has this part. */
 #define CHECK_CONTAINS(text, part) check_contains(text, part, __FILE__, __LINE__, #text)
 
+#ifdef __GLIBC__
+enum { CHECK_FRAMES = 24 };
+static void *check_frames[CHECK_FRAMES];
+#endif
+
 static inline void check_died(int number) {
   char text[512];
   const int length = snprintf(text, sizeof text, "%s:%d: %s here\n", check_file, check_line, number == SIGALRM ? "hung" : "crashed");
   if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0) _exit(1);
+#ifdef __GLIBC__
+  backtrace_symbols_fd(check_frames, backtrace(check_frames, CHECK_FRAMES), STDERR_FILENO);
+#endif
   signal(number, SIG_DFL);
   raise(number);
 }

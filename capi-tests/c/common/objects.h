@@ -149,5 +149,6 @@ static inline cushim_status set_bytes(cushim_context context, uint64_t pointer, 
 
 /* Whether this driver is "none": streams and events do nothing, and all else is absent. */
 static inline int is_none(cushim_driver driver) { return info_of(driver).kind == CUSHIM_DRIVER_KIND_NONE; }
+static inline int is_software(cushim_driver driver) { return info_of(driver).kind == CUSHIM_DRIVER_KIND_SOFTWARE; }
 
 #endif

@@ -113,7 +113,7 @@ static void exec_of_moved(void) {
   CHECK_OK(cushim_resource_destroy(resource));
 }
 
-/* A graph is moved that had a condition once: it went with a child graph. */
+/* A graph that had a condition once is not moved either, also if that went with a child graph: measured on driver 580. */
 static void with_ended_conditions(void) {
   cushim_graph graph = new_graph(), child = new_graph(), below = new_graph(), inner = NULL;
   cushim_node node = NULL;
@@ -121,14 +121,21 @@ static void with_ended_conditions(void) {
   uint64_t native = 0;
   CHECK_OK(cushim_graph_add_child(child, NULL, 0, below, CUSHIM_CHILD_CLONE, &node, &inner));
   ended = new_condition(inner, 1);
-  lasting = new_condition(child, 1);
   CHECK_OK(cushim_condition_native(ended, &native));
   CHECK_OK(cushim_node_remove(node));
   add_append(child, NULL, 0, 7);
-  CHECK_OK(move_child(graph, child, NULL, NULL));
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, move_child(graph, child, NULL, NULL));
+  CHECK_CONTAINS(last_message(), "or had one");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(ended, &native));
+  CHECK(result_of(child) == 7 && node_count(graph) == 0);
+  /* One whose condition no kernel ever used can be moved: the driver knows nothing of that. */
+  CHECK_OK(cushim_graph_destroy(child));
+  child = new_graph();
+  lasting = new_condition(child, 1);
+  add_append(child, NULL, 0, 5);
+  CHECK_OK(move_child(graph, child, NULL, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(lasting, &native));
-  CHECK(result_of(graph) == 7);
+  CHECK(result_of(graph) == 5);
   CHECK_OK(cushim_graph_destroy(below));
   CHECK_OK(cushim_graph_destroy(child));
   CHECK_OK(cushim_graph_destroy(graph));

@@ -296,7 +296,7 @@ static cushim_status launch_graph(cushim_stream stream) { return cushim_exec_lau
 /*
  * In a builder's stream, and in that of a body: "." does nothing to the graph, "+" becomes a node, "2" becomes two, "x" is refused, "d" is
  * refused by the driver, "b" is not to be done with a borrowed handle. The last column is the legacy default stream while a blocking
- * stream is being captured, which any work in it would invalidate, and most questions.
+ * stream is being captured, which any work in it would invalidate, and any question.
  */
 static const struct {
   const char *name;
@@ -307,7 +307,7 @@ static const struct {
     {"get_context", get_context, '.', '.', '.', 0},
     {"get_kind", get_kind, '.', '.', '.', 0},
     {"get_flags", get_flags, 'x', 'x', 'x', 0},
-    {"get_priority", get_priority, '.', '.', '.', 0},
+    {"get_priority", get_priority, '.', '.', 'x', 0},
     {"get_id", get_id, 'x', 'x', 'x', 12000},
     {"native", native, '.', '.', '.', 0},
     {"ref", reference, '.', '.', '.', 0},

@@ -113,7 +113,7 @@ static void limits(void) {
   CHECK_CONTAINS(last_message(), "moving");
   CHECK_CONTAINS(last_message(), "stays in its graph");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_clone(graph, &clone));
-  CHECK_CONTAINS(last_message(), "embedded, and not cloned");
+  CHECK_CONTAINS(last_message(), "moved into another one (12.9), and not cloned");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_create(graph, NULL, &second, NULL));
   CHECK_CONTAINS(last_message(), "one instance at a time");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_update(exec, graph, NULL));
@@ -130,10 +130,16 @@ static void limits(void) {
   CHECK_CONTAINS(last_message(), "Only a node of a graph");
   CHECK(node_count(graph) == 1 && result_of_exec(exec) == 1 && result_of_exec(of_plain) == 2);
 
-  CHECK_OK(cushim_graph_add_child(outer, NULL, 0, graph, CUSHIM_CHILD_CLONE, NULL, NULL));
-  CHECK(result_of(outer) == 1);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(outer, NULL, 0, graph, CUSHIM_CHILD_CLONE, NULL, NULL));
+  CHECK_CONTAINS(last_message(), "moving");
+  CHECK_CONTAINS(last_message(), "can only be moved");
+  CHECK(node_count(outer) == 0);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK(result_of(graph) == 1);
+  if (version >= 12090) {
+    CHECK_OK(cushim_graph_add_child(outer, NULL, 0, graph, CUSHIM_CHILD_MOVE, NULL, NULL));
+    CHECK(result_of(outer) == 1);
+  }
   CHECK_OK(cushim_exec_destroy(of_plain));
   CHECK_OK(cushim_graph_destroy(outer));
   CHECK_OK(cushim_graph_destroy(plain));

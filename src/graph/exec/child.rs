@@ -7,7 +7,7 @@ use super::{Exec, State};
 use crate::driver::sys;
 use crate::graph::state::{self, GraphId, NodeId};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, Node, conditional};
+use crate::graph::{Graph, Node, conditional, relations};
 use crate::object::error::{Error, Status};
 use crate::op::node::{Holds, NodeType};
 use parking_lot::MutexGuard;
@@ -46,9 +46,11 @@ impl Exec {
         conditional::cure(source, trees.source_mut())?;
         let Some(raw) = &state.raw else { return Err(self.gone()) };
         let native = &trees.source().graph(graph.object.id).native;
+        let relatives = relations::changed();
         // SAFETY: node and graph are there, which the locks keep; the caller vouches for what the nodes use.
-        unsafe { raw.set_child(trees.own().node(id).native, native) }
-            .map_err(|error| refused(self.failed(error)))?;
+        let set = unsafe { raw.set_child(trees.own().node(id).native, native) };
+        drop(relatives);
+        set.map_err(|error| refused(self.failed(error)))?;
         // From here on nothing fails.
         state.held.join(Held::of(source, trees.source()));
         let before = self.take_over_child(&mut state, &mut trees, id, graph);

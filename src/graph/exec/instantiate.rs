@@ -6,7 +6,7 @@ use crate::driver::Version;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::sys;
 use crate::graph::state::GraphId;
-use crate::graph::{Graph, GraphKind, Node, conditional, refusal, restriction, updatable};
+use crate::graph::{Graph, GraphKind, Node, conditional, refusal, relations, restriction, updatable};
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
 use std::sync::Arc;
@@ -150,7 +150,9 @@ impl Graph {
         let conditions = state.conditions.iter().filter_map(|condition| condition.native).collect();
         let kept = Kept::new(state.made(), conditions);
         let native = &state.graph(GraphId::ROOT).native;
+        let relatives = relations::changed();
         let made = RawExec::instantiate(native, options.flags(), upload.map(|stream| stream.raw()));
+        drop(relatives);
         let has_limits = state.allocating > 0
             || state.has_conditions()
             || made.is_err() && updatable::find(tree, &state).is_some();
@@ -158,6 +160,7 @@ impl Graph {
         let live = if has_limits { state.execs.len() } else { 0 };
         let held = Held::of(tree, &state);
         if made.is_ok() {
+            state.has_relatives = true;
             state.execs.push(Arc::downgrade(&kept));
         }
         drop(state);

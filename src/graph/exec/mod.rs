@@ -31,7 +31,7 @@ pub use update::{UpdateFailure, UpdateReason};
 
 use super::state::ByNode;
 use super::tree::Tree;
-use super::{Graph, Node};
+use super::{Graph, Node, relations};
 use crate::context::Context;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, Driver, sys};
@@ -288,7 +288,10 @@ impl Drop for Exec {
                 abandon(&tree, held);
                 Ok(())
             } else {
-                tree.context().released(raw.destroy(), exec)
+                let relatives = relations::changed();
+                let destroyed = raw.destroy();
+                drop(relatives);
+                tree.context().released(destroyed, exec)
             };
             callback::later(unreleased);
             result

@@ -7,7 +7,7 @@ use super::{Exec, blamed};
 use crate::driver::sys;
 use crate::graph::state::{self, GraphId};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, Node, conditional, refusal, updatable};
+use crate::graph::{Graph, Node, conditional, refusal, relations, updatable};
 use crate::object::error::{Error, Status};
 use parking_lot::MutexGuard;
 use std::sync::Arc;
@@ -134,8 +134,10 @@ impl Exec {
         let mut source = graph.lock()?;
         tree.check_contexts(&source, graph.object.as_ref())?;
         conditional::cure(tree, &mut source)?;
+        let relatives = relations::changed();
         // SAFETY: the caller vouches for what the nodes use.
         let updated = unsafe { raw.update(&source.graph(GraphId::ROOT).native) };
+        drop(relatives);
         if let Err(refused) = updated {
             let name = updatable::find(tree, &source);
             drop((source, state));

@@ -2,24 +2,26 @@
 
 use super::launch::Launch;
 use super::scene::Scene;
-use super::work::Work;
+use super::work::{Work, blank};
 use super::{Asked, Group, Question, Section, ask};
 use crate::code::Shape;
 use crate::driver::{Answer, Cu, Given, Outcome, call, given, yes};
 use crate::transcript::Lines;
 use cushim::driver::sys::{
-    CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph,
-    CUgraphDeviceNode, CUgraphNode, CUlaunchAttribute, CUlaunchAttributeValue,
-    CUlaunchAttributeValue_deviceUpdatableKernelNode,
+    CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, CU_GRAPH_NODE_TYPE_GRAPH,
+    CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, CU_STREAM_CAPTURE_MODE_RELAXED,
+    CUDA_CHILD_GRAPH_NODE_PARAMS, CUgraph, CUgraphDeviceNode, CUgraphNode, CUlaunchAttribute,
+    CUlaunchAttributeValue, CUlaunchAttributeValue_deviceUpdatableKernelNode,
 };
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
-pub(super) const SECTION: Section = Section { name: "graph_updatable", parts: 1, devices: 1, run };
+pub(super) const SECTION: Section =
+    Section { name: "graph_updatable", parts: super::parts(ENDED), devices: 1, run };
 
 const GROUPS: &[Group] = &[|t, s| ask(t, s, QUESTIONS)];
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
-    super::run(t, cu, part, GROUPS, &[])
+    super::run(t, cu, part, GROUPS, ENDED)
 }
 
 fn value(updatable: i32) -> CUlaunchAttributeValue {
@@ -174,11 +176,58 @@ const QUESTIONS: &[Question] = &[
         s.exec(graph)?;
         Ok(Answer::all([set_other(s, node), set(s, node, 1)]))
     }),
-    ("set its parameters after its exec is destroyed: answer, instantiate, run", |s| {
+    ("set by the generic call: answer, get", |s| {
+        let (_, node) = updatable(s)?;
+        Ok(Answer::all([set_generically(s, node), told(s, node).into()]))
+    }),
+    ("set by the generic call, then to 1 again: answer, get", |s| {
+        let (_, node) = updatable(s)?;
+        set_generically(s, node).given("setting it")?;
+        Ok(Answer::all([set(s, node, 1), told(s, node).into()]))
+    }),
+    ("set to 1 again with its handle", |s| {
+        let (_, node) = updatable(s)?;
+        let (id, mut value) = (CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, value(1));
+        given!(s.cu, cuGraphKernelNodeGetAttribute_11000(node, id, &raw mut value))?;
+        Ok(call!(s.cu, cuGraphKernelNodeSetAttribute_11000(node, id, &raw const value)))
+    }),
+    ("exec destroyed, its parameters set: instantiate, run", |s| {
         s.clear()?;
         let (graph, node) = updatable(s)?;
         given!(s.cu, cuGraphExecDestroy_10000(s.exec(graph)?))?;
         Ok(Answer::all([set_other(s, node), s.ran(graph), s.noted()]))
+    }),
+    ("its parameters set: instantiate, run", |s| {
+        s.clear()?;
+        let (graph, node) = updatable(s)?;
+        Ok(Answer::all([set_other(s, node), s.ran(graph), s.noted()]))
+    }),
+    ("its parameters set by the generic call: instantiate, run", |s| {
+        s.clear()?;
+        let (graph, node) = updatable(s)?;
+        Ok(Answer::all([set_generically(s, node), s.ran(graph), s.noted()]))
+    }),
+    ("exec destroyed: instantiate, run", |s| {
+        s.clear()?;
+        let (graph, _) = updatable(s)?;
+        given!(s.cu, cuGraphExecDestroy_10000(s.exec(graph)?))?;
+        Ok(Answer::all([s.ran(graph), s.noted()]))
+    }),
+    ("exec run and destroyed: instantiate, run", |s| {
+        s.clear()?;
+        let (graph, _) = updatable(s)?;
+        let exec = s.exec(graph)?;
+        let ran = s.launched(exec);
+        given!(s.cu, cuGraphExecDestroy_10000(exec))?;
+        Ok(Answer::all([ran, s.ran(graph), s.noted()]))
+    }),
+    ("its parameters set in an exec: run", |s| {
+        s.clear()?;
+        let (graph, node) = updatable(s)?;
+        let exec = s.exec(graph)?;
+        let set = other(s)
+            .with_params(|params| call!(s.cu, cuGraphExecKernelNodeSetParams_12000(exec, node, params)));
+        Ok(Answer::all([set, s.launched(exec), s.noted()]))
     }),
     ("disable it in an exec", |s| {
         let (graph, node) = updatable(s)?;
@@ -214,12 +263,113 @@ const QUESTIONS: &[Question] = &[
     ("captured: answer, the launch's handle, the node's", captured),
 ];
 
+/// How it ends, also that of a copy in another graph.
+const ENDED: &[Question] = &[
+    ("embedded: the outer graph destroyed, then the graph", |s| {
+        let (graph, outer) = embedded(s)?;
+        Ok(Answer::all([destroyed(s, outer), destroyed(s, graph)]))
+    }),
+    ("embedded: the graph destroyed, then the outer graph", |s| {
+        let (graph, outer) = embedded(s)?;
+        Ok(Answer::all([destroyed(s, graph), destroyed(s, outer)]))
+    }),
+    ("embedded, run: the outer graph destroyed, then the graph", |s| {
+        let (graph, outer) = embedded(s)?;
+        let exec = s.exec(outer)?;
+        let ran = s.launched(exec);
+        let ended = call!(s.cu, cuGraphExecDestroy_10000(exec));
+        Ok(Answer::all([ran, ended, destroyed(s, outer), destroyed(s, graph)]))
+    }),
+    ("moved into a graph: answer; that destroyed", |s| {
+        let (outer, mut node) = (s.graph()?, null_mut());
+        let mut params = blank(CU_GRAPH_NODE_TYPE_GRAPH);
+        params.u16.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
+            graph: updatable(s)?.0,
+            ownership: CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
+        };
+        let (to, params) = (&raw mut node, &raw mut params);
+        let answer = call!(s.cu, cuGraphAddNode_12030(to, outer, null(), null(), 0, params));
+        Ok(Answer::all([answer, destroyed(s, outer)]))
+    }),
+    ("moved into a graph: answer; run, that destroyed", |s| {
+        s.clear()?;
+        let (outer, mut node) = (s.graph()?, null_mut());
+        let mut params = blank(CU_GRAPH_NODE_TYPE_GRAPH);
+        params.u16.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
+            graph: updatable(s)?.0,
+            ownership: CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
+        };
+        let (to, params) = (&raw mut node, &raw mut params);
+        let answer = call!(s.cu, cuGraphAddNode_12030(to, outer, null(), null(), 0, params));
+        Ok(answer.and(|| Answer::all([s.ran(outer), s.noted(), destroyed(s, outer)])))
+    }),
+    ("embedded: handles of both", |s| {
+        let (graph, outer) = embedded(s)?;
+        let (_, here) = get(s, s.first(graph)?)?;
+        let (is_updatable, there) = get(s, s.first(s.inner(s.first(outer)?)?)?)?;
+        Ok(format!("{is_updatable}, the same {}", yes(here == there)).into())
+    }),
+    ("embedded, the child node destroyed: destroy the graph", |s| {
+        let (graph, outer) = embedded(s)?;
+        let removed = call!(s.cu, cuGraphDestroyNode_10000(s.first(outer)?));
+        Ok(Answer::all([removed, destroyed(s, outer), destroyed(s, graph)]))
+    }),
+    ("run by two execs, one after the other: destroy the graph", |s| {
+        let (graph, _) = updatable(s)?;
+        let ran = Answer::all([s.ran(graph), s.ran(graph)]);
+        Ok(Answer::all([ran, destroyed(s, graph)]))
+    }),
+    ("an exec that was refused: destroy the exec, the graph", |s| {
+        let (graph, _) = updatable(s)?;
+        let exec = s.exec(graph)?;
+        let refused = s.instantiate(graph);
+        Ok(Answer::all([refused, call!(s.cu, cuGraphExecDestroy_10000(exec)), destroyed(s, graph)]))
+    }),
+    ("a clone that was refused: destroy the graph", |s| {
+        let ((graph, _), mut clone) = (updatable(s)?, null_mut());
+        let refused = call!(s.cu, cuGraphClone_10000(&raw mut clone, graph));
+        Ok(Answer::all([refused, destroyed(s, graph)]))
+    }),
+    ("a removal that was refused: destroy the graph", |s| {
+        let (graph, node) = updatable(s)?;
+        Ok(Answer::all([call!(s.cu, cuGraphDestroyNode_10000(node)), destroyed(s, graph)]))
+    }),
+    ("an update that was refused: destroy the exec, the graph", |s| {
+        let (graph, _) = updatable(s)?;
+        let exec = s.exec(graph)?;
+        let refused = s.update(exec, graph, &[("new", graph)]);
+        Ok(Answer::all([refused, call!(s.cu, cuGraphExecDestroy_10000(exec)), destroyed(s, graph)]))
+    }),
+    ("an update of another that was refused: destroy all", |s| {
+        let (plain, (graph, _)) = (s.graph_of(&[s.note(1)])?, updatable(s)?);
+        let exec = s.exec(plain)?;
+        let refused = s.update(exec, graph, &[("new", graph)]);
+        let ended = call!(s.cu, cuGraphExecDestroy_10000(exec));
+        Ok(Answer::all([refused, ended, destroyed(s, plain), destroyed(s, graph)]))
+    }),
+];
+
+/// An updatable kernel's graph, and one around a copy of it.
+fn embedded(s: &Scene) -> Given<(CUgraph, CUgraph)> {
+    let (graph, outer) = (updatable(s)?.0, s.graph()?);
+    s.node(outer, &[], Work::Child(graph))?;
+    Ok((graph, outer))
+}
+
+fn destroyed(s: &Scene, graph: CUgraph) -> Answer {
+    call!(s.cu, cuGraphDestroy_10000(graph))
+}
+
 fn other(s: &Scene) -> Launch {
     Launch::new(s.noting, [s.here, 2])
 }
 
 fn set_other(s: &Scene, node: CUgraphNode) -> Answer {
     other(s).with_params(|params| call!(s.cu, cuGraphKernelNodeSetParams_12000(node, params)))
+}
+
+fn set_generically(s: &Scene, node: CUgraphNode) -> Answer {
+    s.generic(Work::Kernel(other(s)), |params| call!(s.cu, cuGraphNodeSetParams_12020(node, params)))
 }
 
 fn attribute() -> CUlaunchAttribute {

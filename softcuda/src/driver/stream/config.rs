@@ -12,7 +12,9 @@ pub(crate) fn cuStreamGetFlags(hStream: CUstream, flags: Out<u32>) -> Answer {
 }
 
 pub(crate) fn cuStreamGetPriority(hStream: CUstream, priority: Out<i32>) -> Answer {
-    priority.set(Stream::of(hStream)?.priority())
+    let stream = Stream::of(hStream)?;
+    stream.check_untangled()?;
+    priority.set(stream.priority())
 }
 
 pub(crate) fn cuStreamGetId(hStream: CUstream, streamId: Out<u64>) -> Answer {
@@ -39,5 +41,7 @@ pub(crate) fn cuStreamGetCtx_v2(
 }
 
 pub(crate) fn cuStreamGetDevice(hStream: CUstream, device: Out<CUdevice>) -> Answer {
-    device.set(Stream::of(hStream)?.context.device().handle())
+    let stream = Stream::of(hStream)?;
+    stream.check_untangled()?;
+    device.set(stream.context.device().handle())
 }

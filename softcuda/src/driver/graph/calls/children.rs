@@ -68,7 +68,7 @@ pub(super) fn give(child: &Arc<Graph>, graph: &Arc<Graph>, ownership: Ownership)
 /// The graph itself, for a node of another. It must be the program's own, and in no other.
 fn begin_move(child: &Arc<Graph>, graph: &Arc<Graph>) -> Result<Work, CUresult> {
     check_outside(child, graph)?;
-    if child.place().is_some() || child.has_condition() {
+    if child.place().is_some() || child.had_condition() {
         return Err(CUDA_ERROR_NOT_SUPPORTED); // measured
     }
     child.check_not_captured()?;

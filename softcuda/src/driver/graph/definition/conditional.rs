@@ -87,8 +87,13 @@ impl Conditional {
 
 impl Graph {
     /// Adds a condition for nodes of this graph, or of graphs in it.
-    pub(crate) fn add_condition(&self, condition: Arc<Condition>) {
+    pub(crate) fn add_condition(self: &Arc<Self>, condition: Arc<Condition>) {
         self.content.lock().conditions.push(condition);
+        let mut above = Some(Arc::clone(self));
+        while let Some(graph) = above {
+            graph.content.lock().had_condition = true;
+            above = graph.place().and_then(|node| node.graph());
+        }
     }
 
     /// Whether a node of this graph can look at a condition: of any graph that is in the same one (measured).
@@ -96,9 +101,9 @@ impl Graph {
         GRAPHS.get(condition.graph).is_some_and(|other| other.root().handle == self.root().handle)
     }
 
-    /// Whether it has a condition.
-    pub(crate) fn has_condition(&self) -> bool {
-        !self.content.lock().conditions.is_empty()
+    /// Whether it has a condition or a graph in it has, or had once.
+    pub(crate) fn had_condition(&self) -> bool {
+        self.content.lock().had_condition
     }
 
     /// The graph that holds it, or holds one that does; itself, if none does.

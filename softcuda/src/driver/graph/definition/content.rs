@@ -25,6 +25,8 @@ pub(super) struct Content {
     pub(super) objects: References,
     /// Its conditions.
     pub(super) conditions: Vec<Arc<Condition>>,
+    /// Whether it has one or a graph in it has, or had once.
+    pub(super) had_condition: bool,
     /// Of a copy: its nodes by the handles of those that they are copies of.
     pub(super) copies: HashMap<usize, usize>,
     /// How many of them allocate or free memory, and which addresses are allocated and freed.

@@ -114,11 +114,14 @@ impl Attributes {
     /// A node that kernels can update stays so, with its handle (measured).
     fn updatable(&self, asked: CUlaunchAttributeValue) -> Result<CUlaunchAttributeValue, CUresult> {
         // SAFETY: every bit pattern is a number.
-        let asked = unsafe { asked.deviceUpdatableKernelNode.deviceUpdatable };
-        match (asked, self.device_node()) {
+        let asked = unsafe { asked.deviceUpdatableKernelNode };
+        if !asked.devNode.is_null() {
+            return Err(CUDA_ERROR_INVALID_VALUE); // measured
+        }
+        match (asked.deviceUpdatable, self.device_node()) {
             (0, Some(_)) => Err(CUDA_ERROR_NOT_SUPPORTED),
             (1, Some(_)) => Ok(self.value(CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)),
-            (0 | 1, None) => Ok(updatable_by_kernels(asked)),
+            (0 | 1, None) => Ok(updatable_by_kernels(asked.deviceUpdatable)),
             _ => Err(CUDA_ERROR_INVALID_VALUE),
         }
     }
