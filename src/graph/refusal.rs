@@ -74,7 +74,7 @@ pub(super) fn of_copying(failure: Error, of: &State) -> Error {
     let why = match (of.allocating > 0, of.had_conditions()) {
         _ if !is_unsupported(&failure) => return failure,
         (_, true) => {
-            "The graph has a conditional node or a condition, or had one, and such a graph driver 580 neither clones, embeds nor moves"
+            "The graph has conditional nodes or a condition, or had one, and such a graph driver 580 neither clones, embeds nor moves"
         }
         (true, _) => {
             "The graph allocates memory, and such a graph the driver neither clones nor embeds, but by moving it (12.9)"
