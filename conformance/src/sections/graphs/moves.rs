@@ -256,6 +256,27 @@ const SPECIAL: &[Question] = &[
         s.node(child, &[], s.note(1))?;
         Ok(Answer::all([move_and_run(s, child)?, s.noted()]))
     }),
+    ("with a condition whose child was destroyed: run", |s| {
+        s.clear()?;
+        let graph = s.graph()?;
+        let inner = s.node(graph, &[], Work::Child(s.graph()?))?;
+        s.condition(s.inner(inner)?, 0, 0)?;
+        given!(s.cu, cuGraphDestroyNode_10000(inner))?;
+        s.node(graph, &[], s.note(1))?;
+        Ok(Answer::all([s.ran(graph), s.noted()]))
+    }),
+    ("the same, with an empty IF that looks at it: run", |s| {
+        s.clear()?;
+        let graph = s.graph()?;
+        let inner = s.node(graph, &[], Work::Child(s.graph()?))?;
+        let condition = s.condition(s.inner(inner)?, 0, 0)?;
+        given!(s.cu, cuGraphDestroyNode_10000(inner))?;
+        s.node(graph, &[], s.note(1))?;
+        let mut node = null_mut();
+        let work = Work::Conditional(s.conditional(condition, CU_GRAPH_COND_TYPE_IF, 1));
+        let answer = s.add(graph, &[], work, &raw mut node);
+        Ok(Answer::all([answer, s.ran(graph), s.noted()]))
+    }),
     ("with a conditional node that was destroyed: moved, run", |s| {
         s.clear()?;
         let child = s.graph()?;
