@@ -86,6 +86,10 @@ struct State {
 impl State {
     /// Lets go of what was kept for nodes, when the launches until now are done.
     fn retire(&mut self, holds: impl IntoIterator<Item = Holds>) {
+        let mut holds = holds.into_iter().peekable();
+        if holds.peek().is_none() && self.unreleased.is_empty() {
+            return;
+        }
         let mut leaving = std::mem::take(&mut self.unreleased);
         leaving.extend(holds);
         self.unreleased = self.launches.retire(leaving);
@@ -94,7 +98,7 @@ impl State {
     /// The same for all nodes that were set in this instance.
     fn retire_own(&mut self) {
         let own = std::mem::take(&mut self.own);
-        self.retire(own.into_values().map(|own| own.holds));
+        self.retire(own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes of nodes: another operation of the same type, or a part of one.
 
-use super::arguments::ArgumentHolds;
+use super::holds::ArgumentHolds;
 use super::kernel::attributes;
 use super::memory::{check_kept, slot_of};
 use super::sealed;
@@ -45,6 +45,16 @@ pub trait NodeChange: sealed::Change {
     #[doc(hidden)]
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error>;
 
+    /// Changes parameters where they stand, otherwise as [`changed`](Self::changed); answers with what undoes it.
+    ///
+    /// # Errors
+    /// As for [`changed`](Self::changed); nothing is changed then.
+    #[doc(hidden)]
+    fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
+        let changed = self.changed(now, at)?;
+        Ok(Undo(Before::All(std::mem::replace(now, changed))))
+    }
+
     /// Whether the node keeps anything alive then.
     #[doc(hidden)]
     fn keeps(&self, now: &Kept) -> bool;
@@ -60,6 +70,46 @@ pub trait NodeChange: sealed::Change {
     /// Why the driver refused the change.
     #[doc(hidden)]
     fn why(&self, failure: Error, at: &Arc<Context>) -> Error;
+}
+
+/// What parameters were before a change.
+#[doc(hidden)]
+pub struct Undo(Before);
+
+enum Before {
+    All(Parameters),
+    /// One argument; whether neither it nor the one in its place is more than a value.
+    Argument {
+        index: usize,
+        before: KeptArguments,
+        is_value: bool,
+    },
+}
+
+impl Undo {
+    /// Puts it in place again.
+    pub(crate) fn put_back(self, now: &mut Parameters) {
+        match (self.0, now) {
+            (Before::All(before), now) => *now = before,
+            (Before::Argument { index, mut before, .. }, Parameters::Kernel(kernel)) => {
+                kernel.arguments_mut().exchange(index, &mut before);
+            }
+            _ => {}
+        }
+    }
+
+    /// All of it, if more than an argument was changed.
+    pub(crate) fn all(&self) -> Option<&Parameters> {
+        match &self.0 {
+            Before::All(before) => Some(before),
+            Before::Argument { .. } => None,
+        }
+    }
+
+    /// Whether the change was of a value, so that the node uses the same objects and names as before.
+    pub(crate) fn is_of_value(&self) -> bool {
+        matches!(self.0, Before::Argument { is_value: true, .. })
+    }
 }
 
 impl<O: NodeOperation> NodeChange for O {
@@ -177,11 +227,15 @@ impl Default for KernelChange<'_, '_> {
 fn kernel_of(now: &Parameters) -> Result<&KernelParameters, Error> {
     match now {
         Parameters::Kernel(kernel) => Ok(kernel),
-        _ => Err(invalid(
-            "what the node runs is not known here; set kernel, configuration and arguments together"
-                .to_owned(),
-        )),
+        _ => Err(not_known()),
     }
+}
+
+#[cold]
+fn not_known() -> Error {
+    invalid(
+        "what the node runs is not known here; set kernel, configuration and arguments together".to_owned(),
+    )
 }
 
 impl NodeChange for KernelChange<'_, '_> {
@@ -233,7 +287,7 @@ impl NodeChange for KernelChange<'_, '_> {
                 if kernel.is_lent() { None } else { Some(Arc::<Kernel>::clone(kernel) as super::Hold) };
             holds.slots[0].object = kept;
         }
-        let before = ArgumentHolds::in_slot(&holds.slots[1]);
+        let before = std::mem::take(&mut holds.arguments);
         let event = match self.config {
             Some(config) => config.programmatic_event.map(|trigger| Arc::clone(trigger.event)),
             None => before.event(),
@@ -243,7 +297,7 @@ impl NodeChange for KernelChange<'_, '_> {
             Some(Given::Each(arguments)) => ArgumentHolds::of(arguments),
             Some(Given::Packed(_)) => ArgumentHolds::default(),
         };
-        holds.slots[1].object = arguments.with_event(event).into_slot().object;
+        holds.arguments = arguments.with_event(event);
         Kept(holds)
     }
 
@@ -278,6 +332,39 @@ impl<'a, 'v> ArgumentChange<'a, 'v> {
     }
 }
 
+impl ArgumentChange<'_, '_> {
+    /// Puts the new argument in place of the old one, which comes back.
+    fn exchange(&self, arguments: &mut KeptArguments, at: &Context) -> Result<KeptArguments, Error> {
+        let index = self.index;
+        let Some(takes) = arguments.bytes(index).map(<[u8]>::len) else {
+            return Err(at_item(not_there(arguments, index), index));
+        };
+        let given = self.argument.values().next().map_or(0, |(_, size)| size);
+        // Nothing is read of what has another size.
+        if given != takes {
+            let refusal = format!("argument {index} takes {takes} bytes, and {given} are given");
+            return Err(at_item(invalid(refusal), index));
+        }
+        self.argument.check_objects(at).map_err(|failure| at_item(failure, index))?;
+        self.argument.number_conditions()?;
+        // SAFETY: whoever made the argument vouched for its bytes.
+        let mut other = unsafe { KeptArguments::of(self.argument) };
+        arguments.exchange(index, &mut other);
+        Ok(other)
+    }
+}
+
+#[cold]
+fn not_there(arguments: &KeptArguments, index: usize) -> Error {
+    invalid(match (arguments.block(), arguments.len()) {
+        (Some(_), 0) => {
+            "the arguments were given as one block, and this driver does not tell where each stands"
+                .to_owned()
+        }
+        (_, count) => format!("there is no argument {index}; the kernel of the node has {count}"),
+    })
+}
+
 impl NodeChange for ArgumentChange<'_, '_> {
     fn node_type(&self) -> NodeType {
         NodeType::Kernel
@@ -293,30 +380,15 @@ impl NodeChange for ArgumentChange<'_, '_> {
 
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
         let mut changed = kernel_of(now)?.clone();
-        let (index, count) = (self.index, changed.arguments().len());
-        if index >= count {
-            let refusal = match changed.arguments().block() {
-                Some(_) if count == 0 => {
-                    "the arguments were given as one block, and this driver does not tell where each stands"
-                        .to_owned()
-                }
-                _ => format!("there is no argument {index}; the kernel of the node has {count}"),
-            };
-            return Err(at_item(invalid(refusal), index));
-        }
-        let takes = changed.arguments().bytes(index).map_or(0, <[u8]>::len);
-        let given = self.argument.values().next().map_or(0, |(_, size)| size);
-        // Nothing is read of what has another size.
-        if given != takes {
-            let refusal = format!("argument {index} takes {takes} bytes, and {given} are given");
-            return Err(at_item(invalid(refusal), index));
-        }
-        self.argument.check_objects(at).map_err(|failure| at_item(failure, index))?;
-        self.argument.number_conditions()?;
-        // SAFETY: whoever made the argument vouched for its bytes.
-        let new = unsafe { KeptArguments::of(self.argument) };
-        changed.replace_argument(index, &new);
+        self.exchange(changed.arguments_mut(), at)?;
         Ok(Parameters::Kernel(Box::new(changed)))
+    }
+
+    fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
+        let Parameters::Kernel(kernel) = now else { return Err(not_known()) };
+        let before = self.exchange(kernel.arguments_mut(), at)?;
+        let is_value = before.is_plain() && self.argument.is_plain();
+        Ok(Undo(Before::Argument { index: self.index, before, is_value }))
     }
 
     fn keeps(&self, now: &Kept) -> bool {
@@ -327,11 +399,9 @@ impl NodeChange for ArgumentChange<'_, '_> {
         let mut holds = now;
         let one = ArgumentHolds::of(self.argument);
         let index = self.index as u32;
-        if one.is_empty() && !ArgumentHolds::are_kept_for(index, &holds.slots[1]) {
-            return Kept(holds);
+        if !one.is_empty() || holds.arguments.are_for(index) {
+            holds.arguments.replace(index, one);
         }
-        let all = ArgumentHolds::in_slot(&holds.slots[1]).with_one(index, one);
-        holds.slots[1].object = all.into_slot().object;
         Kept(holds)
     }
 

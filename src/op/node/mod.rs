@@ -32,7 +32,7 @@ mod uses;
 
 pub use allocation::AllocationParameters;
 pub use arguments::KeptArguments;
-pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange};
+pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange, Undo};
 pub use copy::CopyParameters;
 pub use event::EventParameters;
 pub(crate) use holds::{Hold, Holds};
