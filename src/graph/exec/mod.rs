@@ -86,10 +86,6 @@ struct State {
 impl State {
     /// Lets go of what was kept for nodes, when the launches until now are done.
     fn retire(&mut self, holds: impl IntoIterator<Item = Holds>) {
-        let mut holds = holds.into_iter().peekable();
-        if holds.peek().is_none() && self.unreleased.is_empty() {
-            return;
-        }
         let mut leaving = std::mem::take(&mut self.unreleased);
         leaving.extend(holds);
         self.unreleased = self.launches.retire(leaving);

@@ -53,18 +53,17 @@ impl Exec {
         let id = node.check_there()?;
         self.check_age(node, &tree, id)?;
         // SAFETY: the caller vouches for what the change uses.
-        let before = unsafe { self.set_node(&mut state, &tree, id, change) }.map_err(|mut failure| {
+        let before = unsafe { self.set_node(&mut state, &mut tree, id, change) }.map_err(|mut failure| {
             if failure.object.is_empty() {
                 failure = failure.about(node);
             }
             failure
         })?;
-        if let Some(own) = state.own.get(id) {
-            tree.list_parameters(&own.parameters);
-        }
         self.watch(&mut state, &tree, std::iter::once(id));
         drop(tree);
-        state.retire(before.map(|before| *before));
+        if let Some(before) = before {
+            state.retire([*before]);
+        }
         Ok(())
     }
 
@@ -142,21 +141,24 @@ impl Exec {
     unsafe fn set_node<C: NodeChange>(
         &self,
         state: &mut State,
-        tree: &state::State,
+        tree: &mut state::State,
         id: NodeId,
         change: &mut C,
     ) -> Result<Option<Box<Holds>>, Error> {
         let named = change.change_context(self.tree.context());
-        let own = named.as_ref().or(tree.node(id).context.as_ref());
-        let at = own.unwrap_or(self.tree.context());
+        let own = named.or_else(|| tree.node(id).context.clone());
+        let at = own.as_ref().unwrap_or(self.tree.context());
         // SAFETY: as the caller vouches.
         let is_of_value = unsafe { self.put(state, tree, id, change, at) }?;
         // From here on nothing fails.
-        state.held.runs_in(at);
-        if !is_of_value {
-            state.uses = None;
-        }
         let Some(own) = state.own.get_mut(id) else { return Ok(None) };
+        // A value keeps nothing; what was kept for the one before goes, if it was kept here.
+        if is_of_value && own.holds.is_none() {
+            return Ok(None);
+        }
+        state.held.runs_in(at);
+        state.uses = None;
+        tree.list_parameters(&own.parameters);
         // What the driver's instance keeps for the node it keeps on.
         if own.holds.is_none() && !change.keeps(&Kept(Holds::default())) {
             return Ok(None);
@@ -198,7 +200,10 @@ impl Exec {
                 return Err(failure);
             }
         };
-        let checked = self.check_changed(tree, id, undo.all(), parameters, at);
+        let checked = match undo.is_of_value() {
+            true => Ok(()),
+            false => self.check_changed(tree, id, undo.all(), parameters, at),
+        };
         let checked = checked.and_then(|()| held.check(self));
         let set = checked.and_then(|()| {
             // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.

@@ -99,7 +99,15 @@ impl Watched {
 
 impl Exec {
     /// Asks for the memory of these nodes, if anybody wants to know.
+    #[inline]
     pub(super) fn watch(&self, state: &mut State, tree: &state::State, nodes: impl Iterator<Item = NodeId>) {
+        if state.watched.is_some() {
+            self.watch_each(state, tree, nodes);
+        }
+    }
+
+    #[cold]
+    fn watch_each(&self, state: &mut State, tree: &state::State, nodes: impl Iterator<Item = NodeId>) {
         let Some(mut watched) = state.watched.take() else { return };
         for id in nodes {
             let noted = self.now(state, tree, id, |now| watched.note(&self.tree, tree, id, now));

@@ -26,6 +26,9 @@ pub struct KeptArguments {
     block: Option<u32>,
 }
 
+/// How many arguments the driver is told of without allocating.
+const FEW: usize = 16;
+
 /// Where an argument stands among the bytes.
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -50,11 +53,16 @@ impl KeptArguments {
     /// # Safety
     /// As for [`of`](Self::of).
     pub(super) unsafe fn add(&mut self, arguments: &Arguments<'_>) {
+        let count = arguments.addresses().len();
+        self.words.reserve(count);
+        self.places.reserve(count);
         for (address, size) in arguments.values() {
             // SAFETY: the caller vouches for the bytes.
             self.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
         }
-        self.names.extend_from_slice(arguments.names());
+        if !arguments.names().is_empty() {
+            self.names.extend_from_slice(arguments.names());
+        }
         arguments.objects().for_each(|(index, held)| self.objects.push((index, held.downgrade())));
     }
 
@@ -102,8 +110,22 @@ impl KeptArguments {
 
     /// Whether all are values, and none has a name.
     #[inline]
-    pub(super) fn is_plain(&self) -> bool {
+    fn is_plain(&self) -> bool {
         self.names.is_empty() && self.objects.is_empty()
+    }
+
+    /// Whether one is a value, and has no name.
+    #[inline]
+    pub(super) fn is_value(&self, index: usize) -> bool {
+        !self.names.iter().any(|(of, _)| *of as usize == index)
+            && !self.objects.iter().any(|(of, _)| *of as usize == index)
+    }
+
+    /// The bytes of one, to be changed; `None` if there are not so many.
+    #[inline]
+    pub(super) fn bytes_mut(&mut self, index: usize) -> Option<&mut [u8]> {
+        let Place { offset, size } = *self.places.get(index)?;
+        self.all_mut().get_mut(offset as usize..offset as usize + size as usize)
     }
 
     #[inline]
@@ -112,6 +134,9 @@ impl KeptArguments {
         self.places.push(Place { offset: (start * 8) as u32, size: bytes.len() as u32 });
         if let Ok(word) = bytes.try_into() {
             return self.words.push(u64::from_ne_bytes(word));
+        }
+        if let Ok([a, b, c, d]) = <[u8; 4]>::try_from(bytes) {
+            return self.words.push(u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]));
         }
         self.words.resize(start + bytes.len().div_ceil(8), 0);
         // SAFETY: there is room for as many bytes from there on.
@@ -234,9 +259,14 @@ impl KeptArguments {
         let start = self.words.as_ptr().cast::<u8>();
         // SAFETY: each stands among the words.
         let address = |place: &Place| unsafe { start.add(place.offset as usize) }.cast::<c_void>();
-        let mut addresses: SmallVec<[*const c_void; 16]> = SmallVec::new();
-        self.places.iter().for_each(|place| addresses.push(address(place)));
-        call(RawArguments::Each(&addresses))
+        let count = self.places.len();
+        if count > FEW {
+            let addresses: Vec<_> = self.places.iter().map(address).collect();
+            return call(RawArguments::Each(&addresses));
+        }
+        let mut addresses = [std::ptr::null(); FEW];
+        addresses.iter_mut().zip(&self.places).for_each(|(to, place)| *to = address(place));
+        call(RawArguments::Each(&addresses[..count]))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::object::error::{Error, Status};
 use crate::op::arguments::packed;
 use crate::op::launch::Given;
 use crate::op::{Arguments, Endpoint, Memset, Value, invalid};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What is changed of a node, by what it is now. Each operation that can be a node is one: it changes all of it.
@@ -78,12 +79,10 @@ pub struct Undo(Before);
 
 enum Before {
     All(Parameters),
-    /// One argument; whether neither it nor the one in its place is more than a value.
-    Argument {
-        index: usize,
-        before: KeptArguments,
-        is_value: bool,
-    },
+    /// One argument.
+    Argument(usize, Box<KeptArguments>),
+    /// The value of one argument, which is nothing more than that.
+    Value(usize, SmallVec<[u8; 16]>),
 }
 
 impl Undo {
@@ -91,8 +90,13 @@ impl Undo {
     pub(crate) fn put_back(self, now: &mut Parameters) {
         match (self.0, now) {
             (Before::All(before), now) => *now = before,
-            (Before::Argument { index, mut before, .. }, Parameters::Kernel(kernel)) => {
+            (Before::Argument(index, mut before), Parameters::Kernel(kernel)) => {
                 kernel.arguments_mut().exchange(index, &mut before);
+            }
+            (Before::Value(index, before), Parameters::Kernel(kernel)) => {
+                if let Some(bytes) = kernel.arguments_mut().bytes_mut(index) {
+                    bytes.copy_from_slice(&before);
+                }
             }
             _ => {}
         }
@@ -102,13 +106,14 @@ impl Undo {
     pub(crate) fn all(&self) -> Option<&Parameters> {
         match &self.0 {
             Before::All(before) => Some(before),
-            Before::Argument { .. } => None,
+            _ => None,
         }
     }
 
     /// Whether the change was of a value, so that the node uses the same objects and names as before.
+    #[inline]
     pub(crate) fn is_of_value(&self) -> bool {
-        matches!(self.0, Before::Argument { is_value: true, .. })
+        matches!(self.0, Before::Value(..))
     }
 }
 
@@ -333,25 +338,35 @@ impl<'a, 'v> ArgumentChange<'a, 'v> {
 }
 
 impl ArgumentChange<'_, '_> {
-    /// Puts the new argument in place of the old one, which comes back.
-    fn exchange(&self, arguments: &mut KeptArguments, at: &Context) -> Result<KeptArguments, Error> {
-        let index = self.index;
-        let Some(takes) = arguments.bytes(index).map(<[u8]>::len) else {
+    /// Puts the new argument in place of the old one.
+    fn put(&self, arguments: &mut KeptArguments, at: &Context) -> Result<Before, Error> {
+        let (index, is_value) = (self.index, arguments.is_value(self.index) && self.argument.is_plain());
+        let Some(bytes) = arguments.bytes_mut(index) else {
             return Err(at_item(not_there(arguments, index), index));
         };
-        let given = self.argument.values().next().map_or(0, |(_, size)| size);
+        let (address, size) = self.argument.values().next().unwrap_or((std::ptr::null(), 0));
         // Nothing is read of what has another size.
-        if given != takes {
-            let refusal = format!("argument {index} takes {takes} bytes, and {given} are given");
-            return Err(at_item(invalid(refusal), index));
+        if size != bytes.len() {
+            return Err(at_item(of_another_size(index, bytes.len(), size), index));
         }
         self.argument.check_objects(at).map_err(|failure| at_item(failure, index))?;
         self.argument.number_conditions()?;
-        // SAFETY: whoever made the argument vouched for its bytes.
-        let mut other = unsafe { KeptArguments::of(self.argument) };
+        if is_value && size > 0 {
+            let before = SmallVec::from_slice(bytes);
+            // SAFETY: whoever made the argument vouched for its bytes.
+            bytes.copy_from_slice(unsafe { std::slice::from_raw_parts(address.cast(), size) });
+            return Ok(Before::Value(index, before));
+        }
+        // SAFETY: as above.
+        let mut other = Box::new(unsafe { KeptArguments::of(self.argument) });
         arguments.exchange(index, &mut other);
-        Ok(other)
+        Ok(Before::Argument(index, other))
     }
+}
+
+#[cold]
+fn of_another_size(index: usize, takes: usize, given: usize) -> Error {
+    invalid(format!("argument {index} takes {takes} bytes, and {given} are given"))
 }
 
 #[cold]
@@ -380,15 +395,13 @@ impl NodeChange for ArgumentChange<'_, '_> {
 
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
         let mut changed = kernel_of(now)?.clone();
-        self.exchange(changed.arguments_mut(), at)?;
+        self.put(changed.arguments_mut(), at)?;
         Ok(Parameters::Kernel(Box::new(changed)))
     }
 
     fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
         let Parameters::Kernel(kernel) = now else { return Err(not_known()) };
-        let before = self.exchange(kernel.arguments_mut(), at)?;
-        let is_value = before.is_plain() && self.argument.is_plain();
-        Ok(Undo(Before::Argument { index: self.index, before, is_value }))
+        self.put(kernel.arguments_mut(), at).map(Undo)
     }
 
     fn keeps(&self, now: &Kept) -> bool {
