@@ -9,6 +9,7 @@ use crate::object::callback::check_allowed;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, Guard, HandleError, Object, Ref, Released, Reserved, Token};
 use crate::object::release;
+use std::borrow::Borrow;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -84,6 +85,13 @@ impl<T> Deref for Lent<'_, T> {
             Self::Ref(lent) => lent,
             Self::Held(held) => held,
         }
+    }
+}
+
+impl<T> Borrow<T> for Lent<'_, T> {
+    #[inline]
+    fn borrow(&self) -> &T {
+        self
     }
 }
 

@@ -12,7 +12,9 @@ use crate::driver::{CallError, Table};
 use crate::object::error::Error;
 use crate::op::attachment::Prepared;
 use crate::op::node::{NodeOperation, Parameters};
+use parking_lot::MutexGuard;
 use smallvec::SmallVec;
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// Native handles of the nodes that come before another.
@@ -42,91 +44,84 @@ impl Graph {
 
     /// # Safety
     /// As for [`add`](Self::add).
-    #[inline]
     pub(crate) unsafe fn add_after<O: NodeOperation>(
         &self,
-        after: &[&NodeObject],
+        after: &[impl Borrow<NodeObject>],
         operation: &mut O,
-    ) -> Result<(Added, O::Output), Error> {
+    ) -> Result<(Added<'_>, O::Output), Error> {
         if self.object.is_gone() {
             return Err(self.object.refusal());
         }
-        let tree = &self.definition.tree;
-        // SAFETY: as the caller vouches.
-        let (id, output) = unsafe { add(tree, self.object.id, after, operation) }?;
-        Ok((Added { tree: Arc::clone(tree), id }, output))
+        let (tree, graph) = (&self.definition.tree, self.object.id);
+        let conditions = operation.conditions().0;
+        if !conditions.is_empty() {
+            condition::check_own(tree, graph, &conditions)?;
+        }
+        drop(conditions);
+        let own = operation.node_context(tree.context());
+        let at = own.as_ref().unwrap_or(tree.context());
+        let mut parameters = operation.parameters(at)?;
+        let mut guard = tree.lock();
+        let state = &mut *guard;
+        let natives = before(state, graph, after)?;
+        restriction::check(tree, state, graph, &parameters, at)?;
+        state.check_parameters(&parameters)?;
+        let native = &state.graph(graph).native;
+        let failed = |error| refusal::of_add(tree.failed(error, state.graph(graph).object.as_ref()), after);
+        if has_attributes(&parameters) && state.allocating > 0 {
+            // SAFETY: as below.
+            unsafe { rehearse(tree, &mut parameters, at) }
+                .map_err(|error| operation.explain(failed(error), at))?;
+        }
+        let prepared = if operation.has_holds() { Some(Prepared::on(native).map_err(failed)?) } else { None };
+        let related = relations::kept(state);
+        // SAFETY: the caller vouches for what the operation uses; the nodes are nodes of this graph, which the lock keeps.
+        let added = unsafe { add_native(native, &natives, &mut parameters, at) };
+        drop(related);
+        let added = added.map_err(|error| operation.explain(failed(error), at))?;
+        // From here on nothing fails.
+        let attachment = prepared.map(|prepared| prepared.commit(operation.holds().0));
+        let output = O::output(&parameters);
+        let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
+        let node = NodeState { attachment, context, ..NodeState::new(added, parameters) };
+        let id = state.list_node(graph, node);
+        Ok((Added { tree, state: guard, id }, output))
     }
 }
 
-/// A node that was just added: its object is made when somebody wants it.
-pub(crate) struct Added {
-    pub(super) tree: Arc<Tree>,
+/// A node that was just added: its object is made when somebody wants it. As long as this lives, nobody else edits the definition.
+pub(crate) struct Added<'g> {
+    pub(super) tree: &'g Arc<Tree>,
+    pub(super) state: MutexGuard<'g, State>,
     pub(super) id: NodeId,
 }
 
-impl Added {
+impl Added<'_> {
     /// What handles of it name.
-    pub(crate) fn object(&self) -> Arc<NodeObject> {
-        self.tree.object_of(&mut self.tree.lock(), self.id)
+    pub(crate) fn object(&mut self) -> &Arc<NodeObject> {
+        self.tree.object_of(&mut self.state, self.id)
     }
 
     /// What handles of the graphs in it name.
     pub(crate) fn graphs(&self) -> Vec<Arc<GraphObject>> {
-        let state = self.tree.lock();
-        state.node(self.id).inner.iter().map(|graph| Arc::clone(&state.graph(*graph).object)).collect()
+        let inner = &self.state.node(self.id).inner;
+        inner.iter().map(|graph| Arc::clone(&self.state.graph(*graph).object)).collect()
     }
 
-    pub(super) fn node(self) -> Node {
-        let object = self.object();
-        Node { tree: self.tree, object }
+    pub(super) fn node(mut self) -> Node {
+        Node { tree: Arc::clone(self.tree), object: Arc::clone(self.object()) }
     }
-}
-
-/// Adds an operation to a graph of the definition.
-///
-/// # Safety
-/// As for [`Graph::add`].
-pub(super) unsafe fn add<O: NodeOperation>(
-    tree: &Arc<Tree>,
-    graph: GraphId,
-    after: &[&NodeObject],
-    operation: &mut O,
-) -> Result<(NodeId, O::Output), Error> {
-    condition::check_own(tree, graph, &operation.conditions().0)?;
-    let own = operation.node_context(tree.context());
-    let at = own.as_ref().unwrap_or(tree.context());
-    let mut parameters = operation.parameters(at)?;
-    let mut state = tree.lock();
-    let state = &mut *state;
-    let natives = before(state, graph, after)?;
-    restriction::check(tree, state, graph, &parameters, at)?;
-    state.check_parameters(&parameters)?;
-    let native = &state.graph(graph).native;
-    let failed = |error| refusal::of_add(tree.failed(error, state.graph(graph).object.as_ref()), after);
-    if has_attributes(&parameters) && state.allocating > 0 {
-        // SAFETY: as below.
-        unsafe { rehearse(tree, &mut parameters, at) }
-            .map_err(|error| operation.explain(failed(error), at))?;
-    }
-    let prepared = if operation.has_holds() { Some(Prepared::on(native).map_err(failed)?) } else { None };
-    let related = relations::kept(state);
-    // SAFETY: the caller vouches for what the operation uses; the nodes are nodes of this graph, which the lock keeps.
-    let added = unsafe { add_native(native, &natives, &mut parameters, at) };
-    drop(related);
-    let added = added.map_err(|error| operation.explain(failed(error), at))?;
-    // From here on nothing fails.
-    let attachment = prepared.map(|prepared| prepared.commit(operation.holds().0));
-    let output = O::output(&parameters);
-    let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
-    let id = state.list_node(graph, NodeState { attachment, context, ..NodeState::new(added, parameters) });
-    Ok((id, output))
 }
 
 /// The native handles of the nodes that come before another in this graph.
 #[inline]
-pub(super) fn before(state: &State, graph: GraphId, after: &[&NodeObject]) -> Result<Natives, Error> {
+pub(super) fn before(
+    state: &State,
+    graph: GraphId,
+    after: &[impl Borrow<NodeObject>],
+) -> Result<Natives, Error> {
     let mut natives = Natives::new();
-    for (index, node) in after.iter().enumerate() {
+    for (index, node) in after.iter().map(Borrow::borrow).enumerate() {
         node.check_there()?;
         let known = state.find_object(node).filter(|known| known.graph == graph);
         natives.push(known.ok_or_else(|| refusal::of_another_graph(node, index))?.native);
@@ -149,6 +144,9 @@ unsafe fn add_native(
     // SAFETY: as the caller vouches.
     let added = parameters.with_raw(at.native(), |raw| unsafe { calls::add(graph, after, raw) });
     let node = added.unwrap_or_else(|| Err(CallError::missing("cuGraphAddNode_12030")))?;
+    if !has_attributes(parameters) {
+        return Ok(node);
+    }
     // SAFETY: the node was added; the caller vouches for attributes that were given by number.
     if let Err(error) = unsafe { set_attributes(graph.table(), node, parameters) } {
         // SAFETY: as above. A graph with allocations keeps it; it was tried on another graph before.

@@ -15,6 +15,7 @@ use crate::driver::sys::{CUgraph, CUgraphNode};
 use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
 use parking_lot::MutexGuard;
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 impl Graph {
@@ -45,7 +46,11 @@ impl Graph {
         Ok((node, inner))
     }
 
-    pub(crate) fn move_child_after(&self, after: &[&NodeObject], child: &Self) -> Result<Added, Error> {
+    pub(crate) fn move_child_after(
+        &self,
+        after: &[impl Borrow<NodeObject>],
+        child: &Self,
+    ) -> Result<Added<'_>, Error> {
         let tree = &self.definition.tree;
         restriction::require(tree, "moving a graph into another", Version::from_number(12090))?;
         let mut pair = Pair::lock(self, child)?;
@@ -57,7 +62,8 @@ impl Graph {
         let native = pair.add(self, child, &natives, RawNode::MovedChild);
         let native = native.map_err(|failure| refusal::of_add(failure, after))?;
         let id = pair.take_over(self, native)?;
-        Ok(Added { tree: Arc::clone(tree), id })
+        drop(pair);
+        Ok(Added { tree, state: tree.lock(), id })
     }
 
     /// Refuses a graph that cannot be given away.
@@ -73,7 +79,11 @@ impl Graph {
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
     }
 
-    pub(crate) fn add_child_after(&self, after: &[&NodeObject], child: &Self) -> Result<Added, Error> {
+    pub(crate) fn add_child_after(
+        &self,
+        after: &[impl Borrow<NodeObject>],
+        child: &Self,
+    ) -> Result<Added<'_>, Error> {
         let mut pair = Pair::lock(self, child)?;
         pair.refuse_itself(self, child)?;
         let natives = before(&pair.outer, self.object.id, after)?;
@@ -86,7 +96,9 @@ impl Graph {
             .add(self, child, &natives, RawNode::Child)
             .map_err(|failure| refusal::of_add(failure, after))?;
         let id = pair.list(self, known, native)?;
-        Ok(Added { tree: Arc::clone(&self.definition.tree), id })
+        drop(pair);
+        let tree = &self.definition.tree;
+        Ok(Added { tree, state: tree.lock(), id })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Conditions: values that kernels set, and by which conditional nodes decide.
 
 use super::definition::Definition;
+use super::object::NodeObject;
 use super::state::{GraphId, NodeId, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, Node, relations, restriction};
+use super::{Graph, GraphKind, relations, restriction};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{Header, object};
-use crate::op::node::{NodeChange, NodeType};
+use crate::op::node::NodeType;
 use crate::op::{Argument, ConditionArgument, ConditionOperand};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -268,16 +269,17 @@ impl fmt::Debug for Condition {
 }
 
 /// Refuses a change that names conditions of other graphs than its node's.
-pub(super) fn check_change(node: &Node, change: &impl NodeChange) -> Result<(), Error> {
-    let conditions = change.change_conditions().0;
-    if conditions.is_empty() {
-        return Ok(());
-    }
+#[cold]
+pub(super) fn check_change(
+    tree: &Tree,
+    node: &NodeObject,
+    conditions: &[(usize, &dyn ConditionOperand)],
+) -> Result<(), Error> {
     let graph = {
-        let state = node.tree.lock();
-        state.node(node.object.check_there()?).graph
+        let state = tree.lock();
+        state.node(node.check_there()?).graph
     };
-    check_own(&node.tree, graph, &conditions)
+    check_own(tree, graph, conditions)
 }
 
 /// Sees to it that each has its number.

@@ -15,6 +15,7 @@ use crate::driver::sys::{
 };
 use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// How a conditional node decides.
@@ -96,11 +97,11 @@ impl Graph {
 
     pub(crate) fn add_conditional_after(
         &self,
-        after: &[&NodeObject],
+        after: &[impl Borrow<NodeObject>],
         condition: &Condition,
         kind: ConditionalKind,
         bodies: usize,
-    ) -> Result<Added, Error> {
+    ) -> Result<Added<'_>, Error> {
         let (tree, graph) = (&self.definition.tree, self.object.id);
         kind.check_version(tree)?;
         kind.check_bodies(bodies)?;
@@ -110,7 +111,7 @@ impl Graph {
         uncure(tree, &mut state, condition.object().id)?;
         let added = add(tree, &mut state, graph, &natives, condition.object().id, kind, bodies as u32);
         let id = added.map_err(|failure| refusal::of_add(failure, after))?;
-        Ok(Added { tree: Arc::clone(tree), id })
+        Ok(Added { tree, state, id })
     }
 }
 

@@ -6,6 +6,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `definition`, `tree`, `state` | who holds a definition; its lock; what is known of its graphs and nodes |
+//! | `by_node` | what is known by node |
 //! | `object` | what handles of graphs, nodes and conditions name |
 //! | `add`, `remove`, `set` | nodes are added, removed and changed |
 //! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
@@ -22,6 +23,7 @@
 mod add;
 mod below;
 mod builder;
+mod by_node;
 mod child;
 mod condition;
 mod conditional;
@@ -49,18 +51,14 @@ mod tree;
 mod updatable;
 
 #[cfg(feature = "capi")]
-#[cfg(feature = "capi")]
 pub(crate) use crate::driver::calls::graph::query::Toward;
-#[cfg(feature = "capi")]
 #[cfg(feature = "capi")]
 pub(crate) use add::Added;
 pub use builder::{Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Embedding};
 #[cfg(feature = "capi")]
-#[cfg(feature = "capi")]
 pub(crate) use condition::ConditionObject;
 pub use condition::{Condition, ConditionOptions};
 pub use conditional::ConditionalKind;
-#[cfg(feature = "capi")]
 #[cfg(feature = "capi")]
 pub(crate) use edges::EdgeOf;
 pub use edges::{Edge, EdgeData};

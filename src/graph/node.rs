@@ -22,7 +22,7 @@ pub struct Node {
 
 impl Node {
     pub(super) fn of(tree: &Arc<Tree>, state: &mut State, id: NodeId) -> Self {
-        Self { tree: Arc::clone(tree), object: tree.object_of(state, id) }
+        Self { tree: Arc::clone(tree), object: Arc::clone(tree.object_of(state, id)) }
     }
 
     /// The node that a handle names.

@@ -5,6 +5,7 @@ use super::state::State;
 use crate::driver::sys;
 use crate::object::error::{Error, Status};
 use crate::op::node::Parameters;
+use std::borrow::Borrow;
 
 fn add(mut failure: Error, why: &str) -> Error {
     failure.message.push_str(". ");
@@ -32,10 +33,11 @@ pub(super) fn of_another_graph(node: &NodeObject, index: usize) -> Error {
 
 /// A node that was not added.
 #[cold]
-pub(super) fn of_add(failure: Error, after: &[&NodeObject]) -> Error {
+pub(super) fn of_add(failure: Error, after: &[impl Borrow<NodeObject>]) -> Error {
     if !is_invalid(&failure) {
         return failure;
     }
+    let after: Vec<&NodeObject> = after.iter().map(Borrow::borrow).collect();
     let twice = after
         .iter()
         .enumerate()

@@ -1,6 +1,7 @@
 //! Changing what a node does.
 
 use super::add::has_attributes;
+use super::object::NodeObject;
 use super::state::{NodeId, State};
 use super::tree::Tree;
 use super::{Node, condition, read, refusal, relations, restriction, updatable};
@@ -11,7 +12,7 @@ use crate::driver::{CallError, Table};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use crate::op::attachment::Prepared;
-use crate::op::node::{Holds, Kept, NodeChange, Parameters};
+use crate::op::node::{Holds, Kept, NodeChange, NodeType, Parameters};
 use std::sync::Arc;
 
 impl Node {
@@ -27,9 +28,13 @@ impl Node {
     pub unsafe fn set<C: NodeChange>(&self, change: &mut C) -> Result<(), Error> {
         let tree = &self.tree;
         self.check_used()?;
-        self.check_change(change)?;
-        condition::check_change(self, change)?;
-        condition::number_all(&change.change_conditions().0)?;
+        self.object.check_change(change)?;
+        let conditions = change.change_conditions().0;
+        if !conditions.is_empty() {
+            condition::check_change(tree, &self.object, &conditions)?;
+            condition::number_all(&conditions)?;
+        }
+        drop(conditions);
         let mut state = tree.lock();
         let id = self.object.check_there()?;
         // SAFETY: the caller vouches for what the change uses.
@@ -43,16 +48,23 @@ impl Node {
         report(tree.driver(), released);
         Ok(())
     }
+}
 
+impl NodeObject {
     /// Refuses a change that is for nodes of another type.
+    #[inline]
     pub(super) fn check_change(&self, change: &impl NodeChange) -> Result<(), Error> {
-        let (is, wanted) = (self.node_type(), change.node_type());
-        if is == wanted {
-            return Ok(());
+        let wanted = change.node_type();
+        if self.node_type() == wanted { Ok(()) } else { Err(self.no_change_to(wanted)) }
+    }
+
+    #[cold]
+    fn no_change_to(&self, wanted: NodeType) -> Error {
+        if let Err(gone) = self.check_there() {
+            return gone;
         }
-        self.object.check_there()?;
         let refusal = format!("{self} cannot become a {wanted}; remove it, and add another node");
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is known of the graphs and nodes of one definition.
 
+pub(super) use super::by_node::{ByNode, NodeId};
 use super::condition::{ConditionId, ConditionState};
 use super::conditional::ConditionalKind;
 use super::exec::{Kept, Removed};
@@ -12,7 +13,6 @@ use crate::object::error::{Error, Status};
 use crate::op::attachment::Attachment;
 use crate::op::node::{NodeType, Parameters};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Weak};
 
 /// A graph of a definition: the root, a child graph, or a body.
@@ -21,33 +21,6 @@ pub(super) struct GraphId(pub(super) u32);
 
 impl GraphId {
     pub(super) const ROOT: Self = Self(0);
-}
-
-/// A node of one of the graphs. Used again when the node was removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct NodeId(pub(super) u32);
-
-/// What is known by node. Nobody chooses the numbers to have them collide.
-pub(super) type ByNode<T> = HashMap<NodeId, T, BuildHasherDefault<NodeHasher>>;
-
-/// Spreads the numbers of nodes, which come one after the other.
-#[derive(Default)]
-pub(super) struct NodeHasher(u64);
-
-impl Hasher for NodeHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-
-    #[inline]
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15); // 2^64 by the golden ratio
-    }
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// What is known of a graph.
@@ -134,7 +107,9 @@ unsafe impl Sync for NodeState {}
 /// The graphs and nodes of one definition, all under one lock.
 pub(super) struct State {
     graphs: Vec<Option<GraphState>>,
-    nodes: Vec<Option<NodeState>>,
+    nodes: ByNode<NodeState>,
+    /// How many numbers nodes were given, and which of them are free again.
+    numbers: u32,
     free: Vec<NodeId>,
     /// How many nodes there ever were.
     made: u32,
@@ -193,7 +168,8 @@ impl State {
     pub(super) fn new() -> Self {
         Self {
             graphs: Vec::new(),
-            nodes: Vec::new(),
+            nodes: ByNode::default(),
+            numbers: 0,
             free: Vec::new(),
             made: 0,
             by_native: None,
@@ -214,10 +190,9 @@ impl State {
         self,
     ) -> (Vec<(GraphId, GraphState)>, Vec<(NodeId, NodeState)>, Vec<ConditionState>) {
         let graphs = self.graphs.into_iter().enumerate();
-        let nodes = self.nodes.into_iter().enumerate();
         (
             graphs.filter_map(|(id, graph)| Some((GraphId(id as u32), graph?))).collect(),
-            nodes.filter_map(|(id, node)| Some((NodeId(id as u32), node?))).collect(),
+            self.nodes.into_all().collect(),
             self.conditions,
         )
     }
@@ -238,8 +213,8 @@ impl State {
     pub(super) fn list_node(&mut self, graph: GraphId, mut node: NodeState) -> NodeId {
         self.list_parameters(&node.parameters);
         let id = self.free.pop().unwrap_or_else(|| {
-            self.nodes.push(None);
-            NodeId(self.nodes.len() as u32 - 1)
+            self.numbers += 1;
+            NodeId(self.numbers - 1)
         });
         let siblings = &mut self.graph_mut(graph).nodes;
         (node.graph, node.position) = (graph, siblings.len() as u32);
@@ -253,7 +228,7 @@ impl State {
             index.insert(node.native.addr(), id);
         }
         self.allocating += u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
-        self.nodes[id.0 as usize] = Some(node);
+        *self.nodes.place(id) = Some(node);
         id
     }
 
@@ -262,7 +237,7 @@ impl State {
         if !self.execs.is_empty() {
             self.remove_for_execs(id);
         }
-        let node = self.nodes[id.0 as usize].take().expect("a node is listed until it is removed");
+        let node = self.nodes.remove(id).expect("a node is listed until it is removed");
         self.free.push(id);
         let siblings = &mut self.graph_mut(node.graph).nodes;
         siblings.swap_remove(node.position as usize);
@@ -322,16 +297,16 @@ impl State {
     }
 
     pub(super) fn node(&self, id: NodeId) -> &NodeState {
-        self.nodes[id.0 as usize].as_ref().expect("a node is listed until it is removed")
+        self.nodes.get(id).expect("a node is listed until it is removed")
     }
 
     pub(super) fn node_mut(&mut self, id: NodeId) -> &mut NodeState {
-        self.nodes[id.0 as usize].as_mut().expect("a node is listed until it is removed")
+        self.nodes.get_mut(id).expect("a node is listed until it is removed")
     }
 
     /// All nodes of all graphs.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, &NodeState)> {
-        self.nodes.iter().enumerate().filter_map(|(id, node)| Some((NodeId(id as u32), node.as_ref()?)))
+        self.nodes.iter()
     }
 
     /// What a node is called.
@@ -389,7 +364,7 @@ impl State {
 
     /// All nodes of all graphs.
     pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut NodeState> {
-        self.nodes.iter_mut().flatten()
+        self.nodes.values_mut()
     }
 
     /// How many nodes there ever were.
@@ -419,7 +394,7 @@ impl State {
 
     /// The node that an object stands for, which is there; `None` if that is a node of another definition.
     pub(super) fn find_object(&self, object: &NodeObject) -> Option<&NodeState> {
-        let node = self.nodes.get(object.id.0 as usize)?.as_ref()?;
+        let node = self.nodes.get(object.id)?;
         let is_this = |own: &Arc<NodeObject>| std::ptr::eq(own.as_ref(), object);
         node.object.as_ref().is_some_and(is_this).then_some(node)
     }
@@ -427,12 +402,7 @@ impl State {
     /// The node with this native handle, if it is known.
     pub(super) fn find(&mut self, native: CUgraphNode) -> Option<NodeId> {
         let nodes = &self.nodes;
-        let all = || {
-            let entry = |(id, node): (usize, &Option<NodeState>)| {
-                Some((node.as_ref()?.native.addr(), NodeId(id as u32)))
-            };
-            nodes.iter().enumerate().filter_map(entry).collect()
-        };
+        let all = || nodes.iter().map(|(id, node)| (node.native.addr(), id)).collect();
         self.by_native.get_or_insert_with(all).get(&native.addr()).copied()
     }
 

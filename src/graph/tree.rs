@@ -185,11 +185,10 @@ impl Tree {
     }
 
     /// What handles of the node name.
-    pub(super) fn object_of(&self, state: &mut State, id: NodeId) -> Arc<NodeObject> {
+    pub(super) fn object_of<'s>(&self, state: &'s mut State, id: NodeId) -> &'s Arc<NodeObject> {
         let node = state.node_mut(id);
         let (node_type, number) = (node.node_type(), node.number);
-        let object = node.object.get_or_insert_with(|| NodeObject::new(&self.this, id, node_type, number));
-        Arc::clone(object)
+        node.object.get_or_insert_with(|| NodeObject::new(&self.this, id, node_type, number))
     }
 
     /// Nobody uses the definition any more. What was instantiated from it needs the driver's graph all the same; the driver's

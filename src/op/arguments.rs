@@ -221,6 +221,11 @@ impl<'a> Arguments<'a> {
         !self.owners.is_empty()
     }
 
+    /// Whether all are values or conditions, and none has a name.
+    pub(super) fn is_plain(&self) -> bool {
+        self.holds.is_empty() && self.names.is_empty() && self.owners.is_empty()
+    }
+
     pub(crate) fn take_owners(&mut self) -> Vec<Owner> {
         self.take_owned().map(|(_, owner)| owner).collect()
     }

@@ -79,7 +79,8 @@ impl<'a> Prepared<'a> {
     pub(crate) fn commit(mut self, holds: Holds) -> Attachment {
         let attachment = self.attachment.take().expect("it is committed once");
         if let Some(version) = attachment.version.upgrade() {
-            *version.lock() = Some(holds);
+            // SAFETY: nobody else knows the version yet but the driver, which leaves it alone as long as there is this count of it.
+            unsafe { *version.data_ptr() = Some(holds) };
         }
         attachment
     }

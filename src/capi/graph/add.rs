@@ -3,13 +3,13 @@
 //! @header cushim.h
 //! @task build graphs
 
-use super::after::{Where, adding};
+use super::after::{After, Where, adding};
 use super::definition::{cushim_graph, cushim_node};
 use crate::capi::callback::{cushim_host_function, cushim_owner, operation, operation_on_bytes};
 use crate::capi::error::cushim_status;
 use crate::capi::event::cushim_event;
 use crate::capi::handles::get;
-use crate::graph::{Added, Graph, NodeObject};
+use crate::graph::{Added, Graph};
 use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::op::{Empty, NodeOperation, Record, Wait};
@@ -19,11 +19,11 @@ use std::ffi::c_void;
 ///
 /// # Safety
 /// As for [`Graph::add`].
-pub(super) unsafe fn add<O: NodeOperation>(
-    graph: &Graph,
-    after: &[&NodeObject],
+pub(super) unsafe fn add<'g, O: NodeOperation>(
+    graph: &'g Graph,
+    after: &After<'_>,
     operation: &mut O,
-) -> Result<(Added, O::Output), Error> {
+) -> Result<(Added<'g>, O::Output), Error> {
     // SAFETY: as the caller vouches.
     let result = unsafe { graph.add_after(after, operation) };
     result.inspect_err(|_| operation.take_back().into_iter().for_each(Owner::disarm))

@@ -4,7 +4,7 @@ use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{Lent, borrowed, enter, get};
 use crate::capi::{input, out};
-use crate::graph::{Added, Graph, GraphObject, NodeObject};
+use crate::graph::{Added, Graph, NodeObject};
 use crate::object::error::Error;
 use crate::object::handle::{self, Guard};
 use smallvec::SmallVec;
@@ -44,33 +44,27 @@ impl Where {
     }
 }
 
-/// The same, looked up.
-pub(super) struct Place<'g> {
-    pub(super) graph: Lent<'g, GraphObject>,
-    after: SmallVec<[Lent<'g, NodeObject>; 8]>,
-}
+/// The nodes that come before another, looked up.
+pub(super) type After<'g> = [Lent<'g, NodeObject>];
 
-impl<'g> Place<'g> {
+impl Where {
+    /// Looks the nodes up.
+    ///
     /// # Safety
-    /// What [`Where::cleared`] was told is still so.
-    unsafe fn look_up(guard: &'g Guard, at: Where) -> Result<Self, Error> {
-        let graph = get(guard, at.graph)?;
-        let mut after = SmallVec::new();
+    /// What [`cleared`](Self::cleared) was told is still so.
+    #[inline]
+    unsafe fn look_up<'g>(
+        &self,
+        guard: &'g Guard,
+        after: &mut SmallVec<[Lent<'g, NodeObject>; 8]>,
+    ) -> Result<(), Error> {
         let look_up = |given| {
-            let overwritten = at.overwritten.filter(|(index, _)| *index == after.len());
+            let overwritten = self.overwritten.filter(|(index, _)| *index == after.len());
             let node = overwritten.map_or(given, |(_, node)| node);
             get(guard, node).map(|node| after.push(node))
         };
         // SAFETY: the caller vouches for the array.
-        unsafe { input::for_each(at.after, at.count, "after", look_up) }?;
-        Ok(Self { graph, after })
-    }
-
-    /// The nodes before the new one.
-    pub(super) fn after(&self) -> SmallVec<[&NodeObject; 8]> {
-        let mut after = SmallVec::new();
-        self.after.iter().for_each(|node| after.push(&***node));
-        after
+        unsafe { input::for_each(self.after, self.count, "after", look_up) }
     }
 }
 
@@ -79,32 +73,39 @@ impl<'g> Place<'g> {
 ///
 /// # Safety
 /// What [`Where::cleared`] was told is still so.
+#[inline]
 pub(super) unsafe fn adding(
     at: Where,
-    add: impl FnOnce(&Guard, &Graph, &[&NodeObject]) -> Result<Added, Error>,
+    add: impl for<'g> FnOnce(&Guard, &'g Graph, &After<'_>) -> Result<Added<'g>, Error>,
 ) -> cushim_status {
     call(|| {
         // SAFETY: as the caller vouches.
-        unsafe { add_to(at, add) }.map(drop)
+        unsafe { add_to(at, add, |_| ()) }
     })
 }
 
+/// The same for a function that wants to know of the node, too.
+///
 /// # Safety
 /// As for [`adding`].
-pub(super) unsafe fn add_to(
+#[inline]
+pub(super) unsafe fn add_to<R>(
     at: Where,
-    add: impl FnOnce(&Guard, &Graph, &[&NodeObject]) -> Result<Added, Error>,
-) -> Result<Added, Error> {
+    add: impl for<'g> FnOnce(&Guard, &'g Graph, &After<'_>) -> Result<Added<'g>, Error>,
+    then: impl FnOnce(&Added<'_>) -> R,
+) -> Result<R, Error> {
     let guard = enter()?;
+    let graph = get(&guard, at.graph)?;
+    let mut after = SmallVec::new();
     // SAFETY: as the caller vouches.
-    let place = unsafe { Place::look_up(&guard, at) }?;
-    let graph = Graph::of(&place.graph)?;
+    unsafe { at.look_up(&guard, &mut after) }?;
+    let graph = Graph::of(&graph)?;
     // Nothing fails once the node is there.
     handle::room(usize::from(!at.node.is_null()))?;
-    let added = add(&guard, &graph, &place.after())?;
+    let mut added = add(&guard, &graph, &after)?;
     if !at.node.is_null() {
         // SAFETY: as the caller vouches.
-        unsafe { at.node.write(borrowed(&added.object())?) };
+        unsafe { at.node.write(borrowed(added.object())?) };
     }
-    Ok(added)
+    Ok(then(&added))
 }

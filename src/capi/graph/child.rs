@@ -71,17 +71,21 @@ pub unsafe extern "C" fn cushim_graph_add_child(
         let is_moved = self::how(how)?;
         handle::room(usize::from(inner.is_some()))?;
         // SAFETY: the caller vouches for `after` and `node`.
-        let added = unsafe {
-            add_to(at, |guard, graph, after| {
-                let child = Graph::of(&*get(guard, child)?)?;
-                match is_moved {
-                    true => graph.move_child_after(after, &child),
-                    false => graph.add_child_after(after, &child),
-                }
-            })
+        let graphs = unsafe {
+            add_to(
+                at,
+                |guard, graph, after| {
+                    let child = Graph::of(&*get(guard, child)?)?;
+                    match is_moved {
+                        true => graph.move_child_after(after, &child),
+                        false => graph.add_child_after(after, &child),
+                    }
+                },
+                |added| added.graphs(),
+            )
         }?;
         if let Some(inner) = inner {
-            *inner = borrowed(&added.graphs()[0])?;
+            *inner = borrowed(&graphs[0])?;
         }
         Ok(())
     })

@@ -171,13 +171,17 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
         let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") }?;
         handle::room(body_count)?;
         // SAFETY: the caller vouches for `after` and `node`.
-        let added = unsafe {
-            add_to(at, |guard, graph, after| {
-                let condition = Condition::of(&*get(guard, condition)?)?;
-                graph.add_conditional_after(after, &condition, kind, body_count)
-            })
+        let graphs = unsafe {
+            add_to(
+                at,
+                |guard, graph, after| {
+                    let condition = Condition::of(&*get(guard, condition)?)?;
+                    graph.add_conditional_after(after, &condition, kind, body_count)
+                },
+                |added| added.graphs(),
+            )
         }?;
-        for (place, body) in bodies.iter_mut().zip(added.graphs()) {
+        for (place, body) in bodies.iter_mut().zip(graphs) {
             *place = borrowed(&body)?;
         }
         Ok(())

@@ -265,13 +265,16 @@ pub unsafe extern "C" fn cushim_graph_add_allocation(
         operation.peers = &peers;
         // SAFETY: the caller vouches for `after` and `node`; an allocation uses nothing.
         unsafe {
-            add_to(at, |_, graph, after| {
-                let (added, address) = add(graph, after, &mut operation)?;
-                *pointer = address.0;
-                Ok(added)
-            })
+            add_to(
+                at,
+                |_, graph, after| {
+                    let (added, address) = add(graph, after, &mut operation)?;
+                    *pointer = address.0;
+                    Ok(added)
+                },
+                |_| (),
+            )
         }
-        .map(drop)
     })
 }
 

@@ -49,12 +49,12 @@ unsafe fn set_in<C: NodeChange>(
     exec: cushim_exec,
     change: &mut C,
 ) -> Result<(), Error> {
-    let node = Node::of_object(&*get(guard, node)?)?;
+    let node = get(guard, node)?;
     // SAFETY: as the caller vouches.
     unsafe {
         match exec.is_null() {
-            true => node.set(change),
-            false => get(guard, exec)?.set(&node, change),
+            true => Node::of_object(&node)?.set(change),
+            false => get(guard, exec)?.set_object(&node, change),
         }
     }
 }

@@ -26,7 +26,7 @@ impl Exec {
     /// was removed, and for a graph of another driver; the driver's, for a graph with other nodes or edges. The instance is as it
     /// was then.
     pub unsafe fn set_child(&self, node: &Node, graph: &Graph) -> Result<(), Error> {
-        self.check_node(node)?;
+        self.check_node(&node.object)?;
         if node.node_type() != NodeType::Child {
             let refusal = format!("{node} has no child graph");
             return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(node.object.as_ref()));
@@ -40,7 +40,7 @@ impl Exec {
         state.held.check(self)?;
         let mut trees = Both::lock(&self.tree, graph)?;
         let id = node.object.check_there()?;
-        self.check_age(node, trees.own(), id)?;
+        self.check_age(&node.object, trees.own(), id)?;
         let source = &graph.definition.tree;
         source.check_contexts(trees.source(), graph.object.as_ref())?;
         conditional::cure(source, trees.source_mut())?;
@@ -76,10 +76,10 @@ impl Exec {
             .and_then(|()| own.list(&self.tree, &mut trees.own, child));
         match is_known.map(|()| own.taken(there)) {
             Ok(Base::Taken(taken)) => taken
-                .into_iter()
+                .into_all()
                 .filter_map(|(id, parameters)| {
-                    let before = state.own.insert(id, Own { parameters, holds: Holds::default() });
-                    before.map(|before| before.holds)
+                    let own = Own { parameters, holds: Some(Box::default()) };
+                    state.own.place(id).replace(own)?.holds.map(|holds| *holds)
                 })
                 .collect(),
             _ => {

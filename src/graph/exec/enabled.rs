@@ -4,6 +4,7 @@ use super::Exec;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, sys};
 use crate::graph::Node;
+use crate::graph::object::NodeObject;
 use crate::object::error::{Error, Status};
 use crate::op::node::Parameters;
 
@@ -33,21 +34,27 @@ impl Exec {
     /// # Errors
     /// As [`is_enabled`](Self::is_enabled).
     pub fn with_parameters<R>(&self, node: &Node, look: impl FnOnce(&Parameters) -> R) -> Result<R, Error> {
-        self.check_node(node)?;
+        self.check_node(&node.object)?;
         let state = self.state.lock();
         let tree = self.tree.lock();
         let id = node.object.check_there()?;
-        self.check_age(node, &tree, id)?;
+        self.check_age(&node.object, &tree, id)?;
         self.now(&state, &tree, id, look)
     }
 
     /// Refuses a node of another definition.
-    pub(super) fn check_node(&self, node: &Node) -> Result<(), Error> {
-        if std::ptr::eq(node.tree.as_ref(), self.tree.as_ref()) {
-            return Ok(());
+    #[inline]
+    pub(super) fn check_node(&self, node: &NodeObject) -> Result<(), Error> {
+        if std::ptr::eq(node.tree.as_ptr(), self.tree.as_ref()) { Ok(()) } else { Err(self.not_of(node)) }
+    }
+
+    #[cold]
+    fn not_of(&self, node: &NodeObject) -> Error {
+        if let Err(gone) = node.tree() {
+            return gone;
         }
         let refusal = format!("{node} is no node of the graph that {self} was instantiated from");
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(node.object.as_ref()))
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(node)
     }
 
     /// Calls the driver about a node in this instance.
@@ -56,11 +63,11 @@ impl Exec {
         node: &Node,
         call: impl FnOnce(&RawExec, sys::CUgraphNode) -> Result<T, CallError>,
     ) -> Result<T, Error> {
-        self.check_node(node)?;
+        self.check_node(&node.object)?;
         let exec = self.raw()?;
         let tree = self.tree.lock();
         let id = node.object.check_there()?;
-        self.check_age(node, &tree, id)?;
+        self.check_age(&node.object, &tree, id)?;
         call(&exec, tree.node(id).native).map_err(|error| {
             let mut failure = self.context().failed(error, node.object.as_ref());
             if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {

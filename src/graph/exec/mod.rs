@@ -94,7 +94,7 @@ impl State {
     /// The same for all nodes that were set in this instance.
     fn retire_own(&mut self) {
         let own = std::mem::take(&mut self.own);
-        self.retire(own.into_values().map(|own| own.holds));
+        self.retire(own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds)));
     }
 }
 

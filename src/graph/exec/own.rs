@@ -41,19 +41,19 @@ impl Kept {
 
     /// The definition is about to change a node.
     pub(in crate::graph) fn changes(&self, id: NodeId, parameters: &Parameters) {
-        self.then.lock().changed.entry(id).or_insert_with(|| parameters.clone());
+        self.then.lock().changed.place(id).get_or_insert_with(|| parameters.clone());
     }
 
     /// The definition is about to remove a node.
     pub(in crate::graph) fn removes(&self, id: NodeId, removed: Removed) {
         let mut then = self.then.lock();
-        let parameters = then.changed.remove(&id).unwrap_or_else(|| removed.parameters.clone());
+        let parameters = then.changed.remove(id).unwrap_or_else(|| removed.parameters.clone());
         then.removed.push(Removed { parameters, ..removed });
     }
 
     /// What a node did when the instance was made, if that was changed since.
     pub(super) fn with<R>(&self, id: NodeId, look: impl FnOnce(Option<&Parameters>) -> R) -> R {
-        look(self.then.lock().changed.get(&id))
+        look(self.then.lock().changed.get(id))
     }
 
     /// From now on nodes do what the definition says now. Answers whether none was removed.
@@ -87,5 +87,6 @@ pub(super) enum Base {
 /// A node that was set in this instance.
 pub(super) struct Own {
     pub(super) parameters: Parameters,
-    pub(super) holds: Holds,
+    /// What it keeps since then; `None`: what the driver's instance kept for it before, and nothing else.
+    pub(super) holds: Option<Box<Holds>>,
 }

@@ -1,9 +1,9 @@
 //! What many nodes of an instance use is exchanged in one call: a buffer, or the value of a parameter.
 
 use super::own::Own;
-use super::set::set_native;
+use super::set::Setting;
 use super::{Exec, State};
-use crate::graph::state::{self, NodeId};
+use crate::graph::state::{self, ByNode, NodeId};
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
 use crate::op::node::{Changed, Holds, Parameters, Rebinding};
@@ -44,7 +44,7 @@ impl Exec {
         {
             uses.objects.entry(Arc::as_ptr(to).addr()).or_default().extend(moved);
         }
-        state.retire([Holds { inner: Some(rebinding.old_hold()), ..Holds::default() }]);
+        state.retire([Holds::of_inner(rebinding.old_hold())]);
         Ok(nodes.len())
     }
 
@@ -157,23 +157,30 @@ impl Exec {
         for id in nodes {
             self.make_own(state, tree, *id)?;
         }
+        state.held.check(self)?;
+        let State { raw: Some(raw), own, broken, .. } = &mut *state else { return Err(self.gone()) };
+        let mut setting = Setting::of(raw);
         let mut done = Vec::with_capacity(nodes.len());
         for id in nodes {
             // SAFETY: the caller vouches for what is exchanged.
-            match unsafe { self.change(state, tree, *id, exchange) } {
+            match unsafe { self.change(&mut setting, own, tree, *id, exchange) } {
                 Ok(changed) => done.push((*id, changed)),
                 Err(failure) => {
-                    self.undo(state, tree, done, exchange);
+                    if let Some(why) = self.undo(&mut setting, own, tree, done, exchange) {
+                        *broken = Some(why);
+                    }
                     return Err(failure);
                 }
             }
         }
+        drop(setting);
         // From here on nothing fails.
         if let Exchange::Object(rebinding) = exchange {
             let hold = rebinding.hold();
             for (id, changed) in &done {
-                if let (Some(own), Before::Places(places)) = (state.own.get_mut(id), changed) {
-                    own.holds.rebind(&own.parameters, &hold, places);
+                if let (Some(own), Before::Places(places)) = (state.own.get_mut(*id), changed) {
+                    let now = || Box::new(Self::kept_now(None, tree, *id));
+                    own.holds.get_or_insert_with(now).rebind(&own.parameters, &hold, places);
                 }
             }
         }
@@ -182,11 +189,10 @@ impl Exec {
     }
 
     /// Sees to it that what a node does is this instance's own.
-    fn make_own(&self, state: &mut State, tree: &state::State, id: NodeId) -> Result<(), Error> {
-        if !state.own.contains_key(&id) {
+    pub(super) fn make_own(&self, state: &mut State, tree: &state::State, id: NodeId) -> Result<(), Error> {
+        if state.own.get(id).is_none() {
             let parameters = self.now(state, tree, id, Parameters::clone)?;
-            let holds = Self::kept_now(state, tree, id);
-            state.own.insert(id, Own { parameters, holds });
+            *state.own.place(id) = Some(Own { parameters, holds: None });
         }
         Ok(())
     }
@@ -195,18 +201,18 @@ impl Exec {
     /// As for [`rebind`](Self::rebind).
     unsafe fn change(
         &self,
-        state: &mut State,
+        setting: &mut Setting<'_>,
+        own: &mut ByNode<Own>,
         tree: &state::State,
         id: NodeId,
         exchange: &Exchange<'_>,
     ) -> Result<Before, Error> {
-        let State { raw: Some(raw), own, .. } = state else { return Err(self.gone()) };
-        let Some(Own { parameters, .. }) = own.get_mut(&id) else { return Err(self.gone()) };
+        let Some(Own { parameters, .. }) = own.get_mut(id) else { return Err(self.gone()) };
         let node = tree.node(id);
         let at = node.context.as_ref().unwrap_or(self.tree.context());
         let before = exchange.put(parameters);
         // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
-        match unsafe { set_native(raw, node.native, parameters, at) } {
+        match unsafe { setting.set(node.native, parameters, at) } {
             Ok(()) => Ok(before),
             Err(error) => {
                 exchange.put_back(parameters, before);
@@ -220,28 +226,30 @@ impl Exec {
         }
     }
 
-    /// Gives nodes what they had; where the driver refuses even that, nothing is launched any more.
+    /// Gives nodes what they had. Answers with why nothing is launched any more, if the driver refuses even that.
     fn undo(
         &self,
-        state: &mut State,
+        setting: &mut Setting<'_>,
+        own: &mut ByNode<Own>,
         tree: &state::State,
         done: Vec<(NodeId, Before)>,
         exchange: &Exchange<'_>,
-    ) {
+    ) -> Option<String> {
+        let mut broken = None;
         for (id, before) in done.into_iter().rev() {
-            let State { raw: Some(raw), own, .. } = state else { return };
-            let Some(Own { parameters, .. }) = own.get_mut(&id) else { continue };
+            let Some(Own { parameters, .. }) = own.get_mut(id) else { continue };
             let node = tree.node(id);
             let at = node.context.as_ref().unwrap_or(self.tree.context());
             exchange.put_back(parameters, before);
             // SAFETY: the node had these parameters before.
-            if unsafe { set_native(raw, node.native, parameters, at) }.is_err() {
+            if unsafe { setting.set(node.native, parameters, at) }.is_err() {
                 let name = tree.name_of(id);
-                state.broken = Some(format!(
+                broken = Some(format!(
                     "a change of many nodes failed half-way, and {name} could not be changed back"
                 ));
             }
         }
+        broken
     }
 }
 

@@ -29,10 +29,10 @@ impl Leaving {
 
 impl Extend<Holds> for Leaving {
     fn extend<I: IntoIterator<Item = Holds>>(&mut self, all: I) {
-        for holds in all.into_iter().filter(|holds| !holds.is_empty()) {
-            match holds.into_only_inner() {
-                Ok(object) => drop(self.objects.insert(Arc::as_ptr(&object).addr(), object)),
-                Err(holds) => self.rest.push(holds),
+        for mut holds in all.into_iter().filter(|holds| !holds.is_empty()) {
+            match holds.take_only_inner() {
+                Some(object) => drop(self.objects.insert(Arc::as_ptr(&object).addr(), object)),
+                None => self.rest.push(holds),
             }
         }
     }

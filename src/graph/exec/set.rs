@@ -4,14 +4,17 @@ use super::own::{Base, Own};
 use super::{Exec, State};
 use crate::context::Context;
 use crate::driver::CallError;
+use crate::driver::calls::context::Current;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::{self, CUgraphNode};
-use crate::graph::state::{self, NodeId};
+use crate::graph::object::NodeObject;
+use crate::graph::state::{self, ByNode, NodeId};
 use crate::graph::{Node, condition, read, restriction};
 use crate::object::error::{Error, Status};
 use crate::op::ConditionOperand;
 use crate::op::node::{Holds, Kept, NodeChange, Parameters};
+use std::sync::Arc;
 
 impl Exec {
     /// Changes what a node does in this instance, from its next launch on; neither the definition nor other instances are changed. What the
@@ -24,27 +27,43 @@ impl Exec {
     /// [`Status::INVALID_ARGUMENT`] for a node of another definition, for one that is younger than the instance, and for an operation that is
     /// no such node; [`Status::INVALID_HANDLE`] if it was removed; the driver's. The node is as it was then.
     pub unsafe fn set<C: NodeChange>(&self, node: &Node, change: &mut C) -> Result<(), Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.set_object(&node.object, change) }
+    }
+
+    /// The same for a node that a handle names.
+    ///
+    /// # Safety
+    /// As for [`set`](Self::set).
+    pub(crate) unsafe fn set_object<C: NodeChange>(
+        &self,
+        node: &NodeObject,
+        change: &mut C,
+    ) -> Result<(), Error> {
         self.check_node(node)?;
         node.check_change(change)?;
-        condition::check_change(node, change)?;
-        self.check_conditions(&change.change_conditions().0)?;
+        let conditions = change.change_conditions().0;
+        if !conditions.is_empty() {
+            condition::check_change(&self.tree, node, &conditions)?;
+            self.check_conditions(&conditions)?;
+        }
+        drop(conditions);
         let mut state = self.state.lock();
         let mut tree = self.tree.lock();
-        let id = node.object.check_there()?;
+        let id = node.check_there()?;
         self.check_age(node, &tree, id)?;
         // SAFETY: the caller vouches for what the change uses.
-        let before = unsafe { self.set_node(&mut state, &tree, id, change) }.map_err(|mut failure| {
+        let before = unsafe { self.set_node(&mut state, &mut tree, id, change) }.map_err(|mut failure| {
             if failure.object.is_empty() {
-                failure = failure.about(node.object.as_ref());
+                failure = failure.about(node);
             }
             failure
         })?;
-        if let Some(own) = state.own.get(&id) {
-            tree.list_parameters(&own.parameters);
-        }
         self.watch(&mut state, &tree, std::iter::once(id));
         drop(tree);
-        state.retire([before]);
+        if let Some(before) = before {
+            state.retire([*before]);
+        }
         Ok(())
     }
 
@@ -62,12 +81,15 @@ impl Exec {
     }
 
     /// Refuses a node that was added after the instance was made.
-    pub(super) fn check_age(&self, node: &Node, tree: &state::State, id: NodeId) -> Result<(), Error> {
-        if tree.node(id).number < self.kept.born {
-            return Ok(());
-        }
+    #[inline]
+    pub(super) fn check_age(&self, node: &NodeObject, tree: &state::State, id: NodeId) -> Result<(), Error> {
+        if tree.node(id).number < self.kept.born { Ok(()) } else { Err(self.too_young(node)) }
+    }
+
+    #[cold]
+    fn too_young(&self, node: &NodeObject) -> Error {
         let refusal = format!("{node} was added after {self} was instantiated; update it from the graph");
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(node.object.as_ref()))
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(node)
     }
 
     /// What a node does in this instance.
@@ -78,12 +100,12 @@ impl Exec {
         id: NodeId,
         look: impl FnOnce(&Parameters) -> R,
     ) -> Result<R, Error> {
-        if let Some(own) = state.own.get(&id) {
+        if let Some(own) = state.own.get(id) {
             return Ok(look(&own.parameters));
         }
         let node = tree.node(id);
         match &state.base {
-            Base::Taken(taken) => match taken.get(&id) {
+            Base::Taken(taken) => match taken.get(id) {
                 Some(parameters) => Ok(look(parameters)),
                 None => Err(self.unknown()),
             },
@@ -105,55 +127,119 @@ impl Exec {
     }
 
     /// What a node keeps alive in this instance, as far as it is known here.
-    pub(super) fn kept_now(state: &State, tree: &state::State, id: NodeId) -> Holds {
-        match state.own.get(&id) {
-            Some(own) => own.holds.clone(),
+    pub(super) fn kept_now(own: Option<&Own>, tree: &state::State, id: NodeId) -> Holds {
+        match own.and_then(|own| own.holds.as_ref()) {
+            Some(holds) => Holds::clone(holds),
             None => tree.node(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()),
         }
     }
 
-    /// Changes a node; answers with what it kept before in this instance.
+    /// Changes a node; answers with what it kept before in this instance, if that is let go of.
     ///
     /// # Safety
     /// As for [`set`](Self::set).
     unsafe fn set_node<C: NodeChange>(
         &self,
         state: &mut State,
+        tree: &mut state::State,
+        id: NodeId,
+        change: &mut C,
+    ) -> Result<Option<Box<Holds>>, Error> {
+        let named = change.change_context(self.tree.context());
+        let own = named.or_else(|| tree.node(id).context.clone());
+        let at = own.as_ref().unwrap_or(self.tree.context());
+        // SAFETY: as the caller vouches.
+        let is_of_value = unsafe { self.put(state, tree, id, change, at) }?;
+        // From here on nothing fails.
+        let Some(own) = state.own.get_mut(id) else { return Ok(None) };
+        // A value keeps nothing; what was kept for the one before goes, if it was kept here.
+        if is_of_value && own.holds.is_none() {
+            return Ok(None);
+        }
+        state.held.runs_in(at);
+        state.uses = None;
+        tree.list_parameters(&own.parameters);
+        // What the driver's instance keeps for the node it keeps on.
+        if own.holds.is_none() && !change.keeps(&Kept(Holds::default())) {
+            return Ok(None);
+        }
+        let holds = change.kept(Kept(Self::kept_now(Some(own), tree, id))).0;
+        let before = own.holds.replace(Box::new(holds));
+        Ok(before.filter(|before| own.holds.as_ref().is_some_and(|now| !now.is_same(before))))
+    }
+
+    /// Has the node do in this instance what the change says; answers whether it uses what it used before, but for values.
+    ///
+    /// # Safety
+    /// As for [`set`](Self::set).
+    unsafe fn put<C: NodeChange>(
+        &self,
+        state: &mut State,
         tree: &state::State,
         id: NodeId,
         change: &mut C,
-    ) -> Result<Holds, Error> {
-        let node = tree.node(id);
-        let named = change.change_context(self.tree.context());
-        let own = named.or_else(|| node.context.clone());
-        let at = own.as_ref().unwrap_or(self.tree.context());
-        let is_whole = change.is_whole();
-        let mut changed = |now: &Parameters| -> Result<Parameters, Error> {
-            let parameters = change.changed(now, at)?;
-            restriction::check(&self.tree, tree, node.graph, &parameters, at)?;
-            tree.check_parameters(&parameters)?;
-            self.check_attributes(now, &parameters)?;
-            Ok(parameters)
-        };
-        let mut parameters = match self.now(state, tree, id, &mut changed) {
-            Ok(parameters) => parameters?,
+        at: &Arc<Context>,
+    ) -> Result<bool, Error> {
+        let was_own = state.own.get(id).is_some();
+        match self.make_own(state, tree, id) {
             // All of a node can be set although nobody knows what it does now.
-            Err(_) if is_whole => changed(&node.parameters)?,
-            Err(failure) => return Err(failure),
+            Err(_) if change.is_whole() => {
+                let parameters = tree.node(id).parameters.clone();
+                *state.own.place(id) = Some(Own { parameters, holds: None });
+            }
+            result => result?,
+        }
+        let State { raw, own, held, .. } = state;
+        let (Some(raw), Some(Own { parameters, .. })) = (raw, own.get_mut(id)) else {
+            return Err(self.gone());
         };
-        state.held.check(self)?;
-        let Some(raw) = &state.raw else { return Err(self.gone()) };
-        // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
-        unsafe { set_native(raw, node.native, &mut parameters, at) }
-            .map_err(|error| change.why(explain(self.failed(error), &parameters), at))?;
-        // From here on nothing fails.
-        let kept = Kept(Self::kept_now(state, tree, id));
-        let holds = change.kept(kept).0;
-        state.held.runs_in(at);
-        state.uses = None;
-        let keeps_more = state.own.get(&id).is_some_and(|own| !own.holds.is_same(&holds));
-        let before = state.own.insert(id, Own { parameters, holds });
-        Ok(before.filter(|_| keeps_more).map_or_else(Holds::default, |before| before.holds))
+        let undo = match change.apply(parameters, at) {
+            Ok(undo) => undo,
+            Err(failure) => {
+                Self::forget_own(own, id, was_own);
+                return Err(failure);
+            }
+        };
+        let checked = match undo.is_of_value() {
+            true => Ok(()),
+            false => self.check_changed(tree, id, undo.all(), parameters, at),
+        };
+        let checked = checked.and_then(|()| held.check(self));
+        let set = checked.and_then(|()| {
+            // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
+            unsafe { Setting::of(raw).set(tree.node(id).native, parameters, at) }
+                .map_err(|error| change.why(explain(self.failed(error), parameters), at))
+        });
+        match set {
+            Ok(()) => Ok(undo.is_of_value()),
+            Err(failure) => {
+                undo.put_back(parameters);
+                Self::forget_own(own, id, was_own);
+                Err(failure)
+            }
+        }
+    }
+
+    /// A node was not changed: what it does is this instance's own only if it was before.
+    #[cold]
+    fn forget_own(all: &mut ByNode<Own>, id: NodeId, was_own: bool) {
+        if !was_own {
+            all.remove(id);
+        }
+    }
+
+    /// Refuses what a node of this instance cannot become.
+    fn check_changed(
+        &self,
+        tree: &state::State,
+        id: NodeId,
+        before: Option<&Parameters>,
+        after: &Parameters,
+        at: &Context,
+    ) -> Result<(), Error> {
+        restriction::check(&self.tree, tree, tree.node(id).graph, after, at)?;
+        tree.check_parameters(after)?;
+        before.map_or(Ok(()), |before| self.check_attributes(before, after))
     }
 
     /// The attributes of a kernel are those that it had when it was instantiated.
@@ -169,20 +255,36 @@ impl Exec {
     }
 }
 
-/// # Safety
-/// As for [`calls::set_in`].
-pub(super) unsafe fn set_native(
-    exec: &RawExec,
-    node: CUgraphNode,
-    parameters: &mut Parameters,
-    at: &Context,
-) -> Result<(), CallError> {
-    let is_kernel = matches!(parameters, Parameters::Kernel(_));
-    // Driver 580 crashes on kernels where no context is current (measured).
-    let _current = if is_kernel { Some(at.entered()?) } else { None };
-    // SAFETY: as the caller vouches.
-    let set = parameters.with_raw(at.native(), |raw| unsafe { calls::set_in(exec, node, raw) });
-    set.unwrap_or_else(|| Err(CallError::missing("cuGraphExecNodeSetParams_12020")))
+/// Tells the driver what nodes do: one after the other, so that those of one context enter it once.
+pub(super) struct Setting<'a> {
+    exec: &'a RawExec,
+    /// Which context was entered last.
+    at: *const Context,
+    current: Option<Current>,
+}
+
+impl<'a> Setting<'a> {
+    pub(super) fn of(exec: &'a RawExec) -> Self {
+        Self { exec, at: std::ptr::null(), current: None }
+    }
+
+    /// # Safety
+    /// As for [`calls::set_in`].
+    pub(super) unsafe fn set(
+        &mut self,
+        node: CUgraphNode,
+        parameters: &mut Parameters,
+        at: &Context,
+    ) -> Result<(), CallError> {
+        // Driver 580 crashes on kernels where no context is current (measured).
+        if matches!(parameters, Parameters::Kernel(_)) && !std::ptr::eq(self.at, at) {
+            (self.current, self.at) = (None, std::ptr::null());
+            (self.current, self.at) = (Some(at.entered()?), at);
+        }
+        // SAFETY: as the caller vouches.
+        let set = parameters.with_raw(at.native(), |raw| unsafe { calls::set_in(self.exec, node, raw) });
+        set.unwrap_or_else(|| Err(CallError::missing("cuGraphExecNodeSetParams_12020")))
+    }
 }
 
 /// What the driver does not change in an instance (measured on 580).

@@ -93,18 +93,26 @@ impl Watch {
 impl Watched {
     /// A node has these parameters from now on.
     pub(super) fn note(&mut self, tree: &Tree, state: &state::State, id: NodeId, parameters: &Parameters) {
-        self.nodes.insert(id, Watch::of(tree, state, id, parameters));
+        *self.nodes.place(id) = Some(Watch::of(tree, state, id, parameters));
     }
 }
 
 impl Exec {
     /// Asks for the memory of these nodes, if anybody wants to know.
+    #[inline]
     pub(super) fn watch(&self, state: &mut State, tree: &state::State, nodes: impl Iterator<Item = NodeId>) {
+        if state.watched.is_some() {
+            self.watch_each(state, tree, nodes);
+        }
+    }
+
+    #[cold]
+    fn watch_each(&self, state: &mut State, tree: &state::State, nodes: impl Iterator<Item = NodeId>) {
         let Some(mut watched) = state.watched.take() else { return };
         for id in nodes {
             let noted = self.now(state, tree, id, |now| watched.note(&self.tree, tree, id, now));
             if noted.is_err() {
-                watched.nodes.remove(&id);
+                watched.nodes.remove(id);
             }
         }
         state.watched = Some(watched);
@@ -137,7 +145,7 @@ impl Exec {
             if !is_enabled {
                 continue;
             }
-            let name = self.name_of_watched(*id, watch);
+            let name = self.name_of_watched(id, watch);
             let refusal = format!("{name} of {self}: {complaint}; set the node to memory that is there");
             let mut failure = Error::new(Status::INVALID_ARGUMENT, refusal).about(self);
             failure.item = usage.number();

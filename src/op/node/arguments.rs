@@ -1,12 +1,10 @@
 //! The arguments of a kernel node, as they are remembered.
 
-use super::holds::{Hold, Slot};
 use super::rebind::{Changed, Rebinding};
 use crate::driver::calls::kernel::launch::RawArguments;
-use crate::event::Event;
 use crate::kernel::Parameter;
 use crate::op::Arguments;
-use crate::op::operand::{Held, Operand};
+use crate::op::operand::Operand;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::ffi::c_void;
@@ -14,7 +12,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 /// The arguments of a kernel node: their bytes, and the objects among them, which they know and do not hold.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct KeptArguments {
     /// The bytes of all, each argument at a multiple of eight; of a block just as it was given.
     words: SmallVec<[u64; 4]>,
@@ -27,6 +25,9 @@ pub struct KeptArguments {
     /// The bytes of the block, if they were given as one.
     block: Option<u32>,
 }
+
+/// How many arguments the driver is told of without allocating.
+const FEW: usize = 16;
 
 /// Where an argument stands among the bytes.
 #[derive(Debug, Clone, Copy)]
@@ -52,11 +53,16 @@ impl KeptArguments {
     /// # Safety
     /// As for [`of`](Self::of).
     pub(super) unsafe fn add(&mut self, arguments: &Arguments<'_>) {
+        let count = arguments.addresses().len();
+        self.words.reserve(count);
+        self.places.reserve(count);
         for (address, size) in arguments.values() {
             // SAFETY: the caller vouches for the bytes.
             self.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
         }
-        self.names.extend_from_slice(arguments.names());
+        if !arguments.names().is_empty() {
+            self.names.extend_from_slice(arguments.names());
+        }
         arguments.objects().for_each(|(index, held)| self.objects.push((index, held.downgrade())));
     }
 
@@ -85,16 +91,41 @@ impl KeptArguments {
         kept
     }
 
-    /// Puts the one argument of others in place of one of these, which has the same size.
-    pub(super) fn replace(&mut self, index: usize, others: &Self) {
+    /// Puts the one argument of others in place of one of these, which has the same size, and this one there instead.
+    pub(super) fn exchange(&mut self, index: usize, other: &mut Self) {
         let Place { offset, size } = self.places[index];
-        let bytes = others.bytes(0).unwrap_or_default();
         let (offset, size) = (offset as usize, size as usize);
-        self.all_mut()[offset..offset + size].copy_from_slice(bytes);
-        self.names.retain(|(of, _)| *of as usize != index);
-        self.names.extend(others.names.iter().map(|(_, name)| (index as u32, Arc::clone(name))));
-        self.objects.retain(|(of, _)| *of as usize != index);
-        self.objects.extend(others.objects.iter().map(|(_, object)| (index as u32, Weak::clone(object))));
+        self.all_mut()[offset..offset + size].swap_with_slice(&mut other.all_mut()[..size]);
+        if !(self.is_plain() && other.is_plain()) {
+            let (own, new): (Vec<_>, _) = self.names.drain(..).partition(|(of, _)| *of as usize == index);
+            self.names = new;
+            self.names.extend(other.names.drain(..).map(|(_, name)| (index as u32, name)));
+            other.names = own;
+            let (own, new) = self.objects.drain(..).partition(|(of, _)| *of as usize == index);
+            self.objects = new;
+            self.objects.extend(other.objects.drain(..).map(|(_, object)| (index as u32, object)));
+            other.objects = own;
+        }
+    }
+
+    /// Whether all are values, and none has a name.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.names.is_empty() && self.objects.is_empty()
+    }
+
+    /// Whether one is a value, and has no name.
+    #[inline]
+    pub(super) fn is_value(&self, index: usize) -> bool {
+        !self.names.iter().any(|(of, _)| *of as usize == index)
+            && !self.objects.iter().any(|(of, _)| *of as usize == index)
+    }
+
+    /// The bytes of one, to be changed; `None` if there are not so many.
+    #[inline]
+    pub(super) fn bytes_mut(&mut self, index: usize) -> Option<&mut [u8]> {
+        let Place { offset, size } = *self.places.get(index)?;
+        self.all_mut().get_mut(offset as usize..offset as usize + size as usize)
     }
 
     #[inline]
@@ -103,6 +134,9 @@ impl KeptArguments {
         self.places.push(Place { offset: (start * 8) as u32, size: bytes.len() as u32 });
         if let Ok(word) = bytes.try_into() {
             return self.words.push(u64::from_ne_bytes(word));
+        }
+        if let Ok([a, b, c, d]) = <[u8; 4]>::try_from(bytes) {
+            return self.words.push(u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]));
         }
         self.words.resize(start + bytes.len().div_ceil(8), 0);
         // SAFETY: there is room for as many bytes from there on.
@@ -225,82 +259,32 @@ impl KeptArguments {
         let start = self.words.as_ptr().cast::<u8>();
         // SAFETY: each stands among the words.
         let address = |place: &Place| unsafe { start.add(place.offset as usize) }.cast::<c_void>();
-        let mut addresses: SmallVec<[*const c_void; 16]> = SmallVec::new();
-        self.places.iter().for_each(|place| addresses.push(address(place)));
-        call(RawArguments::Each(&addresses))
+        let count = self.places.len();
+        if count > FEW {
+            let addresses: Vec<_> = self.places.iter().map(address).collect();
+            return call(RawArguments::Each(&addresses));
+        }
+        let mut addresses = [std::ptr::null(); FEW];
+        addresses.iter_mut().zip(&self.places).for_each(|(to, place)| *to = address(place));
+        call(RawArguments::Each(&addresses[..count]))
+    }
+}
+
+impl Clone for KeptArguments {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            words: SmallVec::from_slice(&self.words),
+            places: SmallVec::from_slice(&self.places),
+            objects: if self.objects.is_empty() { SmallVec::new() } else { self.objects.clone() },
+            names: self.names.clone(),
+            block: self.block,
+        }
     }
 }
 
 impl fmt::Debug for KeptArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries((0..self.len()).map(|index| self.bytes(index))).finish()
-    }
-}
-
-/// What the arguments of a kernel keep alive, in one slot: every object and owner among them, and which argument it is of; and the event
-/// that the kernel's blocks trigger.
-#[derive(Clone, Default)]
-pub(super) struct ArgumentHolds {
-    each: SmallVec<[(u32, Hold); 4]>,
-    event: Option<Arc<Event>>,
-}
-
-impl ArgumentHolds {
-    /// What is kept for arguments, taken out of them.
-    pub(super) fn of(arguments: &mut Arguments<'_>) -> Self {
-        let mut each: SmallVec<[(u32, Hold); 4]> = SmallVec::new();
-        arguments.objects().for_each(|(index, held)| each.push((index, Held::share(held))));
-        if arguments.has_owners() {
-            each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
-        }
-        Self { each, event: None }
-    }
-
-    /// What a slot keeps.
-    pub(super) fn in_slot(slot: &Slot) -> Self {
-        Self::kept_in(slot).cloned().unwrap_or_default()
-    }
-
-    fn kept_in(slot: &Slot) -> Option<&Self> {
-        slot.object.as_deref()?.downcast_ref()
-    }
-
-    /// Whether a slot keeps anything for an argument.
-    pub(super) fn are_kept_for(index: u32, slot: &Slot) -> bool {
-        Self::kept_in(slot).is_some_and(|kept| kept.each.iter().any(|(of, _)| *of == index))
-    }
-
-    /// The same with another event.
-    pub(super) fn with_event(self, event: Option<Arc<Event>>) -> Self {
-        Self { event, ..self }
-    }
-
-    /// The same with what other arguments keep, or the event, if that is to stay.
-    pub(super) fn event(&self) -> Option<Arc<Event>> {
-        self.event.clone()
-    }
-
-    /// The same with one argument of others.
-    pub(super) fn with_one(mut self, index: u32, mut others: Self) -> Self {
-        self.each.retain(|(of, _)| *of != index);
-        self.each.extend(others.each.drain(..).map(|(_, hold)| (index, hold)));
-        self
-    }
-
-    /// Holds one object in place of another for these arguments.
-    pub(super) fn rebind(&mut self, to: &Hold, changed: &[u32]) {
-        for (index, hold) in &mut self.each {
-            if changed.contains(index) {
-                *hold = Arc::clone(to);
-            }
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.each.is_empty() && self.event.is_none()
-    }
-
-    pub(super) fn into_slot(self) -> Slot {
-        if self.is_empty() { Slot::default() } else { Slot::object(Arc::new(self)) }
     }
 }

@@ -1,6 +1,6 @@
 //! Changes of nodes: another operation of the same type, or a part of one.
 
-use super::arguments::ArgumentHolds;
+use super::holds::ArgumentHolds;
 use super::kernel::attributes;
 use super::memory::{check_kept, slot_of};
 use super::sealed;
@@ -14,6 +14,7 @@ use crate::object::error::{Error, Status};
 use crate::op::arguments::packed;
 use crate::op::launch::Given;
 use crate::op::{Arguments, Endpoint, Memset, Value, invalid};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What is changed of a node, by what it is now. Each operation that can be a node is one: it changes all of it.
@@ -45,6 +46,16 @@ pub trait NodeChange: sealed::Change {
     #[doc(hidden)]
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error>;
 
+    /// Changes parameters where they stand, otherwise as [`changed`](Self::changed); answers with what undoes it.
+    ///
+    /// # Errors
+    /// As for [`changed`](Self::changed); nothing is changed then.
+    #[doc(hidden)]
+    fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
+        let changed = self.changed(now, at)?;
+        Ok(Undo(Before::All(std::mem::replace(now, changed))))
+    }
+
     /// Whether the node keeps anything alive then.
     #[doc(hidden)]
     fn keeps(&self, now: &Kept) -> bool;
@@ -60,6 +71,50 @@ pub trait NodeChange: sealed::Change {
     /// Why the driver refused the change.
     #[doc(hidden)]
     fn why(&self, failure: Error, at: &Arc<Context>) -> Error;
+}
+
+/// What parameters were before a change.
+#[doc(hidden)]
+pub struct Undo(Before);
+
+enum Before {
+    All(Parameters),
+    /// One argument.
+    Argument(usize, Box<KeptArguments>),
+    /// The value of one argument, which is nothing more than that.
+    Value(usize, SmallVec<[u8; 16]>),
+}
+
+impl Undo {
+    /// Puts it in place again.
+    pub(crate) fn put_back(self, now: &mut Parameters) {
+        match (self.0, now) {
+            (Before::All(before), now) => *now = before,
+            (Before::Argument(index, mut before), Parameters::Kernel(kernel)) => {
+                kernel.arguments_mut().exchange(index, &mut before);
+            }
+            (Before::Value(index, before), Parameters::Kernel(kernel)) => {
+                if let Some(bytes) = kernel.arguments_mut().bytes_mut(index) {
+                    bytes.copy_from_slice(&before);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All of it, if more than an argument was changed.
+    pub(crate) fn all(&self) -> Option<&Parameters> {
+        match &self.0 {
+            Before::All(before) => Some(before),
+            _ => None,
+        }
+    }
+
+    /// Whether the change was of a value, so that the node uses the same objects and names as before.
+    #[inline]
+    pub(crate) fn is_of_value(&self) -> bool {
+        matches!(self.0, Before::Value(..))
+    }
 }
 
 impl<O: NodeOperation> NodeChange for O {
@@ -177,11 +232,15 @@ impl Default for KernelChange<'_, '_> {
 fn kernel_of(now: &Parameters) -> Result<&KernelParameters, Error> {
     match now {
         Parameters::Kernel(kernel) => Ok(kernel),
-        _ => Err(invalid(
-            "what the node runs is not known here; set kernel, configuration and arguments together"
-                .to_owned(),
-        )),
+        _ => Err(not_known()),
     }
+}
+
+#[cold]
+fn not_known() -> Error {
+    invalid(
+        "what the node runs is not known here; set kernel, configuration and arguments together".to_owned(),
+    )
 }
 
 impl NodeChange for KernelChange<'_, '_> {
@@ -233,7 +292,7 @@ impl NodeChange for KernelChange<'_, '_> {
                 if kernel.is_lent() { None } else { Some(Arc::<Kernel>::clone(kernel) as super::Hold) };
             holds.slots[0].object = kept;
         }
-        let before = ArgumentHolds::in_slot(&holds.slots[1]);
+        let before = std::mem::take(&mut holds.arguments);
         let event = match self.config {
             Some(config) => config.programmatic_event.map(|trigger| Arc::clone(trigger.event)),
             None => before.event(),
@@ -243,7 +302,7 @@ impl NodeChange for KernelChange<'_, '_> {
             Some(Given::Each(arguments)) => ArgumentHolds::of(arguments),
             Some(Given::Packed(_)) => ArgumentHolds::default(),
         };
-        holds.slots[1].object = arguments.with_event(event).into_slot().object;
+        holds.arguments = arguments.with_event(event);
         Kept(holds)
     }
 
@@ -278,6 +337,49 @@ impl<'a, 'v> ArgumentChange<'a, 'v> {
     }
 }
 
+impl ArgumentChange<'_, '_> {
+    /// Puts the new argument in place of the old one.
+    fn put(&self, arguments: &mut KeptArguments, at: &Context) -> Result<Before, Error> {
+        let (index, is_value) = (self.index, arguments.is_value(self.index) && self.argument.is_plain());
+        let Some(bytes) = arguments.bytes_mut(index) else {
+            return Err(at_item(not_there(arguments, index), index));
+        };
+        let (address, size) = self.argument.values().next().unwrap_or((std::ptr::null(), 0));
+        // Nothing is read of what has another size.
+        if size != bytes.len() {
+            return Err(at_item(of_another_size(index, bytes.len(), size), index));
+        }
+        self.argument.check_objects(at).map_err(|failure| at_item(failure, index))?;
+        self.argument.number_conditions()?;
+        if is_value && size > 0 {
+            let before = SmallVec::from_slice(bytes);
+            // SAFETY: whoever made the argument vouched for its bytes.
+            bytes.copy_from_slice(unsafe { std::slice::from_raw_parts(address.cast(), size) });
+            return Ok(Before::Value(index, before));
+        }
+        // SAFETY: as above.
+        let mut other = Box::new(unsafe { KeptArguments::of(self.argument) });
+        arguments.exchange(index, &mut other);
+        Ok(Before::Argument(index, other))
+    }
+}
+
+#[cold]
+fn of_another_size(index: usize, takes: usize, given: usize) -> Error {
+    invalid(format!("argument {index} takes {takes} bytes, and {given} are given"))
+}
+
+#[cold]
+fn not_there(arguments: &KeptArguments, index: usize) -> Error {
+    invalid(match (arguments.block(), arguments.len()) {
+        (Some(_), 0) => {
+            "the arguments were given as one block, and this driver does not tell where each stands"
+                .to_owned()
+        }
+        (_, count) => format!("there is no argument {index}; the kernel of the node has {count}"),
+    })
+}
+
 impl NodeChange for ArgumentChange<'_, '_> {
     fn node_type(&self) -> NodeType {
         NodeType::Kernel
@@ -293,30 +395,13 @@ impl NodeChange for ArgumentChange<'_, '_> {
 
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
         let mut changed = kernel_of(now)?.clone();
-        let (index, count) = (self.index, changed.arguments().len());
-        if index >= count {
-            let refusal = match changed.arguments().block() {
-                Some(_) if count == 0 => {
-                    "the arguments were given as one block, and this driver does not tell where each stands"
-                        .to_owned()
-                }
-                _ => format!("there is no argument {index}; the kernel of the node has {count}"),
-            };
-            return Err(at_item(invalid(refusal), index));
-        }
-        let takes = changed.arguments().bytes(index).map_or(0, <[u8]>::len);
-        let given = self.argument.values().next().map_or(0, |(_, size)| size);
-        // Nothing is read of what has another size.
-        if given != takes {
-            let refusal = format!("argument {index} takes {takes} bytes, and {given} are given");
-            return Err(at_item(invalid(refusal), index));
-        }
-        self.argument.check_objects(at).map_err(|failure| at_item(failure, index))?;
-        self.argument.number_conditions()?;
-        // SAFETY: whoever made the argument vouched for its bytes.
-        let new = unsafe { KeptArguments::of(self.argument) };
-        changed.replace_argument(index, &new);
+        self.put(changed.arguments_mut(), at)?;
         Ok(Parameters::Kernel(Box::new(changed)))
+    }
+
+    fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {
+        let Parameters::Kernel(kernel) = now else { return Err(not_known()) };
+        self.put(kernel.arguments_mut(), at).map(Undo)
     }
 
     fn keeps(&self, now: &Kept) -> bool {
@@ -327,11 +412,9 @@ impl NodeChange for ArgumentChange<'_, '_> {
         let mut holds = now;
         let one = ArgumentHolds::of(self.argument);
         let index = self.index as u32;
-        if one.is_empty() && !ArgumentHolds::are_kept_for(index, &holds.slots[1]) {
-            return Kept(holds);
+        if !one.is_empty() || holds.arguments.are_for(index) {
+            holds.arguments.replace(index, one);
         }
-        let all = ArgumentHolds::in_slot(&holds.slots[1]).with_one(index, one);
-        holds.slots[1].object = all.into_slot().object;
         Kept(holds)
     }
 

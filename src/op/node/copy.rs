@@ -224,7 +224,7 @@ impl NodeOperation for Copy<'_> {
     }
 
     fn holds(&mut self) -> Kept {
-        Kept(Holds { slots: [slot_of(&mut self.to), slot_of(&mut self.from)], inner: None })
+        Kept(Holds { slots: [slot_of(&mut self.to), slot_of(&mut self.from)], ..Holds::default() })
     }
 
     fn take_back(&mut self) -> Vec<Owner> {
@@ -273,7 +273,7 @@ impl NodeOperation for Copy3d<'_> {
     }
 
     fn holds(&mut self) -> Kept {
-        Kept(Holds { slots: [slot_of(&mut self.to.at), slot_of(&mut self.from.at)], inner: None })
+        Kept(Holds { slots: [slot_of(&mut self.to.at), slot_of(&mut self.from.at)], ..Holds::default() })
     }
 
     fn take_back(&mut self) -> Vec<Owner> {

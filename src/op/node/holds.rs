@@ -1,6 +1,10 @@
 //! What has to live as long as a node of a graph.
 
+use crate::event::Event;
 use crate::object::callback::Owner;
+use crate::op::Arguments;
+use crate::op::operand::Held;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -14,7 +18,7 @@ const SLOTS: usize = 2;
 ///
 /// | node | slot 0 | slot 1 |
 /// |---|---|---|
-/// | kernel | the kernel | the arguments: every object and owner among them |
+/// | kernel | the kernel | an owner, beside what the arguments keep |
 /// | copy | the destination | the source |
 /// | memset, memory operations | the destination | |
 /// | event record, event wait | the event | |
@@ -22,6 +26,8 @@ const SLOTS: usize = 2;
 #[derive(Clone, Default)]
 pub(crate) struct Holds {
     pub(crate) slots: [Slot; SLOTS],
+    /// What the arguments of a kernel keep.
+    pub(super) arguments: ArgumentHolds,
     /// What the node uses of the library's own, and nobody replaces.
     pub(crate) inner: Option<Hold>,
 }
@@ -56,21 +62,93 @@ impl Slot {
 impl Holds {
     /// Whether nothing is kept alive.
     pub(crate) fn is_empty(&self) -> bool {
-        self.inner.is_none() && self.slots.iter().all(Slot::is_empty)
+        self.inner.is_none() && self.has_only_inner()
     }
 
-    /// What is kept besides the slots, if that is all.
-    pub(crate) fn into_only_inner(mut self) -> Result<Hold, Self> {
-        match self.inner.take() {
-            Some(inner) if self.slots.iter().all(Slot::is_empty) => Ok(inner),
-            inner => Err(Self { inner, ..self }),
-        }
+    fn has_only_inner(&self) -> bool {
+        self.slots.iter().all(Slot::is_empty) && self.arguments.is_empty()
+    }
+
+    /// What stands in no slot.
+    pub(crate) fn of_inner(inner: Hold) -> Self {
+        Self { inner: Some(inner), ..Self::default() }
+    }
+
+    /// Takes what is kept besides the slots, if that is all.
+    pub(crate) fn take_only_inner(&mut self) -> Option<Hold> {
+        if self.has_only_inner() { self.inner.take() } else { None }
     }
 
     /// Whether both keep the very same, so that nothing goes with one of them.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let slots = self.slots.iter().zip(&other.slots);
-        is_same(&self.inner, &other.inner) && slots.into_iter().all(|(slot, other)| slot.is_same(other))
+        is_same(&self.inner, &other.inner)
+            && slots.into_iter().all(|(slot, other)| slot.is_same(other))
+            && self.arguments.is_same(&other.arguments)
+    }
+}
+
+/// What the arguments of a kernel keep alive: every object and owner among them, and which argument it is of; and the event that the
+/// kernel's blocks trigger.
+#[derive(Clone, Default)]
+pub(super) struct ArgumentHolds {
+    each: SmallVec<[(u32, Hold); 2]>,
+    event: Option<Arc<Event>>,
+}
+
+impl ArgumentHolds {
+    /// What is kept for arguments, taken out of them.
+    pub(super) fn of(arguments: &mut Arguments<'_>) -> Self {
+        let mut each: SmallVec<[(u32, Hold); 2]> = SmallVec::new();
+        arguments.objects().for_each(|(index, held)| each.push((index, Held::share(held))));
+        if arguments.has_owners() {
+            each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
+        }
+        Self { each, event: None }
+    }
+
+    /// Whether anything is kept for an argument.
+    pub(super) fn are_for(&self, index: u32) -> bool {
+        self.each.iter().any(|(of, _)| *of == index)
+    }
+
+    /// The same with another event.
+    pub(super) fn with_event(self, event: Option<Arc<Event>>) -> Self {
+        Self { event, ..self }
+    }
+
+    /// The event.
+    pub(super) fn event(&self) -> Option<Arc<Event>> {
+        self.event.clone()
+    }
+
+    /// Keeps for one argument what others keep, and no more what was kept for it.
+    pub(super) fn replace(&mut self, index: u32, mut others: Self) {
+        self.each.retain(|(of, _)| *of != index);
+        self.each.extend(others.each.drain(..).map(|(_, hold)| (index, hold)));
+    }
+
+    /// Holds one object in place of another for these arguments.
+    pub(super) fn rebind(&mut self, to: &Hold, changed: &[u32]) {
+        for (index, hold) in &mut self.each {
+            if changed.contains(index) {
+                *hold = Arc::clone(to);
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.each.is_empty() && self.event.is_none()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let pairs = self.each.iter().zip(&other.each);
+        let is_same_hold = |((index, hold), (of, other)): (&(u32, Hold), &(u32, Hold))| {
+            index == of && std::ptr::addr_eq(Arc::as_ptr(hold), Arc::as_ptr(other))
+        };
+        is_same(&self.event, &other.event)
+            && self.each.len() == other.each.len()
+            && pairs.into_iter().all(is_same_hold)
     }
 }
 

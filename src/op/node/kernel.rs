@@ -1,7 +1,6 @@
 //! Launches as nodes.
 
-use super::arguments::ArgumentHolds;
-use super::holds::Slot;
+use super::holds::{ArgumentHolds, Slot};
 use super::{Conditions, Holds, Kept, KeptArguments, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawKernelNode;
@@ -145,11 +144,6 @@ impl KernelParameters {
         }
     }
 
-    /// Puts one argument in place of another, which has the same size.
-    pub(super) fn replace_argument(&mut self, index: usize, new: &KeptArguments) {
-        self.arguments.replace(index, new);
-    }
-
     #[inline]
     pub(super) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
         let Self { raw: kernel, shape, .. } = self;
@@ -252,8 +246,8 @@ impl NodeOperation for Launch<'_, '_> {
             Given::Each(arguments) => ArgumentHolds::of(arguments),
             Given::Packed(_) => ArgumentHolds::default(),
         };
-        let arguments = arguments.with_event(event).into_slot();
-        Kept(Holds { slots: [kernel, arguments], inner: None })
+        let arguments = arguments.with_event(event);
+        Kept(Holds { slots: [kernel, Slot::default()], arguments, inner: None })
     }
 
     fn take_back(&mut self) -> Vec<Owner> {

@@ -32,7 +32,7 @@ mod uses;
 
 pub use allocation::AllocationParameters;
 pub use arguments::KeptArguments;
-pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange};
+pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange, Undo};
 pub use copy::CopyParameters;
 pub use event::EventParameters;
 pub(crate) use holds::{Hold, Holds};
@@ -54,7 +54,6 @@ use crate::driver::sys;
 use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::pointer::DevicePointer;
-use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -270,7 +269,7 @@ pub trait NodeOperation: sealed::Node {
 /// The conditions that an operation names, with the number of each argument.
 #[doc(hidden)]
 #[derive(Default)]
-pub struct Conditions<'a>(pub(crate) SmallVec<[(usize, &'a dyn ConditionOperand); 1]>);
+pub struct Conditions<'a>(pub(crate) Vec<(usize, &'a dyn ConditionOperand)>);
 
 impl<'a> Conditions<'a> {
     /// Those among arguments; most have none.

@@ -1,6 +1,5 @@
 //! One object takes the place of another in what nodes use: each part keeps its offset.
 
-use super::arguments::ArgumentHolds;
 use super::{Hold, Holds, Parameters};
 use crate::op::operand::Operand;
 use smallvec::SmallVec;
@@ -132,8 +131,6 @@ impl Holds {
             }
             return;
         }
-        let mut arguments = ArgumentHolds::in_slot(&self.slots[1]);
-        arguments.rebind(to, changed);
-        self.slots[1].object = arguments.into_slot().object;
+        self.arguments.rebind(to, changed);
     }
 }
