@@ -194,11 +194,11 @@ fn end(
     let held = match hold(buffer) {
         Ok(held) => held,
         // One that was destroyed says so.
-        Err(_) => return end_owning(buffer).map(drop),
+        Err(_) => return end_owning(enter_anywhere()?, buffer).map(drop),
     };
     let stream = stream(&held)?;
     let standing = held.check_destroy(stream.as_ref())?;
-    let released = end_owning(buffer)?;
+    let released = end_owning(enter_anywhere()?, buffer)?;
     release::collect(|| {
         if let Some(stream) = &stream {
             // Checked above.
@@ -469,10 +469,10 @@ pub unsafe extern "C" fn cushim_buffer_destroy_scratch(
 ) -> cushim_status {
     call(|| {
         check_allowed()?;
-        let Ok(held) = hold(buffer) else { return end_owning(buffer).map(drop) };
+        let Ok(held) = hold(buffer) else { return end_owning(enter_anywhere()?, buffer).map(drop) };
         let stream = hold(stream)?;
         held.check_destroy(Some(&stream))?;
-        let released = end_owning(buffer)?;
+        let released = end_owning(enter_anywhere()?, buffer)?;
         drop(released); // `held` is left
         // SAFETY: the caller vouches for the memory.
         unsafe { held.end_scratch(to, &stream) }

@@ -316,7 +316,7 @@ impl Table {
         if !self.is_unread(token, own.outermost()) {
             return Ok(Released::Later);
         }
-        threads::with(|record| self.free(token.index() as u32, record));
+        self.free(token.index() as u32, own.record());
         if self.waiting.load(Relaxed) > 0 {
             // Nobody else is inside, so what waits may go; on leaving, so that this destroy does not answer for it.
             own.ask();
