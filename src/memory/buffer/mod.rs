@@ -142,11 +142,12 @@ impl Buffer {
     pub fn at(self: &Arc<Self>, offset: u64) -> Endpoint<'_> {
         let end = self.pointer.0 + self.bytes as u64;
         let address = self.pointer.0.saturating_add(offset);
-        let side = if self.known.on_host { Side::Host(address) } else { Side::Device(address) };
-        match &self.known.keeper {
-            Keeper::Buffer => Endpoint::of_object(Held(self), side, end, self.known.device),
-            Keeper::Arena(block) => Endpoint::of_object(Held(block), side, end, self.known.device),
-            Keeper::Graph => Endpoint::of_graph(side, end, self.known.device),
+        let Known { on_host, device, ref origin, ref keeper } = self.known;
+        let side = if on_host { Side::Host(address) } else { Side::Device(address) };
+        match keeper {
+            Keeper::Buffer => Endpoint::of_object(Held(self), side, end, device, origin.as_ref()),
+            Keeper::Arena(block) => Endpoint::of_object(Held(block), side, end, device, None),
+            Keeper::Graph => Endpoint::of_graph(side, end, device),
         }
     }
 
