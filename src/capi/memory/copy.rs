@@ -4,7 +4,7 @@
 //! @task copy memory
 
 use super::place::{
-    Place, Role, address_alone, cushim_extent, cushim_place, cushim_region, extent_of, region, settle,
+    Place, Role, Spot, address_alone, cushim_extent, cushim_place, cushim_region, extent_of, region, settle,
 };
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn cushim_stream_copy(
         // SAFETY: the caller vouches for both.
         let (Some(to), Some(from)) = (unsafe { (address_alone(to), address_alone(from)) }) else {
             // SAFETY: as the caller vouches.
-            return unsafe { between_places(guard, stream, to, from, bytes) };
+            return unsafe { between_buffers(guard, stream, to, from, bytes) };
         };
         let lent = get(&guard, stream)?;
         let held;
@@ -64,13 +64,55 @@ pub unsafe extern "C" fn cushim_stream_copy(
             drop(guard);
             &held
         };
-        let mut copy = Copy::new(Endpoint::at(to), Endpoint::at(from), bytes);
         // SAFETY: the caller vouches for the memory.
-        let result = unsafe { stream.enqueue(&mut copy) };
-        // It holds nothing that would have to be let go of.
-        std::mem::forget(copy);
-        result
+        unsafe { without_owners(stream, Copy::new(Endpoint::at(to), Endpoint::at(from), bytes)) }
     })
+}
+
+/// The same copy where a place is in a buffer.
+///
+/// # Safety
+/// As for [`cushim_stream_copy`].
+#[inline(never)]
+unsafe fn between_buffers(
+    guard: Guard,
+    stream: cushim_stream,
+    to: *const cushim_place,
+    from: *const cushim_place,
+    bytes: usize,
+) -> Result<(), Error> {
+    // SAFETY: the caller vouches for both.
+    let held = match unsafe { (Spot::read(&guard, to), Spot::read(&guard, from)) } {
+        (Some(to), Some(from)) => {
+            let stream = get(&guard, stream)?;
+            if !to.may_block() && !from.may_block() {
+                let copy = Copy::new(to.endpoint(), from.endpoint(), bytes);
+                // SAFETY: the caller vouches for the memory.
+                return unsafe { without_owners(&stream, copy) };
+            }
+            Some((to.held(), from.held(), Arc::clone(&stream)))
+        }
+        _ => None,
+    };
+    let Some((to, from, stream)) = held else {
+        // SAFETY: as the caller vouches.
+        return unsafe { between_places(guard, stream, to, from, bytes) };
+    };
+    // A destroy in another thread need not wait for this call.
+    drop(guard);
+    // SAFETY: the caller vouches for the memory.
+    unsafe { without_owners(&stream, Copy::new(to.endpoint(), from.endpoint(), bytes)) }
+}
+
+/// # Safety
+/// As for [`cushim_stream_copy`]; the copy has no owners.
+#[inline(always)]
+unsafe fn without_owners(stream: &Stream, mut copy: Copy<'_>) -> Result<(), Error> {
+    // SAFETY: as the caller vouches.
+    let result = unsafe { stream.enqueue(&mut copy) };
+    // It holds nothing that would have to be let go of.
+    std::mem::forget(copy);
+    result
 }
 
 /// The same copy where a place is more than an address.

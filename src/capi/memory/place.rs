@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::memory::{Buffer, DevicePointer};
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
-use crate::object::handle::Guard;
+use crate::object::handle::{Guard, Token};
 use crate::op::{Endpoint, Extent, Operation, Region, Side};
 use std::sync::Arc;
 
@@ -128,6 +128,58 @@ pub(in crate::capi) unsafe fn address_alone(place: *const cushim_place) -> Optio
         HOST => Some(Side::Host(address)),
         DEVICE => Some(Side::Device(address)),
         _ => None,
+    }
+}
+
+/// A place that is memory and nothing else: an address, or a part of a buffer.
+pub(in crate::capi) enum Spot<'g> {
+    Address(Side),
+    Buffer(Lent<'g, Buffer>, u64),
+}
+
+impl<'g> Spot<'g> {
+    /// `None` for any other place, and for what is to be refused.
+    ///
+    /// # Safety
+    /// As for [`given`].
+    #[inline(always)]
+    pub(in crate::capi) unsafe fn read(guard: &'g Guard, place: *const cushim_place) -> Option<Self> {
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            if let Some(side) = address_alone(place) {
+                return Some(Self::Address(side));
+            }
+            let cushim_place { kind, flags, address, offset, context, owner } = given(place, "").ok()?;
+            if kind != BUFFER || flags != 0 || !context.is_null() || !owner.is_null() {
+                return None;
+            }
+            let handle: cushim_buffer = std::ptr::with_exposed_provenance_mut(address as usize);
+            let buffer = guard.find::<Buffer>(Token::from_pointer(handle))?;
+            (offset <= buffer.bytes() as u64).then_some(Self::Buffer(buffer, offset))
+        }
+    }
+
+    /// Whether a copy may have to wait for ordinary host memory.
+    #[inline]
+    pub(in crate::capi) fn may_block(&self) -> bool {
+        matches!(self, Self::Address(Side::Host(_)))
+    }
+
+    /// The same, held by itself.
+    #[inline]
+    pub(in crate::capi) fn held(self) -> Spot<'static> {
+        match self {
+            Self::Address(side) => Spot::Address(side),
+            Self::Buffer(buffer, offset) => Spot::Buffer(buffer.held(), offset),
+        }
+    }
+
+    #[inline(always)]
+    pub(in crate::capi) fn endpoint(&self) -> Endpoint<'_> {
+        match self {
+            Self::Address(side) => Endpoint::at(*side),
+            Self::Buffer(buffer, offset) => buffer.at(*offset),
+        }
     }
 }
 

@@ -221,7 +221,7 @@ impl Drop for Guard {
 pub(crate) enum Released<T: Object> {
     /// The hold itself. If it is the last one, dropping it releases the object, here and on this thread. Dropping the
     /// guard may release other objects, for which this destroy does not answer.
-    Now(#[cfg_attr(any(not(test), loom), allow(dead_code))] Owned<T>),
+    Now(#[cfg_attr(not(feature = "capi"), allow(dead_code))] Owned<T>),
     /// Another thread (or an outer call of this one) may be using the object; the last of them to leave lets go of it.
     Later,
 }

@@ -32,12 +32,30 @@ pub(crate) trait Object: Send + Sync + Sized + 'static {
 }
 
 /// What an owning token holds.
-pub(crate) struct Owned<T: Object>(pub(super) Arc<T>);
+pub(crate) struct Owned<T: Object>(pub(super) Option<Arc<T>>);
+
+impl<T: Object> Owned<T> {
+    #[inline]
+    pub(super) fn new(object: Arc<T>) -> Self {
+        Self(Some(object))
+    }
+
+    /// The object, held by whoever asks from now on.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn let_go(mut self) -> Option<Arc<T>> {
+        let object = self.0.take();
+        object.iter().for_each(|object| object.was_let_go());
+        object
+    }
+}
 
 impl<T: Object> Drop for Owned<T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.was_let_go();
+        if let Some(object) = &self.0 {
+            object.was_let_go();
+        }
     }
 }
 
@@ -248,6 +266,6 @@ unsafe fn let_go<T: Object>(object: *const (), borrowed: bool) {
         drop(unsafe { Weak::from_raw(object) });
     } else {
         // SAFETY: the slot of an owning token held this `Arc<T>` and gives it up.
-        drop(Owned(unsafe { Arc::from_raw(object) }));
+        drop(Owned::new(unsafe { Arc::from_raw(object) }));
     }
 }

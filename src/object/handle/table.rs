@@ -323,7 +323,7 @@ impl Table {
         }
         // SAFETY: no thread is inside a call that began before the owning token ended, so the count is ours alone; the pointer
         // is an `Arc<T>`'s, since the token was in force and of the kind whose type is `T`.
-        Ok(Released::Now(Owned(unsafe { Arc::from_raw(object) })))
+        Ok(Released::Now(Owned::new(unsafe { Arc::from_raw(object) })))
     }
 
     /// Ends the borrowed token of an object that is being dropped.
