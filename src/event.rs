@@ -143,6 +143,7 @@ impl Event {
         }
     }
 
+    #[inline(always)]
     fn new(
         context: &Arc<Context>,
         options: EventOptions,

@@ -201,6 +201,7 @@ impl Stream {
     }
 
     /// The context that the stream belongs to.
+    #[inline]
     #[must_use]
     pub fn context(&self) -> &Arc<Context> {
         self.native.place()
@@ -226,9 +227,10 @@ impl Stream {
     }
 
     /// Whether this stands for a default stream.
+    #[inline]
     #[must_use]
     pub fn is_default(&self) -> bool {
-        self.default().is_some()
+        matches!(self.kind, StreamKind::Legacy | StreamKind::PerThread)
     }
 
     /// Whether all work enqueued so far is done.
@@ -316,12 +318,13 @@ impl Stream {
         }
     }
 
+    #[inline]
     pub(crate) fn raw(&self) -> &RawStream {
         self.native.handle()
     }
 
     /// Calls the driver; a default stream's token means that of the current context, so its context is made current.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn here<T>(&self, call: impl FnOnce(&RawStream) -> Result<T, CallError>) -> Result<T, Error> {
         self.context().check_there(self)?;
         let _current = self.enter_if_default()?;
@@ -330,20 +333,22 @@ impl Stream {
 
     /// Begins a call on the stream: refused if its context is gone. Makes the context current where the driver would take
     /// the stream for another context's.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_if_default(&self) -> Result<Option<Current>, Error> {
         self.context().check_there(self)?;
-        if !self.is_default() {
-            return Ok(None);
-        }
+        if self.is_default() { self.enter_default().map(Some) } else { Ok(None) }
+    }
+
+    #[cold]
+    fn enter_default(&self) -> Result<Current, Error> {
         callback::check_allowed()?;
-        self.context().enter().map(Some)
+        self.context().enter()
     }
 
     /// Begins a copy in the stream, with its context current. Driver 580 asks whether the current context's device reaches
     /// memory of a pool, and not whether the stream's does; where none is current it crashes on what the stream's does not
     /// reach (measured).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_to_copy(&self) -> Result<Current, Error> {
         if self.is_default() {
             callback::check_allowed()?;

@@ -19,6 +19,7 @@ use super::stream::cushim_stream;
 use crate::memory::{Buffer, DevicePointer, Home};
 use crate::object::callback::{Owner, check_allowed};
 use crate::object::error::{Error, Status};
+use crate::object::handle::Released;
 use crate::object::release;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn cushim_buffer_create(
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
         let (resource, stream) =
             hold_all(|guard| Ok((keep(guard, resource)?, keep_if_given(guard, stream)?)))?;
-        *buffer = owned(|| Buffer::create(&resource, bytes, stream.as_ref()))?;
+        *buffer = owned(|| Buffer::create_from(resource, bytes, stream))?;
         Ok(())
     })
 }
@@ -167,7 +168,7 @@ pub unsafe extern "C" fn cushim_buffer_ref(
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_buffer_destroy(buffer: cushim_buffer) -> cushim_status {
-    call(|| if buffer.is_null() { Ok(()) } else { end(buffer, |_| Ok(None)) })
+    call(|| if buffer.is_null() { Ok(()) } else { end_in_order(buffer) })
 }
 
 /// Destroys an owning handle of a buffer, and makes a stream the deallocation stream: the memory is freed after the
@@ -184,6 +185,27 @@ pub extern "C" fn cushim_buffer_destroy_on(buffer: cushim_buffer, stream: cushim
     call(|| end(buffer, |_| hold(stream).map(Some)))
 }
 
+/// Ends an owning handle of a buffer that keeps its deallocation stream: as [`end`], within one call where nothing about the
+/// stream can be wrong.
+fn end_in_order(buffer: cushim_buffer) -> Result<(), Error> {
+    let guard = enter()?;
+    let found = get(&guard, buffer).map(|held| held.standing_in_order());
+    // One that was destroyed says so.
+    let Ok(standing) = found else { return end_owning(guard, buffer).map(drop) };
+    let Some(standing) = standing else {
+        drop(guard);
+        return end(buffer, |_| Ok(None));
+    };
+    let released = end_owning(guard, buffer)?;
+    release::collect(|| {
+        if let Released::Now(last) = released
+            && let Some(held) = last.let_go()
+        {
+            held.let_go_knowing(standing);
+        }
+    })
+}
+
 /// Ends an owning handle. What can be wrong is found first; then the handle ends, and only then does the stream
 /// change.
 fn end(
@@ -194,11 +216,11 @@ fn end(
     let held = match hold(buffer) {
         Ok(held) => held,
         // One that was destroyed says so.
-        Err(_) => return end_owning(buffer).map(drop),
+        Err(_) => return end_owning(enter_anywhere()?, buffer).map(drop),
     };
     let stream = stream(&held)?;
     let standing = held.check_destroy(stream.as_ref())?;
-    let released = end_owning(buffer)?;
+    let released = end_owning(enter_anywhere()?, buffer)?;
     release::collect(|| {
         if let Some(stream) = &stream {
             // Checked above.
@@ -469,10 +491,10 @@ pub unsafe extern "C" fn cushim_buffer_destroy_scratch(
 ) -> cushim_status {
     call(|| {
         check_allowed()?;
-        let Ok(held) = hold(buffer) else { return end_owning(buffer).map(drop) };
+        let Ok(held) = hold(buffer) else { return end_owning(enter_anywhere()?, buffer).map(drop) };
         let stream = hold(stream)?;
         held.check_destroy(Some(&stream))?;
-        let released = end_owning(buffer)?;
+        let released = end_owning(enter_anywhere()?, buffer)?;
         drop(released); // `held` is left
         // SAFETY: the caller vouches for the memory.
         unsafe { held.end_scratch(to, &stream) }

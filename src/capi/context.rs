@@ -5,11 +5,11 @@
 
 use super::device::cushim_device;
 use super::driver::cushim_driver;
-use super::driver_types::{CUcontext, CUgreenCtx, CUlimit, Driver};
+use super::driver_types::{CUcontext, CUgreenCtx, CUlimit};
 use super::error::{call, cushim_status};
 use super::handles::{self, Incomplete, borrowed, enter, get, owned};
 use super::{options, out};
-use crate::context::{Context, ContextKind, NativeContext};
+use crate::context::{Context, ContextKind};
 use crate::object::error::Error;
 
 /// A context of a device. Objects in a context keep it alive.
@@ -409,8 +409,17 @@ pub unsafe extern "C" fn cushim_context_get_current(
     context: *mut cushim_context,
     native: *mut CUcontext,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for both.
-    call(|| unsafe { hand_back(driver, context, native, Context::current) })
+    call(|| {
+        // SAFETY: the caller vouches for both.
+        let (native, context) = unsafe { outs(native, context) }?;
+        let guard = enter()?;
+        let (current, handle) = Context::current_handle(&get(&guard, driver)?.driver, &guard)?;
+        if let Some(handle) = handle {
+            *context = handle.to_pointer();
+        }
+        out::put(native, current);
+        Ok(())
+    })
 }
 
 /// Pushes a context onto the calling thread's stack of contexts, which makes it current.
@@ -442,29 +451,31 @@ pub unsafe extern "C" fn cushim_context_pop(
     context: *mut cushim_context,
     native: *mut CUcontext,
 ) -> cushim_status {
-    // SAFETY: the caller vouches for both.
-    call(|| unsafe { hand_back(driver, context, native, |driver| Context::pop(driver).map(Some)) })
+    call(|| {
+        // SAFETY: the caller vouches for both.
+        let (native, context) = unsafe { outs(native, context) }?;
+        let guard = enter()?;
+        let popped = Context::pop(&get(&guard, driver)?.driver)?;
+        if let Some(object) = &popped.object {
+            *context = borrowed(object)?;
+        }
+        out::put(native, popped.native);
+        Ok(())
+    })
 }
 
-/// Answers with a context of the driver's: the object that owns it, and its own handle.
+/// What a function writes that hands back a context of the driver's: its own handle, where that is wanted, and the object that
+/// owns it.
 ///
 /// # Safety
-/// `context` and `native` are NULL or valid for writes.
-unsafe fn hand_back(
-    driver: cushim_driver,
-    context: *mut cushim_context,
+/// Both are NULL or valid for writes.
+#[inline]
+unsafe fn outs<'a>(
     native: *mut CUcontext,
-    ask: impl FnOnce(&Driver) -> Result<Option<NativeContext>, Error>,
-) -> Result<(), Error> {
+    context: *mut cushim_context,
+) -> Result<(Option<&'a mut CUcontext>, &'a mut cushim_context), Error> {
     // SAFETY: the caller vouches for `native`.
     let native = unsafe { out::cleared_if_given(native, std::ptr::null_mut()) };
     // SAFETY: the caller vouches for `context`.
-    let context = unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?;
-    let guard = enter()?;
-    let Some(found) = ask(&get(&guard, driver)?.driver)? else { return Ok(()) };
-    if let Some(object) = &found.object {
-        *context = borrowed(object)?;
-    }
-    out::put(native, found.native);
-    Ok(())
+    Ok((native, unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?))
 }

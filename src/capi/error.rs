@@ -127,7 +127,7 @@ thread_local! {
 
 /// Runs the body of an exported function: an error becomes the thread's last error and its status, a panic an
 /// internal error. Success leaves the last error as it is.
-#[inline]
+#[inline(always)]
 pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(internal(panic.as_ref())));
     match result {

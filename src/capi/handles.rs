@@ -5,12 +5,13 @@
 use super::error::{call, cushim_status};
 use super::out;
 use crate::Ownership;
-use crate::object::callback::check_allowed;
+use crate::object::callback::refused_inside;
 use crate::object::error::{Error, Status};
-use crate::object::handle::{self, Guard, HandleError, Object, Ref, Released, Reserved, Token};
+use crate::object::handle::{
+    self, Forked, Guard, HandleError, Object, Ref, Refused, Released, Reserved, Token,
+};
 use crate::object::release;
 use std::borrow::Borrow;
-use std::ops::Deref;
 use std::sync::Arc;
 
 /// Who destroys a native handle that is wrapped.
@@ -53,8 +54,10 @@ pub(super) trait Incomplete: Sized {
 /// Begins a call that reaches the driver: refused inside a function that the driver called.
 #[inline]
 pub(super) fn enter() -> Result<Guard, Error> {
-    check_allowed()?;
-    enter_anywhere()
+    handle::enter_unless_holding().map_err(|refused| match refused {
+        Refused::Forked => Forked.into(),
+        Refused::Holding => refused_inside(),
+    })
 }
 
 /// Begins a call that the driver allows anywhere, or never sees.
@@ -64,29 +67,7 @@ pub(super) fn enter_anywhere() -> Result<Guard, Error> {
 }
 
 /// An object that a handle named: lent for the time of the guard, or held because the handle stood for it only now.
-pub(super) enum Lent<'guard, T> {
-    Ref(Ref<'guard, T>),
-    Held(Arc<T>),
-}
-
-impl<T> Lent<'_, T> {
-    /// The same, held without the guard.
-    pub(super) fn held(self) -> Lent<'static, T> {
-        Lent::Held(Arc::clone(&self))
-    }
-}
-
-impl<T> Deref for Lent<'_, T> {
-    type Target = Arc<T>;
-
-    #[inline]
-    fn deref(&self) -> &Arc<T> {
-        match self {
-            Self::Ref(lent) => lent,
-            Self::Held(held) => held,
-        }
-    }
-}
+pub(super) type Lent<'guard, T> = Ref<'guard, T>;
 
 impl<T> Borrow<T> for Lent<'_, T> {
     #[inline]
@@ -100,12 +81,16 @@ impl<T> Borrow<T> for Lent<'_, T> {
 pub(super) fn get<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, S::Object>, Error> {
     let token = Token::from_pointer(handle);
     match guard.find::<S::Object>(token) {
-        Some(lent) => Ok(Lent::Ref(lent)),
-        None => {
-            let refused = || Err(refusal(guard, guard.fault::<S::Object>(token)));
-            S::meant(guard, handle).unwrap_or_else(refused).map(Lent::Held)
-        }
+        Some(lent) => Ok(lent),
+        None => meant(guard, handle),
     }
+}
+
+/// The object for which a value stands that is no handle of an object.
+#[inline(never)]
+fn meant<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, S::Object>, Error> {
+    let refused = || Err(refusal(guard, guard.fault::<S::Object>(Token::from_pointer(handle))));
+    S::meant(guard, handle).unwrap_or_else(refused).map(Lent::counted)
 }
 
 /// Why a handle was refused, with the object that it named.
@@ -258,8 +243,7 @@ pub(super) fn destroy<S: Incomplete>(handle: *mut S) -> cushim_status {
         if handle.is_null() {
             return Ok(());
         }
-        check_allowed()?;
-        let released = end_owning::<S>(handle)?;
+        let released = end_owning::<S>(enter()?, handle)?;
         // Outside the call: others need not wait, and what they left to this thread is not in this answer.
         release::collect(|| drop(released))
     })
@@ -267,10 +251,13 @@ pub(super) fn destroy<S: Incomplete>(handle: *mut S) -> cushim_status {
 
 /// The same for an object whose release never reaches the driver.
 pub(super) fn destroy_anywhere<S: Incomplete>(handle: *mut S) -> cushim_status {
-    call(|| if handle.is_null() { Ok(()) } else { end_owning::<S>(handle).map(drop) })
+    call(|| if handle.is_null() { Ok(()) } else { end_owning::<S>(enter_anywhere()?, handle).map(drop) })
 }
 
-pub(super) fn end_owning<S: Incomplete>(handle: *mut S) -> Result<Released<S::Object>, Error> {
-    let mut guard = enter_anywhere()?;
+/// Ends an owning handle, and the call.
+pub(super) fn end_owning<S: Incomplete>(
+    mut guard: Guard,
+    handle: *mut S,
+) -> Result<Released<S::Object>, Error> {
     guard.destroy::<S::Object>(Token::from_pointer(handle)).map_err(|fault| refusal(&guard, fault))
 }

@@ -121,14 +121,14 @@ impl LaunchConfig<'_> {
     }
 
     /// Lists the attributes of the launch.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn list(&self, list: &mut RawAttributes) {
         if !self.is_plain() {
             self.list_each(list);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.cluster.is_none()
             && !self.cooperative
@@ -139,6 +139,7 @@ impl LaunchConfig<'_> {
             && self.others.is_empty()
     }
 
+    #[inline(never)]
     fn list_each(&self, list: &mut RawAttributes) {
         use sys::CUlaunchAttributeValue as Value;
         if let Some([x, y, z]) = self.cluster {

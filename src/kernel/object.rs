@@ -24,13 +24,28 @@ pub struct Kernel {
     name: String,
     raw: RawKernel,
     /// Where its parameters stand, if the driver says so (12.4).
-    parameters: Option<Box<[Parameter]>>,
+    parameters: Option<Parameters>,
     keeper: Keeper,
     /// The function that it is in its context, once somebody asked; 0 until then.
     function: AtomicUsize,
 }
 
 object!(Kernel: Kernel, header);
+
+/// What a kernel takes.
+struct Parameters {
+    layout: Box<[Parameter]>,
+    /// The bytes of each once more, as launches compare them.
+    sizes: Box<[u32]>,
+}
+
+impl Parameters {
+    fn new(layout: Box<[Parameter]>) -> Self {
+        // None is larger than the 32,764 bytes that a kernel takes.
+        let sizes = layout.iter().map(|parameter| parameter.size as u32).collect();
+        Self { layout, sizes }
+    }
+}
 
 /// What keeps the code of a kernel loaded.
 #[derive(Debug, Default)]
@@ -84,7 +99,7 @@ impl Kernel {
         context: &Arc<Context>,
         name: String,
         raw: RawKernel,
-        parameters: Option<Box<[Parameter]>>,
+        parameters: Option<Parameters>,
         keeper: Keeper,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -99,9 +114,9 @@ impl Kernel {
     }
 
     /// Where the parameters stand; `None` if the driver is too old to say.
-    fn layout_of(context: &Context, raw: &RawKernel) -> Result<Option<Box<[Parameter]>>, Error> {
+    fn layout_of(context: &Context, raw: &RawKernel) -> Result<Option<Parameters>, Error> {
         match raw.parameters(context.live(context)?) {
-            Ok(parameters) => Ok(Some(parameters)),
+            Ok(layout) => Ok(Some(Parameters::new(layout))),
             Err(error) if error.result().is_none() => Ok(None),
             Err(error) => Err(context.failed(error, context)),
         }
@@ -260,7 +275,7 @@ impl Kernel {
     /// # Errors
     /// [`Status::UNSUPPORTED`] before driver 12.4.
     pub fn parameters(&self) -> Result<&[Parameter], Error> {
-        self.parameters.as_deref().ok_or_else(|| {
+        self.layout().ok_or_else(|| {
             let missing = match self.raw.is_of_one_context() {
                 true => CallError::missing("cuFuncGetParamInfo_12040"),
                 false => CallError::missing("cuKernelGetParamInfo_12040"),
@@ -270,11 +285,16 @@ impl Kernel {
     }
 
     /// Refuses a kernel that cannot run in this context.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check_in(&self, at: &Context) -> Result<(), Error> {
-        if std::ptr::eq(Arc::as_ptr(&self.context), at) {
-            return self.context.check_there(self);
+        match std::ptr::eq(Arc::as_ptr(&self.context), at) {
+            true => self.context.check_there(self),
+            false => self.check_in_another(at),
         }
+    }
+
+    #[inline(never)]
+    fn check_in_another(&self, at: &Context) -> Result<(), Error> {
         if self.driver() != at.driver() {
             let refusal = format!("{self} belongs to another driver than {at}");
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(self));
@@ -286,7 +306,13 @@ impl Kernel {
 
     /// As [`parameters`](Self::parameters), where the driver says so.
     pub(crate) fn layout(&self) -> Option<&[Parameter]> {
-        self.parameters.as_deref()
+        self.parameters.as_ref().map(|parameters| &*parameters.layout)
+    }
+
+    /// How many bytes each takes, where the driver says so.
+    #[inline]
+    pub(crate) fn sizes(&self) -> Option<&[u32]> {
+        self.parameters.as_ref().map(|parameters| &*parameters.sizes)
     }
 
     /// Names the kernel in messages, in place of its own name; `None` takes the name away.
@@ -305,6 +331,7 @@ impl Kernel {
         matches!(self.keeper, Keeper::Lender)
     }
 
+    #[inline]
     pub(crate) fn raw(&self) -> &RawKernel {
         &self.raw
     }
@@ -345,7 +372,7 @@ impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kernel")
             .field("name", &self.name)
-            .field("parameters", &self.parameters)
+            .field("parameters", &self.layout())
             .field("keeper", &self.keeper)
             .finish_non_exhaustive()
     }

@@ -113,6 +113,7 @@ pub(crate) trait HasNative: Object + fmt::Display {
 }
 
 /// Lists a new object by its handle.
+#[inline(always)]
 pub(crate) fn listed<T: HasNative>(object: T) -> Arc<T> {
     let object = Arc::new(object);
     let native = object.native_handle();
@@ -162,6 +163,26 @@ pub(crate) fn release(
     }
     let (driver, named) = (driver.clone(), Named::of(object));
     hand_over(Box::new(move || report(&driver, end(&named))));
+}
+
+/// What belongs to a driver.
+pub(crate) trait OfDriver: Send + 'static {
+    /// The driver.
+    fn driver(&self) -> &Driver;
+}
+
+/// As [`release`], for what knows its driver by itself.
+#[inline]
+pub(crate) fn release_by<T: OfDriver>(
+    object: &dyn Subject,
+    remains: T,
+    end: impl FnOnce(&T, &dyn Subject) -> Result<(), Error> + Send + 'static,
+) {
+    if !is_inside() {
+        return report(remains.driver(), end(&remains, object));
+    }
+    let named = Named::of(object);
+    hand_over(Box::new(move || report(remains.driver(), end(&remains, &named))));
 }
 
 /// What is left of an object for messages.

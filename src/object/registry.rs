@@ -2,6 +2,7 @@
 
 use crate::driver::Driver;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::sync::{Arc, Weak};
 
 /// How many locks the objects of a type share, a power of two: threads that create and destroy rarely meet in one.
@@ -11,7 +12,10 @@ const BUCKETS: usize = 1024;
 /// handle: an address that the driver uses again then names the new object.
 ///
 /// Creating and destroying are frequent and finding is rare, so the objects lie unordered in buckets, each with its lock.
-pub(crate) struct Registry<T>([Mutex<Vec<Entry<T>>>; BUCKETS]);
+pub(crate) struct Registry<T>([Mutex<Bucket<T>>; BUCKETS]);
+
+/// Most hold one object at a time, for which they need no memory of their own.
+type Bucket<T> = SmallVec<[Entry<T>; 1]>;
 
 struct Entry<T> {
     key: Key,
@@ -27,12 +31,12 @@ fn key(driver: &Driver, native: usize) -> Key {
 
 impl<T> Registry<T> {
     pub(crate) const fn new() -> Self {
-        Self([const { Mutex::new(Vec::new()) }; BUCKETS])
+        Self([const { Mutex::new(SmallVec::new_const()) }; BUCKETS])
     }
 
     /// Handles are addresses with some low bits zero: a multiplication spreads the others (Fibonacci hashing, Knuth,
     /// The Art of Computer Programming, volume 3, section 6.4).
-    fn bucket(&self, (_, native): Key) -> &Mutex<Vec<Entry<T>>> {
+    fn bucket(&self, (_, native): Key) -> &Mutex<Bucket<T>> {
         let spread = (native as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - BUCKETS.ilog2());
         &self.0[spread as usize]
     }

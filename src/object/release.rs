@@ -6,35 +6,60 @@
 use crate::driver::{Driver, sys};
 use crate::object::error::Error;
 use parking_lot::Mutex;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 thread_local! {
-    /// Where a destroy that is under way on this thread collects the errors of what it releases.
-    static COLLECTING: RefCell<Option<Vec<Error>>> = const { RefCell::new(None) };
+    /// Has no destructor, so that a destroy which releases without an error finds all that it needs at once.
+    static COLLECTING: Collecting = const { Collecting { depth: Cell::new(0), errors: Cell::new(0) } };
+    /// The errors of what was released in the destroys that are under way on this thread, each with the destroy's depth.
+    static ERRORS: RefCell<Vec<(u32, Error)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The destroys that are under way on a thread, one within the release of another.
+struct Collecting {
+    /// How many there are.
+    depth: Cell<u32>,
+    /// How many errors they collected.
+    errors: Cell<u32>,
 }
 
 /// By driver, releases that failed and that no destroy could answer for.
 static UNREPORTED: Mutex<Vec<(Driver, u64)>> = Mutex::new(Vec::new());
 
 /// Takes the result of releasing an object of the driver.
+#[inline]
 pub(crate) fn report(driver: &Driver, result: Result<(), Error>) {
-    let Err(error) = result else { return };
+    if let Err(error) = result {
+        report_error(driver, error);
+    }
+}
+
+#[cold]
+fn report_error(driver: &Driver, error: Error) {
     // The driver has ended, and everything with it.
     if error.status.0 == sys::CUDA_ERROR_DEINITIALIZED.0 {
         return;
     }
-    // A thread that is ending collects nothing any more.
-    let rest = COLLECTING.try_with(|collecting| match collecting.borrow_mut().as_mut() {
-        Some(errors) => {
-            errors.push(error.clone());
-            None
-        }
-        None => Some(error.clone()),
-    });
-    if let Some(error) = rest.unwrap_or(Some(error)) {
+    if let Err(error) = put_down(error) {
         count(driver);
         log::warn!(target: "cushim", "releasing {} failed: {error}", error.object);
     }
+}
+
+/// Leaves an error to the innermost destroy that is under way; gives it back if there is none.
+#[cold]
+fn put_down(error: Error) -> Result<(), Error> {
+    let depth = COLLECTING.with(|collecting| collecting.depth.get());
+    if depth == 0 {
+        return Err(error);
+    }
+    let mut left = Some(error);
+    // A thread that is ending collects nothing any more.
+    let _ = ERRORS.try_with(|errors| {
+        errors.borrow_mut().extend(left.take().map(|error| (depth, error)));
+        COLLECTING.with(|collecting| collecting.errors.set(collecting.errors.get() + 1));
+    });
+    left.map_or(Ok(()), Err)
 }
 
 fn count(driver: &Driver) {
@@ -46,55 +71,74 @@ fn count(driver: &Driver) {
 }
 
 /// Runs `release` and answers with the first error of what it released.
+#[inline]
 pub(crate) fn collect(release: impl FnOnce()) -> Result<(), Error> {
     let collector = Collector::begin();
     release();
-    let errors = collector.end();
-    if errors.is_empty() { Ok(()) } else { Err(first_of(errors)) }
+    collector.end()
 }
 
 /// The first error; the others go to the log.
 #[cold]
-fn first_of(errors: Vec<Error>) -> Error {
+fn first_of(errors: Vec<Error>) -> Result<(), Error> {
     let mut errors = errors.into_iter();
-    let first = errors.next().expect("there is one");
+    let first = errors.next();
     for error in errors {
         log::warn!(target: "cushim", "releasing {} failed as well: {error}", error.object);
     }
-    first
+    first.map_or(Ok(()), Err)
 }
 
 /// Errors are collected on this thread while it lives, also if what is released panics.
-struct Collector {
-    /// What an outer destroy collects.
-    outer: Option<Vec<Error>>,
-}
+struct Collector;
 
 impl Collector {
+    #[inline]
     fn begin() -> Self {
-        Self { outer: exchange(Some(Vec::new())) }
+        COLLECTING.with(|collecting| collecting.depth.set(collecting.depth.get() + 1));
+        Self
     }
 
-    /// What was collected; the outer destroy goes on.
-    fn end(mut self) -> Vec<Error> {
-        let outer = self.outer.take();
+    /// The outer destroy goes on.
+    #[inline]
+    fn end(self) -> Result<(), Error> {
         std::mem::forget(self);
-        exchange(outer).unwrap_or_default()
+        if COLLECTING.with(Collecting::leave) { first_of(Self::take()) } else { Ok(()) }
+    }
+
+    /// Takes what the destroy that was just left has collected.
+    #[cold]
+    fn take() -> Vec<Error> {
+        let left = COLLECTING.with(|collecting| collecting.depth.get());
+        ERRORS
+            .try_with(|errors| {
+                let mut errors = errors.borrow_mut();
+                let taken: Vec<_> =
+                    errors.extract_if(.., |(depth, _)| *depth > left).map(|(_, error)| error).collect();
+                COLLECTING.with(|collecting| collecting.errors.set(errors.len() as u32));
+                taken
+            })
+            .unwrap_or_default()
     }
 }
 
-/// A thread that is ending collects nothing any more; a process may destroy things as it exits.
-fn exchange(errors: Option<Vec<Error>>) -> Option<Vec<Error>> {
-    COLLECTING.try_with(|collecting| collecting.replace(errors)).ok().flatten()
+impl Collecting {
+    /// Ends the innermost destroy; answers whether there are errors, which may be an outer one's.
+    #[inline]
+    fn leave(&self) -> bool {
+        self.depth.set(self.depth.get() - 1);
+        self.errors.get() != 0
+    }
 }
 
 /// Where what was released has panicked.
 impl Drop for Collector {
     fn drop(&mut self) {
-        // What a panic left: nobody answers for it.
-        let left = exchange(self.outer.take());
-        for error in left.into_iter().flatten() {
-            log::warn!(target: "cushim", "releasing {} failed: {error}", error.object);
+        if COLLECTING.with(Collecting::leave) {
+            // What a panic left: nobody answers for it.
+            for error in Self::take() {
+                log::warn!(target: "cushim", "releasing {} failed: {error}", error.object);
+            }
         }
     }
 }

@@ -39,17 +39,17 @@ impl Operation for Allocate<'_> {
     where
         Self: 'a;
 
-    #[inline]
+    #[inline(always)]
     fn traits(&self) -> Traits {
         Traits { allocates: true, ..Traits::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check<'a>(&'a self, _at: &'a Context) -> Result<(), Error> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<DevicePointer, Error> {
         let context = stream.context();
         let allocated = match self.pool {
@@ -101,17 +101,17 @@ impl Operation for Free {
     where
         Self: 'a;
 
-    #[inline]
+    #[inline(always)]
     fn traits(&self) -> Traits {
         Traits { allocates: true, ..Traits::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check<'a>(&'a self, _at: &'a Context) -> Result<(), Error> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
         let context = stream.context();
         // SAFETY: the caller vouches that the memory is there, and that nobody else frees it.

@@ -88,6 +88,14 @@ const FEW: usize = 256;
 pub struct Arguments<'a> {
     addresses: SmallVec<[*const c_void; FEW]>,
     sizes: SmallVec<[u32; FEW]>,
+    /// What some of them need; `None` while all are bytes, as they are in most launches.
+    needs: Option<Needs<'a>>,
+    _values: PhantomData<&'a [u8]>,
+}
+
+/// What arguments need that are not just bytes of the caller's.
+#[derive(Default)]
+struct Needs<'a> {
     /// Pointers that stand nowhere else, and which arguments they are.
     pointers: SmallVec<[(u32, u64); 16]>,
     /// The objects whose addresses they are, and which arguments.
@@ -100,7 +108,6 @@ pub struct Arguments<'a> {
     conditions: SmallVec<[ConditionAt; 1]>,
     /// Owners, and which arguments.
     owners: Vec<(u32, Owner)>,
-    _values: PhantomData<&'a [u8]>,
 }
 
 impl<'a> Arguments<'a> {
@@ -108,17 +115,12 @@ impl<'a> Arguments<'a> {
     #[inline(always)]
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            addresses: SmallVec::new(),
-            sizes: SmallVec::new(),
-            pointers: SmallVec::new(),
-            holds: SmallVec::new(),
-            contexts: SmallVec::new(),
-            names: SmallVec::new(),
-            conditions: SmallVec::new(),
-            owners: Vec::new(),
-            _values: PhantomData,
-        }
+        Self { addresses: SmallVec::new(), sizes: SmallVec::new(), needs: None, _values: PhantomData }
+    }
+
+    #[inline]
+    fn needs_mut(&mut self) -> &mut Needs<'a> {
+        self.needs.get_or_insert_default()
     }
 
     /// Adds one.
@@ -145,66 +147,78 @@ impl<'a> Arguments<'a> {
         self.sizes.push(u32::try_from(size).unwrap_or(u32::MAX));
     }
 
-    /// Adds several of that sort at once.
-    #[inline]
-    pub(crate) fn extend_at(&mut self, values: impl ExactSizeIterator<Item = (*const c_void, u32)>) {
+    /// Adds several of that sort at once: of each, where its bytes stand, and how many. Answers whether all were; if not, what
+    /// was added means nothing.
+    #[inline(always)]
+    pub(crate) fn extend_at<T>(
+        &mut self,
+        values: &[T],
+        place: impl Fn(&T) -> Option<(*const c_void, u32)>,
+    ) -> bool {
         let (start, count) = (self.addresses.len(), values.len());
-        self.addresses.reserve(count);
-        self.sizes.reserve(count);
+        if count > FEW - start.min(FEW) {
+            self.make_room(count);
+        }
         // SAFETY: there is room for so many from there on.
         let (addresses, sizes) =
             unsafe { (self.addresses.as_mut_ptr().add(start), self.sizes.as_mut_ptr().add(start)) };
-        let mut written = 0;
-        for (index, (address, size)) in (0..count).zip(values) {
+        for (index, value) in values.iter().enumerate() {
+            let Some((address, size)) = place(value) else { return false };
             // SAFETY: as above; both have the same length.
             unsafe {
                 addresses.add(index).write(address);
                 sizes.add(index).write(size);
             }
-            written = index + 1;
         }
         // SAFETY: all of them were written.
         unsafe {
-            self.addresses.set_len(start + written);
-            self.sizes.set_len(start + written);
+            self.addresses.set_len(start + count);
+            self.sizes.set_len(start + count);
         }
+        true
+    }
+
+    #[cold]
+    fn make_room(&mut self, count: usize) {
+        self.addresses.reserve(count);
+        self.sizes.reserve(count);
     }
 
     /// Adds a pointer.
     #[inline]
     pub(crate) fn push_pointer(&mut self, pointer: u64) {
-        self.pointers.push((self.addresses.len() as u32, pointer));
+        let index = self.addresses.len() as u32;
+        self.needs_mut().pointers.push((index, pointer));
         self.push_at(std::ptr::null(), size_of::<u64>());
     }
 
     pub(crate) fn push_endpoint(&mut self, mut endpoint: Endpoint<'a>) {
         let index = self.addresses.len() as u32;
-        self.owners.extend(endpoint.take_owner().map(|owner| (index, owner)));
         let address = endpoint.native();
-        self.contexts.extend(endpoint.context().map(|context| (index, context)));
-        self.holds.extend(endpoint.into_hold().map(|hold| (index, hold)));
+        let needs = self.needs_mut();
+        needs.owners.extend(endpoint.take_owner().map(|owner| (index, owner)));
+        needs.contexts.extend(endpoint.context().map(|context| (index, context)));
+        needs.holds.extend(endpoint.into_hold().map(|hold| (index, hold)));
         self.push_pointer(address);
     }
 
     /// Adds one with a name, whose bytes stand at an address for as long as the arguments exist.
     pub(crate) fn push_parameter(&mut self, name: &str, address: *const c_void, size: usize) {
-        self.names.push((self.addresses.len() as u32, Arc::from(name)));
+        let index = self.addresses.len() as u32;
+        self.needs_mut().names.push((index, Arc::from(name)));
         self.push_at(address, size);
     }
 
     /// Adds the number of a condition.
     pub(crate) fn push_condition(&mut self, condition: Arc<dyn ConditionOperand>) {
-        self.conditions.push(ConditionAt {
-            index: self.addresses.len() as u32,
-            number: AtomicU64::new(0),
-            condition,
-        });
+        let index = self.addresses.len() as u32;
+        self.needs_mut().conditions.push(ConditionAt { index, number: AtomicU64::new(0), condition });
         self.push_at(std::ptr::null(), size_of::<u64>());
     }
 
     /// What an argument needs: released when the kernel is done.
     pub(crate) fn push_owner(&mut self, index: usize, owner: Owner) {
-        self.owners.push((index as u32, owner));
+        self.needs_mut().owners.push((index as u32, owner));
     }
 
     /// Where the value of each is, and its bytes, once they are finished.
@@ -214,16 +228,24 @@ impl<'a> Arguments<'a> {
 
     /// The objects whose addresses they are, and which arguments.
     pub(super) fn objects(&self) -> impl Iterator<Item = (u32, &Held<'a>)> {
-        self.holds.iter().map(|(index, held)| (*index, held))
+        self.needs.iter().flat_map(|needs| &needs.holds).map(|(index, held)| (*index, held))
     }
 
+    #[inline]
     pub(super) fn has_owners(&self) -> bool {
-        !self.owners.is_empty()
+        self.needs.as_ref().is_some_and(|needs| !needs.owners.is_empty())
+    }
+
+    #[inline]
+    pub(super) fn has_conditions(&self) -> bool {
+        self.needs.as_ref().is_some_and(|needs| !needs.conditions.is_empty())
     }
 
     /// Whether all are values or conditions, and none has a name.
     pub(super) fn is_plain(&self) -> bool {
-        self.holds.is_empty() && self.names.is_empty() && self.owners.is_empty()
+        self.needs
+            .as_ref()
+            .is_none_or(|needs| needs.holds.is_empty() && needs.names.is_empty() && needs.owners.is_empty())
     }
 
     pub(crate) fn take_owners(&mut self) -> Vec<Owner> {
@@ -232,17 +254,14 @@ impl<'a> Arguments<'a> {
 
     /// The owners, and which arguments.
     pub(super) fn take_owned(&mut self) -> impl Iterator<Item = (u32, Owner)> + use<> {
-        std::mem::take(&mut self.owners).into_iter()
+        self.needs.as_mut().map(|needs| std::mem::take(&mut needs.owners)).unwrap_or_default().into_iter()
     }
 
     /// Sees to it that each has an address. Nothing is added any more, and the list stays where it is.
     #[inline]
     pub(super) fn finish(&mut self) {
-        for (index, pointer) in &self.pointers {
-            self.addresses[*index as usize] = std::ptr::from_ref(pointer).cast();
-        }
-        for at in &self.conditions {
-            self.addresses[at.index as usize] = at.number.as_ptr().cast_const().cast();
+        if let Some(needs) = &self.needs {
+            needs.point(&mut self.addresses);
         }
     }
 
@@ -254,34 +273,29 @@ impl<'a> Arguments<'a> {
 
     /// The names, and of which arguments.
     pub(super) fn names(&self) -> &[(u32, Arc<str>)] {
-        &self.names
+        self.needs.as_ref().map_or(&[], |needs| &needs.names)
     }
 
     /// The conditions among them, and which arguments.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = (usize, &dyn ConditionOperand)> {
-        self.conditions.iter().map(|at| (at.index as usize, at.condition.as_ref()))
+        let all = self.needs.iter().flat_map(|needs| &needs.conditions);
+        all.map(|at| (at.index as usize, at.condition.as_ref()))
     }
 
     /// Gives each condition among them its number, when nothing else is refused any more.
     #[inline]
     pub(super) fn number_conditions(&self) -> Result<(), Error> {
-        self.conditions.iter().try_for_each(|at| {
-            let number =
-                at.condition.native().map_err(|failure| failure.of_item(ARGUMENT, at.index as usize))?;
-            at.number.store(number, Relaxed);
-            Ok(())
-        })
+        self.needs.as_ref().map_or(Ok(()), Needs::number_conditions)
     }
 
     /// Refuses arguments that are not the kernel's, where the driver tells its parameters, and objects that are not there any
     /// more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn check(&self, kernel: &Kernel, at: &Context) -> Result<(), Error> {
-        if let Some(layout) = kernel.layout() {
-            let mut sizes = layout.iter().zip(&self.sizes);
-            if layout.len() != self.sizes.len() || sizes.any(|(takes, size)| takes.size != *size as usize) {
-                return Err(self.misfit(kernel, layout));
-            }
+        if let Some(takes) = kernel.sizes()
+            && takes != self.sizes.as_slice()
+        {
+            return Err(self.misfit(kernel, kernel.layout().unwrap_or_default()));
         }
         self.check_objects(at)
     }
@@ -289,12 +303,7 @@ impl<'a> Arguments<'a> {
     /// Refuses objects that are not there any more.
     #[inline]
     pub(super) fn check_objects(&self, at: &Context) -> Result<(), Error> {
-        self.holds.iter().try_for_each(|(index, hold)| {
-            check_operand(hold.operand(), at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
-        })?;
-        self.contexts.iter().try_for_each(|(index, context)| {
-            check_context(context, at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
-        })
+        self.needs.as_ref().map_or(Ok(()), |needs| needs.check_objects(at))
     }
 
     #[cold]
@@ -318,6 +327,36 @@ impl<'a> Arguments<'a> {
         let mut error = Error::new(Status::INVALID_ARGUMENT, refusal).about(kernel);
         error.item = item;
         error
+    }
+}
+
+impl Needs<'_> {
+    /// Gives pointers and conditions their addresses. This stays where it is from now on.
+    fn point(&self, addresses: &mut [*const c_void]) {
+        for (index, pointer) in &self.pointers {
+            addresses[*index as usize] = std::ptr::from_ref(pointer).cast();
+        }
+        for at in &self.conditions {
+            addresses[at.index as usize] = at.number.as_ptr().cast_const().cast();
+        }
+    }
+
+    fn number_conditions(&self) -> Result<(), Error> {
+        self.conditions.iter().try_for_each(|at| {
+            let number =
+                at.condition.native().map_err(|failure| failure.of_item(ARGUMENT, at.index as usize))?;
+            at.number.store(number, Relaxed);
+            Ok(())
+        })
+    }
+
+    fn check_objects(&self, at: &Context) -> Result<(), Error> {
+        self.holds.iter().try_for_each(|(index, hold)| {
+            check_operand(hold.operand(), at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
+        })?;
+        self.contexts.iter().try_for_each(|(index, context)| {
+            check_context(context, at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
+        })
     }
 }
 

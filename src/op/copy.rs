@@ -68,7 +68,7 @@ impl<'a> Copy<'a> {
 }
 
 /// What the driver is told that the two ends are. Only of two host addresses nothing more is said than that.
-#[inline]
+#[inline(always)]
 fn direction(to: Side, from: Side) -> Direction {
     match (to, from) {
         (Side::Host(_), Side::Host(_)) => Direction::Any,
@@ -85,7 +85,7 @@ impl Operation for Copy<'_> {
     where
         Self: 'a;
 
-    #[inline]
+    #[inline(always)]
     fn traits(&self) -> Traits {
         let is_array = |end: &Endpoint<'_>| matches!(end.side(), Side::Array(_));
         Traits {
@@ -97,7 +97,7 @@ impl Operation for Copy<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<Checked<'a>, Error> {
         if self.bytes == 0 {
             let range = RawRange { direction: Direction::Any, to: 0, from: 0, bytes: 0, peers: None };
@@ -120,9 +120,9 @@ impl Operation for Copy<'_> {
         Ok(Checked { form, _peers: peers })
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn enqueue(&self, checked: Checked<'_>, stream: &Stream) -> Result<(), Error> {
-        let (table, context) = (stream.context().table(), stream.context());
+        let (table, context) = (stream.raw().table(), stream.context());
         // SAFETY: the caller vouches for both endpoints; the stream is alive.
         unsafe {
             match &checked.form {

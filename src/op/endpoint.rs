@@ -24,6 +24,8 @@ pub struct Endpoint<'a> {
     context: Option<&'a Arc<Context>>,
     /// The object whose memory it is.
     hold: Option<Held<'a>>,
+    /// The context with which that ends, if it is known.
+    origin: Option<&'a Arc<Context>>,
     /// What keeps it alive otherwise.
     owner: Option<Owner>,
     /// Whether that is a copy of the bytes, which the operation made.
@@ -52,6 +54,7 @@ unsafe impl Send for Side {}
 unsafe impl Sync for Side {}
 
 impl Side {
+    #[inline]
     pub(crate) fn address(self) -> Option<u64> {
         match self {
             Self::Host(address) | Self::Device(address) | Self::Auto(address) => Some(address),
@@ -60,22 +63,45 @@ impl Side {
     }
 
     /// The same with [`Auto`](Self::Auto) resolved: what the driver says of the address.
+    #[inline(always)]
     fn asked(self, at: &Context) -> Result<Self, Error> {
-        let Self::Auto(address) = self else { return Ok(self) };
+        if let Self::Auto(address) = self { Self::of_address(address, at) } else { Ok(self) }
+    }
+
+    #[inline(never)]
+    fn of_address(address: u64, at: &Context) -> Result<Self, Error> {
         let known = PointerAttributes::memory_type(at.driver(), address)?;
         Ok(if known == Some(sys::CU_MEMORYTYPE_DEVICE) { Self::Device(address) } else { Self::Host(address) })
     }
 }
 
 impl<'a> Endpoint<'a> {
+    #[inline(always)]
     fn new(side: Side) -> Self {
-        let (device, context, hold, owner) = (None, None, None, None);
-        let (end, keeps_bytes, is_kept_by_caller) = (u64::MAX, false, false);
-        Self { side, end, device, context, hold, owner, keeps_bytes, is_kept_by_caller, _memory: PhantomData }
+        Self {
+            side,
+            end: u64::MAX,
+            device: None,
+            context: None,
+            hold: None,
+            origin: None,
+            owner: None,
+            keeps_bytes: false,
+            is_kept_by_caller: false,
+            _memory: PhantomData,
+        }
+    }
+
+    /// Memory of this sort, of which nothing else is known.
+    #[cfg(feature = "capi")]
+    #[inline(always)]
+    pub(crate) fn at(side: Side) -> Self {
+        Self::new(side)
     }
 
     /// Host memory of any kind that is written, or read. A copy from ordinary (not page-locked) memory in a stream reads it
     /// before it returns; one to it may block until it is done.
+    #[inline(always)]
     #[must_use]
     pub fn host<T: ?Sized>(memory: *mut T) -> Self {
         Self::new(Side::Host(memory.cast::<c_void>().expose_provenance() as u64))
@@ -99,6 +125,7 @@ impl<'a> Endpoint<'a> {
     }
 
     /// Device memory, or host memory by the address by which the device reaches it.
+    #[inline(always)]
     #[must_use]
     pub fn device(pointer: DevicePointer) -> Self {
         Self::new(Side::Device(pointer.0))
@@ -111,17 +138,27 @@ impl<'a> Endpoint<'a> {
     }
 
     /// An address of either kind; the driver is asked which. What it does not know is ordinary host memory.
+    #[inline(always)]
     #[must_use]
     pub fn auto(address: u64) -> Self {
         Self::new(Side::Auto(address))
     }
 
-    /// Memory of an object, from an address on, that ends at another; the device whose memory it is, if one's alone.
-    pub(crate) fn of_object(hold: Held<'a>, side: Side, end: u64, device: Option<i32>) -> Self {
-        Self { hold: Some(hold), end, device, ..Self::new(side) }
+    /// Memory of an object, from an address on, that ends at another; the device whose memory it is, if one's alone, and the
+    /// context with which it ends, if that is known.
+    #[inline(always)]
+    pub(crate) fn of_object(
+        hold: Held<'a>,
+        side: Side,
+        end: u64,
+        device: Option<i32>,
+        origin: Option<&'a Arc<Context>>,
+    ) -> Self {
+        Self { hold: Some(hold), end, device, origin, ..Self::new(side) }
     }
 
     /// Memory of a graph, from an address on, that ends at another: the graph itself keeps it.
+    #[inline(always)]
     pub(crate) fn of_graph(side: Side, end: u64, device: Option<i32>) -> Self {
         Self { end, device, ..Self::new(side) }
     }
@@ -133,6 +170,7 @@ impl<'a> Endpoint<'a> {
 
     /// The same endpoint in memory of this context. Where both endpoints of a copy say theirs, or are buffers, the copy needs
     /// no access from one device to the other's memory.
+    #[inline(always)]
     #[must_use]
     pub fn in_context(mut self, context: &'a Arc<Context>) -> Self {
         self.device = Some(context.device().ordinal());
@@ -213,6 +251,7 @@ impl<'a> Endpoint<'a> {
     }
 
     /// The value that a kernel gets for it.
+    #[inline]
     pub(super) fn native(&self) -> u64 {
         match self.side {
             Side::Array(array) => array.expose_provenance() as u64,
@@ -245,6 +284,7 @@ impl<'a> Endpoint<'a> {
         self.side
     }
 
+    #[inline]
     pub(super) fn has_owner(&self) -> bool {
         self.owner.is_some()
     }
@@ -259,13 +299,14 @@ impl<'a> Endpoint<'a> {
     }
 
     /// What of it is ordinary host memory, or may be.
+    #[inline]
     pub(super) fn may_be_host(&self) -> bool {
         matches!(self.side, Side::Host(_) | Side::Auto(_))
     }
 
     /// Refuses an endpoint that is NULL, that so many bytes reach past the end of, or whose object or context is not there any
     /// more; answers with what sort of memory it is in.
-    #[inline]
+    #[inline(always)]
     pub(super) fn check(&self, what: &str, bytes: u64, at: &Context) -> Result<Side, Error> {
         self.check_objects(at)?;
         let Some(address) = self.side.address() else { return self.check_array(what) };
@@ -275,7 +316,7 @@ impl<'a> Endpoint<'a> {
     }
 
     /// Refuses what reaches past the end of the memory.
-    #[inline]
+    #[inline(always)]
     pub(super) fn check_end(&self, what: &str, bytes: u64) -> Result<(), Error> {
         let address = self.side.address().unwrap_or_default();
         if bytes > self.end.saturating_sub(address) { Err(self.too_few(what, bytes)) } else { Ok(()) }
@@ -322,9 +363,11 @@ impl<'a> Endpoint<'a> {
     }
 
     /// Refuses an object or a context of another driver, and one that was destroyed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn check_objects(&self, at: &Context) -> Result<(), Error> {
-        if let Some(hold) = &self.hold {
+        if let Some(hold) = &self.hold
+            && !self.origin.is_some_and(|origin| std::ptr::eq(Arc::as_ptr(origin), at))
+        {
             check_operand(hold.operand(), at)?;
         }
         match &self.context {
@@ -364,7 +407,7 @@ impl fmt::Debug for Endpoint<'_> {
 const NO_ADDRESS: u64 = 1 << 63 | 1 << 55;
 
 /// Refuses an end that is NULL or a handle, or that no address space could hold.
-#[inline]
+#[inline(always)]
 pub(crate) fn check_range(end: &str, address: u64, bytes: u64) -> Result<(), Error> {
     if address != 0 && address & NO_ADDRESS != NO_ADDRESS && address.checked_add(bytes).is_some() {
         return Ok(());

@@ -1,6 +1,5 @@
 //! Records of events, and waiting for them.
 
-use super::operand::check_of_call;
 use super::{Captured, Operation, Traits, capture};
 use crate::context::Context;
 use crate::driver::CallError;
@@ -42,17 +41,17 @@ impl Operation for Record<'_> {
     where
         Self: 'a;
 
-    #[inline]
+    #[inline(always)]
     fn traits(&self) -> Traits {
         Traits::default()
     }
 
-    #[inline]
+    #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<(), Error> {
         check_event(self.0, at)
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
         let event = self.0;
         event.raw().record(stream.raw()).map_err(|error| refused_record(error, event, stream))?;
@@ -96,13 +95,21 @@ fn refused_record(error: CallError, event: &Event, stream: &Stream) -> Error {
 }
 
 /// Refuses an event of another driver, and one that was destroyed with its context.
-#[inline]
+#[inline(always)]
 pub(super) fn check_event(event: &Event, at: &Context) -> Result<(), Error> {
+    if std::ptr::eq(Arc::as_ptr(event.context()), at) {
+        return Ok(());
+    }
+    check_event_of_another(event, at)
+}
+
+#[inline(never)]
+fn check_event_of_another(event: &Event, at: &Context) -> Result<(), Error> {
     if event.driver() != at.driver() {
         let refusal = format!("{event} belongs to another driver than {at}");
         return Err(Error::new(Status::INVALID_HANDLE, refusal).about(event));
     }
-    check_of_call(event.context(), at, event)
+    event.context().check_still_there(event)
 }
 
 /// Makes work that is enqueued from now on wait for what an event recorded last. Nothing waits for an event that was never
@@ -132,17 +139,17 @@ impl Operation for Wait<'_> {
     where
         Self: 'a;
 
-    #[inline]
+    #[inline(always)]
     fn traits(&self) -> Traits {
         Traits::default()
     }
 
-    #[inline]
+    #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<(), Error> {
         check_event(self.0, at)
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
         let event = self.0;
         if event.may_be_captured() && capture::wait_for_captured(stream, event)? {

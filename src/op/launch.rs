@@ -74,7 +74,7 @@ pub(super) enum Given<'a, 'v> {
 
 impl<'a, 'v> Launch<'a, 'v> {
     /// With an argument for each parameter of the kernel.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn new(
         kernel: &'a Arc<Kernel>,
@@ -87,6 +87,7 @@ impl<'a, 'v> Launch<'a, 'v> {
 
     /// With all arguments in one block, laid out as [`Kernel::parameters`] says: like a C struct of the parameters. Before
     /// driver 12.4 the block must end with the last of them.
+    #[inline(always)]
     #[must_use]
     pub fn packed(kernel: &'a Arc<Kernel>, config: &'a LaunchConfig<'a>, block: &'a [u8]) -> Self {
         Self { kernel, config, arguments: Given::Packed(block) }
@@ -105,20 +106,20 @@ impl Operation for Launch<'_, '_> {
     where
         Self: 'a;
 
-    #[inline]
+    #[inline(always)]
     fn traits(&self) -> Traits {
         let has_owners = match &self.arguments {
             Given::Each(arguments) => arguments.has_owners(),
             Given::Packed(_) => false,
         };
         let has_conditions = match &self.arguments {
-            Given::Each(arguments) => arguments.conditions().next().is_some(),
+            Given::Each(arguments) => arguments.has_conditions(),
             Given::Packed(_) => false,
         };
         Traits { has_owners, has_conditions, ..Traits::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<Checked<'a>, Error> {
         self.config.check()?;
         self.kernel.check_in(at)?;
@@ -135,7 +136,7 @@ impl Operation for Launch<'_, '_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn enqueue(&self, Checked(arguments): Checked<'_>, stream: &Stream) -> Result<(), Error> {
         let mut attributes = RawAttributes::new();
         self.config.list(&mut attributes);

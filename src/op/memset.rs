@@ -74,6 +74,7 @@ impl<'a> Memset<'a> {
     }
 
     /// Of a rectangle: rows of `width` values, `pitch` bytes apart. Of one row, the pitch does not matter.
+    #[inline]
     #[must_use]
     pub fn rectangle(at: Endpoint<'a>, pitch: usize, value: Value, width: usize, height: usize) -> Self {
         Self { at, value, pitch, width, height }
@@ -85,12 +86,15 @@ impl<'a> Memset<'a> {
     }
 
     /// Bytes from the first that is written to the last.
+    #[inline]
     fn bytes(&self) -> Result<usize, Error> {
-        let Self { value, pitch, width, height, .. } = *self;
-        let row = width.checked_mul(value.bytes()).ok_or_else(|| self.too_large())?;
-        if height <= 1 {
-            return Ok(row);
-        }
+        let row = self.width.checked_mul(self.value.bytes()).ok_or_else(|| self.too_large())?;
+        if self.height <= 1 { Ok(row) } else { self.bytes_of_rows(row) }
+    }
+
+    #[inline(never)]
+    fn bytes_of_rows(&self, row: usize) -> Result<usize, Error> {
+        let Self { value, pitch, height, .. } = *self;
         if pitch < row {
             return Err(invalid(format!("the rows are {pitch} bytes apart, too few for the {row} of each")));
         }
@@ -111,7 +115,7 @@ impl<'a> Memset<'a> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn check_rows(&self, at: &Context) -> Result<u64, Error> {
         let (unit, bytes) = (self.value.bytes(), self.bytes()?);
         let address = match self.at.side() {
@@ -147,23 +151,23 @@ impl Operation for Memset<'_> {
     where
         Self: 'a;
 
-    #[inline]
+    #[inline(always)]
     fn traits(&self) -> Traits {
         Traits { has_owners: self.at.has_owner(), ..Traits::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<Checked, Error> {
         let Self { pitch, width, height, .. } = *self;
         let address = if width == 0 || height == 0 { 0 } else { self.check_rows(at)? };
         Ok(Checked(Rows { at: address, pitch, width, height }))
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn enqueue(&self, Checked(rows): Checked, stream: &Stream) -> Result<(), Error> {
         let context = stream.context();
         // SAFETY: the caller vouches for the memory; the stream is alive.
-        unsafe { calls::rows(context.table(), self.value.raw(), &rows, stream.raw()) }
+        unsafe { calls::rows(stream.raw().table(), self.value.raw(), &rows, stream.raw()) }
             .map_err(|error| self.refused(context.failed(error, stream), context))
     }
 

@@ -205,14 +205,43 @@ impl Stream {
     /// Those of the operation's check; [`Status::INVALID_ARGUMENT`] for an operation that a stream under capture cannot take, which
     /// leaves the capture valid, and for one with conditions in a stream that is not under capture; the driver's. Nothing is
     /// enqueued then.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn enqueue<O: Operation + ?Sized>(&self, operation: &mut O) -> Result<O::Output, Error> {
-        if self.may_be_capturing()
-            // SAFETY: as the caller vouches.
-            && let Some(output) = unsafe { capture::enqueue(self, operation) }?
-        {
-            return Ok(output);
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if self.may_be_capturing() {
+                self.enqueue_or_capture(operation)
+            } else {
+                self.enqueue_to_run(operation)
+            }
         }
+    }
+
+    /// As [`enqueue`](Self::enqueue), for a stream that may be under capture: apart from it, so that all else of that is one piece
+    /// with the operation.
+    ///
+    /// # Safety
+    /// As for [`enqueue`](Self::enqueue).
+    #[cold]
+    unsafe fn enqueue_or_capture<O: Operation + ?Sized>(
+        &self,
+        operation: &mut O,
+    ) -> Result<O::Output, Error> {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            match capture::enqueue(self, operation)? {
+                Some(output) => Ok(output),
+                None => self.enqueue_to_run(operation),
+            }
+        }
+    }
+
+    /// As [`enqueue`](Self::enqueue), for a stream that is not under capture.
+    ///
+    /// # Safety
+    /// As for [`enqueue`](Self::enqueue).
+    #[inline(always)]
+    unsafe fn enqueue_to_run<O: Operation + ?Sized>(&self, operation: &mut O) -> Result<O::Output, Error> {
         let traits = operation.traits();
         if traits.has_conditions {
             return Err(of_conditions(self));
@@ -224,15 +253,26 @@ impl Stream {
         let result = unsafe { operation.enqueue(checked, self) };
         drop(current);
         if traits.has_owners {
-            match &result {
-                Ok(_) => host_function::release_when_done(self, operation.take_owners()),
-                Err(failure) if traits.is_batch && failure.driver_code != 0 => {
-                    host_function::release_when_done(self, operation.take_bytes());
-                }
-                Err(_) => {}
-            }
+            self.settle_owners(operation, traits.is_batch, result.as_ref().err());
         }
         result
+    }
+
+    /// Releases the owners of an operation when the stream has passed it, if it was enqueued.
+    #[cold]
+    fn settle_owners<O: Operation + ?Sized>(
+        &self,
+        operation: &mut O,
+        is_batch: bool,
+        failure: Option<&Error>,
+    ) {
+        match failure {
+            None => host_function::release_when_done(self, operation.take_owners()),
+            Some(failure) if is_batch && failure.driver_code != 0 => {
+                host_function::release_when_done(self, operation.take_bytes());
+            }
+            Some(_) => {}
+        }
     }
 }
 

@@ -24,7 +24,7 @@ enum PeerContext<'a> {
 
 impl<'a> Peers<'a> {
     /// `None` for every other copy: one that has an endpoint on the host or nobody knows where, or that stays on the device.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of(
         at: &'a Context,
         (to, to_side): (&'a Endpoint<'_>, Side),
@@ -35,10 +35,19 @@ impl<'a> Peers<'a> {
             return None;
         }
         let here = at.device().ordinal();
-        (to_device != here || from_device != here).then(|| Self {
-            to: PeerContext::of(at, to, to_device),
-            from: PeerContext::of(at, from, from_device),
-        })
+        if to_device == here && from_device == here {
+            return None;
+        }
+        Some(Self::between(at, (to, to_device), (from, from_device)))
+    }
+
+    #[inline(never)]
+    fn between(
+        at: &'a Context,
+        (to, to_device): (&'a Endpoint<'_>, i32),
+        (from, from_device): (&'a Endpoint<'_>, i32),
+    ) -> Self {
+        Self { to: PeerContext::of(at, to, to_device), from: PeerContext::of(at, from, from_device) }
     }
 
     /// The native contexts of the destination and the source.

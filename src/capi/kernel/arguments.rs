@@ -115,16 +115,21 @@ pub(in crate::capi) unsafe fn given<'a>(
     unsafe { input::slice(args, count, "args") }
 }
 
-#[inline]
+#[inline(always)]
 fn is_value(arg: &cushim_arg) -> bool {
     arg.kind == BYTES && !arg.value.is_null()
+}
+
+/// Lists arguments that are all values. If they are not, answers so, and what was listed means nothing.
+#[inline(always)]
+pub(super) fn list_values(list: &mut Arguments<'_>, args: &[cushim_arg]) -> bool {
+    list.extend_at(args, |arg| if is_value(arg) { Some((arg.value, arg.size)) } else { None })
 }
 
 /// Looks up what the arguments name.
 ///
 /// # Safety
 /// Each value is as its kind says.
-#[inline]
 pub(in crate::capi) unsafe fn look_up<'g>(guard: &'g Guard, args: &[cushim_arg]) -> Result<Named<'g>, Error> {
     let mut named = Named { names: SmallVec::new(), are_values: args.iter().all(is_value) };
     if !named.are_values {
@@ -187,14 +192,13 @@ impl<'g> Named<'g> {
 ///
 /// # Safety
 /// Each value is as its kind says, for as long as the list is used.
-#[inline]
 pub(in crate::capi) unsafe fn list<'a>(
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
     named: &'a Named<'_>,
 ) -> Result<(), Error> {
     if named.are_values {
-        list.extend_at(args.iter().map(|arg| (arg.value, arg.size)));
+        list_values(list, args);
         return Ok(());
     }
     let mut names = named.names.iter();
@@ -226,7 +230,6 @@ pub(in crate::capi) unsafe fn list<'a>(
 ///
 /// # Safety
 /// Each value is as its kind says.
-#[inline]
 pub(in crate::capi) unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg], named: &Named<'_>) {
     if named.are_values || args.iter().all(|arg| matches!(arg.kind, BYTES | BUFFER | CONDITION | PARAMETER)) {
         return;

@@ -15,11 +15,12 @@ use crate::capi::stream::cushim_stream;
 use crate::capi::{input, options};
 use crate::context::Context;
 use crate::event::Event;
-use crate::kernel::{LaunchConfig, MemorySyncDomain, ProgrammaticEvent};
+use crate::kernel::{Kernel, LaunchConfig, MemorySyncDomain, ProgrammaticEvent};
 use crate::object::error::{Error, Status};
 use crate::object::handle::Guard;
 use crate::op::node::KernelParameters;
 use crate::op::{Arguments, Launch};
+use crate::stream::Stream;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -132,12 +133,34 @@ pub(in crate::capi) struct Config {
     special: Special,
 }
 
+/// A configuration of sizes alone, as most launches have it: nothing in it is looked up or kept. `None` for any other.
+///
+/// # Safety
+/// As for [`Config::read`].
+#[inline(always)]
+unsafe fn sizes(config: *const cushim_launch_config) -> Option<LaunchConfig<'static>> {
+    if config.is_null() {
+        return Some(LaunchConfig::default());
+    }
+    // SAFETY: the caller vouches for as many bytes as the first member says.
+    unsafe {
+        if config.cast::<usize>().read_unaligned() != size_of::<cushim_launch_config>() {
+            return None;
+        }
+        let given = config.read_unaligned();
+        let has_cluster = given.cluster.x | given.cluster.y | given.cluster.z != 0;
+        (!has_cluster && is_plain(&given)).then(|| LaunchConfig {
+            grid: [given.grid.x, given.grid.y, given.grid.z],
+            block: [given.block.x, given.block.y, given.block.z],
+            shared: given.shared_bytes,
+            ..LaunchConfig::default()
+        })
+    }
+}
+
 impl Config {
-    /// In line, as is [`launch`](Self::launch): to move a configuration takes as long as to read it.
-    ///
     /// # Safety
     /// `config` is NULL or valid for the bytes that its `struct_size` names, and its array is as long as it says.
-    #[inline(always)]
     pub(in crate::capi) unsafe fn read(
         guard: &Guard,
         config: *const cushim_launch_config,
@@ -155,7 +178,6 @@ impl Config {
         Ok(Self { given, special })
     }
 
-    #[inline(always)]
     pub(in crate::capi) fn launch(&self) -> LaunchConfig<'_> {
         let (given, special) = (&self.given, &self.special);
         let has_cluster = given.cluster.x | given.cluster.y | given.cluster.z != 0;
@@ -343,24 +365,50 @@ pub unsafe extern "C" fn cushim_kernel_launch(
         let guard = enter()?;
         let kernel = get(&guard, kernel)?;
         let stream = get(&guard, stream)?;
-        // SAFETY: the caller vouches for `config`.
-        let config = unsafe { Config::read(&guard, config) }?;
-        let config = config.launch();
-        // SAFETY: the caller vouches for `args`.
-        let args = unsafe { arguments::given(args, arg_count) }?;
-        // SAFETY: as above.
-        let named = unsafe { arguments::look_up(&guard, args) }?;
-        let mut list = Arguments::new();
-        // SAFETY: the caller vouches for the values and the owners.
+        // SAFETY: the caller vouches for `config` and `args`, and for what the kernel does with the arguments.
         unsafe {
-            arguments::list(&mut list, args, &named)?;
-            arguments::lend_owners(&mut list, args, &named);
+            if let Some(config) = sizes(config) {
+                let args = arguments::given(args, arg_count)?;
+                let mut list = Arguments::new();
+                if arguments::list_values(&mut list, args) {
+                    return stream.enqueue(&mut Launch::new(&kernel, &config, &mut list));
+                }
+            }
+            launch_with_objects(&guard, &kernel, &stream, config, args, arg_count)
         }
-        let mut launch = Launch::new(&kernel, &config, &mut list);
-        // SAFETY: the caller vouches for what the kernel does with the arguments.
-        let result = unsafe { stream.enqueue(&mut launch) };
-        settle(&mut launch, result)
     })
+}
+
+/// A launch whose configuration or arguments name objects, owners or anything else that has to be looked up.
+///
+/// # Safety
+/// As for [`cushim_kernel_launch`].
+#[inline(never)]
+unsafe fn launch_with_objects(
+    guard: &Guard,
+    kernel: &Arc<Kernel>,
+    stream: &Stream,
+    config: *const cushim_launch_config,
+    args: *const cushim_arg,
+    arg_count: usize,
+) -> Result<(), Error> {
+    // SAFETY: the caller vouches for `config`.
+    let config = unsafe { Config::read(guard, config) }?;
+    let config = config.launch();
+    // SAFETY: the caller vouches for `args`.
+    let args = unsafe { arguments::given(args, arg_count) }?;
+    // SAFETY: as above.
+    let named = unsafe { arguments::look_up(guard, args) }?;
+    let mut list = Arguments::new();
+    // SAFETY: the caller vouches for the values and the owners.
+    unsafe {
+        arguments::list(&mut list, args, &named)?;
+        arguments::lend_owners(&mut list, args, &named);
+    }
+    let mut launch = Launch::new(kernel, &config, &mut list);
+    // SAFETY: the caller vouches for what the kernel does with the arguments.
+    let result = unsafe { stream.enqueue(&mut launch) };
+    settle(&mut launch, result)
 }
 
 /// Enqueues a kernel in a stream, with all arguments in one block, laid out as `cushim_kernel_get_parameter` says:
@@ -397,9 +445,30 @@ pub unsafe extern "C" fn cushim_kernel_launch_packed(
         }
         // SAFETY: the caller vouches for the block.
         let block = unsafe { input::slice(block.cast::<u8>(), size, "block") }?;
-        // SAFETY: the caller vouches for `config`.
-        let config = unsafe { Config::read(&guard, config) }?;
-        // SAFETY: the caller vouches for what the kernel does with the block.
-        unsafe { stream.enqueue(&mut Launch::packed(&kernel, &config.launch(), block)) }
+        // SAFETY: the caller vouches for `config`, and for what the kernel does with the block.
+        unsafe {
+            match sizes(config) {
+                Some(config) => stream.enqueue(&mut Launch::packed(&kernel, &config, block)),
+                None => launch_block(&guard, &kernel, &stream, config, block),
+            }
+        }
     })
+}
+
+/// A launch whose configuration is more than sizes.
+///
+/// # Safety
+/// As for [`cushim_kernel_launch_packed`].
+#[inline(never)]
+unsafe fn launch_block(
+    guard: &Guard,
+    kernel: &Arc<Kernel>,
+    stream: &Stream,
+    config: *const cushim_launch_config,
+    block: &[u8],
+) -> Result<(), Error> {
+    // SAFETY: the caller vouches for `config`.
+    let config = unsafe { Config::read(guard, config) }?;
+    // SAFETY: the caller vouches for what the kernel does with the block.
+    unsafe { stream.enqueue(&mut Launch::packed(kernel, &config.launch(), block)) }
 }

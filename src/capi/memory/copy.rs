@@ -3,7 +3,9 @@
 //! @header cushim.h
 //! @task copy memory
 
-use super::place::{Place, Role, cushim_extent, cushim_place, cushim_region, extent_of, region, settle};
+use super::place::{
+    Place, Role, Spot, address_alone, cushim_extent, cushim_place, cushim_region, extent_of, region, settle,
+};
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{enter, get};
@@ -11,7 +13,7 @@ use crate::capi::input::given;
 use crate::capi::stream::cushim_stream;
 use crate::object::error::Error;
 use crate::object::handle::Guard;
-use crate::op::{Copy, Copy3d, Extent};
+use crate::op::{Copy, Copy3d, Endpoint, Extent, Side};
 use crate::stream::Stream;
 use std::sync::Arc;
 
@@ -47,41 +49,101 @@ pub unsafe extern "C" fn cushim_stream_copy(
     call(|| {
         let guard = enter()?;
         // SAFETY: the caller vouches for both.
-        let (to, from) = unsafe { (given(to, "to")?, given(from, "from")?) };
-        if !to.names_objects() && !from.names_objects() {
-            // As below, without anything to hold but the stream.
-            let stream = Arc::clone(&*get(&guard, stream)?);
-            drop(guard);
-            let (to, from) = (Place::without_objects(to, "to"), Place::without_objects(from, "from"));
-            // SAFETY: the caller vouches for the memory and the owners.
-            return unsafe { in_stream(&stream, &to, &from, bytes) };
-        }
-        let (to, from) = (Place::of(&guard, to, "to")?, Place::of(&guard, from, "from")?);
-        let stream = get(&guard, stream)?;
-        // SAFETY: the caller vouches for the memory and the owners.
-        let copy = |stream: &Arc<Stream>, to: &Place<'_>, from: &Place<'_>| unsafe {
-            in_stream(stream, to, from, bytes)
+        let (Some(to), Some(from)) = (unsafe { (address_alone(to), address_alone(from)) }) else {
+            // SAFETY: as the caller vouches.
+            return unsafe { between_buffers(guard, stream, to, from, bytes) };
         };
-        if !to.may_block() && !from.may_block() {
-            return copy(&stream, &to, &from);
-        }
-        // A destroy in another thread need not wait for this call.
-        let (to, from, held) = (to.held(), from.held(), Arc::clone(&stream));
-        drop(stream);
-        drop(guard);
-        copy(&held, &to, &from)
+        let lent = get(&guard, stream)?;
+        let held;
+        let stream: &Stream = if matches!((to, from), (Side::Device(_), Side::Device(_))) {
+            &lent
+        } else {
+            // A destroy in another thread need not wait for this call.
+            held = Arc::clone(&lent);
+            drop(lent);
+            drop(guard);
+            &held
+        };
+        // SAFETY: the caller vouches for the memory.
+        unsafe { without_owners(stream, Copy::new(Endpoint::at(to), Endpoint::at(from), bytes)) }
     })
+}
+
+/// The same copy where a place is in a buffer.
+///
+/// # Safety
+/// As for [`cushim_stream_copy`].
+#[inline(never)]
+unsafe fn between_buffers(
+    guard: Guard,
+    stream: cushim_stream,
+    to: *const cushim_place,
+    from: *const cushim_place,
+    bytes: usize,
+) -> Result<(), Error> {
+    // SAFETY: the caller vouches for both.
+    let held = match unsafe { (Spot::read(&guard, to), Spot::read(&guard, from)) } {
+        (Some(to), Some(from)) => {
+            let stream = get(&guard, stream)?;
+            if !to.may_block() && !from.may_block() {
+                let copy = Copy::new(to.endpoint(), from.endpoint(), bytes);
+                // SAFETY: the caller vouches for the memory.
+                return unsafe { without_owners(&stream, copy) };
+            }
+            Some((to.held(), from.held(), Arc::clone(&stream)))
+        }
+        _ => None,
+    };
+    let Some((to, from, stream)) = held else {
+        // SAFETY: as the caller vouches.
+        return unsafe { between_places(guard, stream, to, from, bytes) };
+    };
+    // A destroy in another thread need not wait for this call.
+    drop(guard);
+    // SAFETY: the caller vouches for the memory.
+    unsafe { without_owners(&stream, Copy::new(to.endpoint(), from.endpoint(), bytes)) }
+}
+
+/// # Safety
+/// As for [`cushim_stream_copy`]; the copy has no owners.
+#[inline(always)]
+unsafe fn without_owners(stream: &Stream, mut copy: Copy<'_>) -> Result<(), Error> {
+    // SAFETY: as the caller vouches.
+    let result = unsafe { stream.enqueue(&mut copy) };
+    // It holds nothing that would have to be let go of.
+    std::mem::forget(copy);
+    result
+}
+
+/// The same copy where a place is more than an address.
+///
+/// # Safety
+/// As for [`cushim_stream_copy`].
+#[inline(never)]
+unsafe fn between_places(
+    guard: Guard,
+    stream: cushim_stream,
+    to: *const cushim_place,
+    from: *const cushim_place,
+    bytes: usize,
+) -> Result<(), Error> {
+    // SAFETY: the caller vouches for both.
+    let (to, from) = unsafe { (Place::read(&guard, to, "to")?, Place::read(&guard, from, "from")?) };
+    let stream = get(&guard, stream)?;
+    if !to.may_block() && !from.may_block() {
+        // SAFETY: the caller vouches for the memory and the owners.
+        return unsafe { in_stream(&stream, &to, &from, bytes) };
+    }
+    let (to, from, held) = (to.held(), from.held(), Arc::clone(&stream));
+    drop(stream);
+    drop(guard);
+    // SAFETY: as above.
+    unsafe { in_stream(&held, &to, &from, bytes) }
 }
 
 /// # Safety
 /// As for [`cushim_stream_copy`].
-#[inline]
-unsafe fn in_stream(
-    stream: &Arc<Stream>,
-    to: &Place<'_>,
-    from: &Place<'_>,
-    bytes: usize,
-) -> Result<(), Error> {
+unsafe fn in_stream(stream: &Stream, to: &Place<'_>, from: &Place<'_>, bytes: usize) -> Result<(), Error> {
     // SAFETY: as the caller vouches.
     unsafe {
         let mut copy = range(to, from, bytes)?;

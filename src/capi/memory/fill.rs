@@ -3,13 +3,14 @@
 //! @header cushim.h
 //! @task set memory to a value
 
-use super::place::{Place, Role, cushim_place, settle};
+use super::place::{Place, Role, address_alone, cushim_place, settle};
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{enter, get};
 use crate::capi::stream::cushim_stream;
 use crate::object::error::{Error, Status};
-use crate::op::{Memset, Value};
+use crate::object::handle::Guard;
+use crate::op::{Endpoint, Memset, Value};
 use std::sync::Arc;
 
 /// Sets device memory to a value, repeated, in stream order (a memset). A memset of zero values succeeds without
@@ -144,7 +145,7 @@ pub(in crate::capi) struct Rows {
 
 /// # Safety
 /// As for [`cushim_stream_fill_2d`].
-#[inline]
+#[inline(always)]
 unsafe fn in_stream(
     stream: cushim_stream,
     to: *const cushim_place,
@@ -155,15 +156,44 @@ unsafe fn in_stream(
     call(|| {
         let guard = enter()?;
         // SAFETY: the caller vouches for it.
-        let to = unsafe { Place::read(&guard, to, "to") }?;
+        let Some(to) = (unsafe { address_alone(to) }) else {
+            // SAFETY: as the caller vouches.
+            return unsafe { at_place(&guard, stream, to, value, value_bytes, rows) };
+        };
         let stream = get(&guard, stream)?;
-        // SAFETY: the caller vouches for the memory and the owner.
-        unsafe {
-            let mut memset = memset(&to, value, value_bytes, rows)?;
-            let result = stream.enqueue(&mut memset);
-            settle(&mut memset, result)
-        }
+        let Rows { pitch, width, height } = rows;
+        let value = value_of(value, value_bytes)?;
+        let mut memset = Memset::rectangle(Endpoint::at(to), pitch, value, width, height);
+        // SAFETY: the caller vouches for the memory.
+        let result = unsafe { stream.enqueue(&mut memset) };
+        // It holds nothing that would have to be let go of.
+        std::mem::forget(memset);
+        result
     })
+}
+
+/// The same memset where the place is more than an address.
+///
+/// # Safety
+/// As for [`cushim_stream_fill_2d`].
+#[inline(never)]
+unsafe fn at_place(
+    guard: &Guard,
+    stream: cushim_stream,
+    to: *const cushim_place,
+    value: u32,
+    value_bytes: i32,
+    rows: Rows,
+) -> Result<(), Error> {
+    // SAFETY: the caller vouches for it.
+    let to = unsafe { Place::read(guard, to, "to") }?;
+    let stream = get(guard, stream)?;
+    // SAFETY: the caller vouches for the memory and the owner.
+    unsafe {
+        let mut memset = memset(&to, value, value_bytes, rows)?;
+        let result = stream.enqueue(&mut memset);
+        settle(&mut memset, result)
+    }
 }
 
 /// # Safety

@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::memory::{Buffer, DevicePointer};
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
-use crate::object::handle::Guard;
-use crate::op::{Endpoint, Extent, Operation, Region};
+use crate::object::handle::{Guard, Token};
+use crate::op::{Endpoint, Extent, Operation, Region, Side};
 use std::sync::Arc;
 
 /// What sort of place it is.
@@ -98,14 +98,6 @@ pub struct cushim_extent {
     pub depth: usize,
 }
 
-impl cushim_place {
-    /// Whether it names a buffer or a context.
-    #[inline]
-    pub(in crate::capi) fn names_objects(&self) -> bool {
-        self.kind == BUFFER || !self.context.is_null()
-    }
-}
-
 const HOST: i32 = cushim_place_kind::CUSHIM_PLACE_HOST as i32;
 const DEVICE: i32 = cushim_place_kind::CUSHIM_PLACE_DEVICE as i32;
 const ARRAY: i32 = cushim_place_kind::CUSHIM_PLACE_ARRAY as i32;
@@ -113,6 +105,83 @@ const AUTO: i32 = cushim_place_kind::CUSHIM_PLACE_AUTO as i32;
 const BUFFER: i32 = cushim_place_kind::CUSHIM_PLACE_BUFFER as i32;
 const KEEP_BYTES: u32 = cushim_place_flags::CUSHIM_PLACE_KEEP_BYTES as u32;
 const CALLER_KEEPS: u32 = cushim_place_flags::CUSHIM_PLACE_CALLER_KEEPS as u32;
+
+/// A place that is an address of host or device memory, as most are: nothing is looked up for it, and nothing kept. `None` for
+/// any other, and for what is to be refused.
+///
+/// # Safety
+/// As for [`given`].
+#[inline(always)]
+pub(in crate::capi) unsafe fn address_alone(place: *const cushim_place) -> Option<Side> {
+    if place.is_null() {
+        return None;
+    }
+    // SAFETY: the caller vouches for it.
+    let cushim_place { kind, flags, address, offset, context, owner } = unsafe { place.read_unaligned() };
+    if flags != 0 || !context.is_null() || !owner.is_null() {
+        return None;
+    }
+    let end = address.checked_add(offset)?;
+    // NULL and an offset is no address.
+    let address = if address == 0 { 0 } else { end };
+    match kind {
+        HOST => Some(Side::Host(address)),
+        DEVICE => Some(Side::Device(address)),
+        _ => None,
+    }
+}
+
+/// A place that is memory and nothing else: an address, or a part of a buffer.
+pub(in crate::capi) enum Spot<'g> {
+    Address(Side),
+    Buffer(Lent<'g, Buffer>, u64),
+}
+
+impl<'g> Spot<'g> {
+    /// `None` for any other place, and for what is to be refused.
+    ///
+    /// # Safety
+    /// As for [`given`].
+    #[inline(always)]
+    pub(in crate::capi) unsafe fn read(guard: &'g Guard, place: *const cushim_place) -> Option<Self> {
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            if let Some(side) = address_alone(place) {
+                return Some(Self::Address(side));
+            }
+            let cushim_place { kind, flags, address, offset, context, owner } = given(place, "").ok()?;
+            if kind != BUFFER || flags != 0 || !context.is_null() || !owner.is_null() {
+                return None;
+            }
+            let handle: cushim_buffer = std::ptr::with_exposed_provenance_mut(address as usize);
+            let buffer = guard.find::<Buffer>(Token::from_pointer(handle))?;
+            (offset <= buffer.bytes() as u64).then_some(Self::Buffer(buffer, offset))
+        }
+    }
+
+    /// Whether a copy may have to wait for ordinary host memory.
+    #[inline]
+    pub(in crate::capi) fn may_block(&self) -> bool {
+        matches!(self, Self::Address(Side::Host(_)))
+    }
+
+    /// The same, held by itself.
+    #[inline]
+    pub(in crate::capi) fn held(self) -> Spot<'static> {
+        match self {
+            Self::Address(side) => Spot::Address(side),
+            Self::Buffer(buffer, offset) => Spot::Buffer(buffer.held(), offset),
+        }
+    }
+
+    #[inline(always)]
+    pub(in crate::capi) fn endpoint(&self) -> Endpoint<'_> {
+        match self {
+            Self::Address(side) => Endpoint::at(*side),
+            Self::Buffer(buffer, offset) => buffer.at(*offset),
+        }
+    }
+}
 
 /// Whether a place is read or written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -159,12 +228,6 @@ impl<'g> Place<'g> {
         };
         let context = if given.context.is_null() { None } else { Some(get(guard, given.context)?) };
         Ok(Self { given, what, buffer, context })
-    }
-
-    /// The same for a place that names no objects.
-    #[inline]
-    pub(in crate::capi) fn without_objects(given: cushim_place, what: &'static str) -> Place<'static> {
-        Place { given, what, buffer: None, context: None }
     }
 
     /// Whether a copy may have to wait for ordinary host memory.
@@ -342,9 +405,18 @@ pub(in crate::capi) unsafe fn extent_of(extent: *const cushim_extent) -> Result<
 }
 
 /// After a call that failed, a caller's owners are the caller's again: nothing is released.
+#[inline(always)]
 pub(in crate::capi) fn settle<O: Operation, T>(
     operation: &mut O,
     result: Result<T, Error>,
 ) -> Result<T, Error> {
-    result.inspect_err(|_| operation.take_owners().into_iter().for_each(Owner::disarm))
+    if result.is_err() {
+        give_back_owners(operation);
+    }
+    result
+}
+
+#[cold]
+fn give_back_owners<O: Operation>(operation: &mut O) {
+    operation.take_owners().into_iter().for_each(Owner::disarm);
 }

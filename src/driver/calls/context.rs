@@ -161,7 +161,7 @@ impl RawContext {
     }
 
     /// Makes the context current on this thread until the result is dropped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&self) -> Result<Current, CallError> {
         let before = current(self.table)?;
         if before == self.handle {
@@ -214,6 +214,7 @@ pub(crate) fn is_known(table: &Table, handle: CUcontext) -> bool {
 }
 
 /// Makes the context, or none, current on this thread.
+#[inline(never)]
 pub(crate) fn set_current(table: &Table, handle: CUcontext) -> Result<(), CallError> {
     // SAFETY: the driver checks the handle against those that it knows.
     unsafe { call!(table, cuCtxSetCurrent_4000(handle)) }

@@ -40,8 +40,14 @@ impl RawStream {
         Self { table, handle }
     }
 
+    #[inline]
     pub(crate) fn handle(&self) -> CUstream {
         self.handle
+    }
+
+    #[inline]
+    pub(crate) fn table(&self) -> &'static Table {
+        self.table
     }
 
     /// Destroys the stream at once; its work goes on.

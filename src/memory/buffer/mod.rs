@@ -59,7 +59,8 @@ use std::sync::Arc;
 /// ```
 pub struct Buffer {
     header: Header,
-    driver: Driver,
+    /// The driver, where no resource knows it.
+    driver: Option<Driver>,
     pointer: DevicePointer,
     bytes: usize,
     known: Known,
@@ -83,24 +84,34 @@ impl Buffer {
         bytes: usize,
         stream: Option<&Arc<Stream>>,
     ) -> Result<Arc<Self>, Error> {
-        let pointer = resource.allocate(bytes, stream)?;
-        let known = Known::of_resource(resource, stream);
-        let recorded = stream.filter(|_| resource.properties().stream_ordered);
-        let home = Home::Resource(Arc::clone(resource));
-        Ok(Self::new(resource.driver(), pointer, bytes, known, home, recorded))
+        Self::create_from(Arc::clone(resource), bytes, stream.cloned())
     }
 
+    /// The same for a caller that gives its holds away.
+    #[inline]
+    pub(crate) fn create_from(
+        resource: Arc<Resource>,
+        bytes: usize,
+        stream: Option<Arc<Stream>>,
+    ) -> Result<Arc<Self>, Error> {
+        let pointer = resource.allocate(bytes, stream.as_ref())?;
+        let known = Known::of_resource(&resource, stream.as_ref());
+        let recorded = stream.filter(|_| resource.properties().stream_ordered);
+        Ok(Self::new(None, pointer, bytes, known, Home::Resource(resource), recorded))
+    }
+
+    #[inline(always)]
     fn new(
-        driver: &Driver,
+        driver: Option<&Driver>,
         pointer: DevicePointer,
         bytes: usize,
         known: Known,
         home: Home,
-        stream: Option<&Arc<Stream>>,
+        stream: Option<Arc<Stream>>,
     ) -> Arc<Self> {
         Arc::new(Self {
             header: Header::new::<Self>(),
-            driver: driver.clone(),
+            driver: driver.cloned(),
             pointer,
             bytes,
             known,
@@ -142,18 +153,20 @@ impl Buffer {
     pub fn at(self: &Arc<Self>, offset: u64) -> Endpoint<'_> {
         let end = self.pointer.0 + self.bytes as u64;
         let address = self.pointer.0.saturating_add(offset);
-        let side = if self.known.on_host { Side::Host(address) } else { Side::Device(address) };
-        match &self.known.keeper {
-            Keeper::Buffer => Endpoint::of_object(Held(self), side, end, self.known.device),
-            Keeper::Arena(block) => Endpoint::of_object(Held(block), side, end, self.known.device),
-            Keeper::Graph => Endpoint::of_graph(side, end, self.known.device),
+        let Known { on_host, device, ref origin, ref keeper } = self.known;
+        let side = if on_host { Side::Host(address) } else { Side::Device(address) };
+        match keeper {
+            Keeper::Buffer => Endpoint::of_object(Held(self), side, end, device, origin.as_ref()),
+            Keeper::Arena(block) => Endpoint::of_object(Held(block), side, end, device, None),
+            Keeper::Graph => Endpoint::of_graph(side, end, device),
         }
     }
 
     /// The driver that the buffer belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
-        &self.driver
+        let of_resource = || self.resource().map(|resource| resource.driver());
+        self.driver.as_ref().or_else(of_resource).expect("a buffer without a resource knows its driver")
     }
 
     /// Where the memory comes from and goes to.
@@ -204,7 +217,7 @@ impl Buffer {
 
     /// What the driver says of the pointer.
     fn asked(&self) -> Result<Properties, Error> {
-        let found = match PointerAttributes::of(&self.driver, self.pointer.0) {
+        let found = match PointerAttributes::of(self.driver(), self.pointer.0) {
             // A driver that does not tell (`none`) has no memory: it can only be the host's.
             Err(failure) if failure.status == Status::UNSUPPORTED => return Ok(Properties::host(false)),
             found => found?,
@@ -221,7 +234,7 @@ impl Buffer {
         if self.pointer.is_null() {
             return Ok(false);
         }
-        match PointerAttributes::of(&self.driver, self.pointer.0) {
+        match PointerAttributes::of(self.driver(), self.pointer.0) {
             Err(failure) if failure.status == Status::UNSUPPORTED => Ok(false),
             found => Ok(found?.managed),
         }
@@ -239,9 +252,9 @@ impl Buffer {
     /// # Errors
     /// [`Status::INVALID_HANDLE`] for a stream of another driver; the error of its context, if that is gone.
     pub fn set_stream(&self, stream: &Arc<Stream>) -> Result<(), Error> {
-        stream.same_driver(&self.driver, self)?;
+        stream.same_driver(self.driver(), self)?;
         stream.context().check_there(stream.as_ref())?;
-        self.record(Order::of(stream));
+        self.record(Order::of(Arc::clone(stream)));
         Ok(())
     }
 
@@ -278,7 +291,7 @@ impl Buffer {
         let Some(stream) = stream.or(recorded.as_ref().map(Order::stream)) else {
             return Ok(Standing::Unknown);
         };
-        stream.same_driver(&self.driver, self)?;
+        stream.same_driver(self.driver(), self)?;
         let Some(resource) = self.resource() else { return Ok(Standing::Unknown) };
         // What was destroyed with its context needs no stream.
         if self.went_with_context(resource) {
@@ -286,6 +299,15 @@ impl Buffer {
         }
         resource.refuse_capture_if_known(stream)?;
         Ok(Standing::There)
+    }
+
+    /// The same for the deallocation stream that it has, where that means the same stream on each thread and cannot be under
+    /// capture, so that nobody has to be asked but for the context. `None` in all other cases.
+    #[cfg(feature = "capi")]
+    pub(crate) fn standing_in_order(&self) -> Option<Standing> {
+        let resource = self.resource()?;
+        let is_plain = self.order.lock().as_ref().is_some_and(Order::is_plain);
+        is_plain.then(|| if self.went_with_context(resource) { Standing::Gone } else { Standing::There })
     }
 
     /// Ends a hold. A stream that means another one on each thread can be named now, and perhaps not when the last hold
@@ -297,7 +319,7 @@ impl Buffer {
                 match order.marked() {
                     Ok(order) => self.record(order),
                     // All work of the context will be waited for instead.
-                    Err(failure) => crate::object::release::report(&self.driver, Err(failure)),
+                    Err(failure) => crate::object::release::report(self.driver(), Err(failure)),
                 }
             }
         }
@@ -345,7 +367,7 @@ impl Buffer {
 
 impl Operand for Buffer {
     fn driver(&self) -> &Driver {
-        &self.driver
+        self.driver()
     }
 
     fn context(&self) -> Option<&Arc<Context>> {

@@ -18,13 +18,21 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub(super) fn of(stream: &Arc<Stream>) -> Self {
+    #[inline]
+    pub(super) fn of(stream: Arc<Stream>) -> Self {
         let thread = (stream.kind() == StreamKind::PerThread).then(|| std::thread::current().id());
-        Self { stream: Arc::clone(stream), thread, mark: None }
+        Self { stream, thread, mark: None }
     }
 
     pub(super) fn stream(&self) -> &Arc<Stream> {
         &self.stream
+    }
+
+    /// Whether the stream means the same on each thread, and cannot be under capture.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.thread.is_none() && !self.stream.may_be_capturing()
     }
 
     fn is_here(&self) -> bool {
@@ -53,20 +61,26 @@ impl Order {
         }
     }
 
-    /// A stream in which the memory can be freed, here and now.
+    /// A stream in which the memory can be freed, here and now, in place of this one; `None` if this one will do.
     ///
     /// Another thread's stream cannot be named. A new stream then takes its place, which waits for the mark, and goes on by
     /// itself after it is destroyed; where there is no mark, all work of the context is waited for. What was in a stream that
     /// was destroyed with its context is over: a stream of `origin`, the context in which the memory came, takes its place.
-    pub(super) fn stream_to_free_on(&self, origin: Option<&Arc<Context>>) -> Result<Arc<Stream>, Error> {
+    #[inline]
+    pub(super) fn stand_in_to_free_on(
+        &self,
+        origin: Option<&Arc<Context>>,
+    ) -> Result<Option<Arc<Stream>>, Error> {
         if let Some(origin) = origin.filter(|origin| !Arc::ptr_eq(origin, self.stream.context()))
             && self.stream.context().is_gone()
         {
-            return Stream::create(origin, &StreamOptions::default());
+            return Stream::create(origin, &StreamOptions::default()).map(Some);
         }
-        if self.is_here() {
-            return Ok(Arc::clone(&self.stream));
-        }
+        if self.is_here() { Ok(None) } else { self.stand_in_for_another_thread().map(Some) }
+    }
+
+    #[cold]
+    fn stand_in_for_another_thread(&self) -> Result<Arc<Stream>, Error> {
         let context = self.stream.context();
         let stand_in = Stream::create(context, &StreamOptions::default())?;
         match &self.mark {

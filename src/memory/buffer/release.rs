@@ -3,6 +3,7 @@
 use super::order::Order;
 use super::{Buffer, Home};
 use crate::context::Context;
+use crate::driver::Driver;
 use crate::memory::{Block, DevicePointer, Resource};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::native;
@@ -34,7 +35,13 @@ impl Drop for Buffer {
             return;
         }
         // SAFETY: the memory came from the resource, and nobody holds it any more.
-        native::release(&self.driver, self, move |buffer| unsafe { remains.free(buffer) });
+        native::release_by(self, remains, |remains, buffer| unsafe { remains.free(buffer) });
+    }
+}
+
+impl native::OfDriver for Remains {
+    fn driver(&self) -> &Driver {
+        self.resource.driver()
     }
 }
 
@@ -62,7 +69,7 @@ impl Remains {
     ///
     /// # Safety
     /// As for [`Resource::deallocate`], in the order of the stream.
-    unsafe fn free(self, buffer: &dyn Subject) -> Result<(), Error> {
+    unsafe fn free(&self, buffer: &dyn Subject) -> Result<(), Error> {
         // SAFETY: as the caller vouches.
         let freed = unsafe { self.free_in_order() };
         let freed = match &self.origin {
@@ -76,13 +83,14 @@ impl Remains {
     /// As for [`free`](Self::free).
     unsafe fn free_in_order(&self) -> Result<(), Error> {
         let order = self.order.as_ref();
-        let stream = match order.map(|order| order.stream_to_free_on(self.origin.as_ref())).transpose() {
-            Err(_) if self.resource.is_custom() => order.map(|order| Arc::clone(order.stream())),
-            stream => stream?,
+        let stand_in = match order.map(|order| order.stand_in_to_free_on(self.origin.as_ref())).transpose() {
+            Err(_) if self.resource.is_custom() => None,
+            stand_in => stand_in?.flatten(),
         };
+        let stream = stand_in.as_ref().or(order.map(Order::stream));
         let pointer = DevicePointer(self.block.address);
         // SAFETY: as the caller vouches.
-        unsafe { self.resource.free_at_last(pointer, self.block.bytes, stream.as_ref(), self.standing) }
+        unsafe { self.resource.free_at_last(pointer, self.block.bytes, stream, self.standing) }
     }
 
     /// The error of a free, with what a reader of the log needs to find the memory.

@@ -55,7 +55,9 @@ impl Buffer {
         let recorded = recorded(driver, pointer, bytes, &home, stream);
         let found = recorded.and_then(|recorded| Ok((recorded, known(driver, pointer, &home, stream)?)));
         match found {
-            Ok((recorded, known)) => Ok(Self::new(driver, pointer, bytes, known, home, recorded)),
+            Ok((recorded, known)) => {
+                Ok(Self::new(Some(driver), pointer, bytes, known, home, recorded.cloned()))
+            }
             Err(failure) => Err((failure, home)),
         }
     }

@@ -368,15 +368,18 @@ impl Resource {
         bytes: usize,
         stream: Option<&Arc<Stream>>,
     ) -> Result<(), Error> {
+        // The operation says itself why it is refused.
+        if let (Source::Pool(pool), Some(stream)) = (&self.source, stream) {
+            // SAFETY: as the caller vouches.
+            return unsafe { pool.free(pointer, stream) };
+        }
         let block = self.block(pointer, bytes);
         // SAFETY: as the caller vouches.
         let freed = unsafe {
             match (&self.source, stream) {
-                // The operation says itself why it is refused.
-                (Source::Pool(pool), Some(stream)) => return pool.free(pointer, stream),
                 (Source::Graph(source), Some(stream)) => return source.free(pointer, stream),
                 (Source::Arena(source), Some(stream)) => return source.free(pointer, stream),
-                (Source::Pool(_) | Source::Graph(_) | Source::Arena(_), None) => {
+                (Source::Pool(_), _) | (Source::Graph(_) | Source::Arena(_), None) => {
                     return Err(self.stream_required());
                 }
                 (Source::PageLocked(source), _) => source.free(pointer, &block),

@@ -8,12 +8,6 @@
 use super::worker;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, Hold};
-use std::cell::Cell;
-
-thread_local! {
-    /// How many functions that the driver called this thread is inside of.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-}
 
 /// Runs what the driver called.
 pub(crate) fn inside_driver<R>(body: impl FnOnce() -> R) -> R {
@@ -24,7 +18,7 @@ pub(crate) fn inside_driver<R>(body: impl FnOnce() -> R) -> R {
 /// Whether the thread is inside a function that the driver called.
 #[inline]
 pub(crate) fn is_inside() -> bool {
-    DEPTH.get() > 0
+    handle::holds_releases()
 }
 
 /// Refuses a call that the driver does not allow inside a function that it called. Costs one read.
@@ -34,11 +28,12 @@ pub(crate) fn is_inside() -> bool {
 /// stream that is not a default one, the driver's version. Destroying is not among them.
 #[inline]
 pub(crate) fn check_allowed() -> Result<(), Error> {
-    if is_inside() { Err(refusal()) } else { Ok(()) }
+    if is_inside() { Err(refused_inside()) } else { Ok(()) }
 }
 
+/// The refusal of such a call.
 #[cold]
-fn refusal() -> Error {
+pub(crate) fn refused_inside() -> Error {
     Error::new(
         Status::IN_CALLBACK,
         "this call is made inside a function that the driver called, such as a host function, where CUDA allows only to \
@@ -51,7 +46,6 @@ struct Inside(Option<Hold>);
 
 impl Inside {
     fn enter() -> Self {
-        DEPTH.set(DEPTH.get() + 1);
         Self(Some(handle::hold_releases()))
     }
 }
@@ -59,7 +53,6 @@ impl Inside {
 impl Drop for Inside {
     fn drop(&mut self) {
         self.0 = None;
-        DEPTH.set(DEPTH.get() - 1);
         // This thread may never call again.
         if handle::owes_releases() {
             worker::hand_over(Box::new(|| _ = handle::collect()));

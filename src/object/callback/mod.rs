@@ -24,6 +24,8 @@ mod signals;
 mod waiting;
 mod worker;
 
+#[cfg(feature = "capi")]
+pub(crate) use inside::refused_inside;
 pub(crate) use inside::{check_allowed, inside_driver, is_inside};
 pub use owner::Owner;
 pub(crate) use waiting::{abandon, call_waiting, take_back, wait};

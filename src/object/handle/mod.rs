@@ -41,7 +41,9 @@ pub(crate) use error::{Exhausted, Forked, HandleError};
 pub(crate) use fork::{forked, watch as watch_forks};
 pub(crate) use kind::Kind;
 pub(crate) use object::{Header, Object, Owned, Ref, object};
-pub(crate) use threads::{Hold, hold_releases, owes_releases};
+#[cfg(feature = "capi")]
+pub(crate) use threads::Refused;
+pub(crate) use threads::{Hold, hold_releases, holds_releases, owes_releases};
 pub(crate) use token::{DefaultStream, Token};
 
 use std::marker::PhantomData;
@@ -55,6 +57,16 @@ use sync::table;
 #[inline]
 pub(crate) fn enter() -> Result<Guard, Forked> {
     Ok(Guard { call: threads::enter()?, _this_thread: PhantomData })
+}
+
+/// The same, refused while the thread [holds releases back](hold_releases).
+///
+/// # Errors
+/// As for [`enter`]; that the thread holds releases back.
+#[cfg(feature = "capi")]
+#[inline]
+pub(crate) fn enter_unless_holding() -> Result<Guard, Refused> {
+    Ok(Guard { call: threads::enter_unless_holding()?, _this_thread: PhantomData })
 }
 
 /// Reserves an owning token, so that nothing can fail any more when there is an object for it.
@@ -209,7 +221,7 @@ impl Drop for Guard {
 pub(crate) enum Released<T: Object> {
     /// The hold itself. If it is the last one, dropping it releases the object, here and on this thread. Dropping the
     /// guard may release other objects, for which this destroy does not answer.
-    Now(#[cfg_attr(any(not(test), loom), allow(dead_code))] Owned<T>),
+    Now(#[cfg_attr(not(feature = "capi"), allow(dead_code))] Owned<T>),
     /// Another thread (or an outer call of this one) may be using the object; the last of them to leave lets go of it.
     Later,
 }

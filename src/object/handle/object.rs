@@ -2,7 +2,9 @@
 
 use super::kind::{Holds, Listed};
 use super::sync::{AtomicBool, AtomicU64, Mutex, table};
-use super::{Guard, Kind, Token, forked, threads};
+#[cfg(test)]
+use super::threads;
+use super::{Guard, Kind, Token, forked};
 use crate::object::error::Subject;
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,12 +32,30 @@ pub(crate) trait Object: Send + Sync + Sized + 'static {
 }
 
 /// What an owning token holds.
-pub(crate) struct Owned<T: Object>(pub(super) Arc<T>);
+pub(crate) struct Owned<T: Object>(pub(super) Option<Arc<T>>);
+
+impl<T: Object> Owned<T> {
+    #[inline]
+    pub(super) fn new(object: Arc<T>) -> Self {
+        Self(Some(object))
+    }
+
+    /// The object, held by whoever asks from now on.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn let_go(mut self) -> Option<Arc<T>> {
+        let object = self.0.take();
+        object.iter().for_each(|object| object.was_let_go());
+        object
+    }
+}
 
 impl<T: Object> Drop for Owned<T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.was_let_go();
+        if let Some(object) = &self.0 {
+            object.was_let_go();
+        }
     }
 }
 
@@ -82,6 +102,8 @@ pub(super) const fn kind_of<T: Object>() -> Kind {
 
 /// What every object carries: its label and its tokens. Dropping it, with the object, ends the borrowed token.
 pub(crate) struct Header {
+    /// The tests count objects.
+    #[cfg(test)]
     kind: Kind,
     /// Whether there is a label, to be asked without the lock.
     labelled: AtomicBool,
@@ -95,10 +117,11 @@ pub(crate) struct Header {
 impl Header {
     /// The header of a new object of type `T`.
     pub(crate) fn new<T: Object>() -> Self {
-        let kind = kind_of::<T>();
-        threads::with(|record| record.count(kind, 1));
+        #[cfg(test)]
+        threads::with(|record| record.count(kind_of::<T>(), 1));
         Self {
-            kind,
+            #[cfg(test)]
+            kind: kind_of::<T>(),
             labelled: AtomicBool::new(false),
             label: Mutex::new(None),
             owning: AtomicU64::new(0),
@@ -129,11 +152,13 @@ impl Header {
 }
 
 impl Drop for Header {
+    #[inline]
     fn drop(&mut self) {
         // The other threads of the parent are not there to answer for the calls that they were in.
         if forked() {
             return;
         }
+        #[cfg(test)]
         threads::with(|record| record.count(self.kind, -1));
         let borrowed = Token(self.borrowed.load(Relaxed));
         if !borrowed.is_null() {
@@ -160,8 +185,23 @@ impl<T> Ref<'_, T> {
         Self { object, counted: false, _guard: PhantomData }
     }
 
-    pub(super) fn counted(object: Arc<T>) -> Self {
+    /// An object that is held by itself.
+    pub(crate) fn counted(object: Arc<T>) -> Self {
         Self { object: ManuallyDrop::new(object), counted: true, _guard: PhantomData }
+    }
+
+    /// The same, held without the guard.
+    #[cfg(feature = "capi")]
+    pub(crate) fn held(self) -> Ref<'static, T> {
+        Ref::counted(Arc::clone(&self))
+    }
+
+    /// # Safety
+    /// The count is ours, and given back here alone.
+    #[cold]
+    unsafe fn give_back(&mut self) {
+        // SAFETY: as the caller vouches.
+        unsafe { ManuallyDrop::drop(&mut self.object) };
     }
 }
 
@@ -179,7 +219,7 @@ impl<T> Drop for Ref<'_, T> {
     fn drop(&mut self) {
         if self.counted {
             // SAFETY: the count is ours, and this is the only place that gives it back.
-            unsafe { ManuallyDrop::drop(&mut self.object) };
+            unsafe { self.give_back() };
         }
     }
 }
@@ -226,6 +266,6 @@ unsafe fn let_go<T: Object>(object: *const (), borrowed: bool) {
         drop(unsafe { Weak::from_raw(object) });
     } else {
         // SAFETY: the slot of an owning token held this `Arc<T>` and gives it up.
-        drop(Owned(unsafe { Arc::from_raw(object) }));
+        drop(Owned::new(unsafe { Arc::from_raw(object) }));
     }
 }

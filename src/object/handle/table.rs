@@ -316,14 +316,14 @@ impl Table {
         if !self.is_unread(token, own.outermost()) {
             return Ok(Released::Later);
         }
-        threads::with(|record| self.free(token.index() as u32, record));
+        self.free(token.index() as u32, own.record());
         if self.waiting.load(Relaxed) > 0 {
             // Nobody else is inside, so what waits may go; on leaving, so that this destroy does not answer for it.
             own.ask();
         }
         // SAFETY: no thread is inside a call that began before the owning token ended, so the count is ours alone; the pointer
         // is an `Arc<T>`'s, since the token was in force and of the kind whose type is `T`.
-        Ok(Released::Now(Owned(unsafe { Arc::from_raw(object) })))
+        Ok(Released::Now(Owned::new(unsafe { Arc::from_raw(object) })))
     }
 
     /// Ends the borrowed token of an object that is being dropped.

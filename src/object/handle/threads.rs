@@ -3,18 +3,22 @@
 //! Every thread that calls has a record. Records are linked into a list that only grows; a thread that ends leaves its
 //! record to a later one.
 
+use super::Forked;
+#[cfg(test)]
+use super::Kind;
 use super::fork::{self, forked};
 use super::slots::Queue;
 use super::sync::{
     AtomicBool, AtomicPtr, AtomicU8, AtomicU64, SEEN, barrier, const_fn, per_thread, publish, spin_loop,
     table,
 };
-use super::{Forked, Kind};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 // What only its own thread uses takes no part in what loom explores.
-use std::sync::atomic::{AtomicI64, AtomicU32};
+#[cfg(test)]
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::AtomicU32;
 
 /// A destroy found this thread inside a call and left it the release.
 const WANTED: u8 = 1;
@@ -36,14 +40,23 @@ pub(super) struct Record {
     next: AtomicPtr<Record>,
     /// Free slots at hand; used by the record's thread only.
     pub(super) free: Queue,
-    /// By kind, objects that this record's threads made, less those that they dropped; the sum over all records counts.
+    /// By kind, objects that this record's threads made, less those that they dropped; the sum over all records counts. For
+    /// the tests.
+    #[cfg(test)]
     objects: [AtomicI64; Kind::END],
 }
 
+/// What a thread knows of itself, in one place, since finding that takes as long as all that a look-up does there. It has no
+/// destructor, so it is there until the thread is gone.
+struct Thread {
+    record: Cell<Option<&'static Record>>,
+    /// How many [`Hold`]s there are.
+    holds: Cell<u32>,
+}
+
 per_thread! {
-    static CURRENT: Cell<Option<&'static Record>> = const { Cell::new(None) };
+    static THREAD: Thread = const { Thread { record: Cell::new(None), holds: Cell::new(0) } };
     static AT_EXIT: AtExit = const { AtExit(Cell::new(None)) };
-    static HOLDS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Gives the thread's record back when the thread ends.
@@ -51,7 +64,7 @@ struct AtExit(Cell<Option<&'static Record>>);
 
 impl Drop for AtExit {
     fn drop(&mut self) {
-        let _ = CURRENT.try_with(|current| current.set(None));
+        let _ = THREAD.try_with(|thread| thread.record.set(None));
         // A guard that was never dropped: the call never ends, and nobody else may continue it.
         if let Some(record) = self.0.take().filter(|record| !is_inside(record.call.load(Relaxed))) {
             record.taken.store(false, Release);
@@ -72,15 +85,44 @@ pub(super) fn enter() -> Result<Call, Forked> {
     if forked() {
         return Err(Forked);
     }
-    let record = current();
-    let last = record.call.load(Relaxed);
-    let number = last | 1;
-    if is_inside(last) {
-        record.nested.store(record.nested.load(Relaxed) + 1, Relaxed);
-    } else {
-        publish(&record.call, number);
+    Ok(current().begin())
+}
+
+/// Why no call begins.
+#[cfg(feature = "capi")]
+pub(crate) enum Refused {
+    Forked,
+    /// The thread holds releases back.
+    Holding,
+}
+
+/// The same, refused while the thread [holds releases back](hold_releases).
+#[cfg(feature = "capi")]
+#[inline]
+pub(super) fn enter_unless_holding() -> Result<Call, Refused> {
+    if forked() {
+        return Err(Refused::Forked);
     }
-    Ok(Call { record, number })
+    THREAD.with(|thread| {
+        if thread.holds.get() > 0 {
+            return Err(Refused::Holding);
+        }
+        Ok(thread.record.get().unwrap_or_else(first).begin())
+    })
+}
+
+impl Record {
+    #[inline]
+    fn begin(&'static self) -> Call {
+        let last = self.call.load(Relaxed);
+        let number = last | 1;
+        if is_inside(last) {
+            self.nested.store(self.nested.load(Relaxed) + 1, Relaxed);
+        } else {
+            publish(&self.call, number);
+        }
+        Call { record: self, number }
+    }
 }
 
 impl Call {
@@ -96,6 +138,11 @@ impl Call {
         if record.errands.load(Relaxed) != 0 {
             run_errands(record);
         }
+    }
+
+    /// The thread's record.
+    pub(super) fn record(self) -> &'static Record {
+        self.record
     }
 
     /// The thread's record, unless the thread is inside another call around this one.
@@ -122,7 +169,7 @@ pub(super) fn with<R>(body: impl FnOnce(&'static Record) -> R) -> R {
 
 #[inline]
 fn current() -> &'static Record {
-    CURRENT.with(Cell::get).unwrap_or_else(first)
+    THREAD.with(|thread| thread.record.get()).unwrap_or_else(first)
 }
 
 /// The record of a thread that has none yet.
@@ -130,7 +177,7 @@ fn current() -> &'static Record {
 fn first() -> &'static Record {
     fork::watch();
     let record = table().threads.take_record();
-    CURRENT.with(|current| current.set(Some(record)));
+    THREAD.with(|thread| thread.record.set(Some(record)));
     if AT_EXIT.try_with(|at_exit| at_exit.0.set(Some(record))).is_err() {
         record.errands.fetch_or(TRANSIENT, Relaxed);
     }
@@ -138,7 +185,7 @@ fn first() -> &'static Record {
 }
 
 fn give_back(record: &'static Record) {
-    CURRENT.with(|current| current.set(None));
+    THREAD.with(|thread| thread.record.set(None));
     record.errands.fetch_and(!TRANSIENT, Relaxed);
     record.taken.store(false, Release);
 }
@@ -150,7 +197,7 @@ fn run_errands(record: &'static Record) {
         return;
     }
     let errands = record.errands.load(Relaxed);
-    let collect = errands & WANTED != 0 && HOLDS.with(Cell::get) == 0;
+    let collect = errands & WANTED != 0 && !holds_releases();
     if collect {
         record.errands.fetch_and(!WANTED, Relaxed);
     }
@@ -166,7 +213,7 @@ fn run_errands(record: &'static Record) {
 /// callback of the driver, which refuses calls there. What was held back waits for [`collect`](super::collect), for the
 /// thread's next call outside callbacks, or for the next destroy that finds no thread inside a call.
 pub(crate) fn hold_releases() -> Hold {
-    HOLDS.with(|holds| holds.set(holds.get() + 1));
+    THREAD.with(|thread| thread.holds.set(thread.holds.get() + 1));
     Hold(PhantomData)
 }
 
@@ -174,7 +221,13 @@ pub(crate) fn hold_releases() -> Hold {
 /// in its stead.
 pub(crate) fn owes_releases() -> bool {
     let owes = |record: &Record| record.errands.load(Relaxed) & WANTED != 0;
-    HOLDS.with(Cell::get) == 0 && CURRENT.with(Cell::get).is_some_and(owes)
+    THREAD.with(|thread| thread.holds.get() == 0 && thread.record.get().is_some_and(owes))
+}
+
+/// Whether the thread holds releases back.
+#[inline]
+pub(crate) fn holds_releases() -> bool {
+    THREAD.with(|thread| thread.holds.get() > 0)
 }
 
 /// See [`hold_releases`].
@@ -183,7 +236,7 @@ pub(crate) struct Hold(PhantomData<*const ()>);
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        HOLDS.with(|holds| holds.set(holds.get() - 1));
+        THREAD.with(|thread| thread.holds.set(thread.holds.get() - 1));
     }
 }
 
@@ -196,10 +249,12 @@ impl Record {
             taken: AtomicBool::new(true),
             next: AtomicPtr::new(std::ptr::null_mut()),
             free: Queue::new(),
+            #[cfg(test)]
             objects: [const { AtomicI64::new(0) }; Kind::END],
         }
     }
 
+    #[cfg(test)]
     pub(super) fn count(&self, kind: Kind, change: i64) {
         let count = &self.objects[kind as usize];
         count.store(count.load(Relaxed) + change, Relaxed);
@@ -247,7 +302,9 @@ impl Threads {
     pub(super) fn inside(&self, exempt: Option<&Record>, patience: u32) -> Vec<Call> {
         let others =
             self.records().filter(|record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));
-        let mut blockers: Vec<_> = others.filter_map(Call::of).collect();
+        let mut others = others.filter_map(Call::of);
+        let Some(first) = others.next() else { return Vec::new() };
+        let mut blockers: Vec<_> = std::iter::once(first).chain(others).collect();
         for _ in 0..patience {
             if blockers.is_empty() {
                 break;

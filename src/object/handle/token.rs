@@ -65,6 +65,10 @@ pub(crate) enum DefaultStream {
 pub(crate) struct Token(pub(super) u64);
 
 impl Token {
+    /// No handle.
+    #[cfg(feature = "capi")]
+    pub(crate) const NULL: Self = Self(0);
+
     /// The value of a C handle.
     #[inline]
     pub(crate) fn from_pointer<S>(handle: *mut S) -> Self {

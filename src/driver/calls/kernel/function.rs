@@ -67,11 +67,13 @@ impl RawKernel {
         if is_there { Ok(()) } else { Err(CallError::missing(entry)) }
     }
 
+    #[inline]
     pub(crate) fn table(&self) -> &'static Table {
         self.table
     }
 
     /// The handle, which launches and occupancy calls take in either form.
+    #[inline]
     pub(crate) fn handle(&self) -> *mut c_void {
         match self.form {
             Form::Kernel(kernel) => kernel.cast(),

@@ -97,7 +97,7 @@ impl Default for Extra {
 
 impl Extra {
     /// The arguments as the driver takes them, of which it only reads what they point to.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(&mut self, arguments: RawArguments<'_>) -> (*mut *mut c_void, *mut *mut c_void) {
         match arguments {
             // Where none are given and the kernel takes some, NULL is refused; anything else would be followed.
@@ -118,7 +118,7 @@ impl Extra {
 /// # Safety
 /// The arguments are as many, and as large, as the kernel takes, and what the kernel does with them is good; attributes that
 /// were given by number have good values; the stream is alive.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn launch(
     kernel: &RawKernel,
     stream: CUstream,
@@ -135,7 +135,7 @@ pub(crate) unsafe fn launch(
 
 /// # Safety
 /// As for the driver's `cuLaunchKernelEx`.
-#[inline]
+#[inline(always)]
 unsafe fn enqueue(
     table: &Table,
     kernel: *mut c_void,

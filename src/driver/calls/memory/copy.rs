@@ -75,7 +75,7 @@ fn host(address: u64) -> *mut c_void {
 ///
 /// # Safety
 /// Both ranges are as the copy says and good until it is done; the contexts are alive.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn range(table: &Table, copy: &RawRange, stream: &RawStream) -> Result<(), CallError> {
     let RawRange { direction, to, from, bytes, peers } = *copy;
     if bytes == 0 {

@@ -49,7 +49,7 @@ macro_rules! memset {
 ///
 /// # Safety
 /// The rows are device memory, good until it is done.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn rows(
     table: &Table,
     value: RawValue,
