@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Alignment of every device allocation.
+/// Alignment of every device allocation, and what its size is rounded up to.
 pub(crate) const ALIGNMENT: usize = 512;
 
 /// The window is this many times larger than all devices' memory, so that fragmentation does not matter.
@@ -147,6 +147,11 @@ pub(crate) fn map(size: usize, rights: libc::c_int) -> Option<usize> {
     (address != libc::MAP_FAILED).then_some(address as usize)
 }
 
+/// What is as large as a page or larger begins at one, as on a GPU: programs put pages of their own into such memory.
+fn alignment(size: usize) -> usize {
+    if size >= PAGE { PAGE } else { ALIGNMENT }
+}
+
 /// Which ranges of the window are free.
 struct Ranges {
     /// Start and size; never two that touch.
@@ -168,13 +173,21 @@ impl Ranges {
         })
     }
 
+    /// The first free range that has room. What lies before and behind the room stays free.
     fn take_free(&mut self, size: usize) -> Option<usize> {
-        let (&start, &length) = self.free.iter().find(|(_, length)| **length >= size)?;
+        let room = |(&start, &length): (&usize, &usize)| {
+            let aligned = start.next_multiple_of(alignment(size));
+            (aligned + size <= start + length).then_some((start, length, aligned))
+        };
+        let (start, length, aligned) = self.free.iter().find_map(room)?;
         self.free.remove(&start);
-        if length > size {
-            self.free.insert(start + size, length - size);
+        let behind = start + length - (aligned + size);
+        for (start, length) in [(start, aligned - start), (aligned + size, behind)] {
+            if length > 0 {
+                self.free.insert(start, length);
+            }
         }
-        Some(start)
+        Some(aligned)
     }
 
     fn give(&mut self, start: usize, size: usize) {
@@ -203,7 +216,7 @@ impl Ranges {
 
 #[cfg(test)]
 mod tests {
-    use super::{RESTING, Ranges};
+    use super::{PAGE, RESTING, Ranges};
 
     #[test]
     fn freed_ranges_rest_and_then_join() {
@@ -216,6 +229,17 @@ mod tests {
         ranges.give(b, 1024);
         assert_eq!(ranges.take(2048), Some(0), "when space runs out, resting ranges are used, joined");
         assert_eq!(ranges.take(2048), None);
+    }
+
+    #[test]
+    fn pages_begin_at_pages_and_the_gap_before_them_is_used() {
+        let mut ranges = Ranges::new(6 * PAGE);
+        assert_eq!(ranges.take(512), Some(0));
+        assert_eq!(ranges.take(PAGE), Some(PAGE));
+        assert_eq!(ranges.take(PAGE + 512), Some(2 * PAGE));
+        assert_eq!(ranges.take(1024), Some(512), "before the page");
+        assert_eq!(ranges.take(2 * PAGE), Some(4 * PAGE));
+        assert_eq!(ranges.take(PAGE), None, "there are bytes enough, and no page");
     }
 
     #[test]
