@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Alignment of every device allocation, and what its size is rounded up to.
 pub(crate) const ALIGNMENT: usize = 512;
 
-/// The window is this many times larger than all devices' memory, so that fragmentation does not matter.
-const HEADROOM: u64 = 4;
+/// The window is so many times larger than all devices' memory, so that fragmentation does not matter; as many times as
+/// the system allows.
+const HEADROOM: [u64; 3] = [4, 2, 1];
 const MOST_WINDOW: u64 = 16 << 40;
 
 /// A freed range rests until this many others were freed after it: a stale pointer stays recognisable for a while.
@@ -125,18 +126,28 @@ pub(crate) fn contains(address: usize) -> bool {
 impl Window {
     fn map() -> Option<Self> {
         let devices = device::count();
-        let size = (device::total_memory() * devices as u64 * HEADROOM).min(MOST_WINDOW) as usize;
-        let front = map(size, libc::PROT_NONE);
-        let back = map(size, libc::PROT_READ | libc::PROT_WRITE);
-        let (Some(front), Some(back)) = (front, back) else {
+        let all = device::total_memory() * devices as u64;
+        let sizes = HEADROOM.map(|times| (all * times).min(MOST_WINDOW) as usize);
+        let Some((front, back, size)) = sizes.into_iter().find_map(map_twice) else {
             complain(&format!(
-                "no {size} bytes of address space for device memory: lower SOFTCUDA_MEMORY or ulimit -v"
+                "no {all} bytes of address space for device memory: lower SOFTCUDA_MEMORY or raise ulimit -v"
             ));
             return None;
         };
         let ranges = Mutex::new(Ranges::new(size));
         Some(Self { front, back, size, ranges, used: (0..devices).map(|_| AtomicU64::new(0)).collect() })
     }
+}
+
+/// The window's two sides, and their size.
+fn map_twice(size: usize) -> Option<(usize, usize, usize)> {
+    let front = map(size, libc::PROT_NONE)?;
+    let Some(back) = map(size, libc::PROT_READ | libc::PROT_WRITE) else {
+        // SAFETY: our own mapping, of which nobody knows.
+        unsafe { libc::munmap(front as *mut _, size) };
+        return None;
+    };
+    Some((front, back, size))
 }
 
 /// Address space without memory behind it, until it is written.
