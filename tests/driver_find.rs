@@ -655,6 +655,40 @@ fn a_privileged_process_reads_no_environment() {
     });
 }
 
+/// Where looking for a driver finds softcuda, somebody has put it there; in such a process that must be who wrote the program.
+#[test]
+fn a_privileged_process_opens_softcuda_only_by_its_options() {
+    let name = "a_privileged_process_opens_softcuda_only_by_its_options";
+    let folder = fakes::folder();
+    let program = folder.path().join("program");
+    if !fakes::is_child() {
+        fs::copy(std::env::current_exe().expect("the test program knows where it is"), &program)
+            .expect("copied");
+        privilege(&program);
+        let fake = Fake::new(12080).define("SOFTWARE", 1).soname("libcuda.so.1");
+        fake.build(folder.path().join("libcuda.so.1"));
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("the folder is ours");
+    }
+    Child::of_program(name, &program).env("FOLDER", folder.path()).run(|| {
+        let path = given("FOLDER").join("libcuda.so.1");
+        // The first that is looked for is one that is in the process already.
+        // SAFETY: a fake driver, whose loading has no conditions.
+        let _held = unsafe { libloading::Library::new(&path) }.expect("it loads");
+        let report = match machine() {
+            Ok(driver) => driver.report().clone(),
+            Err(report) => *report,
+        };
+        assert!(report.privileged, "the folder for temporary files must not be mounted nosuid; set TMPDIR");
+        let first = report.candidates.first().expect("it was tried");
+        assert_eq!((first.origin, first.outcome), (Origin::Loaded, Outcome::Refused));
+        let reason = first.error.as_deref().unwrap_or_default();
+        assert!(reason.contains("it is softcuda") && reason.contains("options"), "{reason}");
+        assert_ne!(report.kind, Some(Kind::Software));
+        let driver = OpenOptions::new().choice(Choice::Path(path)).open();
+        assert_eq!(driver.unwrap_or_else(|error| panic!("{error}")).kind(), Kind::Software);
+    });
+}
+
 /// Makes a program run as another user or group than the one who starts it.
 fn privilege(program: &Path) {
     // SAFETY: reads the identity of the process.

@@ -51,6 +51,9 @@ const STEERING: [&str; 6] = [
     "LD_LIBRARY_PATH",
 ];
 
+/// What softcuda's devices have, so that no program uses up the machine's memory.
+const MEMORY: &str = "1G";
+
 impl Run {
     /// Of the program, on the driver, and with no other variable that steers anything.
     ///
@@ -67,10 +70,12 @@ impl Run {
             Driver::Shell(version) => {
                 let shell = softcuda::shell_path(version).expect("softcuda has a shell of each version");
                 command.env("CUSHIM_DRIVER", shell).env("CHECK_VERSION", number(version));
+                command.env("SOFTCUDA_MEMORY", MEMORY);
             }
             Driver::Software(version) => {
                 command.env("CUSHIM_DRIVER", "software").env("CUSHIM_SOFTCUDA", library("libsoftcuda.so"));
                 command.env("SOFTCUDA_VERSION", version).env("CHECK_VERSION", number(version));
+                command.env("SOFTCUDA_MEMORY", MEMORY);
             }
             Driver::None => {
                 command.env("CUSHIM_DRIVER", "none");

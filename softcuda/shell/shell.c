@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An export of this shell. `target` is the third word: trampolines.S relies on it. */
@@ -43,21 +44,33 @@ __attribute__((visibility("hidden"))) struct slot softcuda_slots[] = {
 
 typedef void (*attach_function)(int version, struct slot *slots, size_t count);
 
-static void *open_core(void) {
+/* Opens the core that belongs to the file of a shell. */
+static void *open_beside(const char *shell) {
     static const char *const places[] = {"/libsoftcuda.so", "/../../../deps/libsoftcuda.so"};
     char path[PATH_MAX];
-    Dl_info self;
-    if (dladdr(softcuda_slots, &self) && strrchr(self.dli_fname, '/')) {
-        int folder = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
-        for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-            int length = snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, places[i]);
-            void *core = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-            if (core) {
-                return core;
-            }
+    const char *end = strrchr(shell, '/');
+    for (size_t i = 0; end && i < sizeof places / sizeof places[0]; i++) {
+        int length = snprintf(path, sizeof path, "%.*s%s", (int)(end - shell), shell, places[i]);
+        void *core = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+        if (core) {
+            return core;
         }
     }
-    return dlopen("libsoftcuda.so", RTLD_NOW | RTLD_LOCAL);
+    return NULL;
+}
+
+static void *open_core(void) {
+    char real[PATH_MAX];
+    Dl_info self;
+    void *core = NULL;
+    if (dladdr(softcuda_slots, &self)) {
+        core = open_beside(self.dli_fname);
+        /* Opened through a link, such as libcuda.so.1 in a folder of the program's, it lies elsewhere. */
+        if (!core && realpath(self.dli_fname, real)) {
+            core = open_beside(real);
+        }
+    }
+    return core ? core : dlopen("libsoftcuda.so", RTLD_NOW | RTLD_LOCAL);
 }
 
 __attribute__((constructor)) static void attach(void) {

@@ -21,6 +21,8 @@ pub(super) enum Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Any,
+    /// Any but softcuda: nobody who may decide it has asked for that.
+    Hardware,
     Software,
 }
 
@@ -91,11 +93,13 @@ pub(super) fn plan(
     environment: &Environment,
     module: impl FnOnce() -> Option<PathBuf>,
 ) -> Plan {
-    let Some(Chosen { choice, by }) = chosen else {
-        return Plan::First(native(), Wanted::Any);
+    let search = || {
+        // Where a folder of the user's holds softcuda as libcuda.so.1, the user wants it; a privileged process does not.
+        Plan::First(native(), if environment.privileged { Wanted::Hardware } else { Wanted::Any })
     };
+    let Some(Chosen { choice, by }) = chosen else { return search() };
     match choice {
-        Choice::Auto => Plan::First(native(), Wanted::Any),
+        Choice::Auto => search(),
         Choice::Path(path) => Plan::Only(Place::new(path, *by), Wanted::Any),
         Choice::None => Plan::Nothing,
         Choice::Software => match environment.get(SOFTWARE_VARIABLE) {

@@ -190,7 +190,7 @@ static EXAMINED: Mutex<Vec<(ThreadId, Library)>> = Mutex::new(Vec::new());
 fn open_place(place: &Place, wanted: Wanted) -> Result<&'static Core, Refusal> {
     let lookup = match place.origin {
         Origin::Loaded => Lookup::Loaded,
-        Origin::Loader if wanted == Wanted::Any => Lookup::System,
+        Origin::Loader if wanted != Wanted::Software => Lookup::System,
         _ => Lookup::Load,
     };
     let library = Library::open(&place.name, lookup)?;
@@ -199,10 +199,14 @@ fn open_place(place: &Place, wanted: Wanted) -> Result<&'static Core, Refusal> {
         Some(core) => core,
         None => keep(library, examine_once(library)?),
     };
-    if wanted == Wanted::Software && core.kind != Kind::Software {
-        return Err(Refusal::new("it is a CUDA driver, but not softcuda", core.path.clone()));
-    }
-    Ok(core)
+    let reason = match (wanted, core.kind) {
+        (Wanted::Software, kind) if kind != Kind::Software => "it is a CUDA driver, but not softcuda",
+        (Wanted::Hardware, Kind::Software) => {
+            "it is softcuda, which a process with more rights than its user (set-uid) opens only if its options name it"
+        }
+        _ => return Ok(core),
+    };
+    Err(Refusal::new(reason, core.path.clone()))
 }
 
 fn opened() -> MutexGuard<'static, Vec<(Library, &'static Core)>> {

@@ -7,6 +7,7 @@
 //! | `space` | address space: the window of device memory, the heap of kernels, host pages |
 //! | `capture` | which captures are under way, and what they forbid |
 //! | `context` | contexts, and which one is current |
+//! | `profiler` | the begin and end of what a profiler is to see |
 //! | `peer` | access of one context to another's memory |
 //! | `memory` | allocations, managed memory, pools |
 //! | `event` | events |
@@ -31,6 +32,7 @@ pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod operation;
 pub(crate) mod peer;
+pub(crate) mod profiler;
 mod signal;
 mod space;
 pub(crate) mod stream;

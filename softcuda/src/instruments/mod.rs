@@ -6,6 +6,7 @@ pub(crate) mod counts;
 pub(crate) mod fault;
 pub(crate) mod live;
 pub(crate) mod log;
+mod machine;
 pub(crate) mod schedule;
 pub(crate) mod selection;
 pub(crate) mod settings;

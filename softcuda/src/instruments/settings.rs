@@ -1,6 +1,7 @@
 //! Which driver this process sees: the environment, read once, and the shell's word on the version.
 
 use super::complain::complain;
+use super::machine;
 use super::schedule::Schedule;
 use crate::abi::versions::VERSIONS;
 use parking_lot::Mutex;
@@ -24,15 +25,7 @@ pub(crate) struct Settings {
     pub(crate) kernel_budget: Option<u64>,
 }
 
-const DEFAULT: Settings = Settings {
-    version: 13000,
-    devices: 1,
-    memory: 1 << 30,
-    schedule: Schedule::Eager,
-    concurrent_managed: true,
-    memory_pools: true,
-    kernel_budget: None,
-};
+const DEFAULT_VERSION: u32 = 13000;
 const MOST_DEVICES: usize = 64;
 
 /// The version that a shell has claimed before the settings were needed.
@@ -78,7 +71,7 @@ pub(crate) fn claim(version: u32) -> bool {
 }
 
 fn read(claimed: Option<u32>) -> Result<Settings, String> {
-    let asked = variable("SOFTCUDA_VERSION", DEFAULT.version, |text| {
+    let asked = variable("SOFTCUDA_VERSION", DEFAULT_VERSION, |text| {
         let known: Vec<&str> = VERSIONS.iter().map(|(name, _)| *name).collect();
         VERSIONS
             .iter()
@@ -86,24 +79,24 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
             .map(|v| v.1)
             .ok_or_else(|| format!("one of {}", known.join(", ")))
     })?;
-    let devices = variable("SOFTCUDA_DEVICES", DEFAULT.devices, |text| {
+    let devices = variable("SOFTCUDA_DEVICES", 1, |text| {
         text.parse()
             .ok()
             .filter(|&n| n <= MOST_DEVICES)
             .ok_or_else(|| format!("a number from 0 to {MOST_DEVICES}"))
     })?;
-    let memory = variable("SOFTCUDA_MEMORY", DEFAULT.memory, |text| {
+    let memory = variable("SOFTCUDA_MEMORY", machine::memory_for(devices), |text| {
         bytes(text).ok_or_else(|| "bytes from 1M to 1024G, with an optional suffix K, M or G".to_owned())
     })?;
     let seed = variable("SOFTCUDA_SEED", 0, |text| {
         text.parse().map_err(|_| format!("a number from 0 to {}", u64::MAX))
     })?;
-    let schedule = variable("SOFTCUDA_SCHEDULE", DEFAULT.schedule, |text| {
+    let schedule = variable("SOFTCUDA_SCHEDULE", Schedule::Eager, |text| {
         Schedule::named(text, seed).ok_or_else(|| "eager, lazy or seeded".to_owned())
     })?;
-    let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", DEFAULT.concurrent_managed, switch)?;
-    let memory_pools = variable("SOFTCUDA_MEMORY_POOLS", DEFAULT.memory_pools, switch)?;
-    let kernel_budget = variable("SOFTCUDA_KERNEL_BUDGET", DEFAULT.kernel_budget, |text| {
+    let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", true, switch)?;
+    let memory_pools = variable("SOFTCUDA_MEMORY_POOLS", true, switch)?;
+    let kernel_budget = variable("SOFTCUDA_KERNEL_BUDGET", None, |text| {
         text.parse()
             .ok()
             .filter(|budget| *budget > 0)
@@ -114,12 +107,22 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
     Ok(Settings { version, devices, memory, schedule, concurrent_managed, memory_pools, kernel_budget })
 }
 
-/// The environment's value, parsed; the default where it is unset or empty.
+/// Whether the process was started set-uid, set-gid or with file capabilities: whoever set its environment has fewer rights
+/// than it has, and must not decide which files it writes.
+fn is_privileged() -> bool {
+    // SAFETY: reads a value that the kernel gave the process.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// The environment's value, parsed; the default where it is unset or empty, or nobody may set it.
 pub(super) fn variable<T>(
     name: &str,
     default: T,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, String> {
+    if is_privileged() {
+        return Ok(default);
+    }
     let text = match std::env::var(name) {
         Ok(text) if !text.is_empty() => text,
         Ok(_) | Err(std::env::VarError::NotPresent) => return Ok(default),

@@ -7212,12 +7212,12 @@ extern "C" fn cuProfilerInitialize() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuProfilerStart() -> CUresult {
-    entry::refuse(583)
+    entry::call(583, |_| {}, crate::driver::profiler::cuProfilerStart)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuProfilerStop() -> CUresult {
-    entry::refuse(584)
+    entry::call(584, |_| {}, crate::driver::profiler::cuProfilerStop)
 }
 
 #[unsafe(no_mangle)]

@@ -1,8 +1,8 @@
 //! Contexts: every expectation was measured on driver 580, but for the lines that say otherwise.
 
 use crate::common::{
-    DESTROYED, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, Library, OUT_OF_MEMORY, alone, at,
-    with_context,
+    DESTROYED, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, Library, NOT_INITIALIZED, OUT_OF_MEMORY,
+    alone, at, with_context,
 };
 
 fn initialised() -> Library {
@@ -385,5 +385,21 @@ fn peers_that_are_no_contexts() {
         assert_eq!(enable(12345), INVALID_CONTEXT);
         assert_eq!(cu.call("cuCtxDestroy_v2", &[other]), 0);
         assert_eq!((enable(other), disable(other)), (DESTROYED, DESTROYED));
+    });
+}
+
+/// Documented: without a context there is nothing to profile.
+#[test]
+fn a_profile_begins_and_ends() {
+    alone("a_profile_begins_and_ends", &[], || {
+        let cu = Library::core();
+        assert_eq!(cu.call("cuProfilerStart", &[]), NOT_INITIALIZED);
+        assert_eq!(cu.call("cuInit", &[0]), 0);
+        assert_eq!(cu.call("cuProfilerStop", &[]), INVALID_CONTEXT);
+        let cu = with_context();
+        for _ in 0..2 {
+            assert_eq!(cu.call("cuProfilerStart", &[]), 0);
+            assert_eq!(cu.call("cuProfilerStop", &[]), 0);
+        }
     });
 }

@@ -115,7 +115,8 @@ fn attributes_belong_to_versions() {
 
 #[test]
 fn enumeration_and_identity() {
-    alone("enumeration_and_identity", &[("SOFTCUDA_DEVICES", "2")], || {
+    let variables = [("SOFTCUDA_DEVICES", "2"), ("SOFTCUDA_MEMORY", "1G")];
+    alone("enumeration_and_identity", &variables, || {
         let cu = initialised();
         let mut device = 7;
         assert_eq!(cu.call("cuDeviceGet", &[at(&mut device), 1]), 0);

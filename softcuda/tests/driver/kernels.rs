@@ -1,7 +1,7 @@
 //! Code: loaded from images of all kinds, launched, and what becomes of kernels that go wrong.
 
 use crate::common::streams::{INVALID_HANDLE, stream, synchronize};
-use crate::common::{INVALID_VALUE, Library, NOT_FOUND, alone, at, first, with_context};
+use crate::common::{INVALID_VALUE, Library, NOT_FOUND, alone, at, everywhere, first, with_context};
 use std::ffi::c_void;
 
 const INVALID_IMAGE: i32 = 200;
@@ -350,5 +350,92 @@ fn unloading() {
         let mut value = 0u32;
         assert_eq!(cu.call("cuMemcpyDtoH_v2", &[at(&mut value), memory, 4]), 0);
         assert_eq!(value, 7);
+    });
+}
+
+/// Whether the program gives a buffer for the compiler's log, and another option instead.
+#[test]
+fn a_refusal_names_the_instruction_even_without_a_log() {
+    let name = "a_refusal_names_the_instruction_even_without_a_log";
+    for loader in ["cuModuleLoadData", "cuModuleLoadDataEx", "cuLibraryLoadData", "with a log"] {
+        let said = alone(name, &[("SOFTCUDA_TEST_CASE", loader)], || {
+            let cu = with_context();
+            let image = ptx("cvt.pack.sat.u8.s32.b32 %x, %x, %x, %x;");
+            let (mut handle, mut text) = (0u64, [0u8; 256]);
+            // CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+            let (keys, values) = ([5u32, 6], [at(&mut text), text.len() as u64]);
+            match loader {
+                "cuModuleLoadData" => assert_eq!(load(&cu, &image), Err(INVALID_PTX)),
+                "cuLibraryLoadData" => {
+                    let arguments = [at(&mut handle), first(&image), 0, 0, 0, 0, 0, 0];
+                    assert_eq!(cu.call(loader, &arguments), 0, "compiled when it is used");
+                }
+                loader => {
+                    let count = if loader == "with a log" { 2 } else { 0 };
+                    let arguments = [at(&mut handle), first(&image), count, first(&keys), first(&values)];
+                    assert_eq!(cu.call("cuModuleLoadDataEx", &arguments), INVALID_PTX);
+                }
+            }
+            assert_eq!(String::from_utf8_lossy(&text).contains("cvt.pack"), loader == "with a log");
+        });
+        if !said.is_empty() || std::env::var_os("SOFTCUDA_TEST_CHILD").is_none() {
+            let lines: Vec<&str> = said.lines().filter(|line| line.contains("softcuda")).collect();
+            let wanted = usize::from(loader != "with a log");
+            assert_eq!(lines.len(), wanted, "{loader}: {said}");
+            assert!(lines.iter().all(|line| line.contains("cvt.pack") && line.contains("line 9")), "{said}");
+        }
+    }
+}
+
+/// Not longer than it asks for, no more than a millisecond at a time, and side by side.
+#[test]
+fn nanosleep_sleeps() {
+    alone("nanosleep_sleeps", &[], || {
+        let cu = with_context();
+        let s = stream(&cu);
+        let kernel = |body: &str| {
+            let module = load(&cu, &ptx(body)).expect("it compiles");
+            function(&cu, module, b"k\0").expect("it has one")
+        };
+        let time = |kernel: u64, sizes: (u32, u32), argument: u64| {
+            let begun = std::time::Instant::now();
+            assert_eq!(launch(&cu, kernel, s, sizes, &[argument]), 0);
+            assert_eq!(synchronize(&cu, s), 0);
+            begun.elapsed().as_micros()
+        };
+        let again = |nanoseconds: &str, times: u32| {
+            kernel(&format!(
+                "mov.u32 %x, {times};\nagain: nanosleep.u32 {nanoseconds};\nsub.u32 %x, %x, 1;\n\
+                 setp.ne.u32 %c, %x, 0;\n@%c bra again;"
+            ))
+        };
+        let a_millisecond = again("1000000", 20);
+        let alone = time(a_millisecond, (1, 1), 0);
+        assert!(alone >= 15_000, "{alone} us for 20 ms");
+        // Warps and blocks sleep at the same time: 16 of each would need 5 s one after the other.
+        let many = time(a_millisecond, (16, 512), 0);
+        assert!((15_000..2_000_000).contains(&many), "{many} us for 20 ms");
+        let longer_than_there_is = time(again("4000000000", 5), (1, 1), 0);
+        assert!((4_000..2_000_000).contains(&longer_than_there_is), "{longer_than_there_is} us for 5 ms");
+        let nothing = time(again("0", 20), (1, 1), 0);
+        assert!(nothing < 15_000, "{nothing} us for nothing");
+    });
+    // Who sleeps while somebody else of its warp, its block or its grid works, and waits for that.
+    everywhere("nanosleep_sleeps", || {
+        let cu = with_context();
+        let s = stream(&cu);
+        let flag = allocate(&cu, 4);
+        let waiting = ptx("mov.u32 %x, %tid.x;\n.reg .u32 %b;\nmov.u32 %b, %ctaid.x;\nadd.u32 %x, %x, %b;\n\
+             setp.eq.u32 %c, %x, 95;\n@%c bra set;\n\
+             wait: nanosleep.u32 1000;\nld.volatile.global.u32 %x, [%p];\nsetp.eq.u32 %c, %x, 0;\n\
+             @%c bra wait;\nbra end;\n\
+             set: nanosleep.u32 500000;\nst.global.u32 [%p], 1;\nend:");
+        let module = load(&cu, &waiting).expect("it compiles");
+        let k = function(&cu, module, b"k\0").expect("it has one");
+        for blocks in [1, 3] {
+            assert_eq!(cu.call("cuMemsetD32_v2", &[flag, 0, 1]), 0);
+            assert_eq!(launch(&cu, k, s, (blocks, 96), &[flag]), 0);
+            assert_eq!(synchronize(&cu, s), 0);
+        }
     });
 }

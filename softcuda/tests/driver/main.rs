@@ -27,6 +27,7 @@ mod managed;
 mod memory;
 mod poison;
 mod pools;
+mod privileges;
 mod resolution;
 mod schedules;
 mod settings;

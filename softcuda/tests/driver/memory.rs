@@ -1,6 +1,9 @@
 //! Memory: every expectation was measured on driver 580, but for the lines that say otherwise.
 
-use crate::common::{INVALID_VALUE, Library, NOT_FOUND, OUT_OF_MEMORY, alone, at, first, with_context};
+use crate::common::streams::stream;
+use crate::common::{
+    INVALID_VALUE, Library, NOT_FOUND, OUT_OF_MEMORY, alone, at, everywhere, first, with_context,
+};
 
 const ALREADY_REGISTERED: i32 = 712;
 const NOT_REGISTERED: i32 = 713;
@@ -37,6 +40,30 @@ fn allocation() {
         assert_eq!(cu.call("cuMemsetD8_v2", &[a, 0, 1]), INVALID_VALUE, "freed");
         // The measured driver crashes on this one.
         assert_eq!(cu.call("cuMemcpy", &[a, at(&mut pointer), 8]), INVALID_VALUE);
+    });
+}
+
+/// Chosen: a GPU gives at least that, and programs that manage pages of their own in one allocation depend on it.
+#[test]
+fn what_is_as_large_as_a_page_begins_at_one() {
+    everywhere("what_is_as_large_as_a_page_begins_at_one", || {
+        let cu = with_context();
+        let s = stream(&cu);
+        for size in [1, 4096, 512, 4097, 100, 65_536, 8192] {
+            let plain = allocate(&cu, size);
+            let (mut pooled, mut pitched, mut pitch) = (0u64, 0u64, 0u64);
+            assert_eq!(cu.call("cuMemAllocAsync", &[at(&mut pooled), size, s]), 0);
+            assert_eq!(
+                cu.call("cuMemAllocPitch_v2", &[at(&mut pitched), at(&mut pitch), 1, size.div_ceil(512), 4]),
+                0
+            );
+            let wanted = if size >= 4096 { 4096 } else { 512 };
+            for address in [plain, pooled, pitched] {
+                assert_eq!(address % wanted, 0, "{size} bytes at {address:#x}");
+            }
+            // So that what follows finds gaps of all sizes.
+            assert_eq!(cu.call("cuMemFree_v2", &[pitched]), 0);
+        }
     });
 }
 

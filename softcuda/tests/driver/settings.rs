@@ -45,15 +45,53 @@ fn an_impossible_setting_is_refused_loudly() {
 }
 
 #[test]
-fn the_default_is_13_0_with_one_device_of_1_gib() {
-    alone("the_default_is_13_0_with_one_device_of_1_gib", &[("SOFTCUDA_VERSION", "")], || {
+fn the_default_is_13_0_with_one_device() {
+    alone("the_default_is_13_0_with_one_device", &[("SOFTCUDA_VERSION", "")], || {
         let cu = with_context();
-        let (mut version, mut count, mut total) = (0, 0, 0u64);
+        let (mut version, mut count) = (0, 0);
         assert_eq!(cu.call("cuDriverGetVersion", &[at(&mut version)]), 0);
         assert_eq!(cu.call("cuDeviceGetCount", &[at(&mut count)]), 0);
-        assert_eq!(cu.call("cuDeviceTotalMem_v2", &[at(&mut total), 0]), 0);
-        assert_eq!((version, count, total), (13000, 1, 1 << 30));
+        assert_eq!((version, count), (13000, 1));
         assert_eq!(cu.call("softcuda_version", &[]), 13000);
+    });
+}
+
+fn total(cu: &Library) -> u64 {
+    let mut total = 0u64;
+    assert_eq!(cu.call("cuDeviceTotalMem_v2", &[at(&mut total), 0]), 0);
+    total
+}
+
+/// A value of `/proc/meminfo`, in bytes.
+fn machine(name: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").expect("Linux has it");
+    let line = text.lines().find(|line| line.starts_with(name)).expect("it is there");
+    line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).expect("a number") << 10
+}
+
+/// Neither more than it has, nor much less, unless somebody has limited the process.
+#[test]
+fn by_default_a_device_has_what_the_machine_can_give() {
+    let name = "by_default_a_device_has_what_the_machine_can_give";
+    alone(name, &[], || {
+        let total = total(&with_context());
+        assert!(total <= machine("MemTotal:") && total >= 64 << 20, "{total}");
+        let limited =
+            std::fs::read_to_string("/proc/self/cgroup").is_ok_and(|groups| groups.contains("memory:/"));
+        assert!(limited || total >= machine("MemAvailable:") / 2, "{total}");
+    });
+    alone(name, &[("SOFTCUDA_DEVICES", "4")], || {
+        let total = total(&with_context());
+        assert!(4 * total <= machine("MemTotal:"), "{total}");
+    });
+    alone(name, &[("SOFTCUDA_LEAKS", "0")], || {
+        let limit = libc::rlimit { rlim_cur: 4 << 30, rlim_max: 4 << 30 };
+        // SAFETY: limits what this process may map.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+        let cu = with_context();
+        let (total, mut pointer) = (total(&cu), 0u64);
+        assert!((64 << 20..=1 << 30).contains(&total), "{total}");
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut pointer), total]), 0, "and there is so much");
     });
 }
 

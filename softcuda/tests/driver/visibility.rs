@@ -256,7 +256,7 @@ fn linker_options() {
     let mut libraries = vec![(crate::common::core_path(), "libsoftcuda.so".to_owned())];
     for (version, number) in softcuda::VERSIONS {
         assert_eq!(dotted(*number), *version);
-        libraries.push((shell_path(version), format!("libsoftcuda-{version}.so")));
+        libraries.push((shell_path(version), "libcuda.so.1".to_owned()));
     }
     for (path, soname) in libraries {
         let tags = tags(&path);
@@ -276,5 +276,28 @@ fn a_getters_pointer_works() {
         let mut pointer = 0usize;
         assert_eq!(shell.call("cuGetProcAddress", &[name.as_ptr() as u64, at(&mut pointer), 11040, 0]), 0);
         assert_eq!(call_address(pointer, &[0]), 0);
+    });
+}
+
+/// As a program finds it that asks the loader for `libcuda.so.1`, with a folder of the user's in `LD_LIBRARY_PATH`.
+#[test]
+fn a_shell_that_is_opened_by_a_link_finds_its_core() {
+    alone("a_shell_that_is_opened_by_a_link_finds_its_core", &[], || {
+        let folder = std::env::temp_dir().join(format!("softcuda-link-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let link = folder.join("libcuda.so.1");
+        std::os::unix::fs::symlink(shell_path("12.2"), &link).expect("a link");
+        let shell = Library::open(&link);
+        let mut version = 0;
+        assert_eq!(shell.call("cuDriverGetVersion", &[at(&mut version)]), 0);
+        assert_eq!(version, 12020);
+        // What is linked against it asks for the driver, and gets this one where it is open already.
+        // SAFETY: asks for a library that is loaded.
+        let driver = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        assert!(!driver.is_null(), "its SONAME is the driver's");
+        // SAFETY: an open library.
+        let init = unsafe { libc::dlsym(driver, c"cuInit".as_ptr()) };
+        assert_eq!(init as usize, shell.symbol("cuInit"));
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
     });
 }

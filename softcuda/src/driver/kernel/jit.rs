@@ -10,6 +10,7 @@ use crate::abi::sys::{
     CU_JIT_THREADS_PER_BLOCK, CU_JIT_WALL_TIME, CUDA_ERROR_INVALID_SOURCE, CUDA_ERROR_INVALID_VALUE,
     CUjit_option, CUresult,
 };
+use crate::instruments::complain::complain;
 use std::ffi::{c_char, c_void};
 
 /// What a caller asks of the compiler. Only the logs make a difference here, and how many registers a kernel is said to need.
@@ -72,14 +73,25 @@ impl Options {
         Ok(options)
     }
 
-    /// Tells the caller what the compiler said.
+    /// Tells the caller what the compiler said. Where there is no place for it, it is said aloud: not all that a real
+    /// driver compiles runs here.
     pub(super) fn report(&self, error: &str) {
+        if self.error.buffer.is_none() {
+            say(error);
+        }
         self.info.write("", self.values);
         self.error.write(error, self.values);
         if let Some(index) = self.wall_time {
             // Milliseconds, as a float in the low half: compiling takes none here.
             let _ = self.values.set_item(index, std::ptr::null_mut());
         }
+    }
+}
+
+/// Says the first line of a log, which names the instruction.
+pub(super) fn say(log: &str) {
+    if let Some(line) = log.lines().next() {
+        complain(&format!("code is refused: {line}"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::image::{Image, check_given};
 use super::instance::{Instance, Wanted};
-use super::jit::Options;
+use super::jit::{self, Options};
 use super::program::Program;
 use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
@@ -89,8 +89,9 @@ fn load(module: Out<CUmodule>, image: &Image, options: Option<&Options>) -> Answ
     let context = current()?;
     let program =
         Arc::new(Program::compile(image, options.map_or(u32::MAX, |options| options.most_registers)));
-    if let Some(options) = options {
-        options.report(&program.log);
+    match options {
+        Some(options) => options.report(&program.log),
+        None => jit::say(&program.log),
     }
     ENDS.begin();
     let instance = Instance::new(&program, &context, &parking_lot::Mutex::default(), 0)?;

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Alignment of every device allocation.
+/// Alignment of every device allocation, and what its size is rounded up to.
 pub(crate) const ALIGNMENT: usize = 512;
 
-/// The window is this many times larger than all devices' memory, so that fragmentation does not matter.
-const HEADROOM: u64 = 4;
+/// The window is so many times larger than all devices' memory, so that fragmentation does not matter; as many times as
+/// the system allows.
+const HEADROOM: [u64; 3] = [4, 2, 1];
 const MOST_WINDOW: u64 = 16 << 40;
 
 /// A freed range rests until this many others were freed after it: a stale pointer stays recognisable for a while.
@@ -125,12 +126,11 @@ pub(crate) fn contains(address: usize) -> bool {
 impl Window {
     fn map() -> Option<Self> {
         let devices = device::count();
-        let size = (device::total_memory() * devices as u64 * HEADROOM).min(MOST_WINDOW) as usize;
-        let front = map(size, libc::PROT_NONE);
-        let back = map(size, libc::PROT_READ | libc::PROT_WRITE);
-        let (Some(front), Some(back)) = (front, back) else {
+        let all = device::total_memory() * devices as u64;
+        let sizes = HEADROOM.map(|times| (all * times).min(MOST_WINDOW) as usize);
+        let Some((front, back, size)) = sizes.into_iter().find_map(map_twice) else {
             complain(&format!(
-                "no {size} bytes of address space for device memory: lower SOFTCUDA_MEMORY or ulimit -v"
+                "no {all} bytes of address space for device memory: lower SOFTCUDA_MEMORY or raise ulimit -v"
             ));
             return None;
         };
@@ -139,12 +139,28 @@ impl Window {
     }
 }
 
+/// The window's two sides, and their size.
+fn map_twice(size: usize) -> Option<(usize, usize, usize)> {
+    let front = map(size, libc::PROT_NONE)?;
+    let Some(back) = map(size, libc::PROT_READ | libc::PROT_WRITE) else {
+        // SAFETY: our own mapping, of which nobody knows.
+        unsafe { libc::munmap(front as *mut _, size) };
+        return None;
+    };
+    Some((front, back, size))
+}
+
 /// Address space without memory behind it, until it is written.
 pub(crate) fn map(size: usize, rights: libc::c_int) -> Option<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping, placed by the system.
     let address = unsafe { libc::mmap(std::ptr::null_mut(), size, rights, flags, -1, 0) };
     (address != libc::MAP_FAILED).then_some(address as usize)
+}
+
+/// What is as large as a page or larger begins at one, as on a GPU: programs put pages of their own into such memory.
+fn alignment(size: usize) -> usize {
+    if size >= PAGE { PAGE } else { ALIGNMENT }
 }
 
 /// Which ranges of the window are free.
@@ -168,13 +184,21 @@ impl Ranges {
         })
     }
 
+    /// The first free range that has room. What lies before and behind the room stays free.
     fn take_free(&mut self, size: usize) -> Option<usize> {
-        let (&start, &length) = self.free.iter().find(|(_, length)| **length >= size)?;
+        let room = |(&start, &length): (&usize, &usize)| {
+            let aligned = start.next_multiple_of(alignment(size));
+            (aligned + size <= start + length).then_some((start, length, aligned))
+        };
+        let (start, length, aligned) = self.free.iter().find_map(room)?;
         self.free.remove(&start);
-        if length > size {
-            self.free.insert(start + size, length - size);
+        let behind = start + length - (aligned + size);
+        for (start, length) in [(start, aligned - start), (aligned + size, behind)] {
+            if length > 0 {
+                self.free.insert(start, length);
+            }
         }
-        Some(start)
+        Some(aligned)
     }
 
     fn give(&mut self, start: usize, size: usize) {
@@ -203,7 +227,7 @@ impl Ranges {
 
 #[cfg(test)]
 mod tests {
-    use super::{RESTING, Ranges};
+    use super::{PAGE, RESTING, Ranges};
 
     #[test]
     fn freed_ranges_rest_and_then_join() {
@@ -216,6 +240,17 @@ mod tests {
         ranges.give(b, 1024);
         assert_eq!(ranges.take(2048), Some(0), "when space runs out, resting ranges are used, joined");
         assert_eq!(ranges.take(2048), None);
+    }
+
+    #[test]
+    fn pages_begin_at_pages_and_the_gap_before_them_is_used() {
+        let mut ranges = Ranges::new(6 * PAGE);
+        assert_eq!(ranges.take(512), Some(0));
+        assert_eq!(ranges.take(PAGE), Some(PAGE));
+        assert_eq!(ranges.take(PAGE + 512), Some(2 * PAGE));
+        assert_eq!(ranges.take(1024), Some(512), "before the page");
+        assert_eq!(ranges.take(2 * PAGE), Some(4 * PAGE));
+        assert_eq!(ranges.take(PAGE), None, "there are bytes enough, and no page");
     }
 
     #[test]

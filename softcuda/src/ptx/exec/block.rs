@@ -59,6 +59,8 @@ enum Standing {
     AtBarrier(u32),
     /// At the cluster's barrier.
     AtCluster,
+    /// Until the clock shows that.
+    Asleep(u64),
     Exited,
 }
 
@@ -68,6 +70,8 @@ pub(super) enum Progress {
     Done,
     /// It could go on.
     Ready,
+    /// It can go on at that time.
+    Asleep(u64),
     /// Only another block can help.
     Waiting,
 }
@@ -133,18 +137,22 @@ impl Block {
                 self.standing[at] = Standing::Ready;
                 self.warps[at].release(core, 0, 0);
             }
+            if matches!(self.standing[at], Standing::Asleep(time) if core.clock.has_reached(time)) {
+                self.standing[at] = Standing::Ready;
+            }
             if self.standing[at] != Standing::Ready {
                 continue;
             }
             let stop = self.warps[at].run(core);
-            let spent = SLICE - core.fuel;
-            if let Err(kind) = core.job.spend(spent) {
+            let (spent, slept) = (SLICE - core.fuel, core.clock.take_slept());
+            if let Err(kind) = core.job.spend(spent, slept) {
                 let (op, lane) = self.warps[at].place();
                 let trouble = Trouble { kind, lane, address: None, message: String::new() };
                 return Err(self.fault(core, at, &trouble, op));
             }
             match stop {
                 Stop::Slice => {}
+                Stop::Asleep(time) => self.standing[at] = Standing::Asleep(time),
                 Stop::Fault(trouble, op) => return Err(self.fault(core, at, &trouble, op)),
                 Stop::Exited => {
                     self.standing[at] = Standing::Exited;
@@ -166,7 +174,11 @@ impl Block {
         } else if self.standing.contains(&Standing::Ready) {
             Progress::Ready
         } else {
-            Progress::Waiting
+            let times = self.standing.iter().filter_map(|standing| match standing {
+                Standing::Asleep(time) => Some(*time),
+                _ => None,
+            });
+            times.min().map_or(Progress::Waiting, Progress::Asleep)
         }
     }
 

@@ -78,8 +78,11 @@ pub(in crate::ptx) fn barrier(_: &mut Core<'_>, _: &Op) -> Step {
     Step::Barrier
 }
 
-pub(in crate::ptx) fn pause(_: &mut Core<'_>, _: &Op) -> Step {
-    Step::Yield
+/// The lanes sleep for `a` nanoseconds, those that ask for less as long as the others.
+pub(in crate::ptx) fn sleep(core: &mut Core<'_>, op: &Op) -> Step {
+    let wanted = core.get::<u32>(op.a);
+    core.nap = core.active().map(|lane| wanted[lane]).max().unwrap_or(0);
+    Step::Sleep
 }
 
 pub(in crate::ptx) fn trap(core: &mut Core<'_>, _: &Op) -> Step {

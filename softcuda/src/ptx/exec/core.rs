@@ -1,6 +1,7 @@
 //! What an instruction sees of the machine.
 
 use super::block::BlockView;
+use super::clock::Clock;
 use super::fault::{FaultKind, Trouble};
 use super::grid::Job;
 use super::host::Region;
@@ -63,6 +64,8 @@ pub(in crate::ptx) enum Step {
     Barrier,
     /// The slice of time is over.
     Yield,
+    /// The lanes sleep for `nap`.
+    Sleep,
     Fault,
 }
 
@@ -107,6 +110,9 @@ pub(in crate::ptx) struct Core<'c> {
     /// Memory used lately.
     pub(in crate::ptx) regions: [Region; 4],
     pub(in crate::ptx) next_region: usize,
+    /// Nanoseconds that the lanes want to sleep.
+    pub(in crate::ptx) nap: u32,
+    pub(in crate::ptx) clock: Clock,
     pub(in crate::ptx) trouble: Option<Trouble>,
 }
 
@@ -131,6 +137,8 @@ impl<'c> Core<'c> {
             job,
             regions: [Region::NONE; 4],
             next_region: 0,
+            nap: 0,
+            clock: Clock::default(),
             trouble: None,
         }
     }

@@ -46,14 +46,15 @@ impl Job<'_> {
         (0..3).map(|axis| u64::from(self.grid[axis] / self.cluster[axis])).product()
     }
 
-    /// Takes instructions of a warp from the budget, and tells the driver of them.
-    pub(super) fn spend(&self, instructions: u32) -> Result<(), FaultKind> {
+    /// Takes instructions of a warp from the budget, and tells the driver of them. A nanosecond of sleep before them is as
+    /// good as an instruction to the driver: others have their turn.
+    pub(super) fn spend(&self, instructions: u32, slept: u32) -> Result<(), FaultKind> {
         if let Some(budget) = &self.budget
             && budget.fetch_sub(i64::from(instructions), Ordering::Relaxed) < i64::from(instructions)
         {
             return Err(FaultKind::Timeout);
         }
-        if self.host.spend(instructions) { Ok(()) } else { Err(FaultKind::Cancelled) }
+        if self.host.spend(instructions.saturating_add(slept)) { Ok(()) } else { Err(FaultKind::Cancelled) }
     }
 
     fn take(&self) -> Option<u64> {
@@ -104,6 +105,10 @@ impl Job<'_> {
                 let mut unit = idle.pop().unwrap_or_default();
                 unit.start(&core, number);
                 running.push_front(unit);
+            } else if let Some(time) = running.iter().map(Unit::wakes_at).min()
+                && !core.clock.has_reached(time)
+            {
+                core.clock.sleep_until(time);
             }
             let Some(mut unit) = running.pop_front() else { return };
             if self.failed.load(Ordering::Relaxed) {
@@ -114,6 +119,7 @@ impl Job<'_> {
                     idle.push(unit);
                     admit = running.is_empty();
                 }
+                // Units that are asleep sleep side by side.
                 Ok(false) => {
                     running.push_back(unit);
                     admit = true;

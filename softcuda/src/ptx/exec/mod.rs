@@ -8,6 +8,7 @@ pub(super) mod access;
 pub(super) mod atomic;
 pub(super) mod barrier;
 pub(super) mod block;
+pub(super) mod clock;
 pub(super) mod collective;
 pub(super) mod control;
 pub(super) mod copy;

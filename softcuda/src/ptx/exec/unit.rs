@@ -44,6 +44,8 @@ pub(super) struct Unit {
     blocks: Vec<Block>,
     peers: Vec<*mut u8>,
     barrier: ClusterBarrier,
+    /// All its warps are asleep until the clock shows that; 0 if they are not.
+    wakes_at: u64,
 }
 
 /// Rounds before another unit has its turn.
@@ -73,28 +75,44 @@ impl Unit {
         self.peers = self.blocks.iter().map(|block| block.view.shared).collect();
         let warps = self.blocks.iter().map(Block::warps).sum();
         self.barrier = ClusterBarrier { warps, arrived: 0, phase: 0 };
+        self.wakes_at = 0;
         for block in &mut self.blocks {
             block.view.peers = self.peers.as_ptr();
             block.view.peer_count = self.peers.len() as u32;
         }
     }
 
+    /// When there is something to do: 0 is now.
+    pub(super) fn wakes_at(&self) -> u64 {
+        self.wakes_at
+    }
+
     /// Runs for a while; true when all blocks are done.
     pub(super) fn run(&mut self, core: &mut Core<'_>) -> Result<bool, Box<Fault>> {
+        self.wakes_at = 0;
         for _ in 0..ROUNDS {
             let phase = self.barrier.phase;
-            let (mut done, mut ready) = (true, false);
+            let (mut done, mut ready, mut wakes_at) = (true, false, None);
             for block in &mut self.blocks {
                 match block.round(core, &mut self.barrier)? {
                     Progress::Done => {}
                     Progress::Ready => (done, ready) = (false, true),
+                    Progress::Asleep(time) => {
+                        done = false;
+                        wakes_at = Some(wakes_at.map_or(time, |other: u64| other.min(time)));
+                    }
                     Progress::Waiting => done = false,
                 }
             }
+            core.clock.count_round();
             if done {
                 return Ok(true);
             }
             if !ready && !self.barrier_helps(phase) {
+                if let Some(time) = wakes_at {
+                    self.wakes_at = time;
+                    return Ok(false);
+                }
                 let stuck = self.blocks.iter().find_map(|block| block.deadlock(core));
                 return stuck.map_or(Ok(true), Err);
             }

@@ -24,8 +24,15 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     Nothing,
-    Lanes { op: u32, members: u32 },
-    Barrier { op: u32 },
+    Lanes {
+        op: u32,
+        members: u32,
+    },
+    Barrier {
+        op: u32,
+    },
+    /// The time that the clock shows then.
+    Time(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +66,8 @@ pub(super) enum Stop {
     Exited,
     /// All its lanes are at a barrier.
     Barrier(Arrival),
+    /// Nobody can run before that time.
+    Asleep(u64),
     Fault(Trouble, u32),
 }
 
@@ -120,11 +129,11 @@ impl Warp {
         core.warp = self.index;
         core.local = self.local.as_mut_ptr().cast();
         loop {
-            let Some(at) = self.pick() else {
+            let Some(at) = self.pick(core) else {
                 if self.groups.is_empty() {
                     return Stop::Exited;
                 }
-                return self.stuck(core);
+                return self.first_to_wake().map_or_else(|| self.stuck(core), Stop::Asleep);
             };
             self.load(core, at);
             let step = core.go();
@@ -132,6 +141,11 @@ impl Warp {
             let done = match step {
                 Step::Next | Step::Reschedule => Ok(()),
                 Step::Yield => {
+                    self.turn = Some(at + 1);
+                    return Stop::Slice;
+                }
+                Step::Sleep => {
+                    self.groups[at].wait = Wait::Time(core.clock.after(core.nap));
                     self.turn = Some(at + 1);
                     return Stop::Slice;
                 }
@@ -173,7 +187,12 @@ impl Warp {
     }
 
     /// Joins groups at the same place and chooses who runs.
-    fn pick(&mut self) -> Option<usize> {
+    fn pick(&mut self, core: &Core<'_>) -> Option<usize> {
+        for group in &mut self.groups {
+            if matches!(group.wait, Wait::Time(time) if core.clock.has_reached(time)) {
+                group.wait = Wait::Nothing;
+            }
+        }
         if let [group] = self.groups.as_slice() {
             return (group.wait == Wait::Nothing).then_some(0);
         }
@@ -191,6 +210,14 @@ impl Warp {
         let order = |group: &Group| (u32::MAX - self.frames[group.frame as usize].depth, group.pc);
         let all = self.groups.iter().enumerate().filter(|(_, group)| ready(group));
         all.min_by_key(|(_, group)| order(group)).map(|(at, _)| at)
+    }
+
+    fn first_to_wake(&self) -> Option<u64> {
+        let times = self.groups.iter().filter_map(|group| match group.wait {
+            Wait::Time(time) => Some(time),
+            _ => None,
+        });
+        times.min()
     }
 
     fn join(&mut self) {
@@ -520,7 +547,7 @@ impl Warp {
                     (op, Some(arrive(core, what)))
                 }
                 Wait::Lanes { op, .. } => (op, None),
-                Wait::Nothing => (group.pc, None),
+                Wait::Nothing | Wait::Time(_) => (group.pc, None),
             };
             let same = |a: &Arrival, b: &Arrival| {
                 a.number == b.number && a.threads == b.threads && a.action == b.action
@@ -569,7 +596,7 @@ impl Warp {
         let group = self.groups.first();
         let op = group.map_or(0, |group| match group.wait {
             Wait::Barrier { op } | Wait::Lanes { op, .. } => op,
-            Wait::Nothing => group.pc,
+            Wait::Nothing | Wait::Time(_) => group.pc,
         });
         (op, group.map_or(0, |group| group.mask.trailing_zeros()))
     }

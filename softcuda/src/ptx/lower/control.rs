@@ -68,7 +68,9 @@ pub(super) fn lower<'a>(
         }
         "nanosleep" => {
             m.ty()?;
-            l.emit_complex(op(control::pause, NIL, NIL, NIL));
+            let [time] = l.operands(i)?;
+            let a = l.source(time, Type::U32)?;
+            l.emit_complex(op(control::sleep, NIL, a, NIL));
         }
         "griddepcontrol" => m.skip(&["launch_dependents", "wait"]),
         "setmaxnreg" => {

@@ -30,6 +30,17 @@ pub(crate) const MISMATCH: i32 = 803;
 /// `name` is the test's own, in the file that calls this. A test may do this several times.
 #[track_caller]
 pub(crate) fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) -> String {
+    alone_in(&std::env::current_exe().expect("a test knows its executable"), name, variables, body)
+}
+
+/// As `alone`, by a copy of the test's program.
+#[track_caller]
+pub(crate) fn alone_in(
+    program: &Path,
+    name: &str,
+    variables: &[(&str, &str)],
+    body: impl FnOnce(),
+) -> String {
     const CHILD: &str = "SOFTCUDA_TEST_CHILD";
     const DONE: &str = "the body has run to its end";
     let file = Path::new(Location::caller().file()).file_stem().and_then(OsStr::to_str);
@@ -46,7 +57,7 @@ pub(crate) fn alone(name: &str, variables: &[(&str, &str)], body: impl FnOnce())
         Ok(_) => return String::new(), // the process of another call in the same test
         Err(_) => {}
     }
-    let mut command = Command::new(std::env::current_exe().expect("a test knows its executable"));
+    let mut command = Command::new(program);
     for (variable, _) in
         std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"SOFTCUDA_"))
     {

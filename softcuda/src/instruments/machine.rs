@@ -1,0 +1,84 @@
+//! What the machine has for devices that are made of its memory.
+
+use std::fs::read_to_string;
+
+/// What a device has is a multiple of this, and no less.
+const UNIT: u64 = 64 << 20;
+/// As much as a setting may say.
+const MOST: u64 = 1 << 40;
+
+/// Addresses of the process that a byte of a device may need at most: the devices' memory is mapped twice, with room for
+/// fragments.
+const ADDRESSES: u64 = 16;
+
+/// Bytes for each of so many devices: what is available to this process, shared among them.
+pub(super) fn memory_for(devices: usize) -> u64 {
+    let limits = control_group().into_iter().chain(address_space()).chain(commitment());
+    let available = limits.fold(field("/proc/meminfo", "MemAvailable").unwrap_or(UNIT), u64::min);
+    let each = available / devices.max(1) as u64;
+    (each / UNIT * UNIT).clamp(UNIT, MOST)
+}
+
+/// A value of a file of lines like `MemTotal: 24684092 kB`, in bytes.
+fn field(file: &str, name: &str) -> Option<u64> {
+    let text = read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// What the control groups of the process leave it, by the old and the new interface.
+fn control_group() -> Vec<u64> {
+    let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let of_group = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        let folders = match controllers {
+            "" => ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
+                .map(|root| (root, "memory.max", "memory.current")),
+            "memory" => ["/sys/fs/cgroup/memory"; 2]
+                .map(|root| (root, "memory.limit_in_bytes", "memory.usage_in_bytes")),
+            _ => return None,
+        };
+        // In a container the path may be that of the host, and the group the root.
+        let places = folders.into_iter().flat_map(move |(root, limit, usage)| {
+            [format!("{root}{path}"), root.to_owned()].map(|folder| (folder, limit, usage))
+        });
+        Some(places.filter_map(|(folder, limit, usage)| left(&folder, limit, usage)).collect::<Vec<_>>())
+    };
+    groups.lines().filter_map(of_group).flatten().collect()
+}
+
+/// What a group leaves, if it has a limit.
+fn left(folder: &str, limit: &str, usage: &str) -> Option<u64> {
+    let number = |name: &str| read_to_string(format!("{folder}/{name}")).ok()?.trim().parse::<u64>().ok();
+    Some(number(limit)?.saturating_sub(number(usage).unwrap_or(0)))
+}
+
+/// What `ulimit -v` leaves.
+fn address_space() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes the struct.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur / ADDRESSES)
+}
+
+/// What may still be mapped where the system promises no more than it has.
+fn commitment() -> Option<u64> {
+    let strict = read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "2");
+    let of = |name| field("/proc/meminfo", name);
+    strict.then(|| Some(of("CommitLimit")?.saturating_sub(of("Committed_AS")?) / ADDRESSES))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UNIT, field, memory_for};
+
+    #[test]
+    fn devices_share_what_is_available() {
+        let physical = field("/proc/meminfo", "MemTotal").unwrap();
+        let (one, four) = (memory_for(1), memory_for(4));
+        assert!((UNIT..=physical).contains(&one), "{one} of {physical}");
+        assert!(four <= one && four.is_multiple_of(UNIT) && memory_for(1 << 40) == UNIT, "{four} of {one}");
+        assert_eq!(field("/proc/meminfo", "MemTot"), None);
+    }
+}
