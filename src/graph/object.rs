@@ -145,7 +145,7 @@ pub(crate) struct NodeObject {
     node_type: NodeType,
     number: u32,
     /// What it did last, once it was removed.
-    last: OnceLock<Parameters>,
+    last: OnceLock<Box<Parameters>>,
 }
 
 object!(NodeObject: Node, header);
@@ -173,11 +173,11 @@ impl NodeObject {
 
     /// What it did last, if it was removed.
     pub(crate) fn last(&self) -> Option<&Parameters> {
-        self.last.get()
+        self.last.get().map(Box::as_ref)
     }
 
     pub(super) fn was_removed(&self, last: Parameters) {
-        let _ = self.last.set(last);
+        let _ = self.last.set(Box::new(last));
     }
 
     /// Where the node stands; refused if nobody holds its definition, nor anything that was instantiated from it.

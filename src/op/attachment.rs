@@ -12,7 +12,8 @@
 use crate::driver::CallError;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::user_object::RawUserObject;
-use crate::object::callback::later;
+use crate::object::callback::{hand_over, is_worker, later};
+use crate::object::handle::forked;
 use crate::op::node::Holds;
 use parking_lot::Mutex;
 use std::ffi::c_void;
@@ -129,6 +130,26 @@ extern "C" fn let_go(version: *mut c_void) {
     // SAFETY: the pointer is what `Prepared::on` made of an `Arc`, and this is called once.
     let version = unsafe { Arc::from_raw(version.cast::<Content>()) };
     if let Some(holds) = Arc::into_inner(version).and_then(Mutex::into_inner) {
-        later(holds);
+        leave(holds);
+    }
+}
+
+/// What the driver let go of, and the worker has not yet.
+static LEAVING: Mutex<Vec<Holds>> = Mutex::new(Vec::new());
+
+/// Has the worker let go. A graph that ends leaves as much as it has nodes: one task serves all that comes before the worker looks.
+fn leave(holds: Holds) {
+    if forked() {
+        // It belongs to the parent.
+        return std::mem::forget(holds);
+    }
+    let mut leaving = LEAVING.lock();
+    leaving.push(holds);
+    // Who waits for the worker waits for what the worker hands over, too.
+    if leaving.len() == 1 || is_worker() {
+        hand_over(Box::new(|| {
+            let gone = std::mem::take(&mut *LEAVING.lock());
+            drop(gone); // outside of the lock: objects may end with it
+        }));
     }
 }

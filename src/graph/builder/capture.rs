@@ -484,7 +484,11 @@ impl CheckedNode {
     ) -> Result<Self, Error> {
         match operation.captured() {
             Captured::Node(node) => {
-                condition::check_own(tree, graph, &node.conditions().0)?;
+                let conditions = node.conditions().0;
+                if !conditions.is_empty() {
+                    condition::check_own(tree, graph, &conditions)?;
+                }
+                drop(conditions);
                 let own = node.node_context(stream.context());
                 let parameters = node.parameters(own.as_ref().unwrap_or(stream.context()))?;
                 Ok(Self { own, parameters, has_holds: node.has_holds(), is_ours: true })

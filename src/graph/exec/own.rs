@@ -5,6 +5,7 @@ use crate::graph::state::{ByNode, NodeId};
 use crate::op::node::{Holds, Parameters};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What the definition keeps for an instance: what nodes did that were changed or removed there since.
 pub(in crate::graph) struct Kept {
@@ -12,6 +13,8 @@ pub(in crate::graph) struct Kept {
     pub(in crate::graph) born: u32,
     /// The driver's numbers of the conditions that there were then: an instance has no others.
     conditions: Box<[u64]>,
+    /// Whether a node was changed. Read and written under the lock of the definition.
+    has_changes: AtomicBool,
     then: Mutex<Then>,
 }
 
@@ -32,7 +35,7 @@ pub(in crate::graph) struct Removed {
 
 impl Kept {
     pub(super) fn new(born: u32, conditions: Box<[u64]>) -> Arc<Self> {
-        Arc::new(Self { born, conditions, then: Mutex::default() })
+        Arc::new(Self { born, conditions, has_changes: AtomicBool::new(false), then: Mutex::default() })
     }
 
     pub(super) fn has_condition(&self, native: Option<u64>) -> bool {
@@ -41,6 +44,7 @@ impl Kept {
 
     /// The definition is about to change a node.
     pub(in crate::graph) fn changes(&self, id: NodeId, parameters: &Parameters) {
+        self.has_changes.store(true, Relaxed);
         self.then.lock().changed.place(id).get_or_insert_with(|| parameters.clone());
     }
 
@@ -53,11 +57,15 @@ impl Kept {
 
     /// What a node did when the instance was made, if that was changed since.
     pub(super) fn with<R>(&self, id: NodeId, look: impl FnOnce(Option<&Parameters>) -> R) -> R {
-        look(self.then.lock().changed.get(id))
+        match self.has_changes.load(Relaxed) {
+            true => look(self.then.lock().changed.get(id)),
+            false => look(None),
+        }
     }
 
     /// From now on nodes do what the definition says now. Answers whether none was removed.
     pub(super) fn forget_changes(&self) -> bool {
+        self.has_changes.store(false, Relaxed);
         let mut then = self.then.lock();
         then.changed.clear();
         then.removed.is_empty()

@@ -30,4 +30,4 @@ pub(crate) use inside::{check_allowed, inside_driver, is_inside};
 pub use owner::Owner;
 pub(crate) use waiting::{abandon, call_waiting, take_back, wait};
 pub use worker::flush as flush_callbacks;
-pub(crate) use worker::{Task, ask_until, caught, hand_over, later};
+pub(crate) use worker::{Task, ask_until, caught, hand_over, is_worker, later};

@@ -79,6 +79,11 @@ pub(crate) fn hand_over(task: Task) {
     }
 }
 
+/// Whether this thread is the worker.
+pub(crate) fn is_worker() -> bool {
+    IS_WORKER.get()
+}
+
 /// Has the worker ask, every now and then, until the answer is yes.
 pub(crate) fn ask_until(is_done: impl FnMut() -> bool + Send + 'static) {
     if forked() {
