@@ -40,12 +40,15 @@ pub struct Event {
     /// Whether it was recorded through this object. Unknown for wrapped events.
     recorded: AtomicBool,
     mark: Mark,
+    /// Whether it is among those that are found by their native handle.
+    listed: AtomicBool,
     native: Native<RawEvent>,
 }
 
 object!(Event: Event, header);
 
-/// The events for which there are objects.
+/// The events that are found by their native handle: those whose handle others may have. Most events are created, recorded and
+/// destroyed without that.
 static KNOWN: Registry<Event> = Registry::new();
 
 impl Handle for RawEvent {
@@ -73,6 +76,10 @@ impl HasNative for Event {
 
     fn known() -> &'static Registry<Self> {
         &KNOWN
+    }
+
+    fn is_listed(&mut self) -> bool {
+        *self.listed.get_mut()
     }
 }
 
@@ -151,14 +158,28 @@ impl Event {
         wrapped: bool,
         raw: RawEvent,
     ) -> Arc<Self> {
-        native::listed(Self {
+        let event = Arc::new(Self {
             header: Header::new::<Self>(),
             wrapped,
             flags: AtomicU32::new(flags(&options)),
             recorded: AtomicBool::new(wrapped),
             mark: Mark::new(wrapped),
+            listed: AtomicBool::new(false),
             native: Native::new(context, raw, ownership),
-        })
+        });
+        if wrapped {
+            event.list();
+        }
+        event
+    }
+
+    /// Has the event be found by its native handle: before anybody else gets that, or a graph, of which the driver tells it.
+    #[inline]
+    pub(crate) fn list(self: &Arc<Self>) {
+        if !self.listed.load(Relaxed) {
+            KNOWN.add(self.driver(), self.raw().handle().addr(), self);
+            self.listed.store(true, Relaxed);
+        }
     }
 
     /// The context that the event belongs to.
@@ -187,8 +208,15 @@ impl Event {
 
     /// The driver's own handle, a `CUevent`.
     #[must_use]
-    pub fn native(&self) -> sys::CUevent {
+    pub fn native(self: &Arc<Self>) -> sys::CUevent {
         self.is_shared();
+        self.list();
+        self.raw().handle()
+    }
+
+    /// The same for a graph, of which the driver tells it: others do not record the event for that.
+    pub(crate) fn native_in_graph(self: &Arc<Self>) -> sys::CUevent {
+        self.list();
         self.raw().handle()
     }
 

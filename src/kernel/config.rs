@@ -181,7 +181,7 @@ const OTHERS: usize = RawAttributes::MOST - 8;
 impl ProgrammaticEvent<'_> {
     fn raw(self) -> sys::CUlaunchAttributeValue_programmaticEvent {
         sys::CUlaunchAttributeValue_programmaticEvent {
-            event: self.event.raw().handle(),
+            event: self.event.native_in_graph(),
             flags: self.flags.cast_signed(),
             triggerAtBlockStart: i32::from(self.at_block_start),
         }

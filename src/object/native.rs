@@ -110,6 +110,11 @@ pub(crate) trait HasNative: Object + fmt::Display {
 
     /// The list of the objects of this type.
     fn known() -> &'static Registry<Self>;
+
+    /// Whether it is listed there.
+    fn is_listed(&mut self) -> bool {
+        true
+    }
 }
 
 /// Lists a new object by its handle.
@@ -124,11 +129,14 @@ pub(crate) fn listed<T: HasNative>(object: T) -> Arc<T> {
 /// What happens when the last hold on an object goes.
 #[inline]
 pub(crate) fn end<T: HasNative>(object: &mut T) {
+    let is_listed = object.is_listed();
     let native = object.native_handle_mut();
     let (Some(handle), owned) = (native.handle.take(), *native.owned.get_mut()) else { return };
     let object = &*object;
     let place = &object.native_handle().place;
-    T::known().remove(place.driver(), handle.address(), object);
+    if is_listed {
+        T::known().remove(place.driver(), handle.address(), object);
+    }
     if !owned {
         return;
     }

@@ -73,7 +73,10 @@ impl Operation for Record<'_> {
         let event = self.0;
         let recorded = match self.1 {
             AsNode::No => event.raw().record(stream.raw()),
-            AsNode::Yes => event.raw().record_outside(stream.raw()),
+            AsNode::Yes => {
+                event.list();
+                event.raw().record_outside(stream.raw())
+            }
         };
         recorded.map_err(|error| refused_record(error, event, stream))?;
         event.was_recorded();
@@ -178,7 +181,10 @@ impl Operation for Wait<'_> {
         }
         let waited = match self.1 {
             AsNode::No => stream.raw().wait(event.raw()),
-            AsNode::Yes => stream.raw().wait_outside(event.raw()),
+            AsNode::Yes => {
+                event.list();
+                stream.raw().wait_outside(event.raw())
+            }
         };
         waited.map_err(|error| stream.context().failed(error, stream))
     }

@@ -25,7 +25,7 @@ unsafe impl Sync for EventParameters {}
 
 impl EventParameters {
     fn of(event: &Arc<Event>) -> Self {
-        Self { event: Arc::downgrade(event), native: event.raw().handle() }
+        Self { event: Arc::downgrade(event), native: event.native_in_graph() }
     }
 
     /// What the driver says of a node.
