@@ -31,7 +31,7 @@ command -v valgrind >/dev/null || { echo "$0: needs valgrind: apt-get install va
 target=${CARGO_TARGET_DIR-target}
 programs=$target/valgrind
 rm -rf "$programs"
-cargo run -q -p capi-tests --bin pack -- "$programs"
+cargo run -q -p capi-tests --bin pack -- "$programs" "${names[@]}"
 if ((${#names[@]} == 0)); then
   for program in "$programs"/c-*; do
     name=$(basename "$program")

@@ -1,4 +1,5 @@
-//! Builds the test programs that run on any driver, statically linked, into a folder: `pack FOLDER [OPTION...]`.
+//! Builds the test programs that run on any driver, statically linked, into a folder: `pack FOLDER [OPTION...] [NAME...]`;
+//! of them all, or only those that are named (`objects/streams`).
 //!
 //! `scripts/gpu-pack.sh` calls it for machines that have a driver and nothing else. With options, which those of the
 //! sanitizers' scripts give, the compiler is clang, whose runtime libraries are those of Rust's.
@@ -13,15 +14,20 @@ use capi_tests::{corpus, forms};
 use std::path::PathBuf;
 
 fn main() {
-    let usage = "usage: pack FOLDER [OPTION...]";
+    let usage = "usage: pack FOLDER [OPTION...] [NAME...]";
     let folder = PathBuf::from(std::env::args_os().nth(1).expect(usage));
-    let options: Vec<String> = std::env::args().skip(2).collect();
+    let (options, names): (Vec<String>, Vec<String>) =
+        std::env::args().skip(2).partition(|word| word.starts_with('-'));
     let compiler = if options.is_empty() { Compiler::Gcc } else { Compiler::Clang };
     std::fs::create_dir_all(&folder).expect("the folder can be made");
-    let programs = standing_alone().map(|name| (format!("c-{}", name.replace('/', "-")), Build::new(&name)));
-    let with_tables =
-        [("kernels", corpus::build()), ("forms", forms::build())].map(|(name, b)| (name.to_owned(), b));
-    for_each(programs.chain(with_tables), |(name, build)| {
+    let is_wanted = |name: &String| names.is_empty() || names.contains(name);
+    let programs = standing_alone().filter(is_wanted);
+    let mut builds: Vec<(String, Build)> =
+        programs.map(|name| (format!("c-{}", name.replace('/', "-")), Build::new(&name))).collect();
+    if names.is_empty() {
+        builds.extend([("kernels".to_owned(), corpus::build()), ("forms".to_owned(), forms::build())]);
+    }
+    for_each(builds, |(name, build)| {
         let build = build.link(Link::Static).compiler(compiler).option("-Wl,--gc-sections");
         let program = options.iter().fold(build, Build::option).program()?;
         std::fs::copy(program, folder.join(name)).map(drop).map_err(|error| error.to_string())
