@@ -112,8 +112,10 @@ for program in "$here"/bin/*; do
       ;;
     c-sweep-sweep) limit=200 one "$name" env CUSHIM_DRIVER="$path" CHECK_VERSION="$number" "$program" ;;
     # What runs softcuda as each version says nothing of this driver.
-    rust-*) one "$name" env CUSHIM_DRIVER="$path" "$program" --test-threads=1 --skip versions ;;
+    rust-*) one "$name" env CUSHIM_DRIVER="$path" CUSHIM_SOFTCUDA="$here/lib/libsoftcuda.so" "$program" --test-threads=1 --skip versions ;;
     c-*) one "$name" env CUSHIM_DRIVER="$path" CHECK_VERSION="$number" "$program" ;;
+    # It needs NVIDIA's device runtime library, which the CUDA toolkit has.
+    device_update) one "$name" "$program" $(find -L /usr/local/cuda* /usr/lib -maxdepth 5 -name libcudadevrt.a 2>/dev/null | head -n 1) ;;
     # What the second line tells is how long it took.
     decoder) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$(echo "$out" | head -n 1)" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
     ordered | managed | saxpy | heat | bisection | switch | stencil | pipeline | hybrid) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$out" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
