@@ -50,9 +50,6 @@ static const char *const step_names[STEPS] = {"add, each node",        "instanti
 /* The time that was spent on measuring memory, which does not count. */
 static double stopped;
 
-/* The time that was spent on measuring memory, which does not count. */
-static double stopped;
-
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);

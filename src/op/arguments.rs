@@ -196,9 +196,15 @@ impl<'a> Arguments<'a> {
         let index = self.addresses.len() as u32;
         let address = endpoint.native();
         let needs = self.needs_mut();
-        needs.owners.extend(endpoint.take_owner().map(|owner| (index, owner)));
-        needs.contexts.extend(endpoint.context().map(|context| (index, context)));
-        needs.holds.extend(endpoint.into_hold().map(|hold| (index, hold)));
+        if let Some(owner) = endpoint.take_owner() {
+            needs.owners.push((index, owner));
+        }
+        if let Some(context) = endpoint.context() {
+            needs.contexts.push((index, context));
+        }
+        if let Some(hold) = endpoint.into_hold() {
+            needs.holds.push((index, hold));
+        }
         self.push_pointer(address);
     }
 
