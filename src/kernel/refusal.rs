@@ -54,9 +54,12 @@ pub(crate) fn shape_beyond_limits(
     kernel: &Kernel,
     at: &Context,
 ) -> Option<String> {
-    let launch = launch.filled();
     let ([x, y, z], [_, rows, slices]) = (launch.block, launch.grid);
-    let is_common = x <= 32 && y == 1 && z == 1 && rows.max(slices) <= 65_535 && launch.shared == 0;
+    let is_common = x <= 32 && y <= 1 && z <= 1 && rows.max(slices) <= 65_535 && launch.shared == 0;
+    if is_common && launch.cluster.is_none() {
+        return None;
+    }
+    let launch = launch.filled();
     let shape = if is_common { None } else { shape(&launch, kernel, at.device()) };
     shape.or_else(|| cluster_beyond_limits(&launch, kernel))
 }

@@ -126,11 +126,12 @@ impl<O: Operation + ?Sized> Capturable for Issue<'_, O> {
 
     unsafe fn issue(&mut self, stream: &Stream, at: Option<&Context>) -> Result<(), Error> {
         let Traits { needs_context, .. } = self.operation.traits();
-        let checked = self.operation.check(stream.context())?;
-        let _current = match at {
-            Some(context) => Some(context.enter()?),
-            None if needs_context => Some(stream.enter_to_copy()?),
-            None => stream.enter_if_default()?,
+        let (checked, _current) = match at {
+            Some(context) => (self.operation.check(stream.context())?, Some(context.enter()?)),
+            None if needs_context => {
+                (self.operation.check_again(stream.context())?, Some(stream.enter_to_copy()?))
+            }
+            None => (self.operation.check_again(stream.context())?, stream.enter_if_default()?),
         };
         // SAFETY: checked with the stream's context; the caller vouches for the rest.
         self.output = Some(unsafe { self.operation.enqueue_captured(checked, stream) }?);

@@ -136,6 +136,14 @@ impl Operation for Launch<'_, '_> {
         }
     }
 
+    #[inline]
+    fn check_again<'a>(&'a self, _at: &'a Context) -> Result<Checked<'a>, Error> {
+        match &self.arguments {
+            Given::Each(arguments) => Ok(Checked(RawArguments::Each(arguments.addresses()))),
+            Given::Packed(block) => Ok(Checked(RawArguments::Packed(packed(self.kernel, block)?))),
+        }
+    }
+
     #[inline(always)]
     unsafe fn enqueue(&self, Checked(arguments): Checked<'_>, stream: &Stream) -> Result<(), Error> {
         let mut attributes = RawAttributes::new();

@@ -134,6 +134,16 @@ pub trait Operation: sealed::Sealed {
     /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` for an object whose context was reset.
     fn check<'a>(&'a self, at: &'a Context) -> Result<Self::Checked<'a>, Error>;
 
+    /// The same for one that has just become a node's parameters in this context, and was checked then.
+    ///
+    /// # Errors
+    /// As for [`check`](Self::check).
+    #[doc(hidden)]
+    #[inline]
+    fn check_again<'a>(&'a self, at: &'a Context) -> Result<Self::Checked<'a>, Error> {
+        self.check(at)
+    }
+
     /// Gives the operation to the driver.
     ///
     /// # Safety
