@@ -14,7 +14,7 @@ fn a_reset_leaves_nothing() {
     alone("lost::a_reset_leaves_nothing", &[], || {
         let scene = Scene::new();
         let (graph, outer, number, counted) = (scene.graph(), scene.graph(), scene.buffer(4), Counted::new());
-        let node = scene.append(&graph, &[], &number, 1);
+        let (node, other) = (scene.append(&graph, &[], &number, 1), scene.buffer(4));
         let gone = add(&graph, &[&node], &mut HostFunction::new(|| ()).owned_by(counted.owner()));
         let exec = scene.instantiate(&graph);
         scene.launch(&exec);
@@ -26,6 +26,7 @@ fn a_reset_leaves_nothing() {
             exec.upload(&scene.stream),
             exec.set_enabled(&node, false),
             unsafe { exec.update(&graph) }.map_err(Into::into),
+            unsafe { exec.rebind(&number, &other) }.map(drop),
             graph.instantiate(&ExecOptions::default(), None).map(drop).map_err(Into::into),
             graph.duplicate().map(drop),
             graph.write_dot(c"/dev/null", 0),
@@ -60,6 +61,8 @@ fn others_destroy_a_nodes_context() {
         let mut arguments = Arguments::new();
         let first = add(&graph, &[], &mut HostFunction::new(|| ()).owned_by(counted.owner()));
         let there_node = add(&graph, &[&first], &mut Launch::new(&kernel, &config, &mut arguments));
+        let (number, other) = (scene.buffer(4), scene.buffer(4));
+        scene.append(&graph, &[], &number, 1);
         let exec = scene.instantiate(&graph);
         scene.launch(&exec);
         let destroy = scene.context.driver().table().cuCtxDestroy_4000.expect("every driver has it");
@@ -67,6 +70,9 @@ fn others_destroy_a_nodes_context() {
         assert_eq!(unsafe { destroy(there.native()) }.0, 0);
         // SAFETY: it is refused.
         let refusal = unsafe { exec.launch(&scene.stream) }.expect_err("a context is gone");
+        assert_eq!(refusal.status, DESTROYED, "{refusal}");
+        // SAFETY: as above.
+        let refusal = unsafe { exec.rebind(&number, &other) }.expect_err("a context is gone");
         assert_eq!(refusal.status, DESTROYED, "{refusal}");
         drop(exec);
         assert_eq!(counted.released(), 0, "the graph may be used yet");
