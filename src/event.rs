@@ -239,6 +239,7 @@ impl Event {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for an event that was last recorded in a stream under capture; the driver's; an error of the
     /// recorded work may appear here.
+    #[inline(always)]
     pub fn query(&self) -> Result<bool, Error> {
         self.check_not_captured()?;
         self.here(RawEvent::query)
@@ -248,6 +249,7 @@ impl Event {
     ///
     /// # Errors
     /// As [`query`](Self::query).
+    #[inline(always)]
     pub fn synchronize(&self) -> Result<(), Error> {
         self.check_not_captured()?;
         self.here(RawEvent::synchronize)
@@ -330,7 +332,7 @@ impl Event {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn here<T>(&self, call: impl FnOnce(&RawEvent) -> Result<T, CallError>) -> Result<T, Error> {
         self.context().check_there(self)?;
         call(self.raw()).map_err(|error| self.context().failed(error, self))

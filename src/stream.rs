@@ -237,6 +237,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] while the stream is being captured; the driver's; an error of earlier work may appear here.
+    #[inline(always)]
     pub fn query(&self) -> Result<bool, Error> {
         self.check_not_capturing(NOTHING_RUNS)?;
         self.here(RawStream::query)
@@ -246,6 +247,7 @@ impl Stream {
     ///
     /// # Errors
     /// As [`query`](Self::query).
+    #[inline(always)]
     pub fn synchronize(&self) -> Result<(), Error> {
         self.check_not_capturing(NOTHING_RUNS)?;
         self.here(RawStream::synchronize)

@@ -153,7 +153,7 @@ impl<'a> Arguments<'a> {
     pub(crate) fn extend_at<T>(
         &mut self,
         values: &[T],
-        place: impl Fn(&T) -> Option<(*const c_void, u32)>,
+        mut place: impl FnMut(&T) -> Option<(*const c_void, u32)>,
     ) -> bool {
         let (start, count) = (self.addresses.len(), values.len());
         if count > FEW - start.min(FEW) {

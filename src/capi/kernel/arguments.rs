@@ -8,11 +8,12 @@ use crate::capi::graph::definition::cushim_condition;
 use crate::capi::handles::{Lent, get};
 use crate::capi::memory::{Place, cushim_place};
 use crate::capi::{input, text};
+use crate::context::Context;
 use crate::graph::Condition;
 use crate::memory::Buffer;
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
-use crate::object::handle::Guard;
+use crate::object::handle::{Guard, Token};
 use crate::op::Arguments;
 use smallvec::SmallVec;
 use std::ffi::{c_char, c_void};
@@ -124,6 +125,36 @@ fn is_value(arg: &cushim_arg) -> bool {
 #[inline(always)]
 pub(super) fn list_values(list: &mut Arguments<'_>, args: &[cushim_arg]) -> bool {
     list.extend_at(args, |arg| if is_value(arg) { Some((arg.value, arg.size)) } else { None })
+}
+
+/// How many buffers are listed without more.
+pub(super) const FEW_BUFFERS: usize = 32;
+
+/// The same for arguments of which some are buffers, with memory that is there for work in this context. Their addresses are
+/// kept in `pointers`, for as long as the list is used; the guard keeps the buffers.
+pub(super) fn list_values_and_buffers(
+    list: &mut Arguments<'_>,
+    args: &[cushim_arg],
+    guard: &Guard,
+    at: &Context,
+    pointers: &mut [u64; FEW_BUFFERS],
+) -> bool {
+    let mut free = pointers.iter_mut();
+    list.extend_at(args, |arg| {
+        if is_value(arg) {
+            return Some((arg.value, arg.size));
+        }
+        if arg.kind != BUFFER || arg.size != 0 {
+            return None;
+        }
+        let buffer = guard.find::<Buffer>(Token::from_pointer(arg.value.cast_mut()))?;
+        if !buffer.is_lent() {
+            return None;
+        }
+        let pointer = free.next()?;
+        *pointer = buffer.address_in(at)?;
+        Some((std::ptr::from_ref(pointer).cast(), size_of::<u64>() as u32))
+    })
 }
 
 /// Looks up what the arguments name.

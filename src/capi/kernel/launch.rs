@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task launch kernels
 
-use super::arguments::{self, cushim_arg};
+use super::arguments::{self, FEW_BUFFERS, cushim_arg};
 use super::object::cushim_kernel;
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUlaunchAttributeID;
@@ -373,10 +373,36 @@ pub unsafe extern "C" fn cushim_kernel_launch(
                 if arguments::list_values(&mut list, args) {
                     return stream.enqueue(&mut Launch::new(&kernel, &config, &mut list));
                 }
+                // A graph would have to keep them.
+                if !stream.may_be_capturing()
+                    && let Some(launched) = launch_with_buffers(&guard, &kernel, &stream, &config, args)
+                {
+                    return launched;
+                }
             }
             launch_with_objects(&guard, &kernel, &stream, config, args, arg_count)
         }
     })
+}
+
+/// A launch whose arguments are values and buffers. `None` if they are more, or if there is more to be checked.
+///
+/// # Safety
+/// As for [`cushim_kernel_launch`].
+#[inline(never)]
+unsafe fn launch_with_buffers(
+    guard: &Guard,
+    kernel: &Arc<Kernel>,
+    stream: &Stream,
+    config: &LaunchConfig<'_>,
+    args: &[cushim_arg],
+) -> Option<Result<(), Error>> {
+    let (mut list, mut pointers) = (Arguments::new(), [0; FEW_BUFFERS]);
+    if !arguments::list_values_and_buffers(&mut list, args, guard, stream.context(), &mut pointers) {
+        return None;
+    }
+    // SAFETY: the caller vouches for what the kernel does with the arguments.
+    Some(unsafe { stream.enqueue(&mut Launch::new(kernel, config, &mut list)) })
 }
 
 /// A launch whose configuration or arguments name objects, owners or anything else that has to be looked up.

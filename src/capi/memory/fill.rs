@@ -40,7 +40,7 @@ pub unsafe extern "C" fn cushim_stream_fill(
 ) -> cushim_status {
     let rows = Rows { pitch: 0, width: count, height: 1 };
     // SAFETY: as the caller vouches.
-    unsafe { in_stream(stream, to, value, value_bytes, rows) }
+    call(|| unsafe { in_stream(stream, to, value, value_bytes, rows) })
 }
 
 /// Sets rows of device memory to a value, repeated, in stream order (a 2D memset). A memset of zero values succeeds
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn cushim_stream_fill_2d(
     height: usize,
 ) -> cushim_status {
     // SAFETY: as the caller vouches.
-    unsafe { in_stream(stream, to, value, value_bytes, Rows { pitch, width, height }) }
+    call(|| unsafe { in_stream(stream, to, value, value_bytes, Rows { pitch, width, height }) })
 }
 
 /// Sets device memory to a value, repeated; synchronous: it is done when this returns. It waits for the context's
@@ -152,24 +152,22 @@ unsafe fn in_stream(
     value: u32,
     value_bytes: i32,
     rows: Rows,
-) -> cushim_status {
-    call(|| {
-        let guard = enter()?;
-        // SAFETY: the caller vouches for it.
-        let Some(to) = (unsafe { address_alone(to) }) else {
-            // SAFETY: as the caller vouches.
-            return unsafe { at_place(&guard, stream, to, value, value_bytes, rows) };
-        };
-        let stream = get(&guard, stream)?;
-        let Rows { pitch, width, height } = rows;
-        let value = value_of(value, value_bytes)?;
-        let mut memset = Memset::rectangle(Endpoint::at(to), pitch, value, width, height);
-        // SAFETY: the caller vouches for the memory.
-        let result = unsafe { stream.enqueue(&mut memset) };
-        // It holds nothing that would have to be let go of.
-        std::mem::forget(memset);
-        result
-    })
+) -> Result<(), Error> {
+    let guard = enter()?;
+    // SAFETY: the caller vouches for it.
+    let Some(to) = (unsafe { address_alone(to) }) else {
+        // SAFETY: as the caller vouches.
+        return unsafe { at_place(&guard, stream, to, value, value_bytes, rows) };
+    };
+    let stream = get(&guard, stream)?;
+    let Rows { pitch, width, height } = rows;
+    let value = value_of(value, value_bytes)?;
+    let mut memset = Memset::rectangle(Endpoint::at(to), pitch, value, width, height);
+    // SAFETY: the caller vouches for the memory.
+    let result = unsafe { stream.enqueue(&mut memset) };
+    // It holds nothing that would have to be let go of.
+    std::mem::forget(memset);
+    result
 }
 
 /// The same memset where the place is more than an address.

@@ -121,6 +121,12 @@ pub(in crate::capi) unsafe fn address_alone(place: *const cushim_place) -> Optio
     if flags != 0 || !context.is_null() || !owner.is_null() {
         return None;
     }
+    side(kind, address, offset)
+}
+
+/// An address of this kind; `None` for any other kind, and where the offset leads past all addresses.
+#[inline(always)]
+fn side(kind: i32, address: u64, offset: u64) -> Option<Side> {
     let end = address.checked_add(offset)?;
     // NULL and an offset is no address.
     let address = if address == 0 { 0 } else { end };
@@ -144,19 +150,21 @@ impl<'g> Spot<'g> {
     /// As for [`given`].
     #[inline(always)]
     pub(in crate::capi) unsafe fn read(guard: &'g Guard, place: *const cushim_place) -> Option<Self> {
-        // SAFETY: the caller vouches for it.
-        unsafe {
-            if let Some(side) = address_alone(place) {
-                return Some(Self::Address(side));
-            }
-            let cushim_place { kind, flags, address, offset, context, owner } = given(place, "").ok()?;
-            if kind != BUFFER || flags != 0 || !context.is_null() || !owner.is_null() {
-                return None;
-            }
-            let handle: cushim_buffer = std::ptr::with_exposed_provenance_mut(address as usize);
-            let buffer = guard.find::<Buffer>(Token::from_pointer(handle))?;
-            (offset <= buffer.bytes() as u64).then_some(Self::Buffer(buffer, offset))
+        if place.is_null() {
+            return None;
         }
+        // SAFETY: the caller vouches for it.
+        let place = unsafe { place.read_unaligned() };
+        let cushim_place { kind, flags, address, offset, context, owner } = place;
+        if flags != 0 || !context.is_null() || !owner.is_null() {
+            return None;
+        }
+        if kind != BUFFER {
+            return side(kind, address, offset).map(Self::Address);
+        }
+        let buffer = guard
+            .find::<Buffer>(Token::from_pointer(std::ptr::without_provenance_mut::<()>(address as usize)))?;
+        if offset <= buffer.bytes() as u64 { Some(Self::Buffer(buffer, offset)) } else { None }
     }
 
     /// Whether a copy may have to wait for ordinary host memory.

@@ -129,6 +129,16 @@ impl Buffer {
         self.pointer
     }
 
+    /// Where the memory starts, if it is certain that it is there for work in this context, and that nothing but the buffer keeps
+    /// it.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn address_in(&self, at: &Context) -> Option<u64> {
+        let is_there = self.known.origin.as_ref().is_some_and(|origin| std::ptr::eq(Arc::as_ptr(origin), at))
+            && matches!(self.known.keeper, Keeper::Buffer);
+        is_there.then_some(self.pointer.0)
+    }
+
     /// How many bytes there are.
     #[inline]
     #[must_use]

@@ -190,6 +190,13 @@ impl<T> Ref<'_, T> {
         Self { object: ManuallyDrop::new(object), counted: true, _guard: PhantomData }
     }
 
+    /// Whether the object is there until the guard ends, whatever becomes of this.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn is_lent(&self) -> bool {
+        !self.counted
+    }
+
     /// The same, held without the guard.
     #[cfg(feature = "capi")]
     pub(crate) fn held(self) -> Ref<'static, T> {

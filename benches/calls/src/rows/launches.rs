@@ -18,6 +18,8 @@ pub(super) fn launches(w: &'static World) -> Vec<Row> {
     let mut rows: Vec<_> = w.kernels.iter().map(|kernel| each(w, kernel)).collect();
     let sixteen = w.kernels.iter().find(|kernel| kernel.count == 16).expect("there is one");
     rows.insert(3, packed(w, sixteen));
+    let two = w.kernels.iter().find(|kernel| kernel.count == 2).expect("there is one");
+    rows.insert(2, buffers(w, two));
     rows
 }
 
@@ -52,6 +54,28 @@ fn each(w: &'static World, kernel: &'static Kernel) -> Row {
             // SAFETY: the kernel takes so many numbers, and does nothing with them.
             unsafe { builder.launch(config) }.expect("launched");
         }))
+}
+
+/// Buffers, where the others pass the addresses of their memory.
+fn buffers(w: &'static World, kernel: &'static Kernel) -> Row {
+    let launch = entry!(w.raw.table, cuLaunchKernelEx_11060);
+    let config = raw_config(w);
+    let mut addresses = w.raw.memory.each_ref().map(|value| std::ptr::from_ref(value).cast_mut().cast());
+    let shim_config = shim_config();
+    let kind = cushim_arg_kind::CUSHIM_ARG_BUFFER as i32;
+    let args = w.shim.buffers.map(|buffer| cushim_arg { kind, size: 0, value: buffer.cast_const().cast() });
+    row("launch, 2 buffers", BURST, None)
+        .raw(burst!(raw!(launch(&raw const config, kernel.raw.cast(), addresses.as_mut_ptr(), null_mut()))))
+        .cushim(burst!(ok!(
+            w,
+            cushim_kernel_launch(
+                kernel.shim,
+                w.shim.stream,
+                &raw const shim_config,
+                args.as_ptr(),
+                args.len()
+            )
+        )))
 }
 
 /// All arguments in one block.
