@@ -12,7 +12,7 @@ and with the context lost by it (CUDA_ERROR_ILLEGAL_ADDRESS). Checks of the prog
 contexts, streams, events, memory, pools, code, graphs and execs that nobody releases may not be. Takes half an hour, most of it
 for the programs on graphs, which wait for what launches have used; the last line counts
 the programs, the pairs of a program and a call, and what was found. With NAMEs only those (objects/streams,
-examples/graphs/heat.c). capi-tests tries the first call of each function on every commit, in three of the programs on graphs.
+examples/graphs/heat.c). capi-tests tries the first call of each function on every commit, in three programs that make it.
 
 Left out is fuzz/fuzz, which takes every answer that its model does not foresee for a failure, and stops. sweep/sweep
 and objects/threads, which make the same calls over and over, meet the first four and two of each function. What

@@ -21,6 +21,27 @@ const GRAPHS: &str = "graphs";
 /// Those that only work as a shared library's programs do.
 const SHARED_ONLY: &[&str] = &["raw/candidates"];
 
+/// Programs that do the same thing very often: on one of the older versions and the newest, in C, with the shared library.
+const LONG: &[&str] = &["graphs/many", "graphs/often", "raw/handles"];
+
+/// The programs that are run with the static library, too: those of what a process has once (the table, the environment, threads, its
+/// end), the one that calls every function, and one of each other folder. `scripts/valgrind.sh` runs all of them in this way.
+const ALONE: &[&str] = &[
+    RAW,
+    "sweep/sweep",
+    "fuzz/",
+    "objects/callbacks",
+    "objects/errors",
+    "objects/exit",
+    "objects/streams",
+    "objects/threads",
+    "memory/memory",
+    "managed/managed",
+    "kernels/kernels",
+    "graphs/builders",
+    "graphs/exit",
+];
+
 /// One version of the older ABIs, and the newest.
 const OLD_AND_NEW: &[&str] = &["11.4", ONE_VERSION];
 
@@ -29,7 +50,7 @@ const CONDITIONS: &[Condition] = &[
     Condition("softcuda/no_device", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "0")]),
     Condition("softcuda/no_pools", OLD_AND_NEW, &[("SOFTCUDA_MEMORY_POOLS", "0")]),
     Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
-    Condition("graphs/many", OLD_AND_NEW, &[("CHECK_NODES", "100000")]),
+    Condition("graphs/many", &[ONE_VERSION], &[("CHECK_NODES", "100000")]),
     // Nodes of two devices.
     Condition("graphs/contexts", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     // What is ordered is so however late, and in whatever order, everything else runs.
@@ -148,6 +169,10 @@ pub fn uses_objects(program: &str) -> bool {
     !program.starts_with(RAW)
 }
 
+fn is_long(program: &str) -> bool {
+    LONG.contains(&program)
+}
+
 fn versions() -> impl Iterator<Item = &'static str> {
     VERSIONS.iter().map(|(name, _)| *name)
 }
@@ -156,17 +181,18 @@ fn versions() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn cases() -> Vec<Case> {
     let programs = on_any_driver();
-    let on = |driver: Driver<'static>| programs.iter().map(move |program| Case::new(program, driver));
-    let mut cases: Vec<Case> = versions().flat_map(|version| on(Driver::Shell(version))).collect();
+    let on = |version| {
+        let is_tried = move |name: &&String| !is_long(name) || OLD_AND_NEW.contains(&version);
+        programs.iter().filter(is_tried).map(move |program| Case::new(program, Driver::Shell(version)))
+    };
+    let mut cases: Vec<Case> = versions().flat_map(on).collect();
     cases.extend(programs.iter().filter(|name| uses_objects(name)).map(|name| Case::new(name, Driver::None)));
-    cases.extend(
-        standing_alone().map(|name| Case::new(&name, Driver::Shell(ONE_VERSION)).with("static", alone)),
-    );
-    cases.extend(
-        self::programs(GRAPHS).iter().map(|name| {
-            Case::new(name, Driver::Shell(ONE_VERSION)).with("C++", |build| build.standard(CPP17))
-        }),
-    );
+    let once = |name: &String| (!is_long(name)).then(|| Case::new(name, Driver::Shell(ONE_VERSION)));
+    let tried_alone = |name: &String| ALONE.iter().any(|start| name.starts_with(start));
+    let alone_too = standing_alone().filter(tried_alone);
+    cases.extend(alone_too.filter_map(|name| once(&name)).map(|case| case.with("static", alone)));
+    let in_cpp = |case: Case| case.with("C++", |build| build.standard(CPP17));
+    cases.extend(self::programs(GRAPHS).iter().filter_map(once).map(in_cpp));
     cases.extend(names());
     let two = Case::new("linking/units_a", Driver::Shell(ONE_VERSION));
     cases.push(two.with("linking/units_b", |build| build.and("linking/units_b")));
@@ -220,7 +246,7 @@ fn stem(source: &Path) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONDITIONS, FAULTS, ON_ANY_DRIVER, cases, programs};
+    use super::{ALONE, CONDITIONS, FAULTS, LONG, ON_ANY_DRIVER, cases, on_any_driver, programs};
     use crate::repository;
     use std::collections::BTreeSet;
 
@@ -238,6 +264,10 @@ mod tests {
             assert!(path.extension().is_none_or(|extension| extension != "c"), "{name} lies in no folder");
         }
         let run: BTreeSet<&str> = CONDITIONS.iter().chain(FAULTS).map(|condition| condition.0).collect();
+        let programs_of_any = on_any_driver();
+        for name in LONG.iter().chain(ALONE) {
+            assert!(programs_of_any.iter().any(|program| program.starts_with(name)), "there is no {name}");
+        }
         let forgotten: Vec<_> =
             programs("softcuda").into_iter().filter(|name| !run.contains(name.as_str())).collect();
         assert!(forgotten.is_empty(), "{forgotten:?} are in no table");

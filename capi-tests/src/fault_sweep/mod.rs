@@ -15,7 +15,7 @@ use crate::programs::{on_any_driver, uses_objects};
 use crate::repository;
 use crate::run::{Driver, Run};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// How a call fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// Alone, for want of memory.
     Alone,
@@ -34,7 +34,7 @@ pub enum Fault {
 /// How much is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The first call of each function in each program but the longest, and but for some on graphs.
+    /// The first call of each function, in the first programs that make it; without the longest programs, and most on graphs.
     Short,
     /// The first calls of each function in each program, twelve of them; fewer of the longest programs.
     Whole,
@@ -64,6 +64,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// So many calls of one function in one program are enough.
 const REPEATED: usize = 12;
+
+/// In so many programs, the short form lets the calls of one function fail.
+const PROGRAMS_EACH: usize = 3;
 
 /// How often a program that left something behind is tried.
 const ATTEMPTS: usize = 4;
@@ -137,6 +140,9 @@ impl Sweep {
         for source in EXAMPLES.iter().filter(|source| is_wanted(source)) {
             let build = Build::of(&repository(source));
             pairs.extend(self.pairs_of(source, build, extent)?);
+        }
+        if extent == Extent::Short {
+            keep_first_programs(&mut pairs);
         }
         Ok(pairs)
     }
@@ -229,6 +235,16 @@ impl Default for Sweep {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Leaves of each function and fault the pairs in the first programs.
+fn keep_first_programs(pairs: &mut Vec<Pair>) {
+    let mut counts: HashMap<(String, Fault), usize> = HashMap::new();
+    pairs.retain(|pair| {
+        let count = counts.entry((pair.function.clone(), pair.fault)).or_default();
+        *count += 1;
+        *count <= PROGRAMS_EACH
+    });
 }
 
 /// The programs of `c/` that are tried.

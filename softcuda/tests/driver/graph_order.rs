@@ -366,7 +366,7 @@ fn a_launch_outlives_its_exec() {
 #[test]
 fn a_hundred_thousand_nodes() {
     const COUNT: usize = 100_000;
-    everywhere("a_hundred_thousand_nodes", || {
+    let body = || {
         let cu = with_context();
         let stream = free_stream(&cu);
         let (_, memory) = cu.allocate(64);
@@ -394,7 +394,10 @@ fn a_hundred_thousand_nodes() {
             let time = begin.elapsed();
             assert!(time < Duration::from_secs(30), "{form}: {time:?}");
         }
-    });
+    };
+    for schedule in ["eager", "lazy", "seeded"] {
+        alone("a_hundred_thousand_nodes", &[("SOFTCUDA_SCHEDULE", schedule)], body);
+    }
 }
 
 /// Each thread has a graph of its own, which it builds, edits, launches and destroys.

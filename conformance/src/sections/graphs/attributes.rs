@@ -195,6 +195,9 @@ fn attribute(id: CUlaunchAttributeID, numbers: [i32; 3]) -> CUlaunchAttribute {
     CUlaunchAttribute { id, pad: [0; 4], value: value(numbers) }
 }
 
+/// Blocks of the largest size: more than are resident at once on any device, and few enough to run in software.
+const TOO_MANY: u32 = 1 << 12;
+
 const KEPT: &[Question] = &[
     ("copy to another kernel: answer, priority", |s| {
         let ((_, from), (_, to)) = (urgent(s)?, kernel(s)?);
@@ -243,13 +246,13 @@ const KEPT: &[Question] = &[
     ("cooperative, then a grid that is too large: set, run", |s| {
         let (graph, node) = kernel(s)?;
         let cooperative = set(s, node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value([1, 0, 0]));
-        let launch = Launch { shape: Shape::row(1 << 20, 1024), ..Launch::new(s.nothing, [0; 2]) };
+        let launch = Launch { shape: Shape::row(TOO_MANY, 1024), ..Launch::new(s.nothing, [0; 2]) };
         let set = launch.with_params(|params| call!(s.cu, cuGraphKernelNodeSetParams_12000(node, params)));
         Ok(Answer::all([cooperative, set, s.ran(graph)]))
     }),
     ("a grid that is too large, then cooperative: set, run", |s| {
         let graph = s.graph()?;
-        let launch = Launch { shape: Shape::row(1 << 20, 1024), ..Launch::new(s.nothing, [0; 2]) };
+        let launch = Launch { shape: Shape::row(TOO_MANY, 1024), ..Launch::new(s.nothing, [0; 2]) };
         let node = s.node(graph, &[], Work::Kernel(launch))?;
         let cooperative = set(s, node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value([1, 0, 0]));
         Ok(Answer::all([cooperative, s.ran(graph)]))
