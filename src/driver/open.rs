@@ -210,7 +210,9 @@ fn open_place(place: &Place, wanted: Wanted) -> Result<&'static Core, Refusal> {
     let reason = match (wanted, core.kind) {
         (Wanted::Software, kind) if kind != Kind::Software => "it is a CUDA driver, but not softcuda",
         (Wanted::Found, Kind::Software) if was_named() => {
-            "it is softcuda, which is in the process because it was named; name it again"
+            // As if it were not there: the machine may have no driver at all.
+            let reason = "it is softcuda, which is in the process because it was named; name it again";
+            return Err(Refusal { outcome: Outcome::Absent, ..Refusal::new(reason, core.path.clone()) });
         }
         (Wanted::Hardware, Kind::Software) => {
             "it is softcuda, which a process with more rights than its user (set-uid) opens only if its options name it"
