@@ -125,7 +125,7 @@ size_t softcuda_live_objects(void);
 
 // How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
 // "pinned memory", "registered memory", "managed memory", "memory pool", "graph", "executable graph", "user object",
-// "library", "module". -1 if there is no such kind.
+// "library", "module", "linker". -1 if there is no such kind.
 int64_t softcuda_live(const char *kind);
 
 // The bytes of the objects that `softcuda_live` counts; 0 for what is no memory.

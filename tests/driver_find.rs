@@ -124,6 +124,19 @@ fn a_pipe_is_not_waited_for() {
     assert!(refusal(&path).contains("a pipe"));
 }
 
+/// The loader maps segments past the end of such a file, and whoever touches them is ended by a signal.
+#[test]
+fn a_library_that_is_cut_off() {
+    let folder = fakes::folder();
+    let path = Fake::new(12080).build(folder.path().join("libcuda.so.1"));
+    let size = fs::metadata(&path).expect("it was built").len();
+    for left in [size / 4, size / 2] {
+        fs::OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(left)).expect("cut off");
+        let words = refusal(&path);
+        assert!(words.contains("it is cut off") && words.contains(&format!("has {left};")), "{words}");
+    }
+}
+
 /// A copy of a driver with other bytes in its header.
 fn patched(folder: &Path, at: usize, bytes: &[u8]) -> PathBuf {
     let path = Fake::new(12080).build(folder.join("libcuda.so"));

@@ -21,6 +21,9 @@ pub(super) enum Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Any,
+    /// Any that is found, but not softcuda if it is there because this library opened it: under the driver's name, it is
+    /// found by that.
+    Found,
     /// Any but softcuda: nobody who may decide it has asked for that.
     Hardware,
     Software,
@@ -95,7 +98,7 @@ pub(super) fn plan(
 ) -> Plan {
     let search = || {
         // Where a folder of the user's holds softcuda as libcuda.so.1, the user wants it; a privileged process does not.
-        Plan::First(native(), if environment.privileged { Wanted::Hardware } else { Wanted::Any })
+        Plan::First(native(), if environment.privileged { Wanted::Hardware } else { Wanted::Found })
     };
     let Some(Chosen { choice, by }) = chosen else { return search() };
     match choice {

@@ -19,6 +19,7 @@ pub(crate) mod calls;
 pub mod catalogue;
 mod environment;
 mod error;
+pub(crate) mod file;
 mod find;
 mod getter;
 mod kind;

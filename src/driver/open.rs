@@ -182,7 +182,14 @@ impl Search {
 
 /// The drivers of all libraries opened so far. They live until the process ends, as their libraries do. Nothing of a
 /// library is called while this is locked: it may open a driver itself.
-static OPENED: Mutex<Vec<(Library, &'static Core)>> = Mutex::new(Vec::new());
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+struct Opened {
+    library: Library,
+    core: &'static Core,
+    /// Whether somebody had named it when it was opened first.
+    named: bool,
+}
 
 /// The libraries that are being examined, and by which threads.
 static EXAMINED: Mutex<Vec<(ThreadId, Library)>> = Mutex::new(Vec::new());
@@ -197,10 +204,16 @@ fn open_place(place: &Place, wanted: Wanted) -> Result<&'static Core, Refusal> {
     let first = known(&opened(), library);
     let core = match first {
         Some(core) => core,
-        None => keep(library, examine_once(library)?),
+        None => keep(library, examine_once(library)?, matches!(wanted, Wanted::Any | Wanted::Software)),
     };
+    let was_named = || opened().iter().any(|known| known.library == library && known.named);
     let reason = match (wanted, core.kind) {
         (Wanted::Software, kind) if kind != Kind::Software => "it is a CUDA driver, but not softcuda",
+        (Wanted::Found, Kind::Software) if was_named() => {
+            // As if it were not there: the machine may have no driver at all.
+            let reason = "it is softcuda, which is in the process because it was named; name it again";
+            return Err(Refusal { outcome: Outcome::Absent, ..Refusal::new(reason, core.path.clone()) });
+        }
         (Wanted::Hardware, Kind::Software) => {
             "it is softcuda, which a process with more rights than its user (set-uid) opens only if its options name it"
         }
@@ -209,20 +222,20 @@ fn open_place(place: &Place, wanted: Wanted) -> Result<&'static Core, Refusal> {
     Err(Refusal::new(reason, core.path.clone()))
 }
 
-fn opened() -> MutexGuard<'static, Vec<(Library, &'static Core)>> {
+fn opened() -> MutexGuard<'static, Vec<Opened>> {
     OPENED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn known(opened: &[(Library, &'static Core)], library: Library) -> Option<&'static Core> {
-    opened.iter().find(|(other, _)| *other == library).map(|(_, core)| *core)
+fn known(opened: &[Opened], library: Library) -> Option<&'static Core> {
+    opened.iter().find(|known| known.library == library).map(|known| known.core)
 }
 
 /// Keeps what was found of a library, unless somebody else was faster: all openings share the first.
-fn keep(library: Library, core: Core) -> &'static Core {
+fn keep(library: Library, core: Core, named: bool) -> &'static Core {
     let mut opened = opened();
     known(&opened, library).unwrap_or_else(|| {
         let core = leak(core);
-        opened.push((library, core));
+        opened.push(Opened { library, core, named });
         core
     })
 }

@@ -1,6 +1,9 @@
 //! Code as it comes: PTX, cubin, fatbin.
 
+use crate::driver::file;
 use crate::object::error::{Error, Status};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 /// Code for a device, complete: the driver is given no length and reads as far as the image says of itself.
@@ -69,9 +72,13 @@ impl Image {
     /// [`Status::INVALID_ARGUMENT`] if the file cannot be read, or as [`new`](Self::new).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|error| {
-            Error::new(Status::INVALID_ARGUMENT, format!("{} cannot be read: {error}", path.display()))
-        })?;
+        let refused = |why: String| {
+            Error::new(Status::INVALID_ARGUMENT, format!("{} cannot be read: {why}", path.display()))
+        };
+        if let Some(why) = file::refuse(path) {
+            return Err(refused(why));
+        }
+        let bytes = read_whole(path).map_err(|error| refused(error.to_string()))?;
         Self::new(bytes).map_err(|mut error| {
             error.message = format!("{}: {}", path.display(), error.message);
             error
@@ -97,6 +104,20 @@ impl std::fmt::Debug for Image {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Image({}, {} bytes)", self.kind, self.len())
     }
+}
+
+/// No image is larger: a file that is may have no end.
+const MOST_BYTES: u64 = 1 << 31;
+
+fn read_whole(path: &Path) -> std::io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let too_large = || std::io::Error::other(format!("it has more than {MOST_BYTES} bytes"));
+    if file.metadata()?.len() > MOST_BYTES {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if read as u64 > MOST_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
 fn refused(why: &str) -> Error {
@@ -201,5 +222,23 @@ mod tests {
         assert!(refusal(&[&elf[..0x12], &[62, 0], &elf[0x14..]].concat()).contains("of the host"));
         elf.extend([0; 4]);
         assert_eq!(Image::new(elf).expect("complete").kind(), "a cubin");
+    }
+
+    /// Whether it would be waited for, or has no end.
+    #[test]
+    #[cfg(unix)]
+    fn files_that_are_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (pipe, large) = (folder.path().join("pipe"), folder.path().join("large"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+        std::fs::File::create(&large).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
+        for (path, words) in [
+            (pipe.as_path(), "a pipe"),
+            (large.as_path(), "more than"),
+            (std::path::Path::new("/dev/zero"), "a device"),
+        ] {
+            let error = Image::from_file(path).expect_err("it is refused");
+            assert!(error.message.contains("cannot be read") && error.message.contains(words), "{error}");
+        }
     }
 }

@@ -97,6 +97,8 @@ static void images(void) {
   CHECK_CONTAINS(last_message(), "115 bytes, 16 are there");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_library_load_file(all.context, "/no/such.ptx", NULL, &none));
   CHECK_CONTAINS(last_message(), "/no/such.ptx cannot be read");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_library_load_file(all.context, "/dev/zero", NULL, &none));
+  CHECK_CONTAINS(last_message(), "/dev/zero cannot be read: it is a pipe, a socket or a device");
 }
 
 /* What the compiler says of a broken kernel reaches the caller. */

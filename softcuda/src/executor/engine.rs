@@ -10,6 +10,7 @@ use super::work::{Bundle, Outcome, Work, WorkKind};
 use super::workers::{Shift, Workers};
 use crate::instruments::schedule::Schedule;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
@@ -210,7 +211,15 @@ impl Executor {
         let (threads, slices) = (if self.is_seeded() { 1 } else { self.cores }, AtomicU32::new(0));
         let pause = || self.pause(task, shift, &slices);
         let turn = Turn::new(threads, &task.mark, &pause);
-        task.enter(|| work.run(&turn))
+        // What it was to do is not done; who waits for it goes on all the same.
+        task.enter(|| catch_unwind(AssertUnwindSafe(|| work.run(&turn)))).unwrap_or(Outcome::Finished)
+    }
+
+    /// Sees to it that there are threads for all kinds of work; false if the system has none to give.
+    pub(super) fn start(&'static self) -> bool {
+        let begin =
+            |workers: &'static Workers| workers.begin(move |task, shift| self.run_on(workers, task, shift));
+        [&self.device, &self.host, &self.paced].into_iter().all(begin)
     }
 
     fn run_in(&'static self, mut here: Here, shift: Option<&Shift>) {

@@ -28,13 +28,18 @@ use std::sync::{Arc, LazyLock};
 pub(crate) use task::Task;
 pub(crate) use turn::Turn;
 pub(crate) use work::{Bundle, Earlier, Outcome, Piece, Work, WorkKind};
-pub(crate) use workers::{rest_if_stopped, spawn_or_abort, stop};
+pub(crate) use workers::{rest_if_stopped, spawn, stop};
 
 static EXECUTOR: LazyLock<Executor> =
     LazyLock::new(|| Executor::new(settings().map_or(Schedule::Eager, |settings| settings.schedule)));
 
 /// A host's piece of work would wait for what comes after it.
 pub(crate) struct WaitsForItself;
+
+/// Before any work is given: sees to it that there are threads to run it. False if the system has none to give.
+pub(crate) fn start() -> bool {
+    EXECUTOR.start()
+}
 
 /// Puts work into a queue, behind what the queue's order demands and behind the tasks `after`.
 pub(crate) fn submit(queue: &Arc<Queue>, work: Box<dyn Work>, after: &[Arc<Task>]) -> Arc<Task> {

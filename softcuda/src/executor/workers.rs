@@ -1,7 +1,6 @@
 //! The driver's threads.
 
 use super::task::Task;
-use crate::instruments::complain::complain;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,6 +39,15 @@ impl Workers {
         Self { name, most, spare, queue: Mutex::default(), wake: Condvar::new() }
     }
 
+    /// Sees to it that there is a thread, if the system has one to give: from then on one always comes back for what waits.
+    pub(super) fn begin(&'static self, run: impl Fn(Arc<Task>, &Shift) + Send + 'static) -> bool {
+        let mut queue = self.queue.lock();
+        if queue.threads == 0 && spawn(self.name, move || self.serve(run)) {
+            queue.threads = 1;
+        }
+        queue.threads > 0
+    }
+
     /// Lets one of them do with the task what `run` says, which is the same for all.
     pub(super) fn give(&'static self, task: Arc<Task>, run: impl Fn(Arc<Task>, &Shift) + Send + 'static) {
         let mut queue = self.queue.lock();
@@ -48,8 +56,6 @@ impl Workers {
             self.wake.notify_one();
         } else if queue.threads < self.most && spawn(self.name, move || self.serve(run)) {
             queue.threads += 1;
-        } else if queue.threads == 0 {
-            no_thread();
         }
     }
 
@@ -97,42 +103,30 @@ impl Workers {
     }
 }
 
-fn no_thread() -> ! {
-    complain("the system gives no thread to run work on; the process cannot go on");
-    std::process::abort();
-}
-
-/// Starts a thread that the driver cannot do without.
-pub(crate) fn spawn_or_abort(name: &str, body: impl FnOnce() + Send + 'static) {
-    if !spawn(name, body) {
-        no_thread();
-    }
-}
-
 /// Starts a thread of the driver; false if the system has none to give.
-pub(super) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
+pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
     // Signals are for the program's own threads; a new thread inherits the mask.
     let before = block_signals();
-    let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || no_panic(body)).is_ok();
+    let started = std::thread::Builder::new().name(name.to_owned()).spawn(body).is_ok();
     // SAFETY: gives back the mask that `block_signals` found.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
     started
 }
 
-/// A panic in a driver thread ends the process, as one in a call does: whoever waits for the thread would wait for ever.
-fn no_panic(body: impl FnOnce()) {
-    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err() {
-        std::process::abort();
-    }
-}
+/// What a thread does by itself: blocked, it would end the process past the program's own handler.
+const OWN_SIGNALS: [i32; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGABRT];
 
 fn block_signals() -> libc::sigset_t {
-    // SAFETY: a signal set is plain data; both calls write what they are given.
+    // SAFETY: a signal set is plain data; all calls write what they are given.
     unsafe {
-        let mut all = std::mem::zeroed();
+        let mut others = std::mem::zeroed();
         let mut before = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        libc::sigfillset(&raw mut others);
+        for signal in OWN_SIGNALS {
+            libc::sigdelset(&raw mut others, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const others, &raw mut before);
         before
     }
 }

@@ -17,6 +17,7 @@ pub(crate) const EXEC: &str = "executable graph";
 pub(crate) const USER_OBJECT: &str = "user object";
 pub(crate) const LIBRARY: &str = "library";
 pub(crate) const MODULE: &str = "module";
+pub(crate) const LINKER: &str = "linker";
 pub(crate) const MEMORY_POOL: &str = "memory pool";
 
 /// The kinds of objects, as tests name them, in the order of a report.
@@ -34,6 +35,7 @@ pub(crate) const KINDS: &[&str] = &[
     USER_OBJECT,
     LIBRARY,
     MODULE,
+    LINKER,
 ];
 
 /// An object that lives.

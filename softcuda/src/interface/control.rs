@@ -6,7 +6,7 @@
 
 use crate::abi::sys::{
     CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND,
-    CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY, CUresult,
+    CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNKNOWN, CUresult,
 };
 use crate::driver::context;
 use crate::driver::kernel::native::{self, softcuda_kernel};
@@ -21,6 +21,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The impersonated version as a number, 12020 for 12.2; -1 if the environment asks for something impossible.
 #[unsafe(no_mangle)]
@@ -144,7 +145,7 @@ pub extern "C" fn softcuda_live_objects() -> usize {
 
 /// How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
 /// "pinned memory", "registered memory", "managed memory", "memory pool", "graph", "executable graph", "user object",
-/// "library", "module". -1 if there is no such kind.
+/// "library", "module", "linker". -1 if there is no such kind.
 ///
 /// # Safety
 /// `kind` is NULL or terminated.
@@ -320,7 +321,12 @@ fn run<T>(body: impl FnOnce() -> Result<T, Refusal>) -> Result<T, CUresult> {
         let why = "the environment asks for something impossible, as was said on the standard error stream";
         Refusal(CUDA_ERROR_SYSTEM_NOT_READY, why.to_owned())
     };
-    ready().then_some(()).ok_or_else(refusal).and_then(|()| body()).map_err(|Refusal(code, sentence)| {
+    let defect = |_| {
+        let why = "softcuda has met a defect of its own, as was said on the standard error stream";
+        Err(Refusal(CUDA_ERROR_UNKNOWN, why.to_owned()))
+    };
+    let run = AssertUnwindSafe(|| ready().then_some(()).ok_or_else(refusal).and_then(|()| body()));
+    catch_unwind(run).unwrap_or_else(defect).map_err(|Refusal(code, sentence)| {
         let message = CString::new(sentence).unwrap_or_default();
         // A thread that is ending has no place for it.
         let _ = MESSAGE.try_with(|place| place.replace(message));

@@ -2,11 +2,16 @@
 
 use super::gates;
 use crate::abi::Answer;
-use crate::abi::sys::{CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_SUCCESS, CUresult};
+use crate::abi::names::EXPORTS;
+use crate::abi::sys::{
+    CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
+};
 use crate::driver::{call, context};
+use crate::instruments::complain::complain;
 use crate::instruments::counts::{self, FAULTS, TRACE};
 use crate::instruments::trace::{self, Arguments, Line};
 use crate::instruments::{fault, log, setup};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs the driver function behind export number `index`; `describe` tells its arguments to a trace.
 pub(super) fn call(
@@ -37,19 +42,30 @@ fn run(
     describe: impl FnOnce(&mut Arguments),
     body: impl FnOnce() -> Answer,
 ) -> CUresult {
-    if !setup::ready() {
-        return CUDA_ERROR_SYSTEM_NOT_READY;
-    }
-    let admitted = || call::run(per_thread, || gates::admit(index).and_then(|()| body()));
-    let answer = match counts::begin(index) {
-        0 => admitted(),
-        wanted => run_watched(wanted, index, describe, admitted),
+    let call = || {
+        if !setup::ready() {
+            return Err(CUDA_ERROR_SYSTEM_NOT_READY);
+        }
+        let admitted = || call::run(per_thread, || gates::admit(index).and_then(|()| body()));
+        let answer = match counts::begin(index) {
+            0 => admitted(),
+            wanted => run_watched(wanted, index, describe, admitted),
+        };
+        log::ended(index, answer);
+        answer
     };
-    log::ended(index, answer);
-    match answer {
-        Ok(()) => CUDA_SUCCESS,
-        Err(code) => code,
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => CUDA_SUCCESS,
+        Ok(Err(code)) => code,
+        Err(_) => defect(index),
     }
+}
+
+/// A panic stays inside: a driver does not end the process that calls it.
+#[cold]
+fn defect(index: usize) -> CUresult {
+    complain(&format!("{} has met a defect of softcuda, as is said above", EXPORTS[index].name));
+    CUDA_ERROR_UNKNOWN
 }
 
 /// A fault may take the call's place, and it may be traced.
@@ -75,4 +91,19 @@ fn run_watched(
         trace::write(line.end(answer, strike.is_some()));
     }
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::call;
+    use crate::abi::names::EXPORTS;
+    use crate::abi::sys::{CUDA_ERROR_UNKNOWN, CUDA_SUCCESS};
+
+    #[test]
+    fn a_panic_is_an_answer() {
+        let always = EXPORTS.iter().position(|export| export.base == "cuDriverGetVersion").unwrap();
+        let broken: fn() -> crate::abi::Answer = || panic!("a defect that a test has made");
+        assert_eq!(call(always, |_| {}, broken), CUDA_ERROR_UNKNOWN);
+        assert_eq!(call(always, |_| {}, || Ok(())), CUDA_SUCCESS, "and it goes on");
+    }
 }

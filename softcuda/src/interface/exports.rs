@@ -4102,43 +4102,209 @@ extern "C" fn cuLibraryUnload(library: CUlibrary) -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLinkAddData() -> CUresult {
-    entry::refuse(334)
+extern "C" fn cuLinkAddData(
+    state: CUlinkState,
+    type_: CUjitInputType,
+    data: *mut c_void,
+    size: usize,
+    name: In<c_char>,
+    numOptions: u32,
+    options: Out<CUjit_option>,
+    optionValues: Out<*mut c_void>,
+) -> CUresult {
+    entry::call(
+        334,
+        |a: &mut Arguments| {
+            a.address("state", state as usize);
+            a.value("type", type_.0);
+            a.address("data", data as usize);
+            a.value("size", size);
+            a.text("name", name);
+            a.value("numOptions", numOptions);
+            a.address("options", options.address());
+            a.address("optionValues", optionValues.address());
+        },
+        || {
+            crate::driver::kernel::linker::cuLinkAddData(
+                state,
+                type_,
+                data,
+                size,
+                name,
+                numOptions,
+                options,
+                optionValues,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLinkAddData_v2() -> CUresult {
-    entry::refuse(335)
+extern "C" fn cuLinkAddData_v2(
+    state: CUlinkState,
+    type_: CUjitInputType,
+    data: *mut c_void,
+    size: usize,
+    name: In<c_char>,
+    numOptions: u32,
+    options: Out<CUjit_option>,
+    optionValues: Out<*mut c_void>,
+) -> CUresult {
+    entry::call(
+        335,
+        |a: &mut Arguments| {
+            a.address("state", state as usize);
+            a.value("type", type_.0);
+            a.address("data", data as usize);
+            a.value("size", size);
+            a.text("name", name);
+            a.value("numOptions", numOptions);
+            a.address("options", options.address());
+            a.address("optionValues", optionValues.address());
+        },
+        || {
+            crate::driver::kernel::linker::cuLinkAddData_v2(
+                state,
+                type_,
+                data,
+                size,
+                name,
+                numOptions,
+                options,
+                optionValues,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLinkAddFile() -> CUresult {
-    entry::refuse(336)
+extern "C" fn cuLinkAddFile(
+    state: CUlinkState,
+    type_: CUjitInputType,
+    path: In<c_char>,
+    numOptions: u32,
+    options: Out<CUjit_option>,
+    optionValues: Out<*mut c_void>,
+) -> CUresult {
+    entry::call(
+        336,
+        |a: &mut Arguments| {
+            a.address("state", state as usize);
+            a.value("type", type_.0);
+            a.text("path", path);
+            a.value("numOptions", numOptions);
+            a.address("options", options.address());
+            a.address("optionValues", optionValues.address());
+        },
+        || {
+            crate::driver::kernel::linker::cuLinkAddFile(
+                state,
+                type_,
+                path,
+                numOptions,
+                options,
+                optionValues,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLinkAddFile_v2() -> CUresult {
-    entry::refuse(337)
+extern "C" fn cuLinkAddFile_v2(
+    state: CUlinkState,
+    type_: CUjitInputType,
+    path: In<c_char>,
+    numOptions: u32,
+    options: Out<CUjit_option>,
+    optionValues: Out<*mut c_void>,
+) -> CUresult {
+    entry::call(
+        337,
+        |a: &mut Arguments| {
+            a.address("state", state as usize);
+            a.value("type", type_.0);
+            a.text("path", path);
+            a.value("numOptions", numOptions);
+            a.address("options", options.address());
+            a.address("optionValues", optionValues.address());
+        },
+        || {
+            crate::driver::kernel::linker::cuLinkAddFile_v2(
+                state,
+                type_,
+                path,
+                numOptions,
+                options,
+                optionValues,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLinkComplete() -> CUresult {
-    entry::refuse(338)
+extern "C" fn cuLinkComplete(
+    state: CUlinkState,
+    cubinOut: Out<*mut c_void>,
+    sizeOut: Out<usize>,
+) -> CUresult {
+    entry::call(
+        338,
+        |a: &mut Arguments| {
+            a.address("state", state as usize);
+            a.address("cubinOut", cubinOut.address());
+            a.address("sizeOut", sizeOut.address());
+        },
+        || crate::driver::kernel::linker::cuLinkComplete(state, cubinOut, sizeOut),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLinkCreate() -> CUresult {
-    entry::refuse(339)
+extern "C" fn cuLinkCreate(
+    numOptions: u32,
+    options: Out<CUjit_option>,
+    optionValues: Out<*mut c_void>,
+    stateOut: Out<CUlinkState>,
+) -> CUresult {
+    entry::call(
+        339,
+        |a: &mut Arguments| {
+            a.value("numOptions", numOptions);
+            a.address("options", options.address());
+            a.address("optionValues", optionValues.address());
+            a.address("stateOut", stateOut.address());
+        },
+        || crate::driver::kernel::linker::cuLinkCreate(numOptions, options, optionValues, stateOut),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLinkCreate_v2() -> CUresult {
-    entry::refuse(340)
+extern "C" fn cuLinkCreate_v2(
+    numOptions: u32,
+    options: Out<CUjit_option>,
+    optionValues: Out<*mut c_void>,
+    stateOut: Out<CUlinkState>,
+) -> CUresult {
+    entry::call(
+        340,
+        |a: &mut Arguments| {
+            a.value("numOptions", numOptions);
+            a.address("options", options.address());
+            a.address("optionValues", optionValues.address());
+            a.address("stateOut", stateOut.address());
+        },
+        || crate::driver::kernel::linker::cuLinkCreate_v2(numOptions, options, optionValues, stateOut),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLinkDestroy() -> CUresult {
-    entry::refuse(341)
+extern "C" fn cuLinkDestroy(state: CUlinkState) -> CUresult {
+    entry::call(
+        341,
+        |a: &mut Arguments| {
+            a.address("state", state as usize);
+        },
+        || crate::driver::kernel::linker::cuLinkDestroy(state),
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -26,6 +26,8 @@ pub(super) enum Space {
 pub(super) enum Linkage {
     Private,
     Visible,
+    /// Another definition takes its place.
+    Weak,
     Extern,
 }
 
@@ -89,6 +91,7 @@ pub(super) enum Value<'a> {
 /// A kernel or function, or only its declaration.
 pub(super) struct Routine<'a> {
     pub(super) line: u32,
+    pub(super) linkage: Linkage,
     pub(super) name: &'a str,
     pub(super) kernel: bool,
     pub(super) results: Vec<Variable<'a>>,

@@ -2,7 +2,7 @@
 //!
 //! [`Module::compile`] parses a text (`lexer`, `parse`, `ast`), lowers each kernel with the functions that it reaches
 //! to flat arrays of decoded instructions (`lower`, one table per opcode), and keeps what a driver wants to know of
-//! kernels and variables (`module`). [`Function::launch`] interprets it (`exec`). An instruction, modifier or type that
+//! kernels and variables (`module`). Several texts become one module (`link`). [`Function::launch`] interprets it (`exec`). An instruction, modifier or type that
 //! is not covered fails the compilation, with the line in the log; nothing is executed approximately.
 //!
 //! Arithmetic: IEEE operations are exact in every rounding mode, with and without `.ftz`; NaN results of single
@@ -17,6 +17,7 @@ mod exec;
 mod float;
 mod half;
 mod lexer;
+mod link;
 mod lower;
 mod module;
 mod parse;

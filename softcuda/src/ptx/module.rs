@@ -7,6 +7,7 @@ use super::exec::grid::Job;
 use super::exec::host::Host;
 use super::exec::program::Program;
 use super::exec::space::{CODE_STEP, CODE_WINDOW};
+use super::link::{Renamed, link};
 use super::lower::{Library, lower_kernel};
 use super::parse::parse;
 use parking_lot::Mutex;
@@ -69,7 +70,8 @@ pub struct Global {
     pub constant: bool,
     /// Whether it is `__managed__`.
     pub managed: bool,
-    bytes: Vec<u8>,
+    /// The first values where they are not zero, in runs: where each begins, and its bytes.
+    values: Vec<(usize, Vec<u8>)>,
     addresses: Vec<Relocation>,
 }
 
@@ -142,19 +144,29 @@ impl Module {
     /// Compiles a text. `isa_limit` is the newest `.version` that is read, such as 90 for 9.0; `target` the device's
     /// compute capability, such as 90 for 9.0.
     pub fn compile(text: &str, isa_limit: u32, target: u32) -> Result<Self, JitError> {
-        let syntax = parse(text.trim_end_matches('\0'))?;
-        let version = syntax.version.0 * 10 + syntax.version.1;
-        if version > isa_limit {
-            let what = format!(
-                "the text is PTX {}.{}, and the newest that this driver reads is {}.{}",
-                syntax.version.0,
-                syntax.version.1,
-                isa_limit / 10,
-                isa_limit % 10
-            );
-            return Err(JitError::new(Refusal::Version, 1, &what));
+        Self::link(&[text], isa_limit, target)
+    }
+
+    /// Looks whether a text can be one of several.
+    pub fn check(text: &str, isa_limit: u32, target: u32) -> Result<(), JitError> {
+        let syntax = parse(text)?;
+        check_version(&syntax, isa_limit)?;
+        check_target(&syntax, target).map(drop)
+    }
+
+    /// Compiles several texts as one: what one of them declares as external may be defined in another.
+    pub fn link(texts: &[impl AsRef<str>], isa_limit: u32, target: u32) -> Result<Self, JitError> {
+        let mut units = Vec::new();
+        let mut wanted = 0;
+        for text in texts {
+            let syntax = parse(text.as_ref().trim_end_matches('\0'))?;
+            check_version(&syntax, isa_limit)?;
+            wanted = wanted.max(check_target(&syntax, target)?);
+            units.push(syntax);
         }
-        let wanted = check_target(&syntax, target)?;
+        let renamed = Renamed::of(&units);
+        let syntax = link(units, &renamed)?;
+        let version = syntax.version.0 * 10 + syntax.version.1;
         let library = library(syntax)?;
         let globals = globals(&library)?;
         let const_bytes = globals.iter().filter(|global| global.constant).map(|global| global.size).sum();
@@ -195,10 +207,12 @@ impl Module {
 }
 
 impl Global {
-    /// What the variable holds at first, where the module's variables have these addresses.
-    pub fn initial(&self, addresses: &[u64]) -> Vec<u8> {
-        let mut bytes = self.bytes.clone();
-        bytes.resize(self.size, 0);
+    /// What the variable holds at first, where the module's variables have these addresses: writes bytes at offsets that are
+    /// inside of it. The rest is zero.
+    pub fn initialise(&self, addresses: &[u64], mut write: impl FnMut(usize, &[u8])) {
+        for (offset, bytes) in &self.values {
+            write(*offset, bytes);
+        }
         for relocation in &self.addresses {
             let base = match relocation.of {
                 Target::Global(number) => addresses[number],
@@ -208,12 +222,16 @@ impl Global {
             if let Some(byte) = relocation.byte {
                 value = value.checked_shr(8 * byte).unwrap_or(0);
             }
-            let place = relocation.offset..relocation.offset + relocation.size;
-            if let Some(place) = bytes.get_mut(place) {
-                place.copy_from_slice(&value.to_le_bytes()[..relocation.size]);
-            }
+            write(relocation.offset, &value.to_le_bytes()[..relocation.size]);
         }
-        bytes
+    }
+
+    /// Notes a value; what follows the one before joins its run.
+    fn set(&mut self, offset: usize, value: &[u8]) {
+        match self.values.last_mut() {
+            Some((start, bytes)) if *start + bytes.len() == offset => bytes.extend_from_slice(value),
+            _ => self.values.push((offset, value.to_vec())),
+        }
     }
 }
 
@@ -258,6 +276,19 @@ impl Function {
         };
         job.run(program).map_err(|fault| *fault)
     }
+}
+
+fn check_version(syntax: &Syntax<'_>, newest: u32) -> Result<(), JitError> {
+    let (major, minor) = syntax.version;
+    if major.saturating_mul(10).saturating_add(minor) <= newest {
+        return Ok(());
+    }
+    let what = format!(
+        "the text is PTX {major}.{minor}, and the newest that this driver reads is {}.{}",
+        newest / 10,
+        newest % 10
+    );
+    Err(JitError::new(Refusal::Version, 1, &what))
 }
 
 fn check_target(syntax: &Syntax<'_>, device: u32) -> Result<u32, JitError> {
@@ -407,7 +438,7 @@ fn globals(library: &Library<'_>) -> Result<Vec<Global>, JitError> {
             align: variable.alignment() as usize,
             constant: variable.space == Space::Const,
             managed: variable.managed,
-            bytes: Vec::new(),
+            values: Vec::new(),
             addresses: Vec::new(),
         };
         for initial in &variable.initial {
@@ -431,12 +462,7 @@ fn initialise(
         return Err(JitError::invalid(variable.line, format!("{} has too many values", variable.name)));
     }
     match *value {
-        Value::Bytes(bits, size) => {
-            if global.bytes.len() < end {
-                global.bytes.resize(end, 0);
-            }
-            global.bytes[offset..end].copy_from_slice(&bits.to_le_bytes()[..size as usize]);
-        }
+        Value::Bytes(bits, size) => global.set(offset, &bits.to_le_bytes()[..size as usize]),
         Value::Address { symbol, add, byte, size, .. } => {
             let of = match (library.globals.get(symbol), library.functions.get(symbol)) {
                 (Some(number), _) => Target::Global(*number as usize),

@@ -347,6 +347,8 @@ fn kernels_may_wait_for_other_work() {
         let cu = with_context();
         let (spin, flag, reached) = (spin_kernel(&cu), allocate(&cu, 4), allocate(&cu, 4));
         assert_eq!(cu.call("cuMemsetD32_v2", &[flag, 0, 1]), 0);
+        // Nothing below is ordered behind it, and the call does not wait.
+        assert_eq!(cu.call("cuCtxSynchronize", &[]), 0);
         let streams: Vec<u64> = (0..10).map(|_| free_stream(&cu)).collect();
         for &s in &streams {
             launch(&cu, spin, [flag, reached], s);

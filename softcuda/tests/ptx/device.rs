@@ -127,7 +127,11 @@ pub(crate) fn load(device: &Device, text: &str) -> Loaded {
     let module = compile(text).unwrap_or_else(|error| panic!("{error}"));
     let globals: Vec<u64> = module.globals().iter().map(|global| device.zeroed(global.size.max(1))).collect();
     for (global, address) in module.globals().iter().zip(&globals) {
-        device.write(*address, &global.initial(&globals));
+        let mut bytes = vec![0; global.size];
+        global.initialise(&globals, |offset, values| {
+            bytes[offset..offset + values.len()].copy_from_slice(values)
+        });
+        device.write(*address, &bytes);
     }
     Loaded { module, globals }
 }

@@ -1,14 +1,58 @@
 //! Why a file is not a library for this process, in plain words: the loader's own say little or name the wrong thing.
 
+use crate::driver::file;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-/// What must not even be handed to the loader, which would wait for ever for somebody to write to it.
+/// What must not even be handed to the loader: it would wait for ever for somebody to write to it, or have the process ended
+/// by a signal, because it maps more than there is.
 pub(super) fn refuse(path: &Path) -> Option<String> {
-    let kind = fs::metadata(path).ok()?.file_type();
-    (!kind.is_file() && !kind.is_dir())
-        .then(|| "it is a pipe, a socket or a device, not a library; name the library's file".to_owned())
+    file::refuse(path).or_else(|| refuse_cut_off(path))
+}
+
+/// A library that ends before its segments do.
+#[cfg(not(windows))]
+fn refuse_cut_off(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let size = file.metadata().ok()?.len();
+    let needed = segments_end(&mut file)?;
+    (needed > size)
+        .then(|| format!("it is cut off: it needs {needed} bytes and has {size}; install it again"))
+}
+
+#[cfg(windows)]
+fn refuse_cut_off(_: &Path) -> Option<String> {
+    None
+}
+
+/// How far the segments of a library reach that the loader maps; `None` if it is none, or not of this machine's kind.
+#[cfg(not(windows))]
+fn segments_end(file: &mut File) -> Option<u64> {
+    use std::io::{Seek as _, SeekFrom};
+    const LITTLE_ENDIAN_64: &[u8] = b"\x7fELF\x02\x01";
+    const LOAD: u64 = 1;
+    let number = |bytes: &[u8], at: usize, size: usize| {
+        bytes[at..at + size].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
+    };
+    let mut head = [0u8; 64];
+    file.read_exact(&mut head).ok()?;
+    if !head.starts_with(LITTLE_ENDIAN_64) {
+        return None;
+    }
+    // Where the table of segments is, and how many there are of which size.
+    let (table, size, count) = (number(&head, 32, 8), number(&head, 54, 2), number(&head, 56, 2));
+    file.seek(SeekFrom::Start(table)).ok()?;
+    let (mut end, mut entry) = (table.checked_add(size * count)?, [0u8; 56]);
+    for _ in 0..if size == 56 { count } else { 0 } {
+        if file.read_exact(&mut entry).is_err() {
+            break;
+        }
+        if number(&entry, 0, 4) == LOAD {
+            end = end.max(number(&entry, 8, 8).saturating_add(number(&entry, 32, 8)));
+        }
+    }
+    Some(end)
 }
 
 /// Whether nothing lies there at all; a link that leads nowhere is something.

@@ -63,7 +63,10 @@ fn create(pctx: Out<CUcontext>, flags: u32, dev: CUdevice) -> Answer {
     check_flags(flags)?;
     device_health(device)?;
     let context = Context::new(device, false);
-    context.activate(flags);
+    if let Err(refused) = context.activate(flags) {
+        context.forget();
+        return Err(refused);
+    }
     pctx.set(context.handle())?;
     push(context);
     Ok(())
@@ -84,6 +87,7 @@ pub(crate) fn cuCtxDestroy_v2(ctx: CUcontext) -> Answer {
     if !context.end() {
         return Err(CUDA_ERROR_CONTEXT_IS_DESTROYED);
     }
+    context.forget();
     pop_if_current(&context);
     Ok(())
 }

@@ -14,8 +14,8 @@ mod sticky;
 
 use crate::abi::Answer;
 use crate::abi::sys::{
-    CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_SUCCESS, CUcontext, CUfunc_cache,
-    CUresult,
+    CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_OPERATING_SYSTEM, CUDA_SUCCESS,
+    CUcontext, CUfunc_cache, CUresult,
 };
 use crate::driver::device::Device;
 use crate::driver::handle::{Object, Table};
@@ -27,10 +27,21 @@ use crate::instruments::live;
 use limits::Limits;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
-/// Every context there ever was: a destroyed one is still known as such.
+/// The contexts that were not destroyed.
 static CONTEXTS: Table<Context> = Table::new();
+
+/// Contexts there ever were. Their handles are numbered, and say the device: a destroyed one is still known as such, and
+/// takes no room.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// The handle of the first one, far from those of other objects.
+const FIRST: usize = 0x51f7_c0da_0000;
+/// From one handle to the next.
+const STEP: usize = 16;
+/// More devices than there can be.
+const DEVICES: usize = 64;
 
 /// A context's life has ended, and its work is done: what belongs to it goes.
 pub(crate) static ENDED: Signal<Arc<Activation>> = Signal::new();
@@ -71,12 +82,30 @@ pub(crate) struct Activation {
 
 impl Context {
     fn new(device: Device, primary: bool) -> Arc<Self> {
-        CONTEXTS.add(|handle| Self { handle, device, primary, activation: RwLock::new(None) })
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let handle = FIRST + (number * DEVICES + device.ordinal()) * STEP;
+        let context = Arc::new(Self { handle, device, primary, activation: RwLock::new(None) });
+        CONTEXTS.insert([(handle, Arc::clone(&context))]);
+        context
     }
 
     /// The context that a caller's handle means, alive or not.
     pub(crate) fn of(handle: CUcontext) -> Result<Arc<Self>, CUresult> {
-        CONTEXTS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+        let handle = handle as usize;
+        CONTEXTS.get(handle).or_else(|| Self::destroyed(handle)).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// The context that had the handle.
+    fn destroyed(handle: usize) -> Option<Arc<Self>> {
+        let offset = handle.checked_sub(FIRST).filter(|offset| offset.is_multiple_of(STEP))? / STEP;
+        let device = Device::with_ordinal(offset % DEVICES)?;
+        let was_there = offset / DEVICES < COUNT.load(Ordering::Relaxed);
+        was_there.then(|| Arc::new(Self { handle, device, primary: false, activation: RwLock::new(None) }))
+    }
+
+    /// It is not needed any more, but for its handle.
+    fn forget(&self) {
+        CONTEXTS.remove(self.handle);
     }
 
     /// The value that callers know it by.
@@ -100,8 +129,13 @@ impl Context {
         self.activation.read().is_some()
     }
 
-    fn activate(&self, flags: u32) {
+    /// Begins a life. Whatever it is given later, there are threads to run it.
+    fn activate(&self, flags: u32) -> Answer {
+        if !executor::start() {
+            return Err(CUDA_ERROR_OPERATING_SYSTEM);
+        }
         *self.activation.write() = Some(Arc::new(Activation::new(self, flags)));
+        Ok(())
     }
 
     /// Ends its life, and that of everything that belongs to it, when its work is done. False if it had none.

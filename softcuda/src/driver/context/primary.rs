@@ -53,7 +53,7 @@ pub(crate) fn cuDevicePrimaryCtxRetain(pctx: Out<CUcontext>, dev: CUdevice) -> A
     let mut primary = of(device).lock();
     let context = Arc::clone(primary.context.get_or_insert_with(|| Context::new(device, true)));
     if !context.is_alive() {
-        context.activate(primary.context_flags());
+        context.activate(primary.context_flags())?;
     }
     primary.retained += 1;
     pctx.set(context.handle())

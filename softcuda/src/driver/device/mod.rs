@@ -16,7 +16,8 @@ impl Device {
         usize::try_from(handle).ok().and_then(Self::with_ordinal).ok_or(CUDA_ERROR_INVALID_DEVICE)
     }
 
-    fn with_ordinal(ordinal: usize) -> Option<Self> {
+    /// The device of that number, if there is one.
+    pub(crate) fn with_ordinal(ordinal: usize) -> Option<Self> {
         (ordinal < count()).then_some(Self(ordinal))
     }
 

@@ -1,6 +1,7 @@
 //! How a copy or a fill gets into a stream, and whether the call waits for it.
 
 use crate::abi::Answer;
+use crate::abi::sys::CUDA_ERROR_INVALID_VALUE;
 use crate::driver::context::config::SYNC_MEMOPS;
 use crate::driver::memory::span::{Place, Span};
 use crate::driver::operation::Operation;
@@ -26,7 +27,7 @@ pub(super) trait Transfer: Into<Operation> {
     fn from(&self) -> Option<&Span>;
 
     /// Replaces the source by a copy of it, so that the caller's memory is not needed any more.
-    fn stage(&mut self);
+    fn stage(&mut self) -> Answer;
 }
 
 impl Transfer for Copy {
@@ -38,8 +39,8 @@ impl Transfer for Copy {
         Some(&self.from.span)
     }
 
-    fn stage(&mut self) {
-        self.stage();
+    fn stage(&mut self) -> Answer {
+        self.stage()
     }
 }
 
@@ -52,7 +53,9 @@ impl Transfer for Fill {
         None
     }
 
-    fn stage(&mut self) {}
+    fn stage(&mut self) -> Answer {
+        Ok(())
+    }
 }
 
 /// Puts a transfer into a stream. Where the call returns before it is done, the caller's ordinary memory has been read.
@@ -64,15 +67,23 @@ pub(super) fn submit(stream: &Arc<Stream>, mut transfer: impl Transfer, manner: 
         }
         return stream.give(transfer).map(drop);
     }
+    check_host_memory(transfer.to(), transfer.from())?;
     let waits = match manner {
         Manner::Synchronous => waits_without_a_stream(stream, transfer.to(), transfer.from()),
         Manner::Asynchronous => waits_with_a_stream(transfer.to(), transfer.from()),
     };
     if !waits && transfer.from().is_some_and(|from| from.place() == Place::Pageable) {
-        transfer.stage();
+        transfer.stage()?;
     }
     let task = stream.submit(transfer)?;
     if waits { stream.wait_for(&[task]) } else { Ok(()) }
+}
+
+/// Refuses ordinary host memory that is not there, or that cannot be accessed so.
+fn check_host_memory(to: &Span, from: Option<&Span>) -> Answer {
+    let reaches = |span: &Span, writes| span.place() != Place::Pageable || span.is_reachable(writes);
+    let reached = reaches(to, true) && from.is_none_or(|from| reaches(from, false));
+    if reached { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
 }
 
 /// Work inside the device is not waited for, unless memory or context ask for it.

@@ -1,15 +1,17 @@
 //! What an image is: PTX, a cubin, a fatbin. The caller gives no length: an image says of itself how long it is.
 
+use super::file;
 use crate::abi::Answer;
-use crate::abi::sys::{
-    CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUresult,
-};
+use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
 use std::ffi::{CStr, c_void};
+use std::io::Read as _;
 
 /// What of an image can be run here.
 pub(crate) enum Image {
     /// PTX, the newest that the image has.
     Ptx(String),
+    /// What the linker made.
+    Linked(Vec<String>),
     /// Machine code without PTX.
     NoPtx,
     /// Nothing that a driver knows.
@@ -20,6 +22,21 @@ const ELF: [u8; 4] = *b"\x7fELF";
 const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
 
+/// How an image begins that the linker made: with the header of a cubin without sections, for programs that look whether it
+/// is one, and a mark in bytes that a cubin leaves empty. The size of what follows comes next, and then texts, each with a NUL
+/// behind it.
+const LINKED: [u8; 64] = {
+    let (mark, mut header) = (*b"\x7fELF\x02\x01\x01\x33\x07softlnk", [0; 64]);
+    let mut at = 0;
+    while at < mark.len() {
+        header[at] = mark[at];
+        at += 1;
+    }
+    // An executable for CUDA devices; the version of the format, and the size of the header.
+    (header[16], header[18], header[20], header[52]) = (2, 190, 1, 64);
+    header
+};
+
 impl Image {
     /// The image at an address of the caller's.
     pub(crate) fn at(image: *const c_void) -> Result<Self, CUresult> {
@@ -27,45 +44,66 @@ impl Image {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         let start = image.cast::<u8>();
-        // SAFETY: by the driver API's contract an image is there; the shortest has one byte, a NUL, and each further one
-        // is looked at only if those before it are not NUL.
-        let begins = |magic: [u8; 4]| (0..4).all(|i| unsafe { start.add(i).read() } == magic[i]);
-        if begins(ELF) {
+        if begins(start, &LINKED) {
+            // SAFETY: an image of the linker's, which the caller gave whole.
+            return Ok(Self::of_linked(unsafe { whole_linked(start) }));
+        }
+        if begins(start, &ELF) {
             return Ok(Self::NoPtx);
         }
-        if begins(FATBIN) {
+        if begins(start, &FATBIN) {
             // SAFETY: a fatbin's header says how long it is, and the caller gave all of it.
-            return Ok(Self::of_fatbin(unsafe { whole_fatbin(start) }));
+            return Ok(unsafe { whole_fatbin(start) }.map_or(Self::Unknown, Self::of_fatbin));
         }
-        if begins(WRAPPER) {
+        if begins(start, &WRAPPER) {
             // SAFETY: the struct that nvcc puts around a fatbin: two numbers, and a pointer to the fatbin.
             let fatbin = unsafe { start.add(8).cast::<*const c_void>().read_unaligned() };
-            return Self::at(fatbin);
+            return Self::inside(fatbin);
         }
         // SAFETY: everything else is a text, which ends with NUL.
         let text = unsafe { CStr::from_ptr(image.cast()) };
         Ok(Self::of_text(text.to_bytes()))
     }
 
-    /// The image in a file.
-    pub(crate) fn in_file(path: &str) -> Result<Self, CUresult> {
-        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-            // Driver 580 asks for as much memory as a folder says that it needs (measured).
-            std::io::ErrorKind::IsADirectory => CUDA_ERROR_OUT_OF_MEMORY,
-            _ => CUDA_ERROR_FILE_NOT_FOUND,
-        })?;
-        Ok(match bytes.first_chunk() {
-            Some(&ELF) => Self::NoPtx,
-            Some(&FATBIN) => Self::of_fatbin(&bytes),
-            _ => Self::of_text(bytes.split(|byte| *byte == 0).next().unwrap_or_default()),
-        })
+    /// What a wrapper is around: not another one, which could be itself.
+    fn inside(fatbin: *const c_void) -> Result<Self, CUresult> {
+        if !fatbin.is_null() && begins(fatbin.cast(), &WRAPPER) {
+            Ok(Self::Unknown)
+        } else {
+            Self::at(fatbin)
+        }
     }
 
-    fn of_text(bytes: &[u8]) -> Self {
+    /// The image in a file.
+    pub(crate) fn in_file(path: &str) -> Result<Self, CUresult> {
+        Ok(Self::of_bytes(&file::read(path)?))
+    }
+
+    /// The image that some bytes are.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
+        if bytes.starts_with(&LINKED) {
+            return Self::of_linked(bytes);
+        }
+        match bytes.first_chunk() {
+            Some(&ELF) => Self::NoPtx,
+            Some(&FATBIN) => Self::of_fatbin(bytes),
+            _ => Self::of_text(bytes.split(|byte| *byte == 0).next().unwrap_or_default()),
+        }
+    }
+
+    pub(super) fn of_text(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) if text.contains(".version") => Self::Ptx(text.to_owned()),
             _ => Self::Unknown,
         }
+    }
+
+    fn of_linked(bytes: &[u8]) -> Self {
+        let text = bytes.get(LINKED.len() + 8..).unwrap_or_default();
+        let texts =
+            text.split_inclusive(|byte| *byte == 0).map(|text| text.strip_suffix(&[0]).unwrap_or(text));
+        let texts = texts.map(|text| String::from_utf8(text.to_vec()));
+        texts.collect::<Result<_, _>>().map_or(Self::Unknown, Self::Linked)
     }
 
     fn of_fatbin(bytes: &[u8]) -> Self {
@@ -79,18 +117,45 @@ impl Image {
     }
 }
 
+/// The image of texts that belong together.
+pub(super) fn pack(texts: &[String]) -> Box<[u8]> {
+    let all: Vec<u8> = texts.iter().flat_map(|text| text.bytes().chain([0])).collect();
+    [&LINKED[..], &(all.len() as u64).to_le_bytes(), &all].concat().into()
+}
+
+/// Whether an image begins so.
+fn begins(start: *const u8, magic: &[u8]) -> bool {
+    // SAFETY: by the driver API's contract an image is there; the shortest has one byte, a NUL, and each further one
+    // is looked at only if those before it are as expected, and not NUL.
+    magic.iter().enumerate().all(|(i, byte)| unsafe { start.add(i).read() } == *byte)
+}
+
+/// # Safety
+/// A whole image of the linker's is there.
+unsafe fn whole_linked<'a>(start: *const u8) -> &'a [u8] {
+    let header = LINKED.len() + 8;
+    // SAFETY: the caller's promise; the size follows the mark.
+    let size = number(unsafe { std::slice::from_raw_parts(start, header) }, LINKED.len(), 8);
+    let all = size.saturating_add(header).min(file::MOST as usize);
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(start, all) }
+}
+
+/// `None` if it says that it is longer than any is.
+///
 /// # Safety
 /// A whole fatbin is there.
-unsafe fn whole_fatbin<'a>(start: *const u8) -> &'a [u8] {
+unsafe fn whole_fatbin<'a>(start: *const u8) -> Option<&'a [u8]> {
     // SAFETY: the caller's promise; the header has 16 bytes.
     let header = unsafe { std::slice::from_raw_parts(start, 16) };
-    let size = number(header, 6, 2) + number(header, 8, 8);
+    let size = number(header, 6, 2).checked_add(number(header, 8, 8));
+    let size = size.filter(|size| *size as u64 <= file::MOST)?;
     // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(start, size) }
+    Some(unsafe { std::slice::from_raw_parts(start, size) })
 }
 
 fn number(bytes: &[u8], at: usize, size: usize) -> usize {
-    let field = bytes.get(at..at + size).unwrap_or_default();
+    let field = bytes.get(at..at.saturating_add(size)).unwrap_or_default();
     field.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte))
 }
 
@@ -121,7 +186,8 @@ fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
         if header < 64 {
             return None;
         }
-        let payload = bytes.get(at + header..at + header + size)?;
+        let end = at.checked_add(header)?.checked_add(size)?;
+        let payload = bytes.get(at + header..end)?;
         let compressed = number(bytes, at + 16, 4);
         let entry = Entry {
             kind: number(bytes, at, 2),
@@ -130,7 +196,7 @@ fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
             whole: number(bytes, at + 56, 8),
             payload: payload.get(..compressed).filter(|_| compressed > 0).unwrap_or(payload),
         };
-        at += header + size;
+        at = end;
         Some(entry)
     })
 }
@@ -138,7 +204,7 @@ fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
 impl Entry<'_> {
     fn text(&self) -> Option<String> {
         let bytes = if self.flags & LZ4 != 0 {
-            lz4_flex::block::decompress(self.payload, self.whole).ok()?
+            lz4(self.payload, self.whole)?
         } else if self.flags & ZSTD != 0 {
             zstd(self.payload)?
         } else {
@@ -149,11 +215,26 @@ impl Entry<'_> {
     }
 }
 
-fn zstd(payload: &[u8]) -> Option<Vec<u8>> {
-    let mut decoder = ruzstd::decoding::StreamingDecoder::new(payload).ok()?;
+/// LZ4 makes no more of a byte than so many.
+const MOST_BY_LZ4: usize = 255;
+
+fn lz4(payload: &[u8], whole: usize) -> Option<Vec<u8>> {
+    if whole as u64 > file::MOST || whole / MOST_BY_LZ4 > payload.len() {
+        return None;
+    }
     let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut decoder, &mut bytes).ok()?;
+    bytes.try_reserve_exact(whole).ok()?;
+    bytes.resize(whole, 0);
+    let size = lz4_flex::block::decompress_into(payload, &mut bytes).ok()?;
+    bytes.truncate(size);
     Some(bytes)
+}
+
+fn zstd(payload: &[u8]) -> Option<Vec<u8>> {
+    let decoder = ruzstd::decoding::StreamingDecoder::new(payload).ok()?;
+    let mut bytes = Vec::new();
+    let size = decoder.take(file::MOST + 1).read_to_end(&mut bytes).ok()?;
+    (size as u64 <= file::MOST).then_some(bytes)
 }
 
 /// Refuses what no option can mean, for calls that take none of ours.

@@ -69,10 +69,8 @@ impl Program {
     /// Of kernels that are said to need no more registers than these.
     pub(crate) fn compile(image: &Image, most_registers: u32) -> Self {
         let (code, log) = match image {
-            Image::Ptx(text) => match ptx::Module::compile(text, isa(version()), TARGET) {
-                Ok(module) => (Ok(Code::of_module(module, most_registers)), String::new()),
-                Err(error) => (Err(answer(&error)), log(&error)),
-            },
+            Image::Ptx(text) => Self::of_texts(std::slice::from_ref(text), most_registers),
+            Image::Linked(texts) => Self::of_texts(texts, most_registers),
             Image::NoPtx => match Code::of_natives() {
                 Some(code) => (Ok(code), String::new()),
                 None => (Err(CUDA_ERROR_NO_BINARY_FOR_GPU), NO_PTX.to_owned()),
@@ -82,6 +80,18 @@ impl Program {
         let kernels = code.as_ref().map_or(0, |code| code.kernels.len());
         let of_device = |_| (0..kernels).map(|_| Adjusted::default()).collect();
         Self { code, log, adjusted: (0..device::count()).map(of_device).collect() }
+    }
+
+    fn of_texts(texts: &[String], most_registers: u32) -> (Result<Code, CUresult>, String) {
+        match ptx::Module::link(texts, isa(version()), TARGET) {
+            Ok(module) => (Ok(Code::of_module(module, most_registers)), String::new()),
+            Err(error) => (Err(answer(&error)), log(&error)),
+        }
+    }
+
+    /// Refuses a text that nothing can be linked with, with what the compiler says of it.
+    pub(super) fn check(text: &str) -> Result<(), (CUresult, String)> {
+        ptx::Module::check(text, isa(version()), TARGET).map_err(|error| (answer(&error), log(&error)))
     }
 
     /// The code, or why there is none.
@@ -112,7 +122,8 @@ impl Code {
     pub(crate) fn initialise(&self, addresses: &[u64], memory: &[Arc<Allocation>]) -> Answer {
         let Some(module) = &self.engine else { return Ok(()) };
         for (global, allocation) in module.globals().iter().zip(memory) {
-            allocation.write(&global.initial(addresses))?;
+            allocation.clear();
+            global.initialise(addresses, |offset, bytes| allocation.write(offset, bytes));
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::abi::sys::{
 };
 use crate::driver::capture;
 use crate::driver::context::current::current;
+use crate::driver::space::host_access;
 use crate::driver::space::host_pages::HostPages;
 use std::ffi::c_void;
 
@@ -62,7 +63,13 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
     let owner = current()?;
     let address = p as usize;
     let end = address.checked_add(bytesize).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    if p.is_null() || bytesize == 0 || Flags & !REGISTRATION_FLAGS != 0 || !is_mapped(address, end) {
+    // What the host may not write needs the flag for that.
+    let writes = Flags & CU_MEMHOSTREGISTER_READ_ONLY == 0;
+    if p.is_null()
+        || bytesize == 0
+        || Flags & !REGISTRATION_FLAGS != 0
+        || !host_access::is_mapped(address, end, writes)
+    {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     capture::check_unsafe()?;
@@ -76,15 +83,6 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
         | Kind::Pinned(..)
         | Kind::Managed(_) => CUDA_ERROR_INVALID_VALUE,
     })
-}
-
-/// Whether all pages from `address` to `end` exist.
-fn is_mapped(address: usize, end: usize) -> bool {
-    let start = address / PAGE * PAGE;
-    let Some(end) = end.checked_next_multiple_of(PAGE) else { return false };
-    let mut resident = vec![0u8; (end - start) / PAGE];
-    // SAFETY: asks about pages and touches none; the vector has a byte for each.
-    unsafe { libc::mincore(start as *mut c_void, end - start, resident.as_mut_ptr()) == 0 }
 }
 
 pub(crate) fn cuMemHostUnregister(p: *mut c_void) -> Answer {

@@ -8,7 +8,7 @@ use crate::abi::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, C
 use crate::driver::context::Activation;
 use crate::driver::context::current::top;
 use crate::driver::device::Device;
-use crate::driver::space::window;
+use crate::driver::space::{host_access, window};
 use crate::instruments::log;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -156,6 +156,16 @@ impl Span {
             }
             Hold::Staged(_) | Hold::Caller => self.bytes.is_null(),
         }
+    }
+
+    /// Whether the host's pages are there and can be accessed so. The driver's own always are.
+    pub(crate) fn is_reachable(&self, writes: bool) -> bool {
+        let is_the_callers = match &self.hold {
+            Hold::Allocation(allocation) => matches!(allocation.kind, Kind::Registered(_)),
+            Hold::Caller => !self.bytes.is_null(),
+            Hold::Staged(_) => false,
+        };
+        !is_the_callers || self.size == 0 || host_access::is_reachable(self.address, self.size, writes)
     }
 
     /// Whether it is memory of a pool, or of a graph.

@@ -62,6 +62,9 @@ unsafe impl Send for Allocation {}
 // SAFETY: as above.
 unsafe impl Sync for Allocation {}
 
+/// Bytes of a page of the host.
+const PAGE: usize = 4096;
+
 static TABLE: RwLock<BTreeMap<usize, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
 /// What calls do not find any more, and work that comes before the free still does, by number.
 static LEAVING: RwLock<BTreeMap<u64, Arc<Allocation>>> = RwLock::new(BTreeMap::new());
@@ -120,12 +123,36 @@ impl Allocation {
         Some(live::Object { bytes: self.size, ..self.owner.report(kind, self.address) })
     }
 
-    /// Writes the first bytes; refuses more than there are.
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), CUresult> {
-        let to = self.locate(self.address, bytes.len())?;
-        // SAFETY: checked; nobody else uses the memory yet.
-        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        Ok(())
+    /// Sets all bytes to zero, before anybody else uses them.
+    pub(crate) fn clear(&self) {
+        let (start, end) = (self.bytes as usize, self.bytes as usize + self.size);
+        let (first, last) = (start.next_multiple_of(PAGE).min(end), end / PAGE * PAGE);
+        // The whole pages inside become new ones, which need no memory before they are used.
+        let renewed = if last > first {
+            // SAFETY: whole pages of the driver's own mapping, whose bytes nobody uses.
+            unsafe { libc::madvise(first as *mut _, last - first, libc::MADV_DONTNEED) == 0 }
+        } else {
+            false
+        };
+        let (before, after) = if renewed { (first, last) } else { (end, end) };
+        // SAFETY: the allocation's bytes.
+        unsafe {
+            self.bytes.write_bytes(0, before - start);
+            (after as *mut u8).write_bytes(0, end - after);
+        }
+    }
+
+    /// Writes bytes before anybody else uses them; passes over what lies outside.
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) {
+        if let Ok(to) = self.locate(self.address.wrapping_add(offset), bytes.len()) {
+            // SAFETY: checked.
+            unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        }
+    }
+
+    /// Whether it is host memory of the program's own.
+    pub(crate) fn is_registered(&self) -> bool {
+        matches!(self.kind, Kind::Registered(_))
     }
 
     pub(crate) fn is_device(&self) -> bool {

@@ -1,9 +1,10 @@
 //! Copies: linear, 2D and 3D.
 
 use super::Action;
+use crate::abi::Answer;
 use crate::abi::sys::{
     CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED,
-    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUmemorytype, CUresult,
+    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUmemorytype, CUresult,
 };
 use crate::driver::context::Activation;
 use crate::driver::memory::span::{Access, Span};
@@ -163,15 +164,18 @@ impl Copy {
     }
 
     /// Reads the source now, so that the caller's memory is not needed any more.
-    pub(crate) fn stage(&mut self) {
+    pub(crate) fn stage(&mut self) -> Answer {
         let Extent { width, height, depth } = self.extent;
-        let mut bytes = Vec::with_capacity(width * height * depth);
+        let mut bytes = Vec::new();
+        let size = width.checked_mul(height).and_then(|size| size.checked_mul(depth));
+        size.and_then(|size| bytes.try_reserve_exact(size).ok()).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
         for row in self.from.rows(self.extent) {
             // SAFETY: the caller promises every row for the duration of the call.
             bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(row, width) });
         }
         let span = Span::staged(bytes.into());
         self.from = Side { end: End::plain(CU_MEMORYTYPE_HOST, span.address(), Reach::Any), span };
+        Ok(())
     }
 }
 

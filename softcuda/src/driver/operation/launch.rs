@@ -4,7 +4,8 @@ use super::Action;
 use crate::abi::sys::{
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUDA_ERROR_ASSERT,
     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC,
-    CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT, CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
+    CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_TIMEOUT,
+    CUDA_ERROR_MISALIGNED_ADDRESS, CUresult,
 };
 use crate::driver::condition::{self, Condition};
 use crate::driver::context::{self, Activation};
@@ -13,6 +14,7 @@ use crate::driver::kernel::found::Found;
 use crate::driver::kernel::shape::Shape;
 use crate::driver::memory::table::{self, Allocation};
 use crate::driver::memory::{access, pages};
+use crate::driver::space::host_access;
 use crate::executor::{Turn, WorkKind};
 use crate::instruments::complain::complain;
 use crate::instruments::settings::kernel_budget;
@@ -99,6 +101,7 @@ fn answer(fault: &Fault) -> CUresult {
         FaultKind::InvalidPc => CUDA_ERROR_INVALID_PC,
         // Shared memory 16 MiB and more from its beginning (measured).
         FaultKind::NotInCluster | FaultKind::IllegalInstruction => CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        FaultKind::OutOfMemory => CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
         FaultKind::Deadlock | FaultKind::Timeout => CUDA_ERROR_LAUNCH_TIMEOUT,
         FaultKind::Trap | FaultKind::Cancelled => CUDA_ERROR_LAUNCH_FAILED,
     }
@@ -132,6 +135,19 @@ impl Memory<'_> {
         (start..start + size).contains(&address).then_some(Region { start, size, bytes })
     }
 
+    /// Keeps it until the kernel is done; `None` if it is the program's and not there any more, or cannot be written.
+    fn hold(&self, allocation: Arc<Allocation>) -> Option<()> {
+        let mut held = self.held.lock();
+        if !held.contains_key(&allocation.address) {
+            let (address, size) = (allocation.address, allocation.size);
+            if allocation.is_registered() && !host_access::is_reachable(address, size, true) {
+                return None;
+            }
+            held.insert(address, allocation);
+        }
+        Some(())
+    }
+
     fn is_in_reach(&self, allocation: &Allocation) -> bool {
         access::access(self.context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     }
@@ -154,7 +170,7 @@ unsafe impl Host for Memory<'_> {
             (start, size) = (allocation.address + page.start, page.len());
         }
         let bytes = allocation.locate(start, size).ok()?;
-        self.held.lock().entry(allocation.address).or_insert(allocation);
+        self.hold(allocation)?;
         Some(Region { start: start as u64, size: size as u64, bytes })
     }
 

@@ -7,6 +7,7 @@ use crate::driver::context::{self, Activation};
 use crate::driver::memory::span::{Access, Span};
 use crate::executor::{self, Outcome, Queue, Task, Turn, Work, WorkKind};
 use crate::instruments::complain::complain;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Puts an operation into a queue of a context, behind the tasks `after` too.
@@ -74,7 +75,10 @@ impl Work for Submission {
             Ok(()) => {
                 let device = self.context.device();
                 action.accesses(&mut |access| access.span.arrive(device, access.writes));
-                action.run(&self.context, turn);
+                let run = AssertUnwindSafe(|| action.run(&self.context, turn));
+                if catch_unwind(run).is_err() {
+                    self.has_broken(action.name());
+                }
             }
             Err(fault) => action.give_up(fault),
         }
@@ -83,19 +87,32 @@ impl Work for Submission {
 }
 
 impl Submission {
+    /// Softcuda itself has failed: what the operation was to do is not done.
+    #[cold]
+    fn has_broken(&self, name: &str) {
+        complain(&format!("{name} has met a defect of softcuda, as is said above"));
+        context::lose_all(&self.context, CUDA_ERROR_LAUNCH_FAILED);
+    }
+
     /// Refuses memory that is not allocated at this point of the order, or not for this stream: that is the sticky error
     /// of an illegal access.
     fn check(&self) -> Result<(), CUresult> {
         let name = self.operation.action().name();
-        let unallocated = self.find(|span| !span.is_allocated());
-        let elsewhere = || self.find(|span| !span.is_attached_to(self.queue));
-        let closed = || self.find(|span| self.lent.contains(&span.address()) && !span.is_lent(&self.context));
+        let unallocated = self.find(|access| !access.span.is_allocated());
+        let elsewhere = || self.find(|access| !access.span.is_attached_to(self.queue));
+        let closed = || {
+            let is_lent = |span: &Span| span.is_lent(&self.context);
+            self.find(|access| self.lent.contains(&access.span.address()) && !is_lent(access.span))
+        };
+        let unreachable = || self.find(|access| !access.span.is_reachable(access.writes));
         let (message, fault) = if let Some(span) = unallocated {
             (self.illegal(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
         } else if let Some(span) = elsewhere() {
             (self.detached(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
         } else if let Some(span) = closed() {
             (self.closed(name, span), CUDA_ERROR_LAUNCH_FAILED)
+        } else if let Some(span) = unreachable() {
+            (self.unreachable(name, span), CUDA_ERROR_ILLEGAL_ADDRESS)
         } else {
             return Ok(());
         };
@@ -105,14 +122,23 @@ impl Submission {
     }
 
     /// The first memory of which something is true.
-    fn find(&self, condition: impl Fn(&Span) -> bool) -> Option<&Span> {
+    fn find(&self, condition: impl Fn(&Access<'_>) -> bool) -> Option<&Span> {
         let mut found = None;
-        self.operation.action().accesses(&mut |Access { span, .. }| {
-            if found.is_none() && condition(span) {
-                found = Some(span);
+        self.operation.action().accesses(&mut |access| {
+            if found.is_none() && condition(&access) {
+                found = Some(access.span);
             }
         });
         found
+    }
+
+    fn unreachable(&self, name: &str, span: &Span) -> String {
+        format!(
+            "illegal address: {name} on stream {} ran where host memory at {:#x} was unmapped, or could not be read or \
+             written; keep it until the stream has passed",
+            self.queue,
+            span.address(),
+        )
     }
 
     fn detached(&self, name: &str, span: &Span) -> String {

@@ -1,17 +1,24 @@
 //! A thread of the driver's that gives references back for which nobody waits: where work ends no destructor may be called.
 
+use crate::abi::Answer;
+use crate::abi::sys::CUDA_ERROR_OPERATING_SYSTEM;
 use crate::executor;
 use parking_lot::{Condvar, Mutex};
-use std::sync::Once;
 
 type Errand = Box<dyn FnOnce() + Send>;
 
 static WAITING: Mutex<Vec<Errand>> = Mutex::new(Vec::new());
 static GIVEN: Condvar = Condvar::new();
-static BEGUN: Once = Once::new();
+static BEGUN: Mutex<bool> = Mutex::new(false);
+
+/// Sees to it that the thread is there, before there is anything to give back.
+pub(super) fn begin() -> Answer {
+    let mut begun = BEGUN.lock();
+    *begun = *begun || executor::spawn("softcuda-release", serve);
+    if *begun { Ok(()) } else { Err(CUDA_ERROR_OPERATING_SYSTEM) }
+}
 
 pub(super) fn run(errand: impl FnOnce() + Send + 'static) {
-    BEGUN.call_once(|| executor::spawn_or_abort("softcuda-release", serve));
     WAITING.lock().push(Box::new(errand));
     GIVEN.notify_one();
 }

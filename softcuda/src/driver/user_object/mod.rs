@@ -113,6 +113,7 @@ pub(crate) fn cuUserObjectCreate(
     if initialRefcount == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC.0 as u32 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
+    later::begin()?;
     let references = Mutex::new(Count { own: initialRefcount.into(), held: 0 });
     let object = OBJECTS.add(|handle| UserObject {
         handle,

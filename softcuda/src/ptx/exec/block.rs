@@ -92,14 +92,21 @@ pub(super) struct Block {
 const POISON: u8 = 0xcd;
 
 impl Block {
-    pub(super) fn start(&mut self, core: &Core<'_>, index: [u32; 3], rank: u32, shared: u32) {
+    pub(super) fn start(
+        &mut self,
+        core: &Core<'_>,
+        index: [u32; 3],
+        rank: u32,
+        shared: u32,
+    ) -> Result<(), Box<Fault>> {
         let job = core.job;
         let threads = job.threads();
         let warps = threads.div_ceil(32);
         self.warps.resize_with(warps as usize, Warp::default);
+        let mut fits = true;
         for (at, warp) in self.warps.iter_mut().enumerate() {
             let first = at as u32 * 32;
-            warp.start(core.program, at as u32, threads - first, job.stride);
+            fits &= warp.start(core.program, at as u32, threads - first, job.stride);
         }
         self.standing.clear();
         self.standing.resize(warps as usize, Standing::Ready);
@@ -119,6 +126,12 @@ impl Block {
             shared_size: shared,
             ..BlockView::default()
         };
+        if fits {
+            return Ok(());
+        }
+        let message = format!("{} bytes of local memory for each of {threads} threads", job.stride);
+        let trouble = Trouble { kind: FaultKind::OutOfMemory, lane: 0, address: None, message };
+        Err(self.fault(core, 0, &trouble, 0))
     }
 
     pub(super) fn warps(&self) -> u32 {

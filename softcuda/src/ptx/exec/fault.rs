@@ -25,6 +25,8 @@ pub enum FaultKind {
     Deadlock,
     /// The budget of instructions is used up (`CUDA_ERROR_LAUNCH_TIMEOUT`).
     Timeout,
+    /// The host has no memory for the threads (`CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`).
+    OutOfMemory,
     /// The driver does not want it to go on.
     Cancelled,
 }
@@ -63,6 +65,7 @@ impl fmt::Display for Fault {
             FaultKind::IllegalInstruction => "illegal use of an instruction",
             FaultKind::Deadlock => "threads wait for each other for ever",
             FaultKind::Timeout => "the budget of instructions is used up",
+            FaultKind::OutOfMemory => "the host has not enough memory for its threads",
             FaultKind::Cancelled => "cancelled",
         };
         write!(f, "kernel {}: {what}", self.kernel)?;

@@ -78,7 +78,9 @@ impl Job<'_> {
             job.work(program, &mut || {
                 if helpers > 0 && job.has_more() && begun.elapsed() > ALONE {
                     for _ in 0..std::mem::take(&mut helpers) {
-                        scope.spawn(|| job.work(program, &mut || {}));
+                        let help = || job.work(program, &mut || {});
+                        // Where the system has no thread to give, those that are there do it.
+                        let _ = std::thread::Builder::new().spawn_scoped(scope, help);
                     }
                 }
             });
@@ -103,7 +105,9 @@ impl Job<'_> {
                 && let Some(number) = self.take()
             {
                 let mut unit = idle.pop().unwrap_or_default();
-                unit.start(&core, number);
+                if let Err(fault) = unit.start(&core, number) {
+                    return self.fail(fault);
+                }
                 running.push_front(unit);
             } else if let Some(time) = running.iter().map(Unit::wakes_at).min()
                 && !core.clock.has_reached(time)
@@ -124,13 +128,15 @@ impl Job<'_> {
                     running.push_back(unit);
                     admit = true;
                 }
-                Err(fault) => {
-                    self.failed.store(true, Ordering::Relaxed);
-                    self.fault.lock().get_or_insert(fault);
-                    return;
-                }
+                Err(fault) => return self.fail(fault),
             }
             between();
         }
+    }
+
+    /// The first fault counts.
+    fn fail(&self, fault: Box<Fault>) {
+        self.failed.store(true, Ordering::Relaxed);
+        self.fault.lock().get_or_insert(fault);
     }
 }

@@ -53,7 +53,7 @@ const ROUNDS: u32 = 64;
 
 impl Unit {
     /// Begins the cluster of that number.
-    pub(super) fn start(&mut self, core: &Core<'_>, number: u64) {
+    pub(super) fn start(&mut self, core: &Core<'_>, number: u64) -> Result<(), Box<Fault>> {
         let job = core.job;
         let [cx, cy, cz] = job.cluster;
         let (across, down) = (u64::from(job.grid[0] / cx), u64::from(job.grid[1] / cy));
@@ -70,7 +70,7 @@ impl Unit {
                 first[1] as u32 * cy + rank / cx % cy,
                 first[2] as u32 * cz + rank / cx / cy,
             ];
-            block.start(core, index, rank, shared);
+            block.start(core, index, rank, shared)?;
         }
         self.peers = self.blocks.iter().map(|block| block.view.shared).collect();
         let warps = self.blocks.iter().map(Block::warps).sum();
@@ -80,6 +80,7 @@ impl Unit {
             block.view.peers = self.peers.as_ptr();
             block.view.peer_count = self.peers.len() as u32;
         }
+        Ok(())
     }
 
     /// When there is something to do: 0 is now.

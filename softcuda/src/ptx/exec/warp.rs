@@ -95,8 +95,9 @@ pub(super) struct Warp {
 }
 
 impl Warp {
-    /// Begins a kernel with so many threads.
-    pub(super) fn start(&mut self, program: &Program, index: u32, threads: u32, stride: u32) {
+    /// Begins a kernel with so many threads; false if the host has no memory for them.
+    #[must_use]
+    pub(super) fn start(&mut self, program: &Program, index: u32, threads: u32, stride: u32) -> bool {
         let kernel = &program.routines[0];
         let lines = kernel.registers as usize / 64;
         self.index = index;
@@ -119,8 +120,13 @@ impl Warp {
         self.registers[..kept].fill(Line([0; 64]));
         self.registers.resize(lines.max(self.registers.len()), Line([0; 64]));
         self.local.clear();
-        self.local.resize((stride as usize * LANES).div_ceil(64), Line([0; 64]));
         self.turn = None;
+        let local = (stride as usize * LANES).div_ceil(64);
+        if self.local.try_reserve_exact(local).is_err() {
+            return false;
+        }
+        self.local.resize(local, Line([0; 64]));
+        true
     }
 
     /// Runs for a slice of time at most.

@@ -81,11 +81,12 @@ impl<'a> Parser<'a> {
         let mut linkage = Linkage::Private;
         loop {
             match self.peek() {
-                Token::Dot("visible" | "weak" | "common") => linkage = Linkage::Visible,
+                Token::Dot("visible") => linkage = Linkage::Visible,
+                Token::Dot("weak" | "common") => linkage = Linkage::Weak,
                 Token::Dot("extern") => linkage = Linkage::Extern,
                 Token::Dot(kind @ ("entry" | "func")) => {
                     self.take();
-                    let routine = self.routine(kind == "entry")?;
+                    let routine = self.routine(kind == "entry", linkage)?;
                     syntax.functions.push(routine);
                     return Ok(());
                 }
@@ -98,7 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn routine(&mut self, kernel: bool) -> Result<Routine<'a>, JitError> {
+    fn routine(&mut self, kernel: bool, linkage: Linkage) -> Result<Routine<'a>, JitError> {
         if self.peek() == Token::Dot("attribute") {
             return Err(JitError::uncovered(self.line(), ".attribute of a function is not supported"));
         }
@@ -113,7 +114,7 @@ impl<'a> Parser<'a> {
             self.expect(';')?;
             None
         };
-        Ok(Routine { line, name, kernel, results, params, limits, body })
+        Ok(Routine { line, linkage, name, kernel, results, params, limits, body })
     }
 
     pub(super) fn parameters(&mut self) -> Result<Vec<Variable<'a>>, JitError> {

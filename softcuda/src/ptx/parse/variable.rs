@@ -73,7 +73,13 @@ impl<'a> Parser<'a> {
                 },
             }
         }
-        if typed { Ok(head) } else { Err(self.unexpected("a type")) }
+        if !typed {
+            return Err(self.unexpected("a type"));
+        }
+        if head.ty == Type::Pred && head.space != Space::Reg {
+            return Err(JitError::invalid(head.line, "a predicate can only be in a register"));
+        }
+        Ok(head)
     }
 
     fn alignment(&mut self) -> Result<u32, JitError> {
@@ -187,6 +193,9 @@ impl<'a> Parser<'a> {
 
     fn initial_value(&mut self, ty: Type) -> Result<Value<'a>, JitError> {
         let size = ty.size();
+        if size > 8 {
+            return Err(JitError::invalid(self.line(), "a variable of 128 bits cannot have a first value"));
+        }
         let negative = matches!(self.peek(), Token::Mark('-'))
             && matches!(self.peek_second(), Token::Single(_) | Token::Double(_));
         if negative {

@@ -34,10 +34,8 @@ pub(super) fn check(order: CUmemcpySrcAccessOrder, flags: u32) -> Answer {
 }
 
 /// Reads the source now, if the caller wants it so; else that happens in the stream's order.
-pub(super) fn read_as_asked(copy: &mut Copy, order: CUmemcpySrcAccessOrder) {
-    if order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL {
-        copy.stage();
-    }
+pub(super) fn read_as_asked(copy: &mut Copy, order: CUmemcpySrcAccessOrder) -> Answer {
+    if order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL { copy.stage() } else { Ok(()) }
 }
 
 /// Tells which copy is to blame; driver 580 does where one is (measured), through the ABI that has a place for it.
@@ -83,7 +81,9 @@ fn copies(
     }
     stream.spare_capture().map_err(nobody)?;
     let orders = attributes.iter().map(|one| one.srcAccessOrder);
-    copies.iter_mut().zip(orders).for_each(|(copy, order)| read_as_asked(copy, order));
+    for (item, (copy, order)) in copies.iter_mut().zip(orders).enumerate() {
+        read_as_asked(copy, order).map_err(|code| (code, item))?;
+    }
     submit(&stream, copies).map_err(nobody)
 }
 
@@ -131,6 +131,6 @@ pub(crate) fn cuMemcpyWithAttributesAsync(
     let attributes = attr.item(0)?;
     check(attributes.srcAccessOrder, attributes.flags)?;
     let mut copy = check_copy((dst, src, size), &stream)?;
-    read_as_asked(&mut copy, attributes.srcAccessOrder);
+    read_as_asked(&mut copy, attributes.srcAccessOrder)?;
     stream.give(copy).map(drop)
 }

@@ -55,7 +55,9 @@ fn copies(
         orders.push(op.srcAccessOrder);
     }
     check_current().and_then(|()| stream.spare_capture()).map_err(nobody)?;
-    copies.iter_mut().zip(orders).for_each(|(copy, order)| read_as_asked(copy, order));
+    for (item, (copy, order)) in copies.iter_mut().zip(orders).enumerate() {
+        read_as_asked(copy, order).map_err(|code| (code, item))?;
+    }
     submit(&stream, copies).map_err(nobody)
 }
 
@@ -93,6 +95,6 @@ pub(crate) fn cuMemcpy3DWithAttributesAsync(
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     let mut copy = copy(&op, &stream)?;
-    read_as_asked(&mut copy, op.srcAccessOrder);
+    read_as_asked(&mut copy, op.srcAccessOrder)?;
     stream.give(copy).map(drop)
 }
