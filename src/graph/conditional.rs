@@ -183,17 +183,21 @@ pub(super) fn list_foreign(tree: &Tree, state: &mut State, id: NodeId, raw: &Raw
 }
 
 /// Gives each condition that kernels use, and no conditional node looks at, a node that does nothing: with such a condition
-/// driver 580 refuses to instantiate the graph (measured).
+/// driver 580 refuses to instantiate the graph (measured), also if the condition's own graph was removed since.
 pub(super) fn cure(tree: &Tree, state: &mut State) -> Result<(), Error> {
-    let is_loose = |condition: &super::condition::ConditionState| {
-        condition.native.is_some() && condition.node.is_none() && !condition.is_ended()
-    };
+    let is_loose =
+        |condition: &super::condition::ConditionState| condition.native.is_some() && condition.node.is_none();
     let loose: Vec<_> =
         (0..state.conditions.len()).filter(|index| is_loose(&state.conditions[*index])).collect();
     for index in loose {
-        let (condition, graph) = (ConditionId(index as u32), state.conditions[index].graph);
-        let id = add(tree, state, graph, &[], condition, ConditionalKind::If, 1)?;
-        state.node_mut(id).is_hidden = true;
+        let (condition, is_ended) = (ConditionId(index as u32), state.conditions[index].is_ended());
+        let graph = if is_ended { GraphId::ROOT } else { state.conditions[index].graph };
+        match add(tree, state, graph, &[], condition, ConditionalKind::If, 1) {
+            Ok(id) => state.node_mut(id).is_hidden = true,
+            // Perhaps this driver has forgotten it with its graph, and instantiates.
+            Err(_) if is_ended => {}
+            Err(failure) => return Err(failure),
+        }
     }
     Ok(())
 }
