@@ -10,6 +10,9 @@
 #include "control.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,6 +22,17 @@ enum { HANGS_AFTER_SECONDS = 20, SHRINKS_FOR_SECONDS = 20, USUAL_CALLS = 20000, 
 
 /* One episode; each fuzzer has its own. */
 static void run_episode(uint64_t number);
+
+/* Where a call is that does not return, or crashes. */
+static void stands_still(int number) {
+#ifdef __GLIBC__
+  enum { MOST = 32 };
+  static void *frames[MOST];
+  backtrace_symbols_fd(frames, backtrace(frames, MOST), STDERR_FILENO);
+#endif
+  signal(number, SIG_DFL);
+  raise(number);
+}
 
 static void work(void) {
   const uint64_t last = settings.first + (settings.calls + STEPS - 1) / STEPS;
@@ -61,6 +75,8 @@ static int run(int is_quiet) {
   fflush(NULL);
   worker = fork();
   if (worker == 0) {
+    signal(SIGABRT, stands_still);
+    signal(SIGSEGV, stands_still);
     work();
     fflush(NULL);
     _exit(0);

@@ -290,6 +290,15 @@ impl Executor {
         self.wait_until(&all, Some(Instant::now() + MOMENT));
     }
 
+    /// Waits until work is finished that has done what it does; for a moment at most.
+    pub(super) fn wait_for_end(&'static self, number: u64) {
+        let deadline = Instant::now() + MOMENT;
+        let mut state = self.state.lock();
+        while state.order.node(number).is_some() && Instant::now() < deadline {
+            rest(&self.moved, &mut state, Some(deadline));
+        }
+    }
+
     /// Waits until the tasks are finished or abandoned, or the deadline has passed.
     fn wait_until(&'static self, tasks: &[Arc<Task>], deadline: Option<Instant>) {
         if tasks.iter().all(|task| task.is_finished()) {

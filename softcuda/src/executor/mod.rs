@@ -69,6 +69,16 @@ pub(crate) fn wait_for(tasks: &[Arc<Task>]) -> Result<(), WaitsForItself> {
     EXECUTOR.wait_for(tasks)
 }
 
+/// The number of the work that the calling thread is in.
+pub(crate) fn inside() -> Option<u64> {
+    Task::inside()
+}
+
+/// Waits until work is finished that is about to end.
+pub(crate) fn wait_for_end(number: u64) {
+    EXECUTOR.wait_for_end(number);
+}
+
 /// Gives all work under way a moment to end.
 pub(crate) fn wait_a_moment() {
     EXECUTOR.wait_a_moment();

@@ -9,7 +9,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 thread_local! {
+    /// The number of the host's work that the thread is in.
     static RUNNING: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The same of any work.
+    static INSIDE: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 /// A piece of work in a queue.
@@ -97,12 +100,17 @@ impl Task {
 
     /// Runs the body as this task's.
     pub(super) fn enter<T>(&self, body: impl FnOnce() -> T) -> T {
-        if self.kind != WorkKind::Host {
-            return body();
-        }
-        let outer = RUNNING.replace(Some(self.number));
+        let inside = INSIDE.replace(Some(self.number));
+        let own = if self.kind == WorkKind::Host { Some(self.number) } else { RUNNING.get() };
+        let running = RUNNING.replace(own);
         let answer = body();
-        RUNNING.set(outer);
+        RUNNING.set(running);
+        INSIDE.set(inside);
         answer
+    }
+
+    /// The number of the work that the calling thread is in.
+    pub(super) fn inside() -> Option<u64> {
+        INSIDE.get()
     }
 }

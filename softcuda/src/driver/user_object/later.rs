@@ -5,7 +5,11 @@ use crate::abi::sys::CUDA_ERROR_OPERATING_SYSTEM;
 use crate::executor;
 use parking_lot::{Condvar, Mutex};
 
-type Errand = Box<dyn FnOnce() + Send>;
+struct Errand {
+    /// The work that gave it, if any: that has ended when the destructor is called (measured).
+    after: Option<u64>,
+    body: Box<dyn FnOnce() + Send>,
+}
 
 static WAITING: Mutex<Vec<Errand>> = Mutex::new(Vec::new());
 static GIVEN: Condvar = Condvar::new();
@@ -19,7 +23,7 @@ pub(super) fn begin() -> Answer {
 }
 
 pub(super) fn run(errand: impl FnOnce() + Send + 'static) {
-    WAITING.lock().push(Box::new(errand));
+    WAITING.lock().push(Errand { after: executor::inside(), body: Box::new(errand) });
     GIVEN.notify_one();
 }
 
@@ -33,7 +37,10 @@ fn serve() {
         drop(waiting);
         for errand in all {
             executor::rest_if_stopped();
-            errand();
+            if let Some(work) = errand.after {
+                executor::wait_for_end(work);
+            }
+            (errand.body)();
         }
     }
 }
