@@ -48,9 +48,10 @@ impl Node {
 
 fn destroy(tree: &Tree, state: &State, id: NodeId) -> Result<(), CallError> {
     let node = state.node(id);
-    let is_child = node.node_type() == NodeType::Child;
-    let _relatives = is_child.then(relations::changed);
-    let _related = if is_child { None } else { relations::kept(state) };
+    // Copies of other graphs may go with it.
+    let has_graphs = matches!(node.node_type(), NodeType::Child | NodeType::Conditional);
+    let _relatives = has_graphs.then(relations::changed);
+    let _related = if has_graphs { None } else { relations::kept(state) };
     // SAFETY: the node is there, which the lock keeps.
     unsafe { calls::destroy(tree.table(), node.native) }
 }

@@ -160,7 +160,8 @@ unsafe fn set_attributes(
 ) -> Result<(), CallError> {
     let (Parameters::Kernel(before), Parameters::Kernel(after)) = (before, after) else { return Ok(()) };
     let mut all = after.attributes().to_vec();
-    // Driver 580 refuses to make a node updatable that is so (measured: after changes in an instance).
+    // A node that is updatable stays so. Driver 580 has refused to make one updatable again after changes in an instance (seen once; set
+    // again without such changes it accepts).
     if updatable::says_so(before) && updatable::says_so(after) {
         all.retain(|attribute| attribute.id != CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
     }

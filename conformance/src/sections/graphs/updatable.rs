@@ -281,26 +281,12 @@ const ENDED: &[Question] = &[
         Ok(Answer::all([ran, ended, destroyed(s, outer), destroyed(s, graph)]))
     }),
     ("moved into a graph: answer; that destroyed", |s| {
-        let (outer, mut node) = (s.graph()?, null_mut());
-        let mut params = blank(CU_GRAPH_NODE_TYPE_GRAPH);
-        params.u16.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
-            graph: updatable(s)?.0,
-            ownership: CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
-        };
-        let (to, params) = (&raw mut node, &raw mut params);
-        let answer = call!(s.cu, cuGraphAddNode_12030(to, outer, null(), null(), 0, params));
+        let (answer, outer) = moved(s)?;
         Ok(Answer::all([answer, destroyed(s, outer)]))
     }),
     ("moved into a graph: answer; run, that destroyed", |s| {
         s.clear()?;
-        let (outer, mut node) = (s.graph()?, null_mut());
-        let mut params = blank(CU_GRAPH_NODE_TYPE_GRAPH);
-        params.u16.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
-            graph: updatable(s)?.0,
-            ownership: CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
-        };
-        let (to, params) = (&raw mut node, &raw mut params);
-        let answer = call!(s.cu, cuGraphAddNode_12030(to, outer, null(), null(), 0, params));
+        let (answer, outer) = moved(s)?;
         Ok(answer.and(|| Answer::all([s.ran(outer), s.noted(), destroyed(s, outer)])))
     }),
     ("embedded: handles of both", |s| {
@@ -354,6 +340,16 @@ fn embedded(s: &Scene) -> Given<(CUgraph, CUgraph)> {
     let (graph, outer) = (updatable(s)?.0, s.graph()?);
     s.node(outer, &[], Work::Child(graph))?;
     Ok((graph, outer))
+}
+
+/// What came of moving an updatable kernel's graph into another one, and that.
+fn moved(s: &Scene) -> Given<(Answer, CUgraph)> {
+    let (outer, mut node) = (s.graph()?, null_mut());
+    let mut params = blank(CU_GRAPH_NODE_TYPE_GRAPH);
+    let ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+    params.u16.graph = CUDA_CHILD_GRAPH_NODE_PARAMS { graph: updatable(s)?.0, ownership };
+    let (to, params) = (&raw mut node, &raw mut params);
+    Ok((call!(s.cu, cuGraphAddNode_12030(to, outer, null(), null(), 0, params)), outer))
 }
 
 fn destroyed(s: &Scene, graph: CUgraph) -> Answer {
