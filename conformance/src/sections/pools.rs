@@ -1,21 +1,27 @@
-//! The pool that a device has from the beginning.
+//! The pool that a device has from the beginning, and when a pool gives its memory back.
 
 use super::Section;
+use super::managed::DEVICE;
+use super::numa_and_pools::props;
 use crate::driver::{Answer, Cu, NON_BLOCKING, Outcome, yes};
 use crate::driver::{call, need};
 use crate::transcript::Lines;
 use cushim::driver::sys::{
-    CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+    CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
     CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
     CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
-    CU_MEMPOOL_ATTR_USED_MEM_HIGH, CUmemPool_attribute, CUmemoryPool,
+    CU_MEMPOOL_ATTR_USED_MEM_HIGH, CUdeviceptr, CUmemPool_attribute, CUmemoryPool,
 };
 use std::ptr::null_mut;
 
-pub(super) const SECTION: Section = Section { name: "pools", parts: 1, devices: 1, run };
+pub(super) const SECTION: Section = Section { name: "pools", parts: 2, devices: 1, run };
 
-fn run(t: &mut Lines, cu: &Cu, _: usize) -> Outcome {
+fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
     cu.start()?;
+    if part == 0 { default_pool(t, cu) } else { memory_given_back(t, cu) }
+}
+
+fn default_pool(t: &mut Lines, cu: &Cu) -> Outcome {
     let pool = cu.default_pool()?;
     let mut other = null_mut();
     t.line("current pool is the default one", || {
@@ -80,6 +86,49 @@ fn usage(t: &mut Lines, cu: &Cu, pool: CUmemoryPool) -> Outcome {
         call!(cu, cuMemAllocFromPoolAsync_11020(&raw mut address, 64, null_mut(), stream))
     });
     need!(cu, cuStreamSynchronize_2000(stream))
+}
+
+/// Memory that was freed in a stream's order is a pool's until somebody waits for the free; trimming does not help before.
+fn memory_given_back(t: &mut Lines, cu: &Cu) -> Outcome {
+    let (stream, other) = (cu.stream(NON_BLOCKING)?, cu.stream(NON_BLOCKING)?);
+    let (mut pool, freed) = (null_mut(), cu.event(2)?);
+    let properties = props(CU_MEM_ALLOCATION_TYPE_PINNED, DEVICE);
+    need!(cu, cuMemPoolCreate_11020(&raw mut pool, &raw const properties))?;
+    let has_memory = || {
+        call!(cu, cuMemPoolTrimTo_11020(pool, 0))
+            .then(|| yes(wide(cu, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT).to_string() != "0"))
+    };
+    let allocate = || -> Outcome<CUdeviceptr> {
+        let mut address = 0;
+        need!(cu, cuMemAllocFromPoolAsync_11020(&raw mut address, 5000, pool, stream))?;
+        need!(cu, cuStreamSynchronize_2000(stream))?;
+        Ok(address)
+    };
+    let free = |address| -> Outcome {
+        need!(cu, cuMemFreeAsync_11020(address, stream))?;
+        need!(cu, cuEventRecord_2000(freed, stream))
+    };
+    let is_done = || cu.settled(|| call!(cu, cuEventQuery_2000(freed)));
+    let address = allocate()?;
+    t.line("in use: has memory, trimmed", has_memory);
+    free(address)?;
+    is_done();
+    t.line("freed, the event queried: has memory, trimmed", has_memory);
+    need!(cu, cuStreamSynchronize_2000(other))?;
+    t.line("  another stream synchronized", has_memory);
+    need!(cu, cuStreamSynchronize_2000(stream))?;
+    t.line("  its stream synchronized", has_memory);
+    free(allocate()?)?;
+    need!(cu, cuEventSynchronize_2000(freed))?;
+    t.line("freed, the event synchronized: has memory, trimmed", has_memory);
+    need!(cu, cuMemFree_3020(allocate()?))?;
+    t.line("freed at once: has memory, trimmed", has_memory);
+    free(allocate()?)?;
+    is_done();
+    need!(cu, cuStreamDestroy_4000(stream))?;
+    t.line("freed, its stream destroyed: has memory, trimmed", has_memory);
+    t.line("destroy it", || call!(cu, cuMemPoolDestroy_11020(pool)));
+    Ok(())
 }
 
 fn wide(cu: &Cu, pool: CUmemoryPool, attribute: CUmemPool_attribute) -> Answer {

@@ -207,9 +207,9 @@ pub(crate) fn cuEventSynchronize(hEvent: CUevent) -> Answer {
     event.refuse_captured()?;
     capture::check_unsafe()?;
     if let Some(record) = event.recorded() {
-        wait_for(&[record])?;
+        wait_for(&[Arc::clone(&record)])?;
+        pool::trim(|freed| freed.queue_id() == record.queue_id() && freed.is_before(&record));
     }
-    pool::trim();
     event.context.fault()
 }
 

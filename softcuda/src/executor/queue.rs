@@ -48,13 +48,15 @@ pub(crate) struct Queue {
     coupling: Coupling,
     /// Falls as the urgency rises.
     priority: AtomicI32,
+    closed: AtomicBool,
 }
 
 impl Queue {
     pub(crate) fn new(group: &Arc<Group>, coupling: Coupling, priority: i32) -> Arc<Self> {
         static IDS: AtomicU64 = AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Self { id, group: Arc::clone(group), coupling, priority: AtomicI32::new(priority) })
+        let (priority, closed) = (AtomicI32::new(priority), AtomicBool::new(false));
+        Arc::new(Self { id, group: Arc::clone(group), coupling, priority, closed })
     }
 
     /// A queue of a group that is on its own.
@@ -77,6 +79,15 @@ impl Queue {
 
     pub(crate) fn set_priority(&self, priority: i32) {
         self.priority.store(priority, Ordering::Relaxed);
+    }
+
+    /// Nobody gives it work any more.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Whether work of this queue comes after what another one of its group has been given.

@@ -59,6 +59,16 @@ impl Task {
         self.queue.id()
     }
 
+    /// The number of the group that its queue is in.
+    pub(crate) fn group_id(&self) -> u64 {
+        self.queue.group().id()
+    }
+
+    /// Whether it was the work of a queue that gets none any more.
+    pub(crate) fn is_of_closed_queue(&self) -> bool {
+        self.queue.is_closed()
+    }
+
     /// Whether it was submitted before the other one.
     pub(crate) fn is_before(&self, other: &Self) -> bool {
         self.number < other.number

@@ -198,6 +198,9 @@ fn what_a_pool_holds() {
         assert_eq!(cu.call("cuMemPoolTrimTo", &[own, 0]), 0);
         assert_eq!(number(&cu, own, RESERVED), 1 << 20, "what is in use stays");
         assert_eq!(free(&cu, kept, s), 0);
+        assert_eq!(cu.call("cuMemPoolTrimTo", &[own, 0]), 0);
+        assert_eq!(number(&cu, own, RESERVED), 1 << 20, "nobody waited for the free");
+        assert_eq!(synchronize(&cu, s), 0);
         assert_eq!(cu.call("cuMemPoolTrimTo", &[own, 1 << 20]), 0);
         assert_eq!(number(&cu, own, RESERVED), 1 << 20);
         assert_eq!(cu.call("cuMemPoolTrimTo", &[own, 0]), 0);

@@ -63,6 +63,7 @@ pub(super) fn free(address: usize, wanted: fn(&Kind) -> bool) -> Answer {
     waited?;
     if let Kind::Pooled(pooled) = &allocation.kind {
         pooled.release(None);
+        pool::trim_of(owner);
     }
     owner.fault()
 }

@@ -45,6 +45,7 @@ pub(crate) fn cuStreamDestroy_v2(hStream: CUstream) -> Answer {
     }
     Stream::of(hStream)?;
     let stream = STREAMS.remove(handle).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+    stream.queue().close();
     attributes::forget(&stream);
     capturing::forget(&stream);
     table::forget_stream(stream.id());

@@ -68,7 +68,16 @@ impl Object for Stream {
 
 thread_local! {
     /// The calling thread's own default stream in each context, by the context's number.
-    static OWN: RefCell<HashMap<u64, Arc<Queue>>> = RefCell::default();
+    static OWN: RefCell<HashMap<u64, OwnQueue>> = RefCell::default();
+}
+
+/// What a thread's own default stream does; it goes with the thread.
+struct OwnQueue(Arc<Queue>);
+
+impl Drop for OwnQueue {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl Stream {
@@ -180,6 +189,6 @@ impl Stream {
 }
 
 fn own_stream(context: &Activation) -> Arc<Queue> {
-    let new = || Queue::new(context.queues(), Kind::PerThread.coupling(), 0);
-    OWN.with_borrow_mut(|own| Arc::clone(own.entry(context.id()).or_insert_with(new)))
+    let new = || OwnQueue(Queue::new(context.queues(), Kind::PerThread.coupling(), 0));
+    OWN.with_borrow_mut(|own| Arc::clone(&own.entry(context.id()).or_insert_with(new).0))
 }

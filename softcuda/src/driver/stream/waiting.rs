@@ -21,7 +21,7 @@ pub(crate) fn cuStreamSynchronize(hStream: CUstream) -> Answer {
     let stream = Stream::of(hStream)?;
     stream.refuse_question()?;
     wait_for(&executor::unfinished_on(stream.queue()))?;
-    pool::trim();
+    pool::trim(|freed| freed.queue_id() == stream.queue().id());
     stream.context.fault()
 }
 
@@ -33,6 +33,6 @@ pub(crate) fn cuCtxSynchronize_v2(ctx: CUcontext) -> Answer {
     let activation = named_or_current(ctx)?.activation()?;
     capture::check_context(activation.id())?;
     activation.wait_for_work()?;
-    pool::trim();
+    pool::trim_of(&activation);
     activation.health()
 }

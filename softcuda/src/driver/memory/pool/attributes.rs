@@ -132,6 +132,6 @@ pub(crate) fn cuMemPoolSetAttribute(
 pub(crate) fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> Answer {
     let pool = Pool::of(pool)?;
     capture::check_unsafe()?;
-    pool.content.lock().release(minBytesToKeep as u64);
+    pool.content.lock().release_settled(minBytesToKeep as u64);
     Ok(())
 }

@@ -2,8 +2,8 @@
 //!
 //! An allocation has its address when the call returns, and becomes memory when its stream gets there; a free takes it
 //! out of reach of calls at once, and ends it when its stream gets there. What is freed stays with the pool, which gives
-//! it to a later allocation where the order of work makes that safe, and back to where it comes from at a
-//! synchronisation, or when it is needed elsewhere.
+//! it to a later allocation where the order of work makes that safe, and back to where it comes from after a
+//! synchronisation that waited for the free, or when it is needed elsewhere.
 
 pub(crate) mod access;
 pub(crate) mod attributes;
@@ -12,9 +12,11 @@ pub(crate) mod created;
 pub(crate) mod home;
 
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUmemoryPool, CUresult};
+use crate::driver::context::{self, Activation};
 use crate::driver::device;
 use crate::driver::handle::{Object, Table};
 use crate::driver::memory::meter::Meter;
+use crate::driver::signal::Listener;
 use crate::executor::{self, Queue, Task};
 use crate::instruments::live;
 use access::Peers;
@@ -61,7 +63,7 @@ pub(super) struct Content {
 /// Memory that was freed.
 struct Block {
     store: Store,
-    /// The free, whose place in the order of work may be ahead; `None` if everything was finished before it.
+    /// The free, whose place in the order of work may be ahead; `None` if somebody has waited for it.
     freed: Option<Arc<Task>>,
 }
 
@@ -105,6 +107,7 @@ impl Pool {
 
     /// Memory for an allocation in a queue, and the free that it must follow, if there is one.
     pub(crate) fn take(self: &Arc<Self>, size: usize, queue: &Queue) -> Option<(Pooled, Option<Arc<Task>>)> {
+        ENDS.begin();
         let mut content = self.content.lock();
         let (store, follows) = match content.take_resting(size, self.home.unit(), queue) {
             Some(block) => (block.store, block.freed),
@@ -155,11 +158,29 @@ impl Content {
         Some(block)
     }
 
+    /// Takes note that somebody has waited for these frees.
+    fn settle(&mut self, is_waited_for: &impl Fn(&Task) -> bool) {
+        for block in &mut self.resting {
+            block.freed.take_if(|freed| freed.is_finished() && is_waited_for(freed));
+        }
+    }
+
     /// Gives memory at rest to the device until no more than `keep` bytes are reserved, except what work may still use.
     fn release(&mut self, keep: u64) {
+        self.release_if(keep, Block::is_idle);
+    }
+
+    /// The same for memory whose free somebody has waited for, or whose stream is gone: only then does a driver give it back that does
+    /// not need it.
+    fn release_settled(&mut self, keep: u64) {
+        let is_settled = |freed: &Arc<Task>| freed.is_finished() && freed.is_of_closed_queue();
+        self.release_if(keep, |block| block.freed.as_ref().is_none_or(is_settled));
+    }
+
+    fn release_if(&mut self, keep: u64, may_go: impl Fn(&Block) -> bool) {
         let mut i = 0;
         while i < self.resting.len() && self.reserved.now > keep {
-            if self.resting[i].is_idle() {
+            if may_go(&self.resting[i]) {
                 let block = self.resting.swap_remove(i);
                 RESTING.fetch_sub(1, Ordering::Relaxed);
                 self.reserved.take(block.store.size());
@@ -218,15 +239,23 @@ impl Drop for Pooled {
     }
 }
 
-/// Does what pools do at a synchronisation: gives the device what is above their thresholds.
-pub(crate) fn trim() {
+/// Does what pools do at a synchronisation that waited for these frees: gives the device what is above their thresholds.
+pub(crate) fn trim(is_waited_for: impl Fn(&Task) -> bool) {
     if RESTING.load(Ordering::Relaxed) > 0 {
         POOLS.each(|pool| {
             let mut content = pool.content.lock();
             let threshold = content.threshold;
-            content.release(threshold);
+            content.settle(&is_waited_for);
+            content.release_settled(threshold);
         });
     }
+}
+
+static ENDS: Listener<Arc<Activation>> = Listener::new(&context::ENDED, |ended| trim_of(ended));
+
+/// The same after all work of a context was waited for.
+pub(crate) fn trim_of(context: &Activation) {
+    trim(|freed| freed.group_id() == context.id());
 }
 
 /// Attempts to take memory of a device: also what its pools do not use, and what work under way frees.
