@@ -3275,7 +3275,9 @@ cushim_status cushim_flush_callbacks(int64_t timeout_ms, int32_t *done);
 // @param[out, owned] reference The new handle.
 cushim_status cushim_resource_ref(cushim_resource resource, cushim_resource *reference);
 
-// Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
+// Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included. A pool of its own
+// is destroyed when its memory is back with the driver: memory that is freed in a stream's order is back once the stream, or an event
+// recorded after the free, was synchronized, or the stream destroyed.
 //
 // @param[in, ended, nullable] resource The handle; NULL does nothing.
 // @errors the driver's, if this destroys a pool.

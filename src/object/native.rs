@@ -194,13 +194,13 @@ pub(crate) fn release_by<T: OfDriver>(
 }
 
 /// What is left of an object for messages.
-struct Named {
+pub(crate) struct Named {
     text: String,
     label: Option<Arc<str>>,
 }
 
 impl Named {
-    fn of(object: &dyn Subject) -> Self {
+    pub(crate) fn of(object: &dyn Subject) -> Self {
         Self { text: object.to_string(), label: object.label() }
     }
 }

@@ -1,7 +1,10 @@
 /* Resources: what each is, memory straight from it, pools and their peers, and functions of the program's own. */
+#include "busy.h"
+#include "control.h"
 #include "resources.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 static struct objects all;
 static const cushim_driver_table *cu;
@@ -153,6 +156,54 @@ static void wrapped_pools(void) {
   CHECK_OK(cushim_resource_destroy(own));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_wrap_pool(all.device, NULL, CUSHIM_BORROWED, &wrapped));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_resource_wrap_pool(all.device, native, 2, &wrapped));
+}
+
+/* Another context, and a pool that comes and goes. */
+static void another_pool(void) {
+  cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
+  cushim_context context;
+  cushim_resource pool;
+  options.choice = CUSHIM_POOL_OWN;
+  CHECK_OK(cushim_context_create(all.device, NULL, &context));
+  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
+  CHECK_OK(cushim_resource_destroy(pool));
+  CHECK_OK(cushim_context_destroy(context));
+}
+
+enum late_free { NOTHING_LATE, LATE_IN_STREAM, LATE_AT_ONCE };
+
+/* A pool whose handle is destroyed while memory of it is still to be freed by the stream, and by the program. */
+static void a_pool_that_ends_late(enum late_free late) {
+  cushim_device_pool_options options = DEVICE_POOL_OPTIONS;
+  cushim_resource pool;
+  cushim_buffer buffer;
+  struct busy busy;
+  uint64_t pointer = 0;
+  options.choice = CUSHIM_POOL_OWN;
+  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
+  CHECK_OK(cushim_buffer_create(pool, all.stream, BYTES, &buffer));
+  if (late != NOTHING_LATE) CHECK_OK(cushim_resource_allocate(pool, all.stream, BYTES, &pointer));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  busy_within(&busy, all.driver, all.stream, 10000);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_resource_destroy(pool));
+  busy_end(&busy);
+  if (late == LATE_IN_STREAM) CHECK_OK(cushim_stream_free(all.stream, pointer));
+  if (late == LATE_AT_ONCE) CHECK_OK(cushim_context_free(all.context, pointer));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  another_pool();
+}
+
+/* Driver 580 crashes where a pool is destroyed before its memory is free, and others follow. */
+static void pools_end_when_their_memory_is_back(void) {
+  struct control control;
+  int i;
+  a_pool_that_ends_late(NOTHING_LATE);
+  a_pool_that_ends_late(LATE_IN_STREAM);
+  a_pool_that_ends_late(LATE_AT_ONCE);
+  if (!find_control(&control)) return;
+  for (i = 0; i < 5000 && control.live("memory pool") > 0; i++) usleep(1000);
+  CHECK(control.live("memory pool") == 0);
 }
 
 static void attributes(void) {
@@ -608,6 +659,7 @@ int main(void) {
     wrong_frees();
     a_limited_pool();
     wrapped_pools();
+    pools_end_when_their_memory_is_back();
     attributes();
     peers();
     pinned();

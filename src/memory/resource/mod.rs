@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `properties` | what may be done with a resource's memory |
 //! | `pool` | pools, of the device, of the host and of managed memory |
+//! | `remains` | the end of a pool |
 //! | `attributes` | what a pool tells of itself, and is told |
 //! | `peers` | the devices that may use a pool's memory |
 //! | `pinned` | page-locked host memory |
@@ -24,6 +25,7 @@ mod peers;
 mod pinned;
 mod pool;
 mod properties;
+mod remains;
 mod synchronous;
 
 pub(crate) use arena::ArenaBlock;
@@ -484,7 +486,7 @@ impl Drop for Resource {
         let Source::Pool(pool) = &mut self.source else { return };
         if let Some(remains) = pool.take() {
             let driver = self.driver.clone();
-            native::release(&self.driver, self, move |resource| remains.destroy(&driver, resource));
+            native::release(&self.driver, self, move |resource| remains.end(&driver, resource));
         }
     }
 }

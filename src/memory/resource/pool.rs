@@ -1,13 +1,13 @@
 //! Pools: of a device's memory, of the host's, and of managed memory.
 
-use super::peers::withdraw_peers;
+use super::remains::Remains;
 use super::{Properties, Resource, ResourceKind, Source};
 use crate::device::Device;
 use crate::driver::calls::memory::pool::{PoolProperties, RawPool};
-use crate::driver::{CallError, Driver, Version, sys};
+use crate::driver::{CallError, Version, sys};
 use crate::location::Location;
 use crate::memory::DevicePointer;
-use crate::object::error::{Error, Status, Subject};
+use crate::object::error::{Error, Status};
 use crate::object::native::Ownership;
 use crate::op::{Allocate, Free, explain_out_of_memory, is_out_of_memory};
 use crate::stream::Stream;
@@ -250,25 +250,7 @@ impl Pool {
     /// Takes out what is to be destroyed with the resource.
     pub(super) fn take(&mut self) -> Option<Remains> {
         let raw = self.raw.take().filter(|_| self.is_own)?;
-        Some(Remains { raw, device: self.device.clone(), has_peers: *self.has_peers.get_mut() })
-    }
-}
-
-/// What is left of a pool of a resource's own.
-pub(super) struct Remains {
-    raw: RawPool,
-    device: Option<Arc<Device>>,
-    has_peers: bool,
-}
-
-impl Remains {
-    /// Destroys the pool, which first takes back the access that other devices were given.
-    pub(super) fn destroy(self, driver: &Driver, resource: &dyn Subject) -> Result<(), Error> {
-        let Self { raw, device, has_peers } = self;
-        let withdrawn = match device.filter(|_| has_peers) {
-            Some(home) => withdraw_peers(&home, &raw),
-            None => Ok(()),
-        };
-        withdrawn.and(raw.destroy()).map_err(|error| Error::of_call(driver, error).about(resource))
+        let home = self.device.clone().filter(|_| *self.has_peers.get_mut());
+        Some(Remains::new(raw, home))
     }
 }

@@ -20,8 +20,9 @@ type Question = Box<dyn FnMut() -> bool + Send>;
 /// it each.
 const REST: Duration = Duration::from_millis(1);
 
-/// How long it waits before it asks again.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How long it waits before it asks again: longer and longer, as long as there is nothing new and the answer is no.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Something for the worker to do.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
@@ -112,9 +113,10 @@ fn start() {
 fn work() {
     IS_WORKER.set(true);
     let (mut tasks, mut questions) = (VecDeque::new(), Vec::new());
+    let mut pause = SHORTEST_PAUSE;
     loop {
-        wait_for(&mut tasks, &mut questions);
-        let count = tasks.len() as u64;
+        wait_for(&mut tasks, &mut questions, pause);
+        let (count, asked) = (tasks.len() as u64, questions.len());
         for task in tasks.drain(..) {
             caught("a release function", task);
         }
@@ -123,13 +125,15 @@ fn work() {
             caught("a release function", || answer = is_done());
             !answer
         });
+        let is_waiting = count == 0 && questions.len() == asked;
+        pause = if is_waiting { LONGEST_PAUSE.min(2 * pause) } else { SHORTEST_PAUSE };
         QUEUE.lock().done += count;
         DONE.notify_all();
     }
 }
 
 /// Takes all tasks, in exchange for the empty queue, and all new questions; comes back without any when there is something to ask again.
-fn wait_for(tasks: &mut VecDeque<Task>, questions: &mut Vec<Question>) {
+fn wait_for(tasks: &mut VecDeque<Task>, questions: &mut Vec<Question>, pause: Duration) {
     let mut queue = QUEUE.lock();
     if queue.tasks.is_empty() {
         queue.resting = true;
@@ -137,7 +141,7 @@ fn wait_for(tasks: &mut VecDeque<Task>, questions: &mut Vec<Question>) {
         queue.resting = false;
     }
     // One pause for all wake-ups without tasks: who flushes again and again must not keep it from asking.
-    let ask_again = Instant::now() + PAUSE;
+    let ask_again = Instant::now() + pause;
     while queue.tasks.is_empty() {
         if questions.is_empty() {
             WORK.wait(&mut queue);

@@ -100,7 +100,7 @@ impl RawPool {
         self.handle
     }
 
-    /// Destroys the pool; the driver keeps it until the last allocation from it is freed.
+    /// Destroys the pool, all of whose memory is back.
     pub(crate) fn destroy(self) -> Result<(), CallError> {
         // SAFETY: nobody else holds it.
         gone_at_exit(unsafe { relaxed!(self.table, cuMemPoolDestroy_11020(self.handle)) })
