@@ -87,11 +87,8 @@ const CONDITION: i32 = cushim_arg_kind::CUSHIM_ARG_CONDITION as i32;
 const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 
 /// What a caller's arguments name, for as long as the launch takes: in their order, those that are no plain bytes.
-pub(in crate::capi) struct Named<'g> {
-    names: SmallVec<[Name<'g>; 4]>,
-    /// Whether all arguments are values.
-    are_values: bool,
-}
+#[derive(Default)]
+pub(in crate::capi) struct Named<'g>(SmallVec<[Name<'g>; 4]>);
 
 enum Name<'g> {
     Buffer(Lent<'g, Buffer>),
@@ -157,19 +154,38 @@ pub(super) fn list_values_and_buffers(
     })
 }
 
-/// Looks up what the arguments name.
+/// Lists arguments of any kind, with their owners, which nothing but the sink refuses any more. What they name is looked up, and stays
+/// in `named` for as long as the list is used.
 ///
 /// # Safety
-/// Each value is as its kind says.
-pub(in crate::capi) unsafe fn look_up<'g>(guard: &'g Guard, args: &[cushim_arg]) -> Result<Named<'g>, Error> {
-    let mut named = Named { names: SmallVec::new(), are_values: args.iter().all(is_value) };
-    if !named.are_values {
-        for (index, arg) in args.iter().enumerate() {
-            // SAFETY: the caller vouches for the value.
-            unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", index))?;
-        }
+/// Each value is as its kind says, for as long as the list is used.
+#[inline]
+pub(in crate::capi) unsafe fn list_all<'a, 'g>(
+    list: &mut Arguments<'a>,
+    args: &[cushim_arg],
+    guard: &'g Guard,
+    named: &'a mut Named<'g>,
+) -> Result<(), Error> {
+    if list_values(list, args) {
+        return Ok(());
     }
-    Ok(named)
+    // SAFETY: as the caller vouches.
+    unsafe {
+        look_up(named, guard, args)?;
+        list_named(list, args, named)?;
+        lend_owners(list, args);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// Each value is as its kind says.
+unsafe fn look_up<'g>(named: &mut Named<'g>, guard: &'g Guard, args: &[cushim_arg]) -> Result<(), Error> {
+    for (index, arg) in args.iter().enumerate() {
+        // SAFETY: the caller vouches for the value.
+        unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", index))?;
+    }
+    Ok(())
 }
 
 impl<'g> Named<'g> {
@@ -190,16 +206,16 @@ impl<'g> Named<'g> {
             OWNED => {}
             BUFFER => {
                 let buffer: cushim_buffer = arg.value.cast_mut().cast();
-                self.names.push(Name::Buffer(get(guard, buffer)?));
+                self.0.push(Name::Buffer(get(guard, buffer)?));
             }
             PLACE => {
                 // SAFETY: the caller vouches for the value.
                 let place = unsafe { Place::read(guard, arg.value.cast::<cushim_place>(), "place") }?;
-                self.names.push(Name::Place(Box::new(place)));
+                self.0.push(Name::Place(Box::new(place)));
             }
             CONDITION => {
                 let condition: cushim_condition = arg.value.cast_mut().cast();
-                self.names.push(Name::Condition(Condition::of(&*get(guard, condition)?)?));
+                self.0.push(Name::Condition(Condition::of(&*get(guard, condition)?)?));
             }
             PARAMETER => {
                 // SAFETY: the caller vouches for the value.
@@ -207,7 +223,7 @@ impl<'g> Named<'g> {
                 if parameter.name.is_null() || parameter.value.is_null() || parameter.reserved != 0 {
                     return Err(invalid("a parameter has a name, a value, and zero in reserved".to_owned()));
                 }
-                self.names.push(Name::Parameter(parameter));
+                self.0.push(Name::Parameter(parameter));
             }
             kind => {
                 return Err(invalid(format!(
@@ -219,20 +235,14 @@ impl<'g> Named<'g> {
     }
 }
 
-/// Lists the arguments for a launch, without their owners.
-///
 /// # Safety
-/// Each value is as its kind says, for as long as the list is used.
-pub(in crate::capi) unsafe fn list<'a>(
+/// As for [`list_all`].
+unsafe fn list_named<'a>(
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
     named: &'a Named<'_>,
 ) -> Result<(), Error> {
-    if named.are_values {
-        list_values(list, args);
-        return Ok(());
-    }
-    let mut names = named.names.iter();
+    let mut names = named.0.iter();
     for (index, arg) in args.iter().enumerate() {
         match arg.kind {
             BYTES => list.push_at(arg.value, arg.size as usize),
@@ -257,14 +267,9 @@ pub(in crate::capi) unsafe fn list<'a>(
     Ok(())
 }
 
-/// Lends the owners among the arguments to a list that nothing is refused of any more but by the sink.
-///
 /// # Safety
 /// Each value is as its kind says.
-pub(in crate::capi) unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg], named: &Named<'_>) {
-    if named.are_values || args.iter().all(|arg| matches!(arg.kind, BYTES | BUFFER | CONDITION | PARAMETER)) {
-        return;
-    }
+unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg]) {
     for (index, arg) in args.iter().enumerate() {
         // SAFETY: the caller vouches for the values and the owners.
         let owner: Option<Owner> = unsafe {
