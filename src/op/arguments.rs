@@ -227,14 +227,16 @@ impl<'a> Arguments<'a> {
         self.needs_mut().owners.push((index as u32, owner));
     }
 
-    /// Where the value of each is, and its bytes, once they are finished.
-    pub(super) fn values(&self) -> impl Iterator<Item = (*const c_void, usize)> {
-        self.addresses.iter().copied().zip(self.sizes.iter().map(|size| *size as usize))
+    /// The bytes of each.
+    #[inline]
+    pub(super) fn sizes(&self) -> &[u32] {
+        &self.sizes
     }
 
     /// The objects whose addresses they are, and which arguments.
-    pub(super) fn objects(&self) -> impl Iterator<Item = (u32, &Held<'a>)> {
-        self.needs.iter().flat_map(|needs| &needs.holds).map(|(index, held)| (*index, held))
+    #[inline]
+    pub(super) fn objects(&self) -> &[(u32, Held<'a>)] {
+        self.needs.as_ref().map_or(&[], |needs| &needs.holds)
     }
 
     #[inline]

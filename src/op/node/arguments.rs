@@ -53,17 +53,29 @@ impl KeptArguments {
     /// # Safety
     /// As for [`of`](Self::of).
     pub(super) unsafe fn add(&mut self, arguments: &Arguments<'_>) {
-        let count = arguments.addresses().len();
-        self.words.reserve(count);
-        self.places.reserve(count);
-        for (address, size) in arguments.values() {
-            // SAFETY: the caller vouches for the bytes.
-            self.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
+        let (sizes, addresses) = (arguments.sizes(), arguments.addresses());
+        let words = sizes.iter().map(|size| size.div_ceil(8) as usize).sum();
+        self.words.reserve(words);
+        self.places.reserve(sizes.len());
+        let (to, places) = (self.words.as_mut_ptr(), self.places.as_mut_ptr());
+        let mut start = 0;
+        for (index, (&size, &address)) in sizes.iter().zip(addresses).enumerate() {
+            // SAFETY: there is room for a place of each, and for the words of all; the caller vouches for the bytes.
+            unsafe {
+                places.add(index).write(Place { offset: start * 8, size });
+                copy(address.cast(), to.add(start as usize), size as usize);
+            }
+            start += size.div_ceil(8);
+        }
+        // SAFETY: so many were written.
+        unsafe {
+            self.places.set_len(sizes.len());
+            self.words.set_len(words);
         }
         if !arguments.names().is_empty() {
             self.names.extend_from_slice(arguments.names());
         }
-        arguments.objects().for_each(|(index, held)| self.objects.push((index, held.downgrade())));
+        self.objects.extend(arguments.objects().iter().map(|(index, held)| (*index, held.downgrade())));
     }
 
     /// The driver's copies of a node's arguments, an address for each parameter of the kernel; none if it tells none.
@@ -128,21 +140,15 @@ impl KeptArguments {
         self.all_mut().get_mut(offset as usize..offset as usize + size as usize)
     }
 
-    #[inline]
     fn push(&mut self, bytes: &[u8]) {
         let start = self.words.len();
+        let end = start + bytes.len().div_ceil(8);
         self.places.push(Place { offset: (start * 8) as u32, size: bytes.len() as u32 });
-        if let Ok(word) = bytes.try_into() {
-            return self.words.push(u64::from_ne_bytes(word));
-        }
-        if let Ok([a, b, c, d]) = <[u8; 4]>::try_from(bytes) {
-            return self.words.push(u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]));
-        }
-        self.words.resize(start + bytes.len().div_ceil(8), 0);
-        // SAFETY: there is room for as many bytes from there on.
+        self.words.reserve(end - start);
+        // SAFETY: there is room for as many words from there on, which are all written.
         unsafe {
-            let to = self.words.as_mut_ptr().add(start).cast::<u8>();
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+            copy(bytes.as_ptr(), self.words.as_mut_ptr().add(start), bytes.len());
+            self.words.set_len(end);
         }
     }
 
@@ -268,6 +274,30 @@ impl KeptArguments {
         addresses.iter_mut().zip(&self.places).for_each(|(to, place)| *to = address(place));
         call(RawArguments::Each(&addresses[..count]))
     }
+}
+
+/// Copies the bytes of an argument, and zeros to the end of the last word. Most are numbers, for which no function has to be called.
+///
+/// # Safety
+/// `from` is good for reads of as many bytes, and `to` for writes of the words that they fill.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u64, size: usize) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match size {
+            8 => to.write(from.cast::<u64>().read_unaligned()),
+            4 => to.write(u64::from_ne_bytes(widened(from.cast::<[u8; 4]>().read()))),
+            0 => {}
+            _ => {
+                to.add(size.div_ceil(8) - 1).write(0);
+                std::ptr::copy_nonoverlapping(from, to.cast(), size);
+            }
+        }
+    }
+}
+
+fn widened([a, b, c, d]: [u8; 4]) -> [u8; 8] {
+    [a, b, c, d, 0, 0, 0, 0]
 }
 
 impl Clone for KeptArguments {

@@ -100,7 +100,7 @@ impl ArgumentHolds {
     /// What is kept for arguments, taken out of them.
     pub(super) fn of(arguments: &mut Arguments<'_>) -> Self {
         let mut each: SmallVec<[(u32, Hold); 2]> = SmallVec::new();
-        arguments.objects().for_each(|(index, held)| each.push((index, Held::share(held))));
+        each.extend(arguments.objects().iter().map(|(index, held)| (*index, Held::share(held))));
         if arguments.has_owners() {
             each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
         }

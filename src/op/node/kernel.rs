@@ -230,7 +230,7 @@ impl NodeOperation for Launch<'_, '_> {
 
     fn has_holds(&self) -> bool {
         let has_arguments = match &self.arguments {
-            Given::Each(arguments) => arguments.has_owners() || arguments.objects().next().is_some(),
+            Given::Each(arguments) => arguments.has_owners() || !arguments.objects().is_empty(),
             Given::Packed(_) => false,
         };
         has_arguments || self.config.programmatic_event.is_some() || !self.kernel.is_lent()

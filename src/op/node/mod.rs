@@ -274,9 +274,9 @@ pub struct Conditions<'a>(pub(crate) Vec<(usize, &'a dyn ConditionOperand)>);
 impl<'a> Conditions<'a> {
     /// Those among arguments; most have none.
     fn of(arguments: &'a Arguments<'_>) -> Self {
-        match arguments.conditions().next() {
-            Some(_) => Self(arguments.conditions().collect()),
-            None => Self::default(),
+        match arguments.has_conditions() {
+            true => Self(arguments.conditions().collect()),
+            false => Self::default(),
         }
     }
 }
