@@ -41,7 +41,7 @@ pub(super) trait Incomplete: Sized {
     type Object: Object;
 
     /// What a value means that is no handle of an object, if anything.
-    fn meant(_guard: &Guard, _handle: *mut Self) -> Option<Result<Arc<Self::Object>, Error>> {
+    fn meant(_guard: &Guard, _handle: *mut Self) -> Option<Result<Lent<'_, Self::Object>, Error>> {
         None
     }
 
@@ -90,7 +90,7 @@ pub(super) fn get<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'
 #[inline(never)]
 fn meant<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, S::Object>, Error> {
     let refused = || Err(refusal(guard, guard.fault::<S::Object>(Token::from_pointer(handle))));
-    S::meant(guard, handle).unwrap_or_else(refused).map(Lent::counted)
+    S::meant(guard, handle).unwrap_or_else(refused)
 }
 
 /// Why a handle was refused, with the object that it named.
