@@ -192,6 +192,15 @@ impl<'a> Arguments<'a> {
         self.push_at(std::ptr::null(), size_of::<u64>());
     }
 
+    /// Adds the address of an object, which stands in the object.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn push_object(&mut self, address: &'a u64, held: Held<'a>) {
+        let index = self.addresses.len() as u32;
+        self.needs_mut().holds.push((index, held));
+        self.push_at(std::ptr::from_ref(address).cast(), size_of::<u64>());
+    }
+
     pub(crate) fn push_endpoint(&mut self, mut endpoint: Endpoint<'a>) {
         let index = self.addresses.len() as u32;
         let address = endpoint.native();

@@ -88,7 +88,11 @@ const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 
 /// What a caller's arguments name, for as long as the launch takes: in their order, those that are no plain bytes.
 #[derive(Default)]
-pub(in crate::capi) struct Named<'g>(SmallVec<[Name<'g>; 4]>);
+pub(in crate::capi) struct Named<'g> {
+    names: SmallVec<[Name<'g>; 4]>,
+    /// Whether owners may be among the arguments.
+    has_owners: bool,
+}
 
 enum Name<'g> {
     Buffer(Lent<'g, Buffer>),
@@ -172,8 +176,11 @@ pub(in crate::capi) unsafe fn list_all<'a, 'g>(
     // SAFETY: as the caller vouches.
     unsafe {
         look_up(named, guard, args)?;
+        let has_owners = named.has_owners;
         list_named(list, args, named)?;
-        lend_owners(list, args);
+        if has_owners {
+            lend_owners(list, args);
+        }
     }
     Ok(())
 }
@@ -203,19 +210,20 @@ impl<'g> Named<'g> {
                     arg.size
                 )));
             }
-            OWNED => {}
+            OWNED => self.has_owners = true,
             BUFFER => {
                 let buffer: cushim_buffer = arg.value.cast_mut().cast();
-                self.0.push(Name::Buffer(get(guard, buffer)?));
+                self.names.push(Name::Buffer(get(guard, buffer)?));
             }
             PLACE => {
                 // SAFETY: the caller vouches for the value.
                 let place = unsafe { Place::read(guard, arg.value.cast::<cushim_place>(), "place") }?;
-                self.0.push(Name::Place(Box::new(place)));
+                self.names.push(Name::Place(Box::new(place)));
+                self.has_owners = true;
             }
             CONDITION => {
                 let condition: cushim_condition = arg.value.cast_mut().cast();
-                self.0.push(Name::Condition(Condition::of(&*get(guard, condition)?)?));
+                self.names.push(Name::Condition(Condition::of(&*get(guard, condition)?)?));
             }
             PARAMETER => {
                 // SAFETY: the caller vouches for the value.
@@ -223,7 +231,7 @@ impl<'g> Named<'g> {
                 if parameter.name.is_null() || parameter.value.is_null() || parameter.reserved != 0 {
                     return Err(invalid("a parameter has a name, a value, and zero in reserved".to_owned()));
                 }
-                self.0.push(Name::Parameter(parameter));
+                self.names.push(Name::Parameter(parameter));
             }
             kind => {
                 return Err(invalid(format!(
@@ -242,14 +250,17 @@ unsafe fn list_named<'a>(
     args: &[cushim_arg],
     named: &'a Named<'_>,
 ) -> Result<(), Error> {
-    let mut names = named.0.iter();
+    let mut names = named.names.iter();
     for (index, arg) in args.iter().enumerate() {
         match arg.kind {
             BYTES => list.push_at(arg.value, arg.size as usize),
             // SAFETY: the caller vouches for the value.
             OWNED => list.push_pointer(unsafe { (*arg.value.cast::<cushim_owned_pointer>()).pointer }),
             _ => match names.next() {
-                Some(Name::Buffer(buffer)) => list.push_endpoint(buffer.at(0)),
+                Some(Name::Buffer(buffer)) => match buffer.as_argument() {
+                    Some((address, held)) => list.push_object(address, held),
+                    None => list.push_endpoint(buffer.at(0)),
+                },
                 Some(Name::Place(place)) => {
                     let endpoint = place.as_argument().map_err(|error| error.of_item("argument", index))?;
                     list.push_endpoint(endpoint);
