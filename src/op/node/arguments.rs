@@ -275,14 +275,14 @@ impl KeptArguments {
     }
 
     fn all(&self) -> &[u8] {
-        // SAFETY: words have no padding, and as many bytes.
         let words = &self.data[self.count as usize..];
+        // SAFETY: words have no padding, and as many bytes.
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
     }
 
     fn all_mut(&mut self) -> &mut [u8] {
-        // SAFETY: words have no padding, and as many bytes, any of which is good.
         let words = &mut self.data[self.count as usize..];
+        // SAFETY: words have no padding, and as many bytes, any of which is good.
         unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
     }
 
