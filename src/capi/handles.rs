@@ -153,6 +153,16 @@ pub(super) fn owned<S: Incomplete>(
     Ok(reserved.of(make()?))
 }
 
+/// The same within a call that goes on until the object is made.
+#[inline]
+pub(super) fn owned_within<S: Incomplete>(
+    guard: &Guard,
+    make: impl FnOnce() -> Result<Arc<S::Object>, Error>,
+) -> Result<*mut S, Error> {
+    let reserved = guard.reserve::<S::Object>()?;
+    Ok(reserved.of(make()?).to_pointer())
+}
+
 /// The object's borrowed handle.
 pub(super) fn borrowed<S: Incomplete>(object: &Arc<S::Object>) -> Result<*mut S, Error> {
     Ok(S::borrow(object)?.to_pointer())

@@ -195,6 +195,16 @@ impl Guard {
         table().destroy(token, self.call)
     }
 
+    /// As [`reserve`].
+    ///
+    /// # Errors
+    /// As for [`reserve`].
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn reserve<T: Object>(&self) -> Result<Reserved<T>, Exhausted> {
+        Ok(Reserved { token: table().reserve_of::<T>(self.call.record())?, _object: PhantomData })
+    }
+
     /// Sees to it that this thread can issue one token, as [`room`] does.
     ///
     /// # Errors

@@ -86,6 +86,14 @@ impl Table {
         self.new_token(kind_of::<T>(), false).map(|(_, token)| token)
     }
 
+    /// The same on the thread of the record.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(super) fn reserve_of<T: Object>(&self, own: &Record) -> Result<Token, Exhausted> {
+        let index = self.slots.take(&own.free)?;
+        Ok(self.token_in(index, kind_of::<T>(), false).1)
+    }
+
     /// Sees to it that this thread can issue so many tokens.
     #[cfg(feature = "capi")]
     pub(super) fn stock(&self, count: usize) -> Result<(), Exhausted> {
