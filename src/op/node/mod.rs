@@ -153,7 +153,7 @@ pub enum Parameters {
     /// A memset.
     Memset(Box<MemsetParameters>),
     /// A call of a function.
-    HostFunction(HostFunctionParameters),
+    HostFunction(Box<HostFunctionParameters>),
     /// The record of an event.
     EventRecord(EventParameters),
     /// Waiting for an event.
@@ -163,7 +163,7 @@ pub enum Parameters {
     /// The free of what stands at this address.
     Free(DevicePointer),
     /// Operations on values in memory.
-    MemoryOperations(MemoryOperationsParameters),
+    MemoryOperations(Box<MemoryOperationsParameters>),
 }
 
 impl Parameters {
