@@ -139,6 +139,7 @@ impl KeptArguments {
         }
     }
 
+    #[inline]
     fn places(&self) -> &[Place] {
         // SAFETY: so many places stand at the start.
         unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.count as usize) }
@@ -212,6 +213,7 @@ impl KeptArguments {
     }
 
     /// The names of parameters, and of which arguments.
+    #[inline]
     pub(crate) fn names(&self) -> &[(u32, Arc<str>)] {
         &self.names
     }
@@ -274,6 +276,7 @@ impl KeptArguments {
         self.data[word] = to(self.data[word]);
     }
 
+    #[inline]
     fn all(&self) -> &[u8] {
         let words = &self.data[self.count as usize..];
         // SAFETY: words have no padding, and as many bytes.

@@ -175,10 +175,12 @@ impl fmt::Debug for KernelParameters {
     }
 }
 
+#[inline]
 pub(super) fn attributes(config: &LaunchConfig<'_>) -> Box<[CUlaunchAttribute]> {
-    if config.is_plain() {
-        return Box::default();
-    }
+    if config.is_plain() { Box::default() } else { listed(config) }
+}
+
+fn listed(config: &LaunchConfig<'_>) -> Box<[CUlaunchAttribute]> {
     let mut list = RawAttributes::new();
     config.list(&mut list);
     list.each().copied().collect()
