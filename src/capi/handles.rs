@@ -138,6 +138,12 @@ pub(super) fn reserve<S: Incomplete>() -> Result<NewHandle<S>, Error> {
     Ok(NewHandle(handle::reserve()?))
 }
 
+/// The same by the guard of a call, which knows the thread.
+#[inline]
+pub(super) fn reserve_within<S: Incomplete>(guard: &Guard) -> Result<NewHandle<S>, Error> {
+    Ok(NewHandle(guard.reserve()?))
+}
+
 impl<S: Incomplete> NewHandle<S> {
     /// The handle, which names this object.
     pub(super) fn of(self, object: Arc<S::Object>) -> *mut S {
@@ -159,8 +165,8 @@ pub(super) fn owned_within<S: Incomplete>(
     guard: &Guard,
     make: impl FnOnce() -> Result<Arc<S::Object>, Error>,
 ) -> Result<*mut S, Error> {
-    let reserved = guard.reserve::<S::Object>()?;
-    Ok(reserved.of(make()?).to_pointer())
+    let reserved = reserve_within::<S>(guard)?;
+    Ok(reserved.of(make()?))
 }
 
 /// The object's borrowed handle.
