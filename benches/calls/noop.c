@@ -41,9 +41,9 @@ result cuCtxSynchronize(void) { return 0; }
 result cuStreamCreate(handle *stream, unsigned flags) { return *stream = (handle)fresh(), 0; }
 result cuStreamCreateWithPriority(handle *stream, unsigned flags, int priority) { return *stream = (handle)fresh(), 0; }
 result cuStreamDestroy_v2(handle stream) { return 0; }
+result cuStreamGetFlags(handle stream, unsigned *flags) { return *flags = 1, 0; } /* non-blocking */
 result cuStreamQuery(handle stream) { return 0; }
 result cuStreamSynchronize(handle stream) { return 0; }
-result cuStreamIsCapturing(handle stream, int *status) { return *status = 0, 0; }
 result cuStreamWaitEvent(handle stream, handle event, unsigned flags) { return 0; }
 
 result cuEventCreate(handle *event, unsigned flags) { return *event = (handle)fresh(), 0; }
@@ -68,12 +68,17 @@ result cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, handle 
 result cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, handle stream) { return 0; }
 result cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, handle stream) { return 0; }
 
-/* A kernel's handle says how many parameters it has, numbers of 8 bytes; so does the end of its name. One without such an
-   end takes a pointer and a number of 4 bytes. */
-static char kernels[257], unnumbered;
-static handle kernel_of(const char *name) {
+/* The handle of a kernel, and of a function of a module, says how many parameters it has, numbers of 8 bytes; so does the end of
+   its name. One without such an end takes a pointer and a number of 4 bytes. */
+enum { MOST = 257, UNNUMBERED = MOST };
+static char kernels[UNNUMBERED + 1], functions[UNNUMBERED + 1];
+static int index_of(const char *name) {
   const char *number = strrchr(name, '_');
-  return number != NULL ? kernels + atoi(number + 1) : &unnumbered;
+  return number != NULL ? atoi(number + 1) : UNNUMBERED;
+}
+static result parameter(size_t count, size_t index, size_t *offset, size_t *size) {
+  if (index >= (count == UNNUMBERED ? 2 : count)) return 1;
+  return *offset = 8 * index, *size = count == UNNUMBERED && index == 1 ? 4 : 8, 0;
 }
 
 result cuLibraryLoadData(handle *library, const void *code, int *options, void **values, unsigned count, int *others,
@@ -81,20 +86,16 @@ result cuLibraryLoadData(handle *library, const void *code, int *options, void *
   return *library = (handle)fresh(), 0;
 }
 result cuLibraryGetModule(handle *module, handle library) { return *module = library, 0; }
-result cuLibraryGetKernel(handle *kernel, handle library, const char *name) { return *kernel = kernel_of(name), 0; }
+result cuLibraryGetKernel(handle *kernel, handle library, const char *name) { return *kernel = kernels + index_of(name), 0; }
 result cuLibraryUnload(handle library) { return 0; }
 result cuModuleLoadData(handle *module, const void *code) { return *module = (handle)fresh(), 0; }
-result cuModuleGetFunction(handle *function, handle module, const char *name) { return *function = kernel_of(name), 0; }
+result cuModuleGetFunction(handle *function, handle module, const char *name) { return *function = functions + index_of(name), 0; }
 result cuModuleUnload(handle module) { return 0; }
 result cuKernelGetParamInfo(handle kernel, size_t index, size_t *offset, size_t *size) {
-  if (kernel == &unnumbered && index < 2) return *offset = 8 * index, *size = index == 0 ? 8 : 4, 0;
-  if (kernel == &unnumbered || index >= (size_t)((char *)kernel - kernels)) return 1;
-  return *offset = 8 * index, *size = 8, 0;
+  return parameter((char *)kernel - kernels, index, offset, size);
 }
-result cuLaunchKernelEx(const void *config, handle kernel, void **arguments, void **extra) { return 0; }
-result cuLaunchKernel(handle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                      unsigned block_z, unsigned shared, handle stream, void **arguments, void **extra) {
-  return 0;
+result cuFuncGetParamInfo(handle function, size_t index, size_t *offset, size_t *size) {
+  return parameter((char *)function - functions, index, offset, size);
 }
 
 /* Graphs: nothing but a list of the user objects that each refers to, so that what they keep is let go of as with any driver. */
@@ -158,3 +159,37 @@ result cuGraphInstantiateWithFlags(handle *exec, handle graph, unsigned long lon
 result cuGraphLaunch(handle exec, handle stream) { return 0; }
 result cuGraphExecKernelNodeSetParams_v2(handle exec, handle node, const void *parameters) { return 0; }
 result cuGraphExecDestroy(handle exec) { return cuGraphDestroy(exec); }
+
+/* Captures: of one stream at a time, whatever the stream; each launch is a node. */
+static struct { handle graph, last; unsigned long long id; } capture;
+enum { NOT_CAPTURING, CAPTURING };
+
+result cuThreadExchangeStreamCaptureMode(int *mode) {
+  static _Thread_local int now;
+  const int before = now;
+  return now = *mode, *mode = before, 0;
+}
+result cuStreamBeginCapture_v2(handle stream, int mode) {
+  capture.id++, capture.last = NULL;
+  return cuGraphCreate(&capture.graph, 0);
+}
+result cuStreamEndCapture(handle stream, handle *graph) { return *graph = capture.graph, capture.graph = NULL, 0; }
+result cuStreamIsCapturing(handle stream, int *status) {
+  return *status = capture.graph != NULL ? CAPTURING : NOT_CAPTURING, 0;
+}
+result cuStreamGetCaptureInfo_v3(handle stream, int *status, unsigned long long *id, handle *graph, const handle **after,
+                                 const void **edges, size_t *count) {
+  if (capture.graph == NULL) return *status = NOT_CAPTURING, 0;
+  *id = capture.id, *graph = capture.graph, *after = &capture.last, *edges = NULL, *count = capture.last != NULL;
+  return *status = CAPTURING, 0;
+}
+
+static result launch(void) {
+  if (capture.graph != NULL) capture.last = (handle)fresh();
+  return 0;
+}
+result cuLaunchKernelEx(const void *config, handle kernel, void **arguments, void **extra) { return launch(); }
+result cuLaunchKernel(handle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                      unsigned block_z, unsigned shared, handle stream, void **arguments, void **extra) {
+  return launch();
+}

@@ -10,7 +10,7 @@ use super::driver::cushim_driver;
 use super::error::{call, cushim_status};
 use super::handles::{
     self, Incomplete, borrowed, end_owning, enter, enter_anywhere, get, hold, hold_all, keep, keep_if_given,
-    owned, reserve,
+    owned, reserve, reserve_within,
 };
 use super::options::OutStruct;
 use super::out;
@@ -67,9 +67,10 @@ pub unsafe extern "C" fn cushim_buffer_create(
     call(|| {
         // SAFETY: the caller vouches for `buffer`.
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
-        let (resource, stream) =
-            hold_all(|guard| Ok((keep(guard, resource)?, keep_if_given(guard, stream)?)))?;
-        *buffer = owned(|| Buffer::create_from(resource, bytes, stream))?;
+        let (resource, stream, reserved) = hold_all(|guard| {
+            Ok((keep(guard, resource)?, keep_if_given(guard, stream)?, reserve_within(guard)?))
+        })?;
+        *buffer = reserved.of(Buffer::create_from(resource, bytes, stream)?);
         Ok(())
     })
 }

@@ -6,7 +6,7 @@
 use super::context::cushim_context;
 use super::driver_types::CUevent;
 use super::error::{call, cushim_status};
-use super::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, owned};
+use super::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, owned, owned_within};
 use super::stream::cushim_stream;
 use super::{options, out};
 use crate::event::{Event, EventOptions};
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn cushim_event_create(
         let options = unsafe { event_options(options) }?;
         let guard = enter()?;
         let context = get(&guard, context)?;
-        *event = owned(|| Event::create(&context, &options))?;
+        *event = owned_within(&guard, || Event::create(&context, &options))?;
         Ok(())
     })
 }

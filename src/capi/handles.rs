@@ -41,7 +41,7 @@ pub(super) trait Incomplete: Sized {
     type Object: Object;
 
     /// What a value means that is no handle of an object, if anything.
-    fn meant(_guard: &Guard, _handle: *mut Self) -> Option<Result<Arc<Self::Object>, Error>> {
+    fn meant(_guard: &Guard, _handle: *mut Self) -> Option<Result<Lent<'_, Self::Object>, Error>> {
         None
     }
 
@@ -90,7 +90,7 @@ pub(super) fn get<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'
 #[inline(never)]
 fn meant<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, S::Object>, Error> {
     let refused = || Err(refusal(guard, guard.fault::<S::Object>(Token::from_pointer(handle))));
-    S::meant(guard, handle).unwrap_or_else(refused).map(Lent::counted)
+    S::meant(guard, handle).unwrap_or_else(refused)
 }
 
 /// Why a handle was refused, with the object that it named.
@@ -138,6 +138,12 @@ pub(super) fn reserve<S: Incomplete>() -> Result<NewHandle<S>, Error> {
     Ok(NewHandle(handle::reserve()?))
 }
 
+/// The same by the guard of a call, which knows the thread.
+#[inline]
+pub(super) fn reserve_within<S: Incomplete>(guard: &Guard) -> Result<NewHandle<S>, Error> {
+    Ok(NewHandle(guard.reserve()?))
+}
+
 impl<S: Incomplete> NewHandle<S> {
     /// The handle, which names this object.
     pub(super) fn of(self, object: Arc<S::Object>) -> *mut S {
@@ -150,6 +156,16 @@ pub(super) fn owned<S: Incomplete>(
     make: impl FnOnce() -> Result<Arc<S::Object>, Error>,
 ) -> Result<*mut S, Error> {
     let reserved = reserve::<S>()?;
+    Ok(reserved.of(make()?))
+}
+
+/// The same within a call that goes on until the object is made.
+#[inline]
+pub(super) fn owned_within<S: Incomplete>(
+    guard: &Guard,
+    make: impl FnOnce() -> Result<Arc<S::Object>, Error>,
+) -> Result<*mut S, Error> {
+    let reserved = reserve_within::<S>(guard)?;
     Ok(reserved.of(make()?))
 }
 

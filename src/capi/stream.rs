@@ -7,7 +7,7 @@ use super::context::cushim_context;
 use super::driver_types::CUstream;
 use super::error::{call, cushim_status};
 use super::event::cushim_event;
-use super::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, owned};
+use super::handles::{self, Incomplete, Lent, borrowed, enter, enter_anywhere, get, owned};
 use super::{options, out};
 use crate::context::Context;
 use crate::graph::Builder;
@@ -29,15 +29,16 @@ pub struct cushim_stream_s {
 impl Incomplete for cushim_stream_s {
     type Object = Stream;
 
-    fn meant(guard: &Guard, stream: cushim_stream) -> Option<Result<Arc<Stream>, Error>> {
+    fn meant(guard: &Guard, stream: cushim_stream) -> Option<Result<Lent<'_, Stream>, Error>> {
         let token = Token::from_pointer(stream);
         if let Some(which) = token.default_stream() {
             let context = guard.find::<Context>(token.in_slot())?;
-            return Some(Ok(Stream::default_of(&context, which)));
+            return Some(Ok(Lent::counted(Stream::default_of(&context, which))));
         }
         if token.is_builder_stream() {
             let builder = guard.find::<Builder>(token.in_slot())?;
-            return Some(builder.require_stream());
+            // SAFETY: a builder has one stream from its beginning to its end.
+            return Some(builder.check_capturing().map(|()| unsafe { builder.part(Builder::own_stream) }));
         }
         match stream.addr() {
             0 => Some(Err(Error::new(
@@ -45,7 +46,7 @@ impl Incomplete for cushim_stream_s {
                 "a stream is required, not NULL; for a default stream pass the handle of cushim_context_get_legacy_stream \
                  or cushim_context_get_per_thread_stream, for this thread's current one that of cushim_stream_current",
             ))),
-            CURRENT => Some(Stream::current()),
+            CURRENT => Some(Stream::current().map(Lent::counted)),
             _ => None,
         }
     }
@@ -73,9 +74,9 @@ pub(super) fn describe(guard: &Guard, handle: *const c_void) -> Option<String> {
     let meant = cushim_stream_s::meant(guard, handle.cast_mut().cast());
     match (handle.addr(), meant?) {
         (0, _) => None,
-        (CURRENT, Ok(stream)) => Some(format!("the current stream: {stream}")),
+        (CURRENT, Ok(stream)) => Some(format!("the current stream: {}", *stream)),
         (CURRENT, Err(_)) => Some("the current stream: none".to_owned()),
-        (_, Ok(stream)) => Some(format!("{stream} (borrowed)")),
+        (_, Ok(stream)) => Some(format!("{} (borrowed)", *stream)),
         (_, Err(_)) => Some("the stream of a builder that does not capture".to_owned()),
     }
 }

@@ -97,8 +97,8 @@ pub(crate) struct Added<'g> {
 }
 
 impl Added<'_> {
-    /// What handles of it name.
-    pub(crate) fn object(&mut self) -> &Arc<NodeObject> {
+    /// What handles of it name. Nobody else can ask for that until this is dropped.
+    pub(crate) fn new_object(&mut self) -> &Arc<NodeObject> {
         self.tree.object_of(&mut self.state, self.id)
     }
 
@@ -109,7 +109,7 @@ impl Added<'_> {
     }
 
     pub(super) fn node(mut self) -> Node {
-        Node { tree: Arc::clone(self.tree), object: Arc::clone(self.object()) }
+        Node { tree: Arc::clone(self.tree), object: Arc::clone(self.new_object()) }
     }
 }
 

@@ -32,7 +32,7 @@ unsafe fn told(tree: &Tree, node: CUgraphNode, node_type: NodeType) -> Result<Pa
             }
             NodeType::HostFunction => {
                 let raw = query::host_function(table, node)?;
-                Parameters::HostFunction(HostFunctionParameters::of_driver(raw.fn_, raw.userData))
+                Parameters::HostFunction(Box::new(HostFunctionParameters::of_driver(raw.fn_, raw.userData)))
             }
             NodeType::EventRecord => {
                 let event = query::recorded_event(table, node)?;
@@ -53,7 +53,7 @@ unsafe fn told(tree: &Tree, node: CUgraphNode, node_type: NodeType) -> Result<Pa
                     true => &[],
                     false => std::slice::from_raw_parts(raw.paramArray.cast_const(), raw.count as usize),
                 };
-                Parameters::MemoryOperations(MemoryOperationsParameters::of_driver(operations))
+                Parameters::MemoryOperations(Box::new(MemoryOperationsParameters::of_driver(operations)))
             }
             other => Parameters::Plain(other),
         })

@@ -11,7 +11,7 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraphNode;
 use crate::object::error::{Error, Status};
 use crate::op::attachment::Attachment;
-use crate::op::node::{NodeType, Parameters};
+use crate::op::node::{KeptArguments, NodeType, Parameters};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
@@ -324,9 +324,12 @@ impl State {
     }
 
     /// Refuses parameters of a kernel that have another size elsewhere, in the definition or in the kernel itself.
+    #[inline]
     pub(super) fn check_parameters(&self, of: &Parameters) -> Result<(), Error> {
-        let Parameters::Kernel(kernel) = of else { return Ok(()) };
-        let arguments = kernel.arguments();
+        named_arguments(of).map_or(Ok(()), |arguments| self.check_named(arguments))
+    }
+
+    fn check_named(&self, arguments: &KeptArguments) -> Result<(), Error> {
         for (position, (index, name)) in arguments.names().iter().enumerate() {
             let earlier = arguments.names()[..position].iter().find(|(_, other)| other == name);
             let earlier = earlier.map(|(index, _)| arguments.size(*index));
@@ -355,10 +358,16 @@ impl State {
     }
 
     /// Lists the parameters of a kernel, which were checked.
+    #[inline]
     pub(super) fn list_parameters(&mut self, of: &Parameters) {
-        let Parameters::Kernel(kernel) = of else { return };
-        for (index, name) in kernel.arguments().names() {
-            self.parameters.entry(Arc::clone(name)).or_insert_with(|| kernel.arguments().size(*index));
+        if let Some(arguments) = named_arguments(of) {
+            self.list_named(arguments);
+        }
+    }
+
+    fn list_named(&mut self, arguments: &KeptArguments) {
+        for (index, name) in arguments.names() {
+            self.parameters.entry(Arc::clone(name)).or_insert_with(|| arguments.size(*index));
         }
     }
 
@@ -421,6 +430,13 @@ impl State {
         let parent = |graph: &GraphId| self.graph(*graph).parent.map(|node| self.node(node).graph);
         std::iter::successors(Some(below), parent).any(|graph| graph == above)
     }
+}
+
+/// The arguments of a kernel, if some of them have names; most have none.
+#[inline]
+fn named_arguments(of: &Parameters) -> Option<&KeptArguments> {
+    let Parameters::Kernel(kernel) = of else { return None };
+    Some(kernel.arguments()).filter(|arguments| !arguments.names().is_empty())
 }
 
 /// Adds a context to a list, unless it is there.

@@ -73,9 +73,11 @@ fn count(driver: &Driver) {
 /// Runs `release` and answers with the first error of what it released.
 #[inline]
 pub(crate) fn collect(release: impl FnOnce()) -> Result<(), Error> {
-    let collector = Collector::begin();
-    release();
-    collector.end()
+    COLLECTING.with(|collecting| {
+        let collector = Collector::begin(collecting);
+        release();
+        collector.end()
+    })
 }
 
 /// The first error; the others go to the log.
@@ -90,20 +92,21 @@ fn first_of(errors: Vec<Error>) -> Result<(), Error> {
 }
 
 /// Errors are collected on this thread while it lives, also if what is released panics.
-struct Collector;
+struct Collector<'a>(&'a Collecting);
 
-impl Collector {
+impl<'a> Collector<'a> {
     #[inline]
-    fn begin() -> Self {
-        COLLECTING.with(|collecting| collecting.depth.set(collecting.depth.get() + 1));
-        Self
+    fn begin(collecting: &'a Collecting) -> Self {
+        collecting.depth.set(collecting.depth.get() + 1);
+        Self(collecting)
     }
 
     /// The outer destroy goes on.
     #[inline]
     fn end(self) -> Result<(), Error> {
+        let collecting = self.0;
         std::mem::forget(self);
-        if COLLECTING.with(Collecting::leave) { first_of(Self::take()) } else { Ok(()) }
+        if collecting.leave() { first_of(Self::take()) } else { Ok(()) }
     }
 
     /// Takes what the destroy that was just left has collected.
@@ -132,9 +135,9 @@ impl Collecting {
 }
 
 /// Where what was released has panicked.
-impl Drop for Collector {
+impl Drop for Collector<'_> {
     fn drop(&mut self) {
-        if COLLECTING.with(Collecting::leave) {
+        if self.0.leave() {
             // What a panic left: nobody answers for it.
             for error in Self::take() {
                 log::warn!(target: "cushim", "releasing {} failed: {error}", error.object);

@@ -192,6 +192,15 @@ impl<'a> Arguments<'a> {
         self.push_at(std::ptr::null(), size_of::<u64>());
     }
 
+    /// Adds the address of an object, which stands in the object.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn push_object(&mut self, address: &'a u64, held: Held<'a>) {
+        let index = self.addresses.len() as u32;
+        self.needs_mut().holds.push((index, held));
+        self.push_at(std::ptr::from_ref(address).cast(), size_of::<u64>());
+    }
+
     pub(crate) fn push_endpoint(&mut self, mut endpoint: Endpoint<'a>) {
         let index = self.addresses.len() as u32;
         let address = endpoint.native();
@@ -227,14 +236,16 @@ impl<'a> Arguments<'a> {
         self.needs_mut().owners.push((index as u32, owner));
     }
 
-    /// Where the value of each is, and its bytes, once they are finished.
-    pub(super) fn values(&self) -> impl Iterator<Item = (*const c_void, usize)> {
-        self.addresses.iter().copied().zip(self.sizes.iter().map(|size| *size as usize))
+    /// The bytes of each.
+    #[inline]
+    pub(super) fn sizes(&self) -> &[u32] {
+        &self.sizes
     }
 
     /// The objects whose addresses they are, and which arguments.
-    pub(super) fn objects(&self) -> impl Iterator<Item = (u32, &Held<'a>)> {
-        self.needs.iter().flat_map(|needs| &needs.holds).map(|(index, held)| (*index, held))
+    #[inline]
+    pub(super) fn objects(&self) -> &[(u32, Held<'a>)] {
+        self.needs.as_ref().map_or(&[], |needs| &needs.holds)
     }
 
     #[inline]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) const COUNTS: [usize; 4] = [0, 2, 16, 256];
 
 /// Empty kernels, one for each of [`COUNTS`]; their arguments are numbers of 8 bytes.
-fn ptx() -> String {
+pub(crate) fn ptx() -> String {
     let mut text = ".version 7.0\n.target sm_70\n.address_size 64\n".to_owned();
     for count in COUNTS {
         let parameters: Vec<_> = (0..count).map(|index| format!(".param .u64 p{index}")).collect();

@@ -92,6 +92,7 @@ pub(crate) fn all(world: &'static World) -> Vec<Row> {
     rows.extend(streams(world));
     rows.extend(memory(world));
     rows.extend(launches::launches(world));
+    rows.extend(graphs::graphs(world));
     rows.extend(contexts(world));
     rows.extend(handles(world));
     rows
@@ -116,7 +117,8 @@ macro_rules! raw {
     };
 }
 
-// Below the macros, which it uses.
+// Below the macros, which they use.
+mod graphs;
 mod launches;
 
 fn events(w: &'static World) -> [Row; 5] {

@@ -1,10 +1,14 @@
 //! The C ABI of a shared library: what programs in C call, and not a copy that the compiler could look into.
 
 use cushim::capi::buffer::cushim_buffer;
+use cushim::capi::callback::cushim_owner;
 use cushim::capi::context::cushim_context;
 use cushim::capi::device::cushim_device;
 use cushim::capi::driver::{cushim_driver, cushim_driver_info, cushim_driver_options};
 use cushim::capi::event::{cushim_event, cushim_event_options};
+use cushim::capi::graph::builder::{cushim_builder, cushim_builder_options};
+use cushim::capi::graph::definition::{cushim_graph, cushim_graph_options, cushim_node};
+use cushim::capi::graph::exec::{cushim_exec, cushim_exec_options, cushim_exec_result};
 use cushim::capi::kernel::{
     cushim_arg, cushim_kernel, cushim_launch_config, cushim_library, cushim_library_options,
 };
@@ -12,16 +16,16 @@ use cushim::capi::memory::cushim_place;
 use cushim::capi::resource::cushim_resource;
 use cushim::capi::stream::{cushim_stream, cushim_stream_options};
 use cushim::driver::Table;
-use cushim::driver::sys::{CUcontext, CUkernel, CUstream};
+use cushim::driver::sys::{CUcontext, CUfunction, CUkernel, CUstream};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::{Path, PathBuf};
 
 macro_rules! functions {
-    ($($module:ident::$name:ident($($argument:ty),*) -> $result:ty;)*) => {
+    ($($($module:ident).+::$name:ident($($argument:ty),*) -> $result:ty;)*) => {
         // They have the types that they have in Rust.
         const _: () = {
-            $(let _: unsafe extern "C" fn($($argument),*) -> $result = cushim::capi::$module::$name;)*
+            $(let _: unsafe extern "C" fn($($argument),*) -> $result = cushim::capi::$($module)::+::$name;)*
         };
 
         /// The functions that are measured, and those that prepare it.
@@ -91,6 +95,27 @@ functions! {
     kernel::cushim_kernel_launch_packed(
         cushim_kernel, cushim_stream, *const cushim_launch_config, *const c_void, usize
     ) -> i32;
+    kernel::cushim_kernel_wrap_function(
+        cushim_context, CUfunction, cushim_library, *const cushim_owner, *mut cushim_kernel
+    ) -> i32;
+    graph.definition::cushim_graph_create(
+        cushim_context, *const cushim_graph_options, *mut cushim_graph
+    ) -> i32;
+    graph.definition::cushim_graph_destroy(cushim_graph) -> i32;
+    graph.kernel::cushim_graph_add_kernel(
+        cushim_graph, *const cushim_node, usize, cushim_kernel, *const cushim_launch_config, *const cushim_arg,
+        usize, *mut cushim_node
+    ) -> i32;
+    graph.exec::cushim_exec_create(
+        cushim_graph, *const cushim_exec_options, *mut cushim_exec, *mut cushim_exec_result
+    ) -> i32;
+    graph.set::cushim_node_set_argument(cushim_node, cushim_exec, usize, *const cushim_arg) -> i32;
+    graph.builder::cushim_builder_create_on(
+        cushim_stream, *const cushim_builder_options, *mut cushim_builder
+    ) -> i32;
+    graph.builder::cushim_builder_begin(cushim_builder) -> i32;
+    graph.builder::cushim_builder_destroy(cushim_builder) -> i32;
+    graph.builder::cushim_builder_stream(cushim_builder) -> cushim_stream;
     any::cushim_same(*const c_void, *const c_void, *mut i32) -> i32;
 }
 

@@ -2,11 +2,11 @@
 
 use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::{call, cushim_status};
-use crate::capi::handles::{Lent, borrowed, enter, get};
+use crate::capi::handles::{Lent, enter, get};
 use crate::capi::{input, out};
 use crate::graph::{Added, Graph, NodeObject};
 use crate::object::error::Error;
-use crate::object::handle::{self, Guard};
+use crate::object::handle::Guard;
 use smallvec::SmallVec;
 
 /// Where a node is to be added: `cushim_graph graph, const cushim_node *after, size_t after_count` of every function
@@ -101,11 +101,14 @@ pub(super) unsafe fn add_to<R>(
     unsafe { at.look_up(&guard, &mut after) }?;
     let graph = Graph::of(&graph)?;
     // Nothing fails once the node is there.
-    handle::room(usize::from(!at.node.is_null()))?;
+    if !at.node.is_null() {
+        guard.room_for_one()?;
+    }
     let mut added = add(&guard, &graph, &after)?;
     if !at.node.is_null() {
+        let node = guard.borrowed_of_new(added.new_object())?;
         // SAFETY: as the caller vouches.
-        unsafe { at.node.write(borrowed(added.object())?) };
+        unsafe { at.node.write(node.to_pointer()) };
     }
     Ok(then(&added))
 }

@@ -293,7 +293,7 @@ pub extern "C" fn cushim_builder_stream(builder: cushim_builder) -> cushim_strea
     call(|| {
         let guard = enter_anywhere()?;
         let builder = get(&guard, builder)?;
-        builder.require_stream()?;
+        builder.check_capturing()?;
         stream = of_builder(&builder)?;
         Ok(())
     });

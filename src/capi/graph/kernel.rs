@@ -9,7 +9,8 @@ use super::definition::{cushim_graph, cushim_node, invalid};
 use crate::capi::error::cushim_status;
 use crate::capi::handles::get;
 use crate::capi::input;
-use crate::capi::kernel::{Config, arguments, cushim_arg, cushim_kernel, cushim_launch_config};
+use crate::capi::kernel::arguments::{self, Named};
+use crate::capi::kernel::{cushim_arg, cushim_kernel, cushim_launch_config, launch_config};
 use crate::op::{Arguments, Launch};
 use std::ffi::c_void;
 
@@ -51,13 +52,11 @@ pub unsafe extern "C" fn cushim_graph_add_kernel(
     unsafe {
         adding(at, |guard, graph, after| {
             let kernel = get(guard, kernel)?;
-            let config = Config::read(guard, config)?;
-            let config = config.launch();
+            let mut kept = None;
+            let config = launch_config(guard, config, &mut kept)?;
             let args = arguments::given(args, arg_count)?;
-            let named = arguments::look_up(guard, args)?;
-            let mut list = Arguments::new();
-            arguments::list(&mut list, args, &named)?;
-            arguments::lend_owners(&mut list, args, &named);
+            let (mut named, mut list) = (Named::default(), Arguments::new());
+            arguments::list_all(&mut list, args, guard, &mut named)?;
             add(graph, after, &mut Launch::new(&kernel, &config, &mut list)).map(|(added, ())| added)
         })
     }
@@ -97,12 +96,13 @@ pub unsafe extern "C" fn cushim_graph_add_kernel_packed(
     unsafe {
         adding(at, |guard, graph, after| {
             let kernel = get(guard, kernel)?;
-            let config = Config::read(guard, config)?;
+            let mut kept = None;
+            let config = launch_config(guard, config, &mut kept)?;
             if block.is_null() && size > 0 {
                 return Err(invalid("block is NULL, and has a size"));
             }
             let block = input::slice(block.cast::<u8>(), size, "block")?;
-            add(graph, after, &mut Launch::packed(&kernel, &config.launch(), block)).map(|(added, ())| added)
+            add(graph, after, &mut Launch::packed(&kernel, &config, block)).map(|(added, ())| added)
         })
     }
 }

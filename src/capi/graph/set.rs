@@ -10,7 +10,8 @@ use crate::capi::callback::{cushim_host_function, cushim_owner, operation, opera
 use crate::capi::error::{call, cushim_status};
 use crate::capi::event::cushim_event;
 use crate::capi::handles::{enter, get, hold};
-use crate::capi::kernel::{Config, arguments, cushim_arg, cushim_kernel, cushim_launch_config};
+use crate::capi::kernel::arguments::{self, Named};
+use crate::capi::kernel::{Config, cushim_arg, cushim_kernel, cushim_launch_config};
 use crate::capi::memory::{
     Place, Regions, Role, Rows, cushim_extent, cushim_memory_operation, cushim_place, cushim_region,
     look_up_operations, memset, value_of,
@@ -108,10 +109,8 @@ pub unsafe extern "C" fn cushim_node_set_kernel(
                 };
             }
             let args = arguments::given(args, arg_count)?;
-            let named = arguments::look_up(&guard, args)?;
-            let mut list = Arguments::new();
-            arguments::list(&mut list, args, &named)?;
-            arguments::lend_owners(&mut list, args, &named);
+            let (mut named, mut list) = (Named::default(), Arguments::new());
+            arguments::list_all(&mut list, args, &guard, &mut named)?;
             set(&guard, node, exec, &mut change.arguments(&mut list))
         }
     })
@@ -189,10 +188,8 @@ pub unsafe extern "C" fn cushim_node_set_argument(
         // SAFETY: the caller vouches for all of it.
         unsafe {
             let args = arguments::given(arg, 1)?;
-            let named = arguments::look_up(&guard, args)?;
-            let mut list = Arguments::new();
-            arguments::list(&mut list, args, &named)?;
-            arguments::lend_owners(&mut list, args, &named);
+            let (mut named, mut list) = (Named::default(), Arguments::new());
+            arguments::list_all(&mut list, args, &guard, &mut named)?;
             set(&guard, node, exec, &mut ArgumentChange::new(index, &mut list))
         }
     })

@@ -87,10 +87,11 @@ const CONDITION: i32 = cushim_arg_kind::CUSHIM_ARG_CONDITION as i32;
 const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 
 /// What a caller's arguments name, for as long as the launch takes: in their order, those that are no plain bytes.
+#[derive(Default)]
 pub(in crate::capi) struct Named<'g> {
     names: SmallVec<[Name<'g>; 4]>,
-    /// Whether all arguments are values.
-    are_values: bool,
+    /// Whether owners may be among the arguments.
+    has_owners: bool,
 }
 
 enum Name<'g> {
@@ -157,19 +158,41 @@ pub(super) fn list_values_and_buffers(
     })
 }
 
-/// Looks up what the arguments name.
+/// Lists arguments of any kind, with their owners, which nothing but the sink refuses any more. What they name is looked up, and stays
+/// in `named` for as long as the list is used.
 ///
 /// # Safety
-/// Each value is as its kind says.
-pub(in crate::capi) unsafe fn look_up<'g>(guard: &'g Guard, args: &[cushim_arg]) -> Result<Named<'g>, Error> {
-    let mut named = Named { names: SmallVec::new(), are_values: args.iter().all(is_value) };
-    if !named.are_values {
-        for (index, arg) in args.iter().enumerate() {
-            // SAFETY: the caller vouches for the value.
-            unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", index))?;
+/// Each value is as its kind says, for as long as the list is used.
+#[inline]
+pub(in crate::capi) unsafe fn list_all<'a, 'g>(
+    list: &mut Arguments<'a>,
+    args: &[cushim_arg],
+    guard: &'g Guard,
+    named: &'a mut Named<'g>,
+) -> Result<(), Error> {
+    if list_values(list, args) {
+        return Ok(());
+    }
+    // SAFETY: as the caller vouches.
+    unsafe {
+        look_up(named, guard, args)?;
+        let has_owners = named.has_owners;
+        list_named(list, args, named)?;
+        if has_owners {
+            lend_owners(list, args);
         }
     }
-    Ok(named)
+    Ok(())
+}
+
+/// # Safety
+/// Each value is as its kind says.
+unsafe fn look_up<'g>(named: &mut Named<'g>, guard: &'g Guard, args: &[cushim_arg]) -> Result<(), Error> {
+    for (index, arg) in args.iter().enumerate() {
+        // SAFETY: the caller vouches for the value.
+        unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", index))?;
+    }
+    Ok(())
 }
 
 impl<'g> Named<'g> {
@@ -187,7 +210,7 @@ impl<'g> Named<'g> {
                     arg.size
                 )));
             }
-            OWNED => {}
+            OWNED => self.has_owners = true,
             BUFFER => {
                 let buffer: cushim_buffer = arg.value.cast_mut().cast();
                 self.names.push(Name::Buffer(get(guard, buffer)?));
@@ -196,6 +219,7 @@ impl<'g> Named<'g> {
                 // SAFETY: the caller vouches for the value.
                 let place = unsafe { Place::read(guard, arg.value.cast::<cushim_place>(), "place") }?;
                 self.names.push(Name::Place(Box::new(place)));
+                self.has_owners = true;
             }
             CONDITION => {
                 let condition: cushim_condition = arg.value.cast_mut().cast();
@@ -219,19 +243,13 @@ impl<'g> Named<'g> {
     }
 }
 
-/// Lists the arguments for a launch, without their owners.
-///
 /// # Safety
-/// Each value is as its kind says, for as long as the list is used.
-pub(in crate::capi) unsafe fn list<'a>(
+/// As for [`list_all`].
+unsafe fn list_named<'a>(
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
     named: &'a Named<'_>,
 ) -> Result<(), Error> {
-    if named.are_values {
-        list_values(list, args);
-        return Ok(());
-    }
     let mut names = named.names.iter();
     for (index, arg) in args.iter().enumerate() {
         match arg.kind {
@@ -239,7 +257,10 @@ pub(in crate::capi) unsafe fn list<'a>(
             // SAFETY: the caller vouches for the value.
             OWNED => list.push_pointer(unsafe { (*arg.value.cast::<cushim_owned_pointer>()).pointer }),
             _ => match names.next() {
-                Some(Name::Buffer(buffer)) => list.push_endpoint(buffer.at(0)),
+                Some(Name::Buffer(buffer)) => match buffer.as_argument() {
+                    Some((address, held)) => list.push_object(address, held),
+                    None => list.push_endpoint(buffer.at(0)),
+                },
                 Some(Name::Place(place)) => {
                     let endpoint = place.as_argument().map_err(|error| error.of_item("argument", index))?;
                     list.push_endpoint(endpoint);
@@ -257,14 +278,9 @@ pub(in crate::capi) unsafe fn list<'a>(
     Ok(())
 }
 
-/// Lends the owners among the arguments to a list that nothing is refused of any more but by the sink.
-///
 /// # Safety
 /// Each value is as its kind says.
-pub(in crate::capi) unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg], named: &Named<'_>) {
-    if named.are_values || args.iter().all(|arg| matches!(arg.kind, BYTES | BUFFER | CONDITION | PARAMETER)) {
-        return;
-    }
+unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg]) {
     for (index, arg) in args.iter().enumerate() {
         // SAFETY: the caller vouches for the values and the owners.
         let owner: Option<Owner> = unsafe {

@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task launch kernels
 
-use super::arguments::{self, FEW_BUFFERS, cushim_arg};
+use super::arguments::{self, FEW_BUFFERS, Named, cushim_arg};
 use super::object::cushim_kernel;
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUlaunchAttributeID;
@@ -155,6 +155,25 @@ unsafe fn sizes(config: *const cushim_launch_config) -> Option<LaunchConfig<'sta
             shared: given.shared_bytes,
             ..LaunchConfig::default()
         })
+    }
+}
+
+/// A configuration of any kind. What it names stays in `kept` for as long as it is used.
+///
+/// # Safety
+/// As for [`Config::read`].
+#[inline(always)]
+pub(in crate::capi) unsafe fn launch_config<'a>(
+    guard: &Guard,
+    config: *const cushim_launch_config,
+    kept: &'a mut Option<Config>,
+) -> Result<LaunchConfig<'a>, Error> {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match sizes(config) {
+            Some(config) => Ok(config),
+            None => Ok(kept.insert(Config::read(guard, config)?).launch()),
+        }
     }
 }
 
@@ -418,19 +437,14 @@ unsafe fn launch_with_objects(
     args: *const cushim_arg,
     arg_count: usize,
 ) -> Result<(), Error> {
+    let mut kept = None;
     // SAFETY: the caller vouches for `config`.
-    let config = unsafe { Config::read(guard, config) }?;
-    let config = config.launch();
+    let config = unsafe { launch_config(guard, config, &mut kept) }?;
     // SAFETY: the caller vouches for `args`.
     let args = unsafe { arguments::given(args, arg_count) }?;
-    // SAFETY: as above.
-    let named = unsafe { arguments::look_up(guard, args) }?;
-    let mut list = Arguments::new();
+    let (mut named, mut list) = (Named::default(), Arguments::new());
     // SAFETY: the caller vouches for the values and the owners.
-    unsafe {
-        arguments::list(&mut list, args, &named)?;
-        arguments::lend_owners(&mut list, args, &named);
-    }
+    unsafe { arguments::list_all(&mut list, args, guard, &mut named) }?;
     let mut launch = Launch::new(kernel, &config, &mut list);
     // SAFETY: the caller vouches for what the kernel does with the arguments.
     let result = unsafe { stream.enqueue(&mut launch) };

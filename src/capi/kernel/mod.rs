@@ -12,7 +12,7 @@ mod occupancy;
 
 pub use arguments::*;
 pub use launch::*;
-pub(in crate::capi) use launch::{Config, told_config};
+pub(in crate::capi) use launch::{Config, launch_config, told_config};
 pub use library::*;
 pub use object::*;
 pub use occupancy::*;

@@ -18,10 +18,10 @@ use crate::object::error::{Error, Status};
 use crate::object::native::Ownership;
 use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
-use crate::op::node::{NodeType, Parameters};
+use crate::op::node::Parameters;
 use crate::stream::Stream;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
 
@@ -41,6 +41,10 @@ pub(super) struct Capture {
     is_blocking: bool,
     thread: ThreadId,
     over: AtomicBool,
+    /// Whether it is known to be invalid; `Parts` says why.
+    is_broken: AtomicBool,
+    /// The number of the node that was captured last, and one more; 0: none.
+    last: AtomicU32,
     parts: Mutex<Parts>,
     this: Weak<Self>,
 }
@@ -53,8 +57,6 @@ struct Parts {
     inner: Vec<Weak<Capture>>,
     /// Builders that were forked in it.
     forks: Vec<Weak<Builder>>,
-    /// What was captured last.
-    last: Option<(NodeType, u32)>,
     /// Why it is not valid any more.
     broken: Option<String>,
 }
@@ -89,6 +91,8 @@ impl Capture {
             is_blocking,
             thread: std::thread::current().id(),
             over: AtomicBool::new(false),
+            is_broken: AtomicBool::new(false),
+            last: AtomicU32::new(0),
             parts: Mutex::default(),
             this: Weak::clone(this),
         });
@@ -154,15 +158,21 @@ impl Capture {
     }
 
     /// Refuses a capture that is known to be over, or invalid.
+    #[inline]
     fn check_valid(&self) -> Result<(), Error> {
+        let is_valid = !self.is_over() && !self.is_broken.load(Relaxed) && !self.object().is_gone();
+        if is_valid { Ok(()) } else { Err(self.not_valid()) }
+    }
+
+    #[cold]
+    fn not_valid(&self) -> Error {
         match &self.parts.lock().broken {
             _ if self.is_over() => {
-                Err(Error::new(Status::INVALID_ARGUMENT, format!("the capture of {} is over", self.stream))
-                    .about(self.stream.as_ref()))
+                Error::new(Status::INVALID_ARGUMENT, format!("the capture of {} is over", self.stream))
+                    .about(self.stream.as_ref())
             }
-            Some(why) => Err(self.invalid(why)),
-            None if self.object().is_gone() => Err(self.given_up()),
-            None => Ok(()),
+            Some(why) => self.invalid(why),
+            None => self.given_up(),
         }
     }
 
@@ -181,14 +191,17 @@ impl Capture {
 
     /// Notes that the capture is not valid any more, as was found by `what`.
     #[cold]
-    fn breaks(&self, what: &str) -> String {
-        let mut parts = self.parts.lock();
-        let last = match parts.last {
-            Some((node_type, number)) => format!("{node_type} {number} was captured"),
+    fn breaks(&self, state: &State, what: &str) -> String {
+        let last = self.last.load(Relaxed).checked_sub(1);
+        let last = last.and_then(|last| state.nodes().find(|(_, node)| node.number == last));
+        let last = match last {
+            Some((_, node)) => format!("{} {} was captured", node.node_type(), node.number),
             None => "it began".to_owned(),
         };
         let why = format!("it was valid when {last}, and was not any more at {what}");
-        parts.broken.get_or_insert(why).clone()
+        let why = self.parts.lock().broken.get_or_insert(why).clone();
+        self.is_broken.store(true, Relaxed);
+        why
     }
 
     /// Refuses to end a capture that would be lost with it.
@@ -247,7 +260,7 @@ impl Capture {
 
     fn end_root(&self) -> Result<Graph, Error> {
         let result = calls::end(self.table(), self.stream.raw());
-        let broken = result.is_err().then(|| self.breaks("the end"));
+        let broken = result.is_err().then(|| self.breaks(&self.tree().lock(), "the end"));
         self.is_over_now();
         match (result, broken) {
             // The driver's graph has a body that must not be looked at: it stays where it is.
@@ -278,7 +291,7 @@ impl Capture {
             self.is_over_now();
             return ended.map(|_| self.graph.clone());
         }
-        let why = self.breaks("the end");
+        let why = self.breaks(&self.tree().lock(), "the end");
         std::mem::forget(Arc::clone(&self.stream));
         self.is_over_now();
         self.tree().abandon();
@@ -338,7 +351,7 @@ impl Capture {
         let issued = unsafe { operation.issue(stream, own.as_deref()) };
         let info = calls::info(self.table(), stream.raw().handle());
         if let Err(failure) = issued {
-            return Err(self.not_captured(failure, info, prepared, &parameters));
+            return Err(self.not_captured(&state, failure, info, prepared, &parameters));
         }
         let attachment = prepared.map(|prepared| prepared.commit(holds(operation)));
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
@@ -355,15 +368,15 @@ impl Capture {
     }
 
     fn was_captured(&self, state: &mut State, node: NodeState) {
-        let (node_type, number) = (node.node_type(), state.made());
+        self.last.store(state.made().wrapping_add(1), Relaxed);
         state.list_node(self.object().id, node);
-        self.parts.lock().last = Some((node_type, number));
     }
 
     /// The driver refused an operation, perhaps because the capture was invalid, or is from now on.
     #[cold]
     fn not_captured(
         &self,
+        state: &State,
         mut failure: Error,
         info: Result<RawCapture, CallError>,
         prepared: Option<Prepared<'_>>,
@@ -377,7 +390,7 @@ impl Capture {
         if let Some(prepared) = prepared {
             prepared.leave();
         }
-        let why = self.breaks(&format!("this {}", parameters.node_type()));
+        let why = self.breaks(state, &format!("this {}", parameters.node_type()));
         failure.message.push_str(&format!(". The capture was invalidated: {why}. End it, and capture anew"));
         failure
     }
@@ -389,12 +402,12 @@ impl Capture {
         call: impl FnOnce() -> Result<(), Error>,
         stream: &Stream,
     ) -> Result<(), Error> {
-        let _state = self.tree().lock();
+        let state = self.tree().lock();
         self.check_valid()?;
         call().map_err(|mut failure| {
             let info = calls::info(self.table(), stream.raw().handle());
             if !info.as_ref().is_ok_and(is_valid) {
-                let why = self.breaks(what);
+                let why = self.breaks(&state, what);
                 failure.message.push_str(&format!(". The capture was invalidated: {why}"));
             }
             failure

@@ -169,10 +169,16 @@ impl Builder {
         self.phase.lock().capture().map(|_| Arc::clone(&self.stream))
     }
 
-    /// The same, refused unless the builder captures.
+    /// Refuses a builder that does not capture, whose stream is stale.
     #[cfg(feature = "capi")]
-    pub(crate) fn require_stream(&self) -> Result<Arc<Stream>, Error> {
-        self.stream().ok_or_else(|| self.no_stream())
+    pub(crate) fn check_capturing(&self) -> Result<(), Error> {
+        if self.phase.lock().capture().is_some() { Ok(()) } else { Err(self.no_stream()) }
+    }
+
+    /// The stream that it captures while it captures.
+    #[cfg(feature = "capi")]
+    pub(crate) fn own_stream(&self) -> &Arc<Stream> {
+        &self.stream
     }
 
     /// The definition. Of a builder for a body it is there before the capture begins, too.

@@ -188,13 +188,15 @@ impl Exec {
         Ok(())
     }
 
-    /// Sees to it that what a node does is this instance's own.
-    pub(super) fn make_own(&self, state: &mut State, tree: &state::State, id: NodeId) -> Result<(), Error> {
-        if state.own.get(id).is_none() {
-            let parameters = self.now(state, tree, id, Parameters::clone)?;
-            *state.own.place(id) = Some(Own { parameters, holds: None });
+    /// Sees to it that what a node does is this instance's own; answers whether it was before.
+    #[inline]
+    pub(super) fn make_own(&self, state: &mut State, tree: &state::State, id: NodeId) -> Result<bool, Error> {
+        if state.own.get(id).is_some() {
+            return Ok(true);
         }
-        Ok(())
+        let parameters = self.by_base(state, tree, id, Parameters::clone)?;
+        *state.own.place(id) = Some(Own { parameters, holds: None });
+        Ok(false)
     }
 
     /// # Safety

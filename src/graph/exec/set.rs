@@ -100,10 +100,20 @@ impl Exec {
         id: NodeId,
         look: impl FnOnce(&Parameters) -> R,
     ) -> Result<R, Error> {
-        if let Some(own) = state.own.get(id) {
-            return Ok(look(&own.parameters));
+        match state.own.get(id) {
+            Some(own) => Ok(look(&own.parameters)),
+            None => self.by_base(state, tree, id, look),
         }
-        let node = tree.node(id);
+    }
+
+    /// What a node does in this instance that was not set here.
+    pub(super) fn by_base<R>(
+        &self,
+        state: &State,
+        tree: &state::State,
+        id: NodeId,
+        look: impl FnOnce(&Parameters) -> R,
+    ) -> Result<R, Error> {
         match &state.base {
             Base::Taken(taken) => match taken.get(id) {
                 Some(parameters) => Ok(look(parameters)),
@@ -112,7 +122,10 @@ impl Exec {
             Base::Unknown => Err(self.unknown()),
             Base::Definition => self.kept.with(id, |then| match then {
                 Some(then) => Ok(look(then)),
-                None => read::with_parameters(&self.tree, node, look).map_err(|error| self.failed(error)),
+                None => {
+                    let node = tree.node(id);
+                    read::with_parameters(&self.tree, node, look).map_err(|error| self.failed(error))
+                }
             }),
         }
     }
@@ -180,15 +193,15 @@ impl Exec {
         change: &mut C,
         at: &Arc<Context>,
     ) -> Result<bool, Error> {
-        let was_own = state.own.get(id).is_some();
-        match self.make_own(state, tree, id) {
+        let was_own = match self.make_own(state, tree, id) {
             // All of a node can be set although nobody knows what it does now.
             Err(_) if change.is_whole() => {
                 let parameters = tree.node(id).parameters.clone();
                 *state.own.place(id) = Some(Own { parameters, holds: None });
+                false
             }
-            result => result?,
-        }
+            was_own => was_own?,
+        };
         let State { raw, own, held, .. } = state;
         let (Some(raw), Some(Own { parameters, .. })) = (raw, own.get_mut(id)) else {
             return Err(self.gone());

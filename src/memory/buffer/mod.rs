@@ -172,6 +172,13 @@ impl Buffer {
         }
     }
 
+    /// Its address, for a kernel; `None` if something else than the buffer keeps the memory.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn as_argument(self: &Arc<Self>) -> Option<(&u64, Held<'_>)> {
+        matches!(self.known.keeper, Keeper::Buffer).then_some((&self.pointer.0, Held(self)))
+    }
+
     /// The driver that the buffer belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {

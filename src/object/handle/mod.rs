@@ -195,6 +195,36 @@ impl Guard {
         table().destroy(token, self.call)
     }
 
+    /// As [`reserve`].
+    ///
+    /// # Errors
+    /// As for [`reserve`].
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn reserve<T: Object>(&self) -> Result<Reserved<T>, Exhausted> {
+        Ok(Reserved { token: table().reserve_of::<T>(self.call.record())?, _object: PhantomData })
+    }
+
+    /// Sees to it that this thread can issue one token, as [`room`] does.
+    ///
+    /// # Errors
+    /// As for [`reserve`].
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn room_for_one(&self) -> Result<(), Exhausted> {
+        table().stock_one(self.call.record())
+    }
+
+    /// As [`borrowed`], for an object that nobody else knows of yet.
+    ///
+    /// # Errors
+    /// As for [`reserve`].
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn borrowed_of_new<T: Object>(&self, object: &Arc<T>) -> Result<Token, Exhausted> {
+        table().borrowed_of_new(object, self.call.record())
+    }
+
     /// Whether both tokens name the same object.
     ///
     /// # Errors

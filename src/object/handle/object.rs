@@ -175,7 +175,7 @@ pub(crate) struct Ref<'guard, T> {
     _guard: PhantomData<&'guard Guard>,
 }
 
-impl<T> Ref<'_, T> {
+impl<'guard, T> Ref<'guard, T> {
     /// # Safety
     /// `object` came from `Arc::into_raw`, and that count is kept until the guard ends.
     #[inline]
@@ -195,6 +195,21 @@ impl<T> Ref<'_, T> {
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         !self.counted
+    }
+
+    /// An object that this one holds.
+    ///
+    /// # Safety
+    /// It holds that as long as it is there: nobody puts another in its place.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) unsafe fn part<U>(&self, of: impl FnOnce(&T) -> &Arc<U>) -> Ref<'guard, U> {
+        let part = of(&self.object);
+        match self.counted {
+            true => Ref::counted(Arc::clone(part)),
+            // SAFETY: this object is there until the guard ends; the caller vouches that it holds the other.
+            false => unsafe { Ref::lent(Arc::as_ptr(part)) },
+        }
     }
 
     /// The same, held without the guard.

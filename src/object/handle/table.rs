@@ -86,11 +86,26 @@ impl Table {
         self.new_token(kind_of::<T>(), false).map(|(_, token)| token)
     }
 
+    /// The same on the thread of the record.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(super) fn reserve_of<T: Object>(&self, own: &Record) -> Result<Token, Exhausted> {
+        let index = self.slots.take(&own.free)?;
+        Ok(self.token_in(index, kind_of::<T>(), false).1)
+    }
+
     /// Sees to it that this thread can issue so many tokens.
     #[cfg(feature = "capi")]
     pub(super) fn stock(&self, count: usize) -> Result<(), Exhausted> {
         let count = u32::try_from(count).map_err(|_| Exhausted)?;
         threads::with(|record| self.slots.stock(&record.free, count))
+    }
+
+    /// Sees to it that the thread of the record can issue one token.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(super) fn stock_one(&self, own: &Record) -> Result<(), Exhausted> {
+        self.slots.stock(&own.free, 1)
     }
 
     /// Gives back a token that was reserved and is not needed.
@@ -121,22 +136,44 @@ impl Table {
             if let Some(token) = known() {
                 return Ok(token);
             }
-            let (slot, token) = self.new_token(kind_of::<T>(), true)?;
-            slot.link.store(header.owning.load(Relaxed), Relaxed);
-            put_in_force::<T>(slot, token, Arc::downgrade(object).into_raw());
-            header.borrowed.store(token.0, Release);
-            Ok(token)
+            let new = self.new_token(kind_of::<T>(), true)?;
+            Ok(Self::put_borrowed(object, new))
         })
+    }
+
+    /// The same for an object that nobody else knows of yet, and the record of this thread.
+    #[cfg(feature = "capi")]
+    pub(super) fn borrowed_of_new<T: Object>(
+        &self,
+        object: &Arc<T>,
+        own: &Record,
+    ) -> Result<Token, Exhausted> {
+        let index = self.slots.take(&own.free)?;
+        Ok(Self::put_borrowed(object, self.token_in(index, kind_of::<T>(), true)))
+    }
+
+    /// Makes a token the borrowed one of the object, which has none.
+    fn put_borrowed<T: Object>(object: &Arc<T>, (slot, token): (&'static Slot, Token)) -> Token {
+        let header = object.header();
+        slot.link.store(header.owning.load(Relaxed), Relaxed);
+        put_in_force::<T>(slot, token, Arc::downgrade(object).into_raw());
+        header.borrowed.store(token.0, Release);
+        token
     }
 
     /// A free slot, and the next token for it.
     fn new_token(&self, kind: Kind, borrowed: bool) -> Result<(&'static Slot, Token), Exhausted> {
         let index = threads::with(|record| self.slots.take(&record.free))?;
+        Ok(self.token_in(index, kind, borrowed))
+    }
+
+    /// The slot of this number, which is free, and the next token for it.
+    fn token_in(&self, index: u32, kind: Kind, borrowed: bool) -> (&'static Slot, Token) {
         let slot = self.slots.known(index);
         let last = Token(slot.word.load(Relaxed));
         let brand = self.brand();
         let uses = if last.is_null() { 0 } else { brand.uses(last) + 1 };
-        Ok((slot, brand.token(index as usize, uses, kind, borrowed)))
+        (slot, brand.token(index as usize, uses, kind, borrowed))
     }
 }
 

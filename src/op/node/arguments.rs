@@ -9,28 +9,33 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::sync::{Arc, Weak};
 
 /// The arguments of a kernel node: their bytes, and the objects among them, which they know and do not hold.
 #[derive(Default)]
 pub struct KeptArguments {
-    /// The bytes of all, each argument at a multiple of eight; of a block just as it was given.
-    words: SmallVec<[u64; 4]>,
-    /// Where each stands; of a block those of the kernel's parameters, if the driver tells them.
-    places: SmallVec<[Place; 4]>,
+    /// A [`Place`] for each, and behind these the bytes of all: each argument at a multiple of eight; a block just as it was given.
+    data: SmallVec<[u64; INLINE]>,
+    /// How many places there are; of a block those of the kernel's parameters, if the driver tells them.
+    count: u32,
+    /// The bytes of the block, if they were given as one.
+    block: Option<u32>,
     /// The objects among them.
     objects: SmallVec<[(u32, Weak<dyn Operand>); 2]>,
     /// The names of parameters, and of which arguments.
     names: Vec<(u32, Arc<str>)>,
-    /// The bytes of the block, if they were given as one.
-    block: Option<u32>,
 }
+
+/// The words that are kept without allocating: four arguments of at most eight bytes.
+const INLINE: usize = 8;
 
 /// How many arguments the driver is told of without allocating.
 const FEW: usize = 16;
 
-/// Where an argument stands among the bytes.
+/// Where an argument stands among the bytes, in one word.
 #[derive(Debug, Clone, Copy)]
+#[repr(C, align(8))]
 struct Place {
     offset: u32,
     size: u32,
@@ -53,17 +58,15 @@ impl KeptArguments {
     /// # Safety
     /// As for [`of`](Self::of).
     pub(super) unsafe fn add(&mut self, arguments: &Arguments<'_>) {
-        let count = arguments.addresses().len();
-        self.words.reserve(count);
-        self.places.reserve(count);
-        for (address, size) in arguments.values() {
-            // SAFETY: the caller vouches for the bytes.
-            self.push(unsafe { std::slice::from_raw_parts(address.cast::<u8>(), size) });
-        }
+        let sizes = arguments.sizes().iter().map(|size| *size as usize);
+        // SAFETY: the caller vouches for the bytes.
+        unsafe { self.fill(arguments.addresses().iter().map(|address| address.cast()).zip(sizes)) };
         if !arguments.names().is_empty() {
             self.names.extend_from_slice(arguments.names());
         }
-        arguments.objects().for_each(|(index, held)| self.objects.push((index, held.downgrade())));
+        for (index, held) in arguments.objects() {
+            self.objects.push((*index, held.downgrade()));
+        }
     }
 
     /// The driver's copies of a node's arguments, an address for each parameter of the kernel; none if it tells none.
@@ -73,9 +76,10 @@ impl KeptArguments {
     pub(super) unsafe fn of_driver(addresses: *const *const u8, layout: &[Parameter]) -> Self {
         let mut kept = Self::default();
         if !addresses.is_null() {
-            for (index, parameter) in layout.iter().enumerate() {
-                // SAFETY: as the caller vouches.
-                kept.push(unsafe { std::slice::from_raw_parts(*addresses.add(index), parameter.size) });
+            // SAFETY: as the caller vouches.
+            unsafe {
+                let addresses = std::slice::from_raw_parts(addresses, layout.len());
+                kept.fill(addresses.iter().copied().zip(layout.iter().map(|parameter| parameter.size)));
             }
         }
         kept
@@ -83,17 +87,67 @@ impl KeptArguments {
 
     /// A block of all arguments, laid out as the kernel has its parameters.
     pub(super) fn of_block(block: &[u8], layout: Option<&[Parameter]>) -> Self {
+        let layout = layout.unwrap_or_default();
         let mut kept = Self { block: Some(block.len() as u32), ..Self::default() };
-        kept.push(block);
-        let place =
-            |parameter: &Parameter| Place { offset: parameter.offset as u32, size: parameter.size as u32 };
-        kept.places = layout.unwrap_or_default().iter().map(place).collect();
+        // SAFETY: the places of the parameters, and then as many words as the block fills.
+        unsafe {
+            let (places, words) = kept.make_room(layout.len(), block.len().div_ceil(8));
+            for (index, parameter) in layout.iter().enumerate() {
+                places
+                    .add(index)
+                    .write(Place { offset: parameter.offset as u32, size: parameter.size as u32 });
+            }
+            copy(block.as_ptr(), words, block.len());
+        }
         kept
+    }
+
+    /// Takes arguments in, where there are none yet.
+    ///
+    /// # Safety
+    /// Each address is good for reads of as many bytes.
+    #[inline]
+    unsafe fn fill(&mut self, values: impl ExactSizeIterator<Item = (*const u8, usize)> + Clone) {
+        let all = values.clone().map(|(_, size)| size.div_ceil(8)).sum();
+        // SAFETY: a place for each, and then the words of all; the caller vouches for the bytes.
+        unsafe {
+            let (places, words) = self.make_room(values.len(), all);
+            let mut start = 0;
+            for (index, (address, size)) in values.enumerate() {
+                places.add(index).write(Place { offset: start as u32 * 8, size: size as u32 });
+                copy(address, words.add(start), size);
+                start += size.div_ceil(8);
+            }
+        }
+    }
+
+    /// Where so many places are to be written, and behind them so many words; there are none yet.
+    ///
+    /// # Safety
+    /// They are written before they are looked at.
+    #[inline]
+    unsafe fn make_room(&mut self, places: usize, words: usize) -> (*mut Place, *mut u64) {
+        if places + words > INLINE {
+            self.data = SmallVec::with_capacity(places + words);
+        }
+        self.count = places as u32;
+        let start = self.data.as_mut_ptr();
+        // SAFETY: there is room for so many; the caller vouches that they are written.
+        unsafe {
+            self.data.set_len(places + words);
+            (start.cast(), start.add(places))
+        }
+    }
+
+    #[inline]
+    fn places(&self) -> &[Place] {
+        // SAFETY: so many places stand at the start.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.count as usize) }
     }
 
     /// Puts the one argument of others in place of one of these, which has the same size, and this one there instead.
     pub(super) fn exchange(&mut self, index: usize, other: &mut Self) {
-        let Place { offset, size } = self.places[index];
+        let Place { offset, size } = self.places()[index];
         let (offset, size) = (offset as usize, size as usize);
         self.all_mut()[offset..offset + size].swap_with_slice(&mut other.all_mut()[..size]);
         if !(self.is_plain() && other.is_plain()) {
@@ -124,50 +178,32 @@ impl KeptArguments {
     /// The bytes of one, to be changed; `None` if there are not so many.
     #[inline]
     pub(super) fn bytes_mut(&mut self, index: usize) -> Option<&mut [u8]> {
-        let Place { offset, size } = *self.places.get(index)?;
+        let Place { offset, size } = *self.places().get(index)?;
         self.all_mut().get_mut(offset as usize..offset as usize + size as usize)
-    }
-
-    #[inline]
-    fn push(&mut self, bytes: &[u8]) {
-        let start = self.words.len();
-        self.places.push(Place { offset: (start * 8) as u32, size: bytes.len() as u32 });
-        if let Ok(word) = bytes.try_into() {
-            return self.words.push(u64::from_ne_bytes(word));
-        }
-        if let Ok([a, b, c, d]) = <[u8; 4]>::try_from(bytes) {
-            return self.words.push(u64::from_ne_bytes([a, b, c, d, 0, 0, 0, 0]));
-        }
-        self.words.resize(start + bytes.len().div_ceil(8), 0);
-        // SAFETY: there is room for as many bytes from there on.
-        unsafe {
-            let to = self.words.as_mut_ptr().add(start).cast::<u8>();
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
-        }
     }
 
     /// How many there are; of a block, as many as the driver tells of the kernel.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.count as usize
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.count == 0
     }
 
     /// The bytes of one; `None` if there are not so many.
     #[must_use]
     pub fn bytes(&self, index: usize) -> Option<&[u8]> {
-        let Place { offset, size } = *self.places.get(index)?;
+        let Place { offset, size } = *self.places().get(index)?;
         self.all().get(offset as usize..offset as usize + size as usize)
     }
 
     /// The number of bytes of one; 0 if there are not so many.
     pub(crate) fn size(&self, index: u32) -> u32 {
-        self.places.get(index as usize).map_or(0, |place| place.size)
+        self.places().get(index as usize).map_or(0, |place| place.size)
     }
 
     /// The name of the parameter that one is, if it is one.
@@ -177,15 +213,15 @@ impl KeptArguments {
     }
 
     /// The names of parameters, and of which arguments.
+    #[inline]
     pub(crate) fn names(&self) -> &[(u32, Arc<str>)] {
         &self.names
     }
 
     /// Gives each argument that is a parameter of this name another value, of as many bytes.
     pub(crate) fn set_parameter(&mut self, name: &str, value: &[u8]) {
-        let Self { names, places, .. } = self;
-        let places: SmallVec<[Place; 2]> =
-            names.iter().filter(|(_, of)| **of == *name).map(|(index, _)| places[*index as usize]).collect();
+        let named = self.names.iter().filter(|(_, of)| **of == *name);
+        let places: SmallVec<[Place; 2]> = named.map(|(index, _)| self.places()[*index as usize]).collect();
         for Place { offset, size } in places {
             let (offset, size) = (offset as usize, size as usize);
             self.all_mut()[offset..offset + size].copy_from_slice(value);
@@ -236,18 +272,21 @@ impl KeptArguments {
     }
 
     fn move_pointer(&mut self, index: u32, to: impl FnOnce(u64) -> u64) {
-        let start = self.places[index as usize].offset as usize / 8;
-        self.words[start] = to(self.words[start]);
+        let word = self.count as usize + self.places()[index as usize].offset as usize / 8;
+        self.data[word] = to(self.data[word]);
     }
 
+    #[inline]
     fn all(&self) -> &[u8] {
+        let words = &self.data[self.count as usize..];
         // SAFETY: words have no padding, and as many bytes.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.words.len() * 8) }
+        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
     }
 
     fn all_mut(&mut self) -> &mut [u8] {
+        let words = &mut self.data[self.count as usize..];
         // SAFETY: words have no padding, and as many bytes, any of which is good.
-        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.words.len() * 8) }
+        unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
     }
 
     /// The arguments as the driver takes them.
@@ -256,17 +295,40 @@ impl KeptArguments {
         if let Some(block) = self.block() {
             return call(RawArguments::Packed(block));
         }
-        let start = self.words.as_ptr().cast::<u8>();
+        let (start, places) = (self.all().as_ptr(), self.places());
         // SAFETY: each stands among the words.
         let address = |place: &Place| unsafe { start.add(place.offset as usize) }.cast::<c_void>();
-        let count = self.places.len();
-        if count > FEW {
-            let addresses: Vec<_> = self.places.iter().map(address).collect();
+        if places.len() > FEW {
+            let addresses: Vec<_> = places.iter().map(address).collect();
             return call(RawArguments::Each(&addresses));
         }
-        let mut addresses = [std::ptr::null(); FEW];
-        addresses.iter_mut().zip(&self.places).for_each(|(to, place)| *to = address(place));
-        call(RawArguments::Each(&addresses[..count]))
+        let mut addresses = [const { MaybeUninit::uninit() }; FEW];
+        for (to, place) in addresses.iter_mut().zip(places) {
+            to.write(address(place));
+        }
+        // SAFETY: so many were written.
+        call(RawArguments::Each(unsafe { addresses[..places.len()].assume_init_ref() }))
+    }
+}
+
+/// Copies the bytes of an argument, and zeros to the end of the last word. Most are numbers, for which no function has to be called.
+///
+/// # Safety
+/// `from` is good for reads of as many bytes, and `to` for writes of the words that they fill.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u64, size: usize) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match size {
+            8 => to.write(from.cast::<u64>().read_unaligned()),
+            // The first bytes of the word: the platforms are little-endian.
+            4 => to.write(u64::from(from.cast::<u32>().read_unaligned())),
+            0 => {}
+            _ => {
+                to.add(size.div_ceil(8) - 1).write(0);
+                std::ptr::copy_nonoverlapping(from, to.cast(), size);
+            }
+        }
     }
 }
 
@@ -274,8 +336,8 @@ impl Clone for KeptArguments {
     #[inline]
     fn clone(&self) -> Self {
         Self {
-            words: SmallVec::from_slice(&self.words),
-            places: SmallVec::from_slice(&self.places),
+            data: SmallVec::from_slice(&self.data),
+            count: self.count,
             objects: if self.objects.is_empty() { SmallVec::new() } else { self.objects.clone() },
             names: self.names.clone(),
             block: self.block,

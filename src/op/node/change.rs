@@ -344,7 +344,8 @@ impl ArgumentChange<'_, '_> {
         let Some(bytes) = arguments.bytes_mut(index) else {
             return Err(at_item(not_there(arguments, index), index));
         };
-        let (address, size) = self.argument.values().next().unwrap_or((std::ptr::null(), 0));
+        let address = self.argument.addresses().first().copied().unwrap_or(std::ptr::null());
+        let size = self.argument.sizes().first().map_or(0, |size| *size as usize);
         // Nothing is read of what has another size.
         if size != bytes.len() {
             return Err(at_item(of_another_size(index, bytes.len(), size), index));
@@ -405,7 +406,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
     }
 
     fn keeps(&self, now: &Kept) -> bool {
-        !now.0.is_empty() || self.argument.has_owners() || self.argument.objects().next().is_some()
+        !now.0.is_empty() || self.argument.has_owners() || !self.argument.objects().is_empty()
     }
 
     fn kept(&mut self, Kept(now): Kept) -> Kept {

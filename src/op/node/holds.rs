@@ -3,7 +3,6 @@
 use crate::event::Event;
 use crate::object::callback::Owner;
 use crate::op::Arguments;
-use crate::op::operand::Held;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
@@ -100,7 +99,9 @@ impl ArgumentHolds {
     /// What is kept for arguments, taken out of them.
     pub(super) fn of(arguments: &mut Arguments<'_>) -> Self {
         let mut each: SmallVec<[(u32, Hold); 2]> = SmallVec::new();
-        arguments.objects().for_each(|(index, held)| each.push((index, Held::share(held))));
+        for (index, held) in arguments.objects() {
+            each.push((*index, held.share()));
+        }
         if arguments.has_owners() {
             each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
         }

@@ -175,10 +175,12 @@ impl fmt::Debug for KernelParameters {
     }
 }
 
+#[inline]
 pub(super) fn attributes(config: &LaunchConfig<'_>) -> Box<[CUlaunchAttribute]> {
-    if config.is_plain() {
-        return Box::default();
-    }
+    if config.is_plain() { Box::default() } else { listed(config) }
+}
+
+fn listed(config: &LaunchConfig<'_>) -> Box<[CUlaunchAttribute]> {
     let mut list = RawAttributes::new();
     config.list(&mut list);
     list.each().copied().collect()
@@ -230,7 +232,7 @@ impl NodeOperation for Launch<'_, '_> {
 
     fn has_holds(&self) -> bool {
         let has_arguments = match &self.arguments {
-            Given::Each(arguments) => arguments.has_owners() || arguments.objects().next().is_some(),
+            Given::Each(arguments) => arguments.has_owners() || !arguments.objects().is_empty(),
             Given::Packed(_) => false,
         };
         has_arguments || self.config.programmatic_event.is_some() || !self.kernel.is_lent()

@@ -82,10 +82,10 @@ impl NodeOperation for MemoryOperations<'_, '_> {
         let raw = self.raw(at)?;
         self.places().try_for_each(|place| check_kept(place, "place of the value", at))?;
         let place = |operation: &MemoryOperation<'_>| operation.at.as_ref().map(KeptMemory::of);
-        Ok(Parameters::MemoryOperations(MemoryOperationsParameters {
+        Ok(Parameters::MemoryOperations(Box::new(MemoryOperationsParameters {
             raw: raw.into(),
             places: self.0.iter().map(place).collect(),
-        }))
+        })))
     }
 
     fn output(_: &Parameters) {}

@@ -153,7 +153,7 @@ pub enum Parameters {
     /// A memset.
     Memset(Box<MemsetParameters>),
     /// A call of a function.
-    HostFunction(HostFunctionParameters),
+    HostFunction(Box<HostFunctionParameters>),
     /// The record of an event.
     EventRecord(EventParameters),
     /// Waiting for an event.
@@ -163,7 +163,7 @@ pub enum Parameters {
     /// The free of what stands at this address.
     Free(DevicePointer),
     /// Operations on values in memory.
-    MemoryOperations(MemoryOperationsParameters),
+    MemoryOperations(Box<MemoryOperationsParameters>),
 }
 
 impl Parameters {
@@ -274,9 +274,9 @@ pub struct Conditions<'a>(pub(crate) Vec<(usize, &'a dyn ConditionOperand)>);
 impl<'a> Conditions<'a> {
     /// Those among arguments; most have none.
     fn of(arguments: &'a Arguments<'_>) -> Self {
-        match arguments.conditions().next() {
-            Some(_) => Self(arguments.conditions().collect()),
-            None => Self::default(),
+        match arguments.has_conditions() {
+            true => Self(arguments.conditions().collect()),
+            false => Self::default(),
         }
     }
 }

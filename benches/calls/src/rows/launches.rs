@@ -115,7 +115,7 @@ fn values(count: usize) -> &'static [u64] {
     Vec::leak((0..count as u64).collect())
 }
 
-fn argument(value: &u64) -> cushim_arg {
+pub(super) fn argument(value: &u64) -> cushim_arg {
     let kind = cushim_arg_kind::CUSHIM_ARG_BYTES as i32;
     cushim_arg { kind, size: size_of_val(value) as u32, value: std::ptr::from_ref(value).cast() }
 }
