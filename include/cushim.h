@@ -51,7 +51,7 @@
  * ordered with it ("legacy"), the running kernels of the code, or the library's callbacks.
  *
  * Failures. A failed call has no effect unless its comment says so. Its out-parameters are then NULL, 0, an empty
- * text, or a struct of zeros.
+ * text, or a struct of zeros; but a struct that is filled [on_failure] says why the call failed.
  *
  * Errors. Functions return a cushim_status: 0, a negative status of cushim's own, or the driver's CUresult, which is
  * positive. cushim_last_error has the details. @errors lists what is particular to a function. All others follow from
@@ -1833,7 +1833,7 @@ typedef struct cushim_exec_result {
   // Bytes of this struct, `sizeof(cushim_exec_result)`.
   size_t struct_size;
   // The driver's reason: of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a
-  // `CUgraphExecUpdateResult`. 0 after success, 1 where the status says all there is.
+  // `CUgraphExecUpdateResult`. 0 after success; 1 if cushim refuses the call, or the status says all there is.
   int32_t reason;
   // Zero.
   uint32_t reserved;
@@ -4878,7 +4878,7 @@ cushim_status cushim_node_get_memory_operations(cushim_node node,
 // @param[in] graph The graph; not a child graph or a body.
 // @param[in, nullable] options The options.
 // @param[out, owned] exec The exec.
-// @param[inout, nullable] result Receives the reason if the driver refuses the graph.
+// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_UNSUPPORTED` for
 //   an option that is younger than the driver; `CUDA_ERROR_NOT_SUPPORTED` (801), also for a second exec, while the
 //   first exists, of a graph that allocates memory or has conditional nodes.
@@ -4957,7 +4957,7 @@ cushim_status cushim_exec_launch(cushim_exec exec, cushim_stream stream);
 //
 // @param[in] exec The exec.
 // @param[in] graph The graph with the new parameters.
-// @param[inout, nullable] result Receives the reason if the driver refuses the update.
+// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_INVALID_HANDLE`,
 //   also for a graph of another driver; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910). If it fails, the exec is as it
 //   was.

@@ -54,7 +54,8 @@ pub enum InstantiateReason {
 impl InstantiateReason {
     fn of(result: sys::CUgraphInstantiateResult) -> Self {
         match result {
-            sys::CUDA_GRAPH_INSTANTIATE_ERROR => Self::Error,
+            // What failed and has no reason of its own says nothing there.
+            sys::CUDA_GRAPH_INSTANTIATE_ERROR | sys::CUDA_GRAPH_INSTANTIATE_SUCCESS => Self::Error,
             sys::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE => Self::InvalidStructure,
             sys::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED => Self::NodeNotSupported,
             sys::CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED => Self::MultipleContexts,
