@@ -28,6 +28,7 @@ impl Node {
     pub unsafe fn set<C: NodeChange>(&self, change: &mut C) -> Result<(), Error> {
         let tree = &self.tree;
         self.check_used()?;
+        restriction::check_version(tree, change.node_type())?;
         self.object.check_change(change)?;
         let conditions = change.change_conditions().0;
         if !conditions.is_empty() {

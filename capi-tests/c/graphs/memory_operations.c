@@ -19,7 +19,11 @@ static void too_old(void) {
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_add_memory_operations(graph, NULL, 0, &operation, 1, &node));
   CHECK_CONTAINS(last_message(), "11.7");
   CHECK(node == NULL && node_count(graph) == 1);
-  CHECK(cushim_node_get_memory_operations(empty, NULL, NULL, 0, &count) < 0 && count == 0);
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_get_memory_operations(empty, NULL, NULL, 0, &count));
+  CHECK_CONTAINS(last_message(), "11.7");
+  CHECK(count == 0);
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_memory_operations(empty, NULL, &operation, 1));
+  CHECK_CONTAINS(last_message(), "11.7");
   CHECK_OK(cushim_graph_destroy(graph));
 }
 

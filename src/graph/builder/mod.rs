@@ -20,6 +20,7 @@ pub use state::{BuilderKind, BuilderState};
 use super::{Graph, Node};
 use crate::context::Context;
 use crate::driver::Driver;
+use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys;
 use crate::object::error::Error;
 use crate::object::handle::{Header, object};
@@ -84,8 +85,9 @@ impl Builder {
     /// Creates a builder with a stream of its own in the context.
     ///
     /// # Errors
-    /// The driver's.
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver; the driver's.
     pub fn create(context: &Arc<Context>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
+        check_driver(context)?;
         let stream = Stream::create(context, &StreamOptions::default())?;
         Ok(Self::new(BuilderKind::Primary, options.mode, stream, None, Phase::NotStarted))
     }
@@ -93,9 +95,11 @@ impl Builder {
     /// Creates a builder that captures what is issued to a stream, which does nothing else meanwhile.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a default stream.
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a default stream;
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver.
     pub fn create_on(stream: &Arc<Stream>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
         state::check_capturable(stream)?;
+        check_driver(stream.context())?;
         Ok(Self::new(BuilderKind::Primary, options.mode, Arc::clone(stream), None, Phase::NotStarted))
     }
 
@@ -238,6 +242,11 @@ impl fmt::Display for Builder {
             None => f.write_str(kind),
         }
     }
+}
+
+/// Refuses the driver "none".
+fn check_driver(context: &Context) -> Result<(), Error> {
+    calls::check_there(context.table()).map_err(|error| context.failed(error, context))
 }
 
 impl fmt::Debug for Builder {

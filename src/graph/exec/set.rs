@@ -41,6 +41,7 @@ impl Exec {
         change: &mut C,
     ) -> Result<(), Error> {
         self.check_node(node)?;
+        restriction::check_version(&self.tree, change.node_type())?;
         node.check_change(change)?;
         let conditions = change.change_conditions().0;
         if !conditions.is_empty() {

@@ -44,6 +44,11 @@ impl RawCapture {
     }
 }
 
+/// Refuses a driver that has no captures.
+pub(crate) fn check_there(table: &Table) -> Result<(), CallError> {
+    table.cuStreamBeginCapture_10010.map(drop).ok_or(CallError::missing("cuStreamBeginCapture_10010"))
+}
+
 /// Begins to capture a stream.
 pub(crate) fn begin(table: &Table, stream: &RawStream, mode: CUstreamCaptureMode) -> Result<(), CallError> {
     // SAFETY: the stream is alive.
