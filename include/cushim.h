@@ -224,9 +224,9 @@
  *
  * To capture graphs:
  *   cushim_builder_create, cushim_builder_create_on, cushim_builder_close, cushim_builder_get_context,
- *   cushim_builder_begin, cushim_builder_end, cushim_builder_stream, cushim_builder_get_state,
- *   cushim_builder_get_graph, cushim_builder_get_tail, cushim_builder_fork, cushim_builder_join,
- *   cushim_builder_embed, cushim_builder_create_condition, cushim_builder_add_conditional
+ *   cushim_builder_begin, cushim_builder_recapture, cushim_builder_end, cushim_builder_stream,
+ *   cushim_builder_get_state, cushim_builder_get_graph, cushim_builder_get_tail, cushim_builder_fork,
+ *   cushim_builder_join, cushim_builder_embed, cushim_builder_create_condition, cushim_builder_add_conditional
  *
  * To read the log:
  *   cushim_log_set_callback, cushim_log_set_pull
@@ -5280,6 +5280,23 @@ cushim_status cushim_builder_get_context(cushim_builder builder, cushim_context 
 //   captured.
 // @driver any
 cushim_status cushim_builder_begin(cushim_builder builder);
+
+// Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in the
+// order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
+// `cushim_builder_end` the graph takes nothing else. Then update an exec from it (`cushim_exec_update`).
+//
+// If the capture fails, as for an operation of another type or in another place than its node, or if it is given up,
+// the graph is lost: calls on its handles return an error. What was instantiated from it goes on.
+//
+// @param[in] builder The builder, which was not begun; not that of a body.
+// @param[in] graph The graph; not a child graph or a body, and without child graphs, conditions and nodes that
+//   kernels update.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph is
+//   being captured, and for a graph that cannot be; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture into a new
+//   graph there, and update the exec from that.
+// @driver 13.3
+cushim_status cushim_builder_recapture(cushim_builder builder,
+                                       cushim_graph graph);
 
 // Ends the capture (`cuStreamEndCapture`). The graph is like any other: it can be edited, instantiated, and outlives
 // the builder.

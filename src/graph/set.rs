@@ -36,7 +36,7 @@ impl Node {
             condition::number_all(&conditions)?;
         }
         drop(conditions);
-        let mut state = tree.lock();
+        let mut state = tree.lock_to_edit()?;
         let id = self.object.check_there()?;
         // SAFETY: the caller vouches for what the change uses.
         let released = unsafe { set(tree, &mut state, id, change) }.map_err(|mut failure| {

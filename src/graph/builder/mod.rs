@@ -144,6 +144,26 @@ impl Builder {
         Ok(())
     }
 
+    /// Begins to capture into a graph that is there: what is captured takes the place of what its nodes do, and of what they keep. They
+    /// are captured in the order in which they were added, with the same edges. Until the end the graph takes nothing else.
+    ///
+    /// Whatever ends the capture otherwise, also another node than before, is the end of the graph. What was instantiated from it goes on.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) before driver 13.3: capture into another graph, and update from that.
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that was begun before, or captures a body, for a
+    /// stream that is being captured, for a graph that is part of another, is being captured, or has child graphs, conditions or nodes
+    /// that kernels update; the driver's.
+    pub fn begin_again(&self, graph: &Graph) -> Result<(), Error> {
+        let mut phase = self.phase.lock();
+        self.check_not_started(&phase)?;
+        if self.body.is_some() {
+            return Err(self.refused("captures a body, and nothing else; begin it".to_owned()));
+        }
+        *phase = Phase::Capturing(Capture::begin(&self.stream, self.mode, Target::Again(graph))?);
+        Ok(())
+    }
+
     /// Ends the capture, and gives what was captured: a definition as any other, which lives on without the builder. Of a builder for a
     /// body, the body.
     ///

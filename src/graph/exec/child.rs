@@ -120,7 +120,8 @@ impl<'a> Both<'a> {
             let source = source.lock();
             Self { own: own.lock(), source: Some(source) }
         };
-        if graph.object.is_gone() { Err(graph.object.refusal()) } else { Ok(both) }
+        graph.object.check_usable()?;
+        Ok(both)
     }
 
     fn own(&self) -> &state::State {

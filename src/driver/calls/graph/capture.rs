@@ -73,6 +73,22 @@ pub(crate) unsafe fn begin_to_graph(
     }
 }
 
+/// Begins to capture a stream into a definition whose nodes take over what is captured; 13.3.
+///
+/// # Safety
+/// The definition is alive.
+pub(crate) unsafe fn begin_again(
+    table: &Table,
+    stream: &RawStream,
+    graph: CUgraph,
+    mode: CUstreamCaptureMode,
+) -> Result<(), CallError> {
+    // SAFETY: the stream is alive; the caller vouches for the definition.
+    unsafe {
+        call!(table, cuStreamBeginRecaptureToGraph_13030(stream.handle(), mode, graph, None, null_mut()))
+    }
+}
+
 /// Ends the capture of a stream; the definition is NULL if the capture was invalidated.
 pub(crate) fn end(table: &Table, stream: &RawStream) -> Result<CUgraph, CallError> {
     let mut graph = null_mut();
