@@ -2891,6 +2891,9 @@ cushim_status cushim_stream_copy_batch(cushim_stream stream,
 // Waits for values in memory and writes such, one after the other, in stream order (`cuStreamBatchMemOp`). Other
 // devices, the network and the host may write the values that are waited for, and wait for those that are written.
 //
+// Values are in page-locked host memory, or in device memory of `cushim_context_allocate`: driver branch 580 refuses
+// memory of pools, which buffers are of by default, and managed memory (`CUDA_ERROR_INVALID_VALUE`).
+//
 // @param[in] stream The stream.
 // @param[in, array(operation_count)] operations The operations; at least 1.
 // @param[in] operation_count The number of operations.
@@ -4653,6 +4656,9 @@ cushim_status cushim_graph_add_free(cushim_graph graph,
 
 // Adds a node that waits for values in memory and writes such, one after the other (`cuGraphAddBatchMemOpNode`). The
 // graph keeps buffers and owners.
+//
+// Values are where those of `cushim_stream_memory_operations` are; memory that a graph allocates is refused, too.
+// Driver branch 580 refuses that when the graph is launched, with a message that names the address.
 //
 // @param[in] graph The graph.
 // @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.

@@ -46,6 +46,8 @@ static void states(void) {
   CHECK(context != NULL);
   state_is(builder, CUSHIM_BUILDER_NOT_STARTED, CUSHIM_BUILDER_PRIMARY);
   nothing_goes(builder, "was not begun");
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_event_record(all.event, cushim_builder_stream(builder)));
+  CHECK_CONTAINS(last_message(), "only while it captures");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_get_graph(builder, &known));
   CHECK_OK(cushim_builder_begin(builder));
   state_is(builder, CUSHIM_BUILDER_CAPTURING, CUSHIM_BUILDER_PRIMARY);

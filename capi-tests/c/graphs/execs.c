@@ -234,6 +234,7 @@ static void enabled(void) {
     CHECK_OK(cushim_node_set_enabled(copy, exec, 0));
     CHECK(result_of_exec(exec) == 2 && number_at(slot(1)) == 5 && number_at(slot(2)) == 0);
     CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_enabled(empty, exec, 0));
+    CHECK_CONTAINS(last_message(), "Only kernel, copy and memset nodes");
     CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_get_enabled(empty, exec, &is_enabled));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_enabled(foreign, exec, 0));
     CHECK_CONTAINS(last_message(), "no node of the graph");

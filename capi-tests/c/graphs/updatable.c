@@ -115,7 +115,7 @@ static void limits(void) {
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_clone(graph, &clone));
   CHECK_CONTAINS(last_message(), "moved into another one (12.9), and not cloned");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_create(graph, NULL, &second, NULL));
-  CHECK_CONTAINS(last_message(), "one instance at a time");
+  CHECK_CONTAINS(last_message(), "one exec at a time");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_update(exec, graph, NULL));
   CHECK_CONTAINS(last_message(), "moving");
   CHECK_CONTAINS(last_message(), "node by node");

@@ -130,14 +130,10 @@ impl Graph {
             stream.same_driver(tree.driver(), self.object.as_ref())?;
         }
         if options.device_launch {
-            restriction::require(tree, "an instance that kernels launch", Version::from_number(12000))?;
+            restriction::require(tree, "an exec that kernels launch", Version::from_number(12000))?;
         }
         if options.node_priority {
-            restriction::require(
-                tree,
-                "an instance whose nodes have priorities",
-                Version::from_number(11070),
-            )?;
+            restriction::require(tree, "an exec whose nodes have priorities", Version::from_number(11070))?;
         }
         // Driver 580 instantiates nothing where no context is current (measured).
         let _current = tree.context().enter()?;
