@@ -64,7 +64,8 @@ impl NodeObject {
         if let Err(gone) = self.check_there() {
             return gone;
         }
-        let refusal = format!("{self} cannot become a {wanted}; remove it, and add another node");
+        let refusal =
+            format!("{self} is no {wanted}, and cannot become one; remove it, and add another node");
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 }
@@ -102,7 +103,7 @@ unsafe fn set<C: NodeChange>(
     set.map_err(|error| {
         let name = updatable::is_updatable(tree, state, id).then(|| state.name_of(id));
         let failure = refusal::of_set(failed(error), &parameters);
-        change.why(refusal::of_updatable(failure, name, "it keeps this attribute"), at)
+        change.why(refusal::of_updatable(failure, name, "it keeps this attribute"), &parameters, at)
     })?;
     // From here on nothing fails.
     let attachment = prepared.map(|prepared| prepared.commit(change.kept(kept).0));

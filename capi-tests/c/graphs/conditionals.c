@@ -242,7 +242,7 @@ static void refused_conditions(void) {
   CHECK_CONTAINS(last_message(), "another graph");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, unused, CUSHIM_CONDITIONAL_IF, 0, &node, bodies));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, unused, CUSHIM_CONDITIONAL_IF, 2, &node, bodies));
-  CHECK_CONTAINS(last_message(), "1 body");
+  CHECK_CONTAINS(last_message(), "of kind IF has 1 body");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, unused, CUSHIM_CONDITIONAL_WHILE, 2, &node, bodies));
   if (version >= 12080) {
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, unused, CUSHIM_CONDITIONAL_IF_ELSE, 1, &node, bodies));

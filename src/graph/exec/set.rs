@@ -209,7 +209,7 @@ impl Exec {
         let set = checked.and_then(|()| {
             // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
             unsafe { Setting::of(raw).set(tree.node(id).native, parameters, at) }
-                .map_err(|error| change.why(explain(self.failed(error), parameters), at))
+                .map_err(|error| change.why(explain(self.failed(error), parameters), parameters, at))
         });
         match set {
             Ok(()) => Ok(undo.is_of_value()),
