@@ -5287,8 +5287,8 @@ cushim_status cushim_builder_get_context(cushim_builder builder, cushim_context 
 // @driver any
 cushim_status cushim_builder_begin(cushim_builder builder);
 
-// Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in the
-// order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
+// Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in
+// the order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
 // `cushim_builder_end` the graph takes nothing else. Then update an exec from it (`cushim_exec_update`).
 //
 // If the capture fails, as for an operation of another type or in another place than its node, or if it is given up,
@@ -5301,8 +5301,7 @@ cushim_status cushim_builder_begin(cushim_builder builder);
 //   being captured, and for a graph that cannot be; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture into a new
 //   graph there, and update the exec from that.
 // @driver 13.3
-cushim_status cushim_builder_recapture(cushim_builder builder,
-                                       cushim_graph graph);
+cushim_status cushim_builder_recapture(cushim_builder builder, cushim_graph graph);
 
 // Ends the capture (`cuStreamEndCapture`). The graph is like any other: it can be edited, instantiated, and outlives
 // the builder.

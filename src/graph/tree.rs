@@ -173,6 +173,7 @@ impl Tree {
     /// instantiated from it still asks what its nodes were.
     pub(super) fn spoil(&self, is_there: bool) {
         let mut state = self.lock();
+        self.is_known_no_more(&state);
         self.owned.fetch_and(is_there, Relaxed);
         self.root().was_abandoned();
         state.unplaced.clear();

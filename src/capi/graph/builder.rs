@@ -246,8 +246,8 @@ pub extern "C" fn cushim_builder_begin(builder: cushim_builder) -> cushim_status
     })
 }
 
-/// Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in the
-/// order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
+/// Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in
+/// the order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
 /// `cushim_builder_end` the graph takes nothing else. Then update an exec from it (`cushim_exec_update`).
 ///
 /// If the capture fails, as for an operation of another type or in another place than its node, or if it is given up,

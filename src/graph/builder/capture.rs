@@ -287,11 +287,12 @@ impl Capture {
     /// There is no graph. The driver has destroyed it, also one that was there before (measured of captures into a graph); but not one that
     /// was to be captured once more and differs: that is to be destroyed by whom it belongs to (documented).
     fn is_lost(&self, ended: Result<CUgraph, CallError>) {
-        let differs = |error: CallError| error.result() == Some(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE);
-        match self.is_again {
-            true => self.tree().spoil(self.parts.lock().differs || ended.map_or_else(differs, |_| true)),
-            false => self.tree().abandon(),
+        if !self.is_again {
+            return self.tree().abandon();
         }
+        let has_differed = self.parts.lock().differs;
+        let differs = |error: CallError| error.result() == Some(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE);
+        self.tree().spoil(has_differed || ended.map_or_else(differs, |_| true));
     }
 
     /// The graph is anybody's again, and lets go of what its nodes kept before.
@@ -299,7 +300,8 @@ impl Capture {
         let state = self.tree().lock();
         self.object().set_captured(false);
         let native = &state.graph(self.object().id).native;
-        for attachment in std::mem::take(&mut self.parts.lock().replaced) {
+        let replaced = std::mem::take(&mut self.parts.lock().replaced);
+        for attachment in replaced {
             let released =
                 attachment.release(native).map_err(|error| self.tree().failed(error, self.object()));
             report(self.tree().driver(), released);
