@@ -51,7 +51,7 @@
  * ordered with it ("legacy"), the running kernels of the code, or the library's callbacks.
  *
  * Failures. A failed call has no effect unless its comment says so. Its out-parameters are then NULL, 0, an empty
- * text, or a struct of zeros.
+ * text, or a struct of zeros; but a struct that is filled [on_failure] says why the call failed.
  *
  * Errors. Functions return a cushim_status: 0, a negative status of cushim's own, or the driver's CUresult, which is
  * positive. cushim_last_error has the details. @errors lists what is particular to a function. All others follow from
@@ -224,9 +224,9 @@
  *
  * To capture graphs:
  *   cushim_builder_create, cushim_builder_create_on, cushim_builder_close, cushim_builder_get_context,
- *   cushim_builder_begin, cushim_builder_end, cushim_builder_stream, cushim_builder_get_state,
- *   cushim_builder_get_graph, cushim_builder_get_tail, cushim_builder_fork, cushim_builder_join,
- *   cushim_builder_embed, cushim_builder_create_condition, cushim_builder_add_conditional
+ *   cushim_builder_begin, cushim_builder_recapture, cushim_builder_end, cushim_builder_stream,
+ *   cushim_builder_get_state, cushim_builder_get_graph, cushim_builder_get_tail, cushim_builder_fork,
+ *   cushim_builder_join, cushim_builder_embed, cushim_builder_create_condition, cushim_builder_add_conditional
  *
  * To read the log:
  *   cushim_log_set_callback, cushim_log_set_pull
@@ -1833,7 +1833,7 @@ typedef struct cushim_exec_result {
   // Bytes of this struct, `sizeof(cushim_exec_result)`.
   size_t struct_size;
   // The driver's reason: of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a
-  // `CUgraphExecUpdateResult`. 0 after success, 1 where the status says all there is.
+  // `CUgraphExecUpdateResult`. 0 after success; 1 if cushim refuses the call, or the status says all there is.
   int32_t reason;
   // Zero.
   uint32_t reserved;
@@ -2890,6 +2890,9 @@ cushim_status cushim_stream_copy_batch(cushim_stream stream,
 
 // Waits for values in memory and writes such, one after the other, in stream order (`cuStreamBatchMemOp`). Other
 // devices, the network and the host may write the values that are waited for, and wait for those that are written.
+//
+// Values are in page-locked host memory, or in device memory of `cushim_context_allocate`: driver branch 580 refuses
+// memory of pools, which buffers are of by default, and managed memory (`CUDA_ERROR_INVALID_VALUE`).
 //
 // @param[in] stream The stream.
 // @param[in, array(operation_count)] operations The operations; at least 1.
@@ -4656,6 +4659,9 @@ cushim_status cushim_graph_add_free(cushim_graph graph,
 // Adds a node that waits for values in memory and writes such, one after the other (`cuGraphAddBatchMemOpNode`). The
 // graph keeps buffers and owners.
 //
+// Values are where those of `cushim_stream_memory_operations` are; memory that a graph allocates is refused, too.
+// Driver branch 580 refuses that when the graph is launched, with a message that names the address.
+//
 // @param[in] graph The graph.
 // @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 // @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
@@ -4880,7 +4886,7 @@ cushim_status cushim_node_get_memory_operations(cushim_node node,
 // @param[in] graph The graph; not a child graph or a body.
 // @param[in, nullable] options The options.
 // @param[out, owned] exec The exec.
-// @param[inout, nullable] result Receives the reason if the driver refuses the graph.
+// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_UNSUPPORTED` for
 //   an option that is younger than the driver; `CUDA_ERROR_NOT_SUPPORTED` (801), also for a second exec, while the
 //   first exists, of a graph that allocates memory or has conditional nodes.
@@ -4959,7 +4965,7 @@ cushim_status cushim_exec_launch(cushim_exec exec, cushim_stream stream);
 //
 // @param[in] exec The exec.
 // @param[in] graph The graph with the new parameters.
-// @param[inout, nullable] result Receives the reason if the driver refuses the update.
+// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_INVALID_HANDLE`,
 //   also for a graph of another driver; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910). If it fails, the exec is as it
 //   was.
@@ -5282,6 +5288,22 @@ cushim_status cushim_builder_get_context(cushim_builder builder, cushim_context 
 //   captured.
 // @driver any
 cushim_status cushim_builder_begin(cushim_builder builder);
+
+// Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in
+// the order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
+// `cushim_builder_end` the graph takes nothing else. Then update an exec from it (`cushim_exec_update`).
+//
+// If the capture fails, as for an operation of another type or in another place than its node, or if it is given up,
+// the graph is lost: calls on its handles return an error. What was instantiated from it goes on.
+//
+// @param[in] builder The builder, which was not begun; not that of a body.
+// @param[in] graph The graph; not a child graph or a body, and without child graphs, conditions and nodes that
+//   kernels update.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph is
+//   being captured, and for a graph that cannot be; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture into a new
+//   graph there, and update the exec from that.
+// @driver 13.3
+cushim_status cushim_builder_recapture(cushim_builder builder, cushim_graph graph);
 
 // Ends the capture (`cuStreamEndCapture`). The graph is like any other: it can be edited, instantiated, and outlives
 // the builder.

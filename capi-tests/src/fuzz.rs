@@ -110,7 +110,7 @@ struct fuzz_parameter {
   size_t size; /* of what it points to */
   int sized_by; /* the parameter that says how much it points to, or -1 */
   enum memory_kind lends, frees;
-  int is_address, is_flags;
+  int is_address, is_flags, on_failure;
   const struct fuzz_values *values; /* enumerators */
   uint64_t example;
 };
@@ -173,8 +173,9 @@ fn write_parameters(interface: &Value, function: &Value, out: &mut String) {
         let sized_by = sized_by(parameters, parameter);
         let lends = memory_kind(parameter["freed_by"].as_str());
         let frees = memory_kind((parameter["freed"] == true).then_some(function_name));
-        let (is_address, is_flags) =
-            (i32::from(parameter["address"] == true), i32::from(!parameter["flags"].is_null()));
+        let is = |attribute: &str| i32::from(parameter[attribute] == true);
+        let (is_address, on_failure) = (is("address"), is("on_failure"));
+        let is_flags = i32::from(!parameter["flags"].is_null());
         let values = parameter["enum"].as_str().filter(|name| is_known(interface, name));
         let values = values.map_or("NULL".to_owned(), |name| format!("&values_{name}"));
         let example = if role == "VALUE" { example(parameter) } else { "0".to_owned() };
@@ -182,12 +183,12 @@ fn write_parameters(interface: &Value, function: &Value, out: &mut String) {
             out,
             &format!(
                 "  {{\"{name}\", \"{to}\", {role}, FUZZ_{kind}, {nullable}, {size}, {sized_by}, {lends}, {frees}, \
-                 {is_address}, {is_flags}, {values}, {example}}},"
+                 {is_address}, {is_flags}, {on_failure}, {values}, {example}}},"
             ),
         );
     }
     if parameters.is_empty() {
-        line(out, "  {\"\", \"\", VALUE, FUZZ_none, 0, 0, -1, NO_MEMORY, NO_MEMORY, 0, 0, NULL, 0},");
+        line(out, "  {\"\", \"\", VALUE, FUZZ_none, 0, 0, -1, NO_MEMORY, NO_MEMORY, 0, 0, 0, NULL, 0},");
     }
     line(out, "};");
 }

@@ -105,9 +105,9 @@ const FAULTS: &[Condition] = &[
         &[("SOFTCUDA_FAULT", "cuMemPrefetchBatchAsync#1=1; cuMemcpyBatchAsync#2=1")],
     ),
     // It asks for the faults itself.
-    Condition("softcuda/every_fault", OLD_AND_NEW, &[]),
+    Condition("softcuda/every_fault", &["11.4", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/graph_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
-    Condition("softcuda/capture_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
+    Condition("softcuda/capture_faults", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[]),
 ];
 
 /// A program, versions, and what the driver finds in its environment.

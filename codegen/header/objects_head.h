@@ -51,7 +51,7 @@
  * ordered with it ("legacy"), the running kernels of the code, or the library's callbacks.
  *
  * Failures. A failed call has no effect unless its comment says so. Its out-parameters are then NULL, 0, an empty
- * text, or a struct of zeros.
+ * text, or a struct of zeros; but a struct that is filled [on_failure] says why the call failed.
  *
  * Errors. Functions return a cushim_status: 0, a negative status of cushim's own, or the driver's CUresult, which is
  * positive. cushim_last_error has the details. @errors lists what is particular to a function. All others follow from

@@ -44,7 +44,8 @@ impl Incomplete for cushim_stream_s {
             0 => Some(Err(Error::new(
                 Status::STREAM_REQUIRED,
                 "a stream is required, not NULL; for a default stream pass the handle of cushim_context_get_legacy_stream \
-                 or cushim_context_get_per_thread_stream, for this thread's current one that of cushim_stream_current",
+                 or cushim_context_get_per_thread_stream, for this thread's current one that of cushim_stream_current. A builder \
+                 has a stream only while it captures",
             ))),
             CURRENT => Some(Stream::current().map(Lent::counted)),
             _ => None,

@@ -61,7 +61,7 @@ impl Graph {
         let own = operation.node_context(tree.context());
         let at = own.as_ref().unwrap_or(tree.context());
         let mut parameters = operation.parameters(at)?;
-        let mut guard = tree.lock();
+        let mut guard = tree.lock_to_edit()?;
         let state = &mut *guard;
         let natives = before(state, graph, after)?;
         restriction::check(tree, state, graph, &parameters, at)?;

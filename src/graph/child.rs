@@ -129,9 +129,7 @@ impl<'a> Pair<'a> {
             Self { trees, outer: first.lock(), inner: Some(inner) }
         };
         for graph in [outer, inner] {
-            if graph.object.is_gone() {
-                return Err(graph.object.refusal());
-            }
+            graph.object.check_usable()?;
         }
         Ok(pair)
     }

@@ -50,6 +50,16 @@ impl ConditionalKind {
         })
     }
 
+    /// What the header calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::If => "IF",
+            Self::IfElse => "IF_ELSE",
+            Self::While => "WHILE",
+            Self::Switch => "SWITCH",
+        }
+    }
+
     /// Refuses a number of bodies that such a node does not have.
     pub(crate) fn check_bodies(self, count: usize) -> Result<(), Error> {
         let (is_right, has) = match self {
@@ -60,7 +70,8 @@ impl ConditionalKind {
         if is_right {
             return Ok(());
         }
-        let refusal = format!("a conditional node of kind {self:?} has {has}, and {count} are asked for");
+        let name = self.name();
+        let refusal = format!("a conditional node of kind {name} has {has}, and {count} are asked for");
         Err(Error::new(Status::INVALID_ARGUMENT, refusal))
     }
 

@@ -185,7 +185,7 @@ impl Node {
     pub(crate) fn assign(&self, toward: Toward, others: &[&NodeObject]) -> Result<(), Error> {
         let tree = &self.tree;
         self.check_used()?;
-        let mut state = tree.lock();
+        let mut state = tree.lock_to_edit()?;
         let id = self.object.check_there()?;
         let (native, graph) = (state.node(id).native, state.node(id).graph);
         let wanted: Vec<EdgeOf<'_>> =

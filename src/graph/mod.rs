@@ -234,10 +234,11 @@ impl Graph {
         self.object.header().label()
     }
 
-    /// Keeps others from editing; refused if the graph was removed.
+    /// Keeps others from editing; refused if the graph was removed, or is being captured once more.
     fn lock(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.definition.tree.lock();
-        if self.object.is_gone() { Err(self.object.refusal()) } else { Ok(state) }
+        self.object.check_usable()?;
+        Ok(state)
     }
 }
 

@@ -3,12 +3,12 @@
 use super::object::{GraphObject, NodeObject};
 use super::state::{NodeId, State};
 use super::tree::Tree;
-use super::{Graph, read};
+use super::{Graph, read, restriction};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::driver::sys::{self, CUgraphNode};
 use crate::driver::{CallError, Table};
-use crate::object::error::Error;
+use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
 use std::fmt;
 use std::sync::Arc;
@@ -41,6 +41,21 @@ impl Node {
     #[must_use]
     pub fn node_type(&self) -> NodeType {
         self.object.node_type()
+    }
+
+    /// Refuses nodes that the driver is too old for.
+    #[cfg(feature = "capi")]
+    pub(crate) fn check_version(&self, wanted: NodeType) -> Result<(), Error> {
+        restriction::check_version(&self.tree, wanted)
+    }
+
+    /// Refuses what is for nodes of another type.
+    #[cfg(feature = "capi")]
+    pub(crate) fn check_type(&self, wanted: NodeType) -> Result<(), Error> {
+        if self.node_type() == wanted {
+            return Ok(());
+        }
+        Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} is no {wanted}")))
     }
 
     /// The graph that it is a node of.

@@ -11,6 +11,7 @@ use crate::object::handle::{Header, object};
 use crate::op::node::{NodeType, Parameters};
 use parking_lot::Mutex;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// What a graph is in its definition.
@@ -32,6 +33,8 @@ pub(crate) struct GraphObject {
     pub(super) kind: GraphKind,
     /// Why there is no such graph any more.
     gone: OnceLock<Gone>,
+    /// Whether it is captured once more, and nobody else's meanwhile.
+    is_captured: AtomicBool,
     claims: Mutex<Claims>,
 }
 
@@ -63,6 +66,7 @@ impl GraphObject {
             id,
             kind,
             gone: OnceLock::new(),
+            is_captured: AtomicBool::new(false),
             claims: Mutex::default(),
         })
     }
@@ -102,6 +106,30 @@ impl GraphObject {
 
     pub(super) fn was_moved(&self) {
         let _ = self.gone.set(Gone::Moved);
+    }
+
+    /// Whether it is captured once more from now on.
+    pub(super) fn set_captured(&self, is_captured: bool) {
+        self.is_captured.store(is_captured, Relaxed);
+    }
+
+    /// Refuses a graph that is gone, and one that is captured once more. Asked under the lock of its definition.
+    pub(super) fn check_usable(&self) -> Result<(), Error> {
+        if self.is_gone() { Err(self.refusal()) } else { self.check_not_captured() }
+    }
+
+    /// Refuses a graph that is captured once more.
+    #[inline]
+    pub(super) fn check_not_captured(&self) -> Result<(), Error> {
+        if self.is_captured.load(Relaxed) { Err(self.captured()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn captured(&self) -> Error {
+        let refusal = format!(
+            "{self} is being captured once more: until that capture has ended it takes only what its nodes did before"
+        );
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 
     /// One more owning handle names the graph.

@@ -20,7 +20,10 @@ impl Node {
         if let Err(error) = self.check_used() {
             return Err((error, owner));
         }
-        let mut state = tree.lock();
+        let mut state = match tree.lock_to_edit() {
+            Ok(state) => state,
+            Err(error) => return Err((error, owner)),
+        };
         if let Err(error) = self.object.check_there().and_then(|_| self.check_slot(slot)) {
             return Err((error, owner));
         }

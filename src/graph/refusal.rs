@@ -111,7 +111,7 @@ pub(super) fn of_second_exec(failure: Error, live: usize) -> Error {
     match is_unsupported(&failure) && live > 0 {
         true => add(
             failure,
-            "A graph that allocates memory, has conditions or device-updatable nodes has one instance at a time; destroy the other first",
+            "A graph that allocates memory, has conditions or device-updatable nodes has one exec at a time; destroy the other first",
         ),
         false => failure,
     }

@@ -25,7 +25,7 @@ impl Node {
         };
         refuse_twice()?;
         tree.check_used(self.object.as_ref())?; // not under the lock, which the end of a definition takes
-        let mut state = tree.lock();
+        let mut state = tree.lock_to_edit()?;
         refuse_twice()?;
         let id = self.object.id;
         if tree.check_contexts(&state, self.object.as_ref()).is_ok() {

@@ -28,6 +28,7 @@ impl Node {
     pub unsafe fn set<C: NodeChange>(&self, change: &mut C) -> Result<(), Error> {
         let tree = &self.tree;
         self.check_used()?;
+        restriction::check_version(tree, change.node_type())?;
         self.object.check_change(change)?;
         let conditions = change.change_conditions().0;
         if !conditions.is_empty() {
@@ -35,7 +36,7 @@ impl Node {
             condition::number_all(&conditions)?;
         }
         drop(conditions);
-        let mut state = tree.lock();
+        let mut state = tree.lock_to_edit()?;
         let id = self.object.check_there()?;
         // SAFETY: the caller vouches for what the change uses.
         let released = unsafe { set(tree, &mut state, id, change) }.map_err(|mut failure| {
@@ -63,7 +64,8 @@ impl NodeObject {
         if let Err(gone) = self.check_there() {
             return gone;
         }
-        let refusal = format!("{self} cannot become a {wanted}; remove it, and add another node");
+        let refusal =
+            format!("{self} is no {wanted}, and cannot become one; remove it, and add another node");
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 }
@@ -101,7 +103,7 @@ unsafe fn set<C: NodeChange>(
     set.map_err(|error| {
         let name = updatable::is_updatable(tree, state, id).then(|| state.name_of(id));
         let failure = refusal::of_set(failed(error), &parameters);
-        change.why(refusal::of_updatable(failure, name, "it keeps this attribute"), at)
+        change.why(refusal::of_updatable(failure, name, "it keeps this attribute"), &parameters, at)
     })?;
     // From here on nothing fails.
     let attachment = prepared.map(|prepared| prepared.commit(change.kept(kept).0));

@@ -99,6 +99,14 @@ impl Tree {
         self.state.lock()
     }
 
+    /// The same for whoever changes something; refused while the definition is captured once more.
+    #[inline]
+    pub(super) fn lock_to_edit(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let state = self.lock();
+        self.root().check_not_captured()?;
+        Ok(state)
+    }
+
     /// Who holds the definition; `None` if nobody does any more.
     pub(super) fn definition(&self) -> Option<Arc<Definition>> {
         self.definition.get()?.upgrade()
@@ -159,6 +167,23 @@ impl Tree {
             }
         }
         conditions.iter().for_each(|condition| condition.end());
+    }
+
+    /// The driver's graph is gone, or good for nothing but to be destroyed, if it `is_there`: whatever names a part of it says so. What was
+    /// instantiated from it still asks what its nodes were.
+    pub(super) fn spoil(&self, is_there: bool) {
+        let mut state = self.lock();
+        self.is_known_no_more(&state);
+        self.owned.fetch_and(is_there, Relaxed);
+        self.root().was_abandoned();
+        state.unplaced.clear();
+        for node in state.nodes_mut() {
+            // The references go with the driver's graph.
+            node.attachment = None;
+            if let Some(object) = &node.object {
+                object.was_removed(node.parameters.clone());
+            }
+        }
     }
 
     fn is_known_no_more(&self, state: &State) {

@@ -78,6 +78,7 @@ pub(crate) use endpoint::{Side, check_range};
 pub use event::{Record, Wait};
 pub use host_function::HostFunction;
 pub use launch::Launch;
+pub(crate) use memory_operations::why_no_values;
 pub use memory_operations::{MemoryAction, MemoryOperation, MemoryOperations};
 pub use memset::{Memset, Value};
 pub use node::NodeOperation;

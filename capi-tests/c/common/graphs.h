@@ -62,10 +62,15 @@ static inline cushim_kernel kernel_of(cushim_library library, const char *name) 
 /* The objects, with `append` as the kernel, and memory. False on the driver "none", which has no graphs. */
 static inline int open_graphs(void) {
   cushim_graph none = (cushim_graph)NOT_NULL;
+  cushim_builder builder = (cushim_builder)NOT_NULL;
   all = open_objects();
   if (is_none(all.driver)) {
     CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_create(all.context, NULL, &none));
-    CHECK(none == NULL);
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_builder_create(all.context, NULL, &builder));
+    CHECK(none == NULL && builder == NULL);
+    builder = (cushim_builder)NOT_NULL;
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_builder_create_on(all.stream, NULL, &builder));
+    CHECK(builder == NULL);
     return 0;
   }
   version = given_number("CHECK_VERSION");

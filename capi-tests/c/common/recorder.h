@@ -326,6 +326,7 @@ static const char *const recorded_names[] = {
   "cushim_builder_close",
   "cushim_builder_get_context",
   "cushim_builder_begin",
+  "cushim_builder_recapture",
   "cushim_builder_end",
   "cushim_builder_stream",
   "cushim_builder_get_state",
@@ -670,20 +671,21 @@ static inline cushim_status record_status(unsigned function, cushim_status statu
 #define cushim_builder_close(...) record_status(308, (cushim_builder_close)(__VA_ARGS__))
 #define cushim_builder_get_context(...) record_status(309, (cushim_builder_get_context)(__VA_ARGS__))
 #define cushim_builder_begin(...) record_status(310, (cushim_builder_begin)(__VA_ARGS__))
-#define cushim_builder_end(...) record_status(311, (cushim_builder_end)(__VA_ARGS__))
-#define cushim_builder_stream(...) (record_status(312, 0), (cushim_builder_stream)(__VA_ARGS__))
-#define cushim_builder_get_state(...) record_status(313, (cushim_builder_get_state)(__VA_ARGS__))
-#define cushim_builder_get_graph(...) record_status(314, (cushim_builder_get_graph)(__VA_ARGS__))
-#define cushim_builder_get_tail(...) record_status(315, (cushim_builder_get_tail)(__VA_ARGS__))
-#define cushim_builder_fork(...) record_status(316, (cushim_builder_fork)(__VA_ARGS__))
-#define cushim_builder_join(...) record_status(317, (cushim_builder_join)(__VA_ARGS__))
-#define cushim_builder_embed(...) record_status(318, (cushim_builder_embed)(__VA_ARGS__))
-#define cushim_builder_create_condition(...) record_status(319, (cushim_builder_create_condition)(__VA_ARGS__))
-#define cushim_builder_add_conditional(...) record_status(320, (cushim_builder_add_conditional)(__VA_ARGS__))
-#define cushim_device_get_graph_memory(...) record_status(321, (cushim_device_get_graph_memory)(__VA_ARGS__))
-#define cushim_device_reset_graph_memory_peaks(...) record_status(322, (cushim_device_reset_graph_memory_peaks)(__VA_ARGS__))
-#define cushim_device_trim_graph_memory(...) record_status(323, (cushim_device_trim_graph_memory)(__VA_ARGS__))
-#define cushim_log_set_callback(...) record_status(324, (cushim_log_set_callback)(__VA_ARGS__))
-#define cushim_log_set_pull(...) record_status(325, (cushim_log_set_pull)(__VA_ARGS__))
+#define cushim_builder_recapture(...) record_status(311, (cushim_builder_recapture)(__VA_ARGS__))
+#define cushim_builder_end(...) record_status(312, (cushim_builder_end)(__VA_ARGS__))
+#define cushim_builder_stream(...) (record_status(313, 0), (cushim_builder_stream)(__VA_ARGS__))
+#define cushim_builder_get_state(...) record_status(314, (cushim_builder_get_state)(__VA_ARGS__))
+#define cushim_builder_get_graph(...) record_status(315, (cushim_builder_get_graph)(__VA_ARGS__))
+#define cushim_builder_get_tail(...) record_status(316, (cushim_builder_get_tail)(__VA_ARGS__))
+#define cushim_builder_fork(...) record_status(317, (cushim_builder_fork)(__VA_ARGS__))
+#define cushim_builder_join(...) record_status(318, (cushim_builder_join)(__VA_ARGS__))
+#define cushim_builder_embed(...) record_status(319, (cushim_builder_embed)(__VA_ARGS__))
+#define cushim_builder_create_condition(...) record_status(320, (cushim_builder_create_condition)(__VA_ARGS__))
+#define cushim_builder_add_conditional(...) record_status(321, (cushim_builder_add_conditional)(__VA_ARGS__))
+#define cushim_device_get_graph_memory(...) record_status(322, (cushim_device_get_graph_memory)(__VA_ARGS__))
+#define cushim_device_reset_graph_memory_peaks(...) record_status(323, (cushim_device_reset_graph_memory_peaks)(__VA_ARGS__))
+#define cushim_device_trim_graph_memory(...) record_status(324, (cushim_device_trim_graph_memory)(__VA_ARGS__))
+#define cushim_log_set_callback(...) record_status(325, (cushim_log_set_callback)(__VA_ARGS__))
+#define cushim_log_set_pull(...) record_status(326, (cushim_log_set_pull)(__VA_ARGS__))
 
 #endif

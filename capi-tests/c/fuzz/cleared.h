@@ -20,8 +20,8 @@ static void check_results(const struct fuzz_function *function, const uint64_t *
     const int is_result = parameter->role == PLACE || parameter->role == CLAIMED || parameter->role == LENT;
     const unsigned char *result = (const unsigned char *)(uintptr_t)arguments[i];
     uint64_t size = parameter->size, skipped = 0;
-    /* This one says why the call failed. */
-    if (result == NULL || strcmp(parameter->type, "cushim_exec_result") == 0) continue;
+    /* What is filled on failure says why. */
+    if (result == NULL || parameter->on_failure) continue;
     if (parameter->role == FILLED) {
       memcpy(&size, result, sizeof size);
       if (size > parameter->size) size = parameter->size; /* what the library does not know it leaves */

@@ -141,7 +141,7 @@ static void limits(void) {
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_add_child(parent, NULL, 0, graph, CUSHIM_CHILD_CLONE, NULL, NULL));
   exec = new_exec(graph);
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_create(graph, NULL, &second, NULL));
-  CHECK_CONTAINS(last_message(), "one instance at a time");
+  CHECK_CONTAINS(last_message(), "one exec at a time");
   CHECK(clone == NULL && second == NULL && node_count(parent) == 0);
   CHECK_OK(cushim_exec_destroy(exec));
   exec = new_exec(graph); /* one at a time is fine */

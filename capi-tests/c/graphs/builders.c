@@ -46,6 +46,8 @@ static void states(void) {
   CHECK(context != NULL);
   state_is(builder, CUSHIM_BUILDER_NOT_STARTED, CUSHIM_BUILDER_PRIMARY);
   nothing_goes(builder, "was not begun");
+  CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_event_record(all.event, cushim_builder_stream(builder)));
+  CHECK_CONTAINS(last_message(), "only while it captures");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_get_graph(builder, &known));
   CHECK_OK(cushim_builder_begin(builder));
   state_is(builder, CUSHIM_BUILDER_CAPTURING, CUSHIM_BUILDER_PRIMARY);
@@ -457,6 +459,37 @@ static void invalidated(void) {
   CHECK_OK(cushim_builder_destroy(builder));
 }
 
+/* What the driver is too old for is refused with the version that has it; the capture goes on, as if it had not been asked for. */
+static void too_old(void) {
+  cushim_graph child = new_graph(), captured_graph = NULL;
+  cushim_builder builder = begun(), bodies[2] = {(cushim_builder)NOT_NULL, (cushim_builder)NOT_NULL};
+  cushim_condition condition = (cushim_condition)NOT_NULL;
+  cushim_node node = (cushim_node)NOT_NULL;
+  append(builder, 0, 1);
+  if (version < 12090) {
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_builder_embed(builder, child, CUSHIM_CHILD_MOVE, &node));
+    CHECK_CONTAINS(last_message(), "12.9");
+    CHECK(node == NULL && node_count(child) == 0);
+  }
+  if (version < 12030) {
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_builder_create_condition(builder, NULL, &condition));
+    CHECK_CONTAINS(last_message(), "12.3");
+    CHECK(condition == NULL);
+  } else if (version < 12080) {
+    CHECK_OK(cushim_builder_create_condition(builder, NULL, &condition));
+    CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED,
+                 cushim_builder_add_conditional(builder, condition, CUSHIM_CONDITIONAL_SWITCH, 2, &node, bodies));
+    CHECK_CONTAINS(last_message(), "12.8");
+    CHECK(node == NULL && bodies[0] == NULL && bodies[1] == NULL);
+  }
+  append(builder, 0, 2);
+  CHECK_OK(cushim_builder_end(builder, &captured_graph));
+  CHECK(node_count(captured_graph) == 2 && result_of(captured_graph) == 12);
+  CHECK_OK(cushim_graph_destroy(captured_graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_graph_destroy(child));
+}
+
 int main(void) {
   check_begin();
   if (!open_graphs()) return close_graphs();
@@ -471,6 +504,7 @@ int main(void) {
   events_of_others();
   beside_the_legacy_stream();
   invalidated();
+  too_old();
   if (version >= 12030) {
     open_conditions();
     loops();

@@ -185,12 +185,14 @@ static void refusals(void) {
     CHECK(last_detail()->item == 2);
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(kernel, at, 0, NULL));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(kernel, at, &to, 1, 4, 1));
-    CHECK_CONTAINS(last_message(), "cannot become a memset node");
+    CHECK_CONTAINS(last_message(), "is no memset node, and cannot become one");
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(fill, at, all.kernel, NULL, args, 2));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_event(fill, at, all.event));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_event(fill, at, NULL));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_host_function(empty, at, call, NULL, &owner));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(fill, at, &to, 1, 3, 1));
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_fill(fill, at, NULL, 1, 4, (size_t)1 << 20));
+    CHECK_CONTAINS(last_message(), "left in its allocation");
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(rows, at, &to, 1, 4, 1));
     CHECK_CONTAINS(last_message(), "sets rows");
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(box, at, &to, &from, 4));

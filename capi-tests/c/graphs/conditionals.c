@@ -242,7 +242,7 @@ static void refused_conditions(void) {
   CHECK_CONTAINS(last_message(), "another graph");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, unused, CUSHIM_CONDITIONAL_IF, 0, &node, bodies));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, unused, CUSHIM_CONDITIONAL_IF, 2, &node, bodies));
-  CHECK_CONTAINS(last_message(), "1 body");
+  CHECK_CONTAINS(last_message(), "of kind IF has 1 body");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, unused, CUSHIM_CONDITIONAL_WHILE, 2, &node, bodies));
   if (version >= 12080) {
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, unused, CUSHIM_CONDITIONAL_IF_ELSE, 1, &node, bodies));
@@ -343,7 +343,7 @@ static void without_a_node(void) {
   exec = new_exec(graph);
   CHECK(node_count(graph) == 2 && result_of_exec(exec) == 2);
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_create(graph, NULL, &second, NULL));
-  CHECK_CONTAINS(last_message(), "one instance at a time");
+  CHECK_CONTAINS(last_message(), "one exec at a time");
   CHECK(second == NULL);
   CHECK_OK(cushim_exec_destroy(exec));
   add_conditional(graph, setter, condition, CUSHIM_CONDITIONAL_IF, 1, &body);
@@ -368,7 +368,7 @@ static void limits(void) {
   CHECK(node_count(parent) == 0);
   exec = new_exec(graph);
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_create(graph, NULL, &second, NULL));
-  CHECK_CONTAINS(last_message(), "one instance at a time");
+  CHECK_CONTAINS(last_message(), "one exec at a time");
   CHECK(result_of_exec(exec) == 6);
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK(result_of(graph) == 6);

@@ -52,6 +52,9 @@ static void objects(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_create(inner, NULL, &none, &result));
   CHECK_CONTAINS(last_message(), "part of");
   CHECK(none == NULL && result.reason == 1 && result.node == NULL);
+  result = empty_result();
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_exec_create((cushim_graph)(void *)all.event, NULL, &none, &result));
+  CHECK(result.reason == 1 && result.struct_size == sizeof result);
   CHECK_OK(cushim_exec_create(graph, NULL, &exec, &result));
   CHECK(result.reason == 0 && result.node == NULL && result.other == NULL && result.struct_size == sizeof result);
   CHECK_OK(cushim_set_label(exec, "mine"));
@@ -231,6 +234,7 @@ static void enabled(void) {
     CHECK_OK(cushim_node_set_enabled(copy, exec, 0));
     CHECK(result_of_exec(exec) == 2 && number_at(slot(1)) == 5 && number_at(slot(2)) == 0);
     CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_enabled(empty, exec, 0));
+    CHECK_CONTAINS(last_message(), "Only kernel, copy and memset nodes");
     CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_get_enabled(empty, exec, &is_enabled));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_enabled(foreign, exec, 0));
     CHECK_CONTAINS(last_message(), "no node of the graph");

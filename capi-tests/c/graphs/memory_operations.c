@@ -19,7 +19,11 @@ static void too_old(void) {
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_add_memory_operations(graph, NULL, 0, &operation, 1, &node));
   CHECK_CONTAINS(last_message(), "11.7");
   CHECK(node == NULL && node_count(graph) == 1);
-  CHECK(cushim_node_get_memory_operations(empty, NULL, NULL, 0, &count) < 0 && count == 0);
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_get_memory_operations(empty, NULL, NULL, 0, &count));
+  CHECK_CONTAINS(last_message(), "11.7");
+  CHECK(count == 0);
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_memory_operations(empty, NULL, &operation, 1));
+  CHECK_CONTAINS(last_message(), "11.7");
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
@@ -66,11 +70,48 @@ static void operations(void) {
   CHECK(released_soon(&counts[0], 1) == 1);
 }
 
+/* Memory of a pool, and of the graph: added, and refused by the launch, which says where the value is. */
+static void refused_by_the_launch(void) {
+  cushim_graph graph = new_graph(), allocating = new_graph();
+  cushim_graph_allocation allocation = CUSHIM_OPTIONS(cushim_graph_allocation);
+  cushim_memory_operation operation = operation_of(CUSHIM_MEMORY_WRITE_32, 0, 0, 1);
+  cushim_resource resource = NULL;
+  cushim_buffer buffer = NULL;
+  cushim_node node = NULL;
+  cushim_exec exec;
+  uint64_t pointer = 0;
+  CHECK_OK(cushim_device_get_resource(all.device, &resource));
+  CHECK_OK(cushim_buffer_create(resource, all.stream, 64, &buffer));
+  operation.at = cushim_at_buffer(buffer, 0);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_stream_memory_operations(all.stream, &operation, 1));
+  CHECK_CONTAINS(last_message(), "memory of a pool");
+  CHECK_OK(cushim_graph_add_memory_operations(graph, NULL, 0, &operation, 1, NULL));
+  exec = new_exec(graph);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_launch(exec, all.stream));
+  CHECK_CONTAINS(last_message(), "memory of a pool");
+  CHECK_OK(cushim_exec_destroy(exec));
+  allocation.bytes = 64;
+  CHECK_OK(cushim_graph_add_allocation(allocating, NULL, 0, &allocation, &node, &pointer));
+  operation.at = cushim_at_device(pointer);
+  CHECK_OK(cushim_graph_add_memory_operations(allocating, &node, 1, &operation, 1, NULL));
+  exec = new_exec(allocating);
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_exec_launch(exec, all.stream));
+  CHECK_CONTAINS(last_message(), "memory of a graph");
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(allocating));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
-    if (version >= 11070) operations();
-    else too_old();
+    if (version >= 11070) {
+      operations();
+      refused_by_the_launch();
+    } else {
+      too_old();
+    }
   }
   return close_graphs();
 }

@@ -115,7 +115,7 @@ static void limits(void) {
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_clone(graph, &clone));
   CHECK_CONTAINS(last_message(), "moved into another one (12.9), and not cloned");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_create(graph, NULL, &second, NULL));
-  CHECK_CONTAINS(last_message(), "one instance at a time");
+  CHECK_CONTAINS(last_message(), "one exec at a time");
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_exec_update(exec, graph, NULL));
   CHECK_CONTAINS(last_message(), "moving");
   CHECK_CONTAINS(last_message(), "node by node");
@@ -172,14 +172,29 @@ static void by_capture(void) {
 }
 
 static void too_old(void) {
+  const cushim_launch_attribute on = updatable(1);
+  const cushim_launch_config config = config_of(&on);
+  struct {
+    uint64_t to;
+    uint32_t digit, padding;
+  } block;
   cushim_graph graph = new_graph();
   cushim_node node = add_append(graph, NULL, 0, 1), other = NULL;
   CUgraphDeviceNode handle = (CUgraphDeviceNode)NOT_NULL;
+  memset(&block, 0, sizeof block);
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_get_device_node(node, &handle));
   CHECK_CONTAINS(last_message(), "12.4");
   CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, add(graph, 1, &other));
   CHECK_CONTAINS(last_message(), "12.4");
+  block.to = memory;
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_graph_add_kernel_packed(graph, NULL, 0, all.kernel, &config, &block, 12, &other));
+  CHECK_CONTAINS(last_message(), "12.4");
   CHECK(handle == NULL && node_count(graph) == 1);
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_kernel(node, NULL, NULL, &config, NULL, 0));
+  CHECK_CONTAINS(last_message(), "12.4");
+  CHECK_STATUS(CUSHIM_ERROR_UNSUPPORTED, cushim_node_set_kernel_packed(node, NULL, all.kernel, &config, &block, 12));
+  CHECK_CONTAINS(last_message(), "12.4");
+  CHECK(result_of(graph) == 1);
   CHECK_OK(cushim_graph_destroy(graph));
 }
 

@@ -131,13 +131,71 @@ static int fails(int ordinal) {
   return hits != 0;
 }
 
+static cushim_status two_nodes(cushim_builder builder, int which) {
+  TRY(fill_owned(cushim_builder_stream(builder), 0, 4, which));
+  TRY(launch(cushim_builder_stream(builder), 0, 2 + (uint32_t)which));
+  return cushim_builder_end(builder, NULL);
+}
+
+static cushim_status capture_again(struct made *made) {
+  TRY(cushim_builder_create(all.context, NULL, &made->builder));
+  TRY(cushim_builder_recapture(made->builder, made->graph));
+  return two_nodes(made->builder, 1);
+}
+
+/* The same of a capture into a graph that exists: what was instantiated from it goes on, whatever becomes of the graph. */
+static int fails_again(int ordinal) {
+  cushim_builder builder = begun();
+  cushim_status status;
+  struct made made;
+  cushim_exec exec;
+  uint64_t hits;
+  size_t live;
+  char fault[32];
+  memset(&made, 0, sizeof made);
+  memset(releases, 0, sizeof releases);
+  memset(lent, 0, sizeof lent);
+  flush_callbacks();
+  CHECK_OK(cushim_builder_close(builder));
+  CHECK_OK(cushim_builder_destroy(builder));
+  live = control.live_objects();
+  builder = begun();
+  CHECK_OK(two_nodes(builder, 0));
+  CHECK_OK(cushim_builder_get_graph(builder, &made.graph));
+  CHECK_OK(cushim_graph_ref(made.graph, &made.graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+  exec = new_exec(made.graph);
+  control.calls_reset();
+  snprintf(fault, sizeof fault, "*#%d=2", ordinal);
+  CHECK(control.fault_set(fault) == 0);
+  status = capture_again(&made);
+  hits = control.fault_hits();
+  control.fault_clear();
+  holds(status == CUSHIM_SUCCESS || status == CUDA_ERROR_OUT_OF_MEMORY, ordinal, "the status is the driver's");
+  holds(result_of_exec(exec) == 42, ordinal, "the exec goes on");
+  if (status == CUSHIM_SUCCESS) {
+    CHECK_OK(cushim_exec_update(exec, made.graph, NULL));
+    holds(result_of_exec(exec) == 43, ordinal, "the graph works");
+  }
+  give_up(&made);
+  holds(result_of_exec(exec) == 42 + (status == CUSHIM_SUCCESS), ordinal, "the exec goes on without the graph");
+  CHECK_OK(cushim_exec_destroy(exec));
+  owners_are_released(ordinal);
+  holds(control.live_objects() <= live + (hits != 0 && status == CUSHIM_SUCCESS), ordinal, "nothing is left in the driver");
+  return hits != 0;
+}
+
 int main(void) {
-  int ordinal = 1;
+  int ordinal = 1, again = 1;
   check_begin();
   if (!open_graphs() || !CHECK(find_control(&control))) return close_graphs();
   (void)fails(100000); /* what is made once is there from now on */
   while (fails(ordinal) && ordinal < 1000) ordinal++;
   CHECK(ordinal > 30 && ordinal < 1000);
-  printf("%d calls of the driver failed\n", ordinal - 1);
+  if (version >= 13030) {
+    while (fails_again(again) && again < 1000) again++;
+    CHECK(again > 10 && again < 1000);
+  }
+  printf("%d calls of the driver failed\n", ordinal + again - 2);
   return close_graphs();
 }

@@ -61,11 +61,9 @@ fn write_wrapper(interface: &Value, function: &Value, out: &mut String) {
     line(out, &format!("#define {name}(...) claiming_{name}(__VA_ARGS__)"));
 }
 
-/// An array of owning handles that comes out, and how many they are. Only builders come so; graphs and nodes in arrays are borrowed.
+/// An array of owning handles that comes out, and which parameter says how many they are.
 fn owned_array(parameters: &[Value]) -> Option<(usize, usize)> {
-    let is_one = |parameter: &Value| {
-        parameter["role"] == "array" && parameter["direction"] == "out" && parameter["kind"] == "builder"
-    };
+    let is_one = |parameter: &Value| parameter["role"] == "array" && parameter["owned"] == true;
     let at = parameters.iter().position(is_one)?;
     let count = parameters.iter().position(|parameter| parameter["name"] == parameters[at]["array"])?;
     Some((at, count))

@@ -21,37 +21,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cushim_log_set_pull", "CUSHIM_ERROR_UNSUPPORTED"),
 ];
 
-/// What no program sees yet: kept bytes for which there is no memory, and drivers without what graphs and captures need, older
-/// than those that softcuda can be. This list only becomes shorter.
-const NOT_YET: &[(&str, &[&str])] = &[
-    (
-        "CUSHIM_ERROR_UNSUPPORTED",
-        &[
-            "cushim_graph_add_child",
-            "cushim_graph_destroy",
-            "cushim_condition_native",
-            "cushim_graph_add_kernel",
-            "cushim_graph_add_kernel_packed",
-            "cushim_node_get_memory_operations",
-            "cushim_exec_destroy",
-            "cushim_node_set_kernel",
-            "cushim_node_set_kernel_packed",
-            "cushim_node_set_memory_operations",
-            "cushim_builder_create",
-            "cushim_builder_create_on",
-            "cushim_builder_destroy",
-            "cushim_builder_embed",
-            "cushim_builder_create_condition",
-            "cushim_builder_add_conditional",
-        ],
-    ),
-    ("CUDA_ERROR_NOT_SUPPORTED", &["cushim_builder_embed"]),
-];
-
-fn is_not_yet(function: &str, error: &str) -> bool {
-    NOT_YET.iter().any(|(status, functions)| *status == error && functions.contains(&function))
-}
-
 /// Looks at what the programs have recorded, and a GPU before them.
 pub(crate) fn is_complete(record: &Path) -> Result<String, String> {
     let interface = interface::read();
@@ -82,7 +51,7 @@ fn unseen(interface: &Value, function: &Value, seen: &Seen) -> Vec<String> {
     let errors = list(function, "errors").iter().map(|error| error.as_str().expect("a name"));
     let statuses = errors.map(|error| (error, number(interface, error))).chain([("success", 0)]);
     let is_missing = |(_, status): &(&str, i32)| !seen.contains(&(name.to_owned(), *status));
-    let is_due = |(error, _): &(&str, i32)| !ELSEWHERE.contains(&(name, error)) && !is_not_yet(name, error);
+    let is_due = |(error, _): &(&str, i32)| !ELSEWHERE.contains(&(name, error));
     statuses.filter(is_missing).filter(is_due).map(|(error, _)| format!("{name}: {error}")).collect()
 }
 

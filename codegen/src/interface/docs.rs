@@ -49,6 +49,21 @@ pub(super) enum Reach {
     Since(String),
 }
 
+impl Reach {
+    /// The number of that version; 0 if no driver is needed, and 1 if any will do.
+    pub(super) fn version(&self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Any => 1,
+            Self::Since(version) => {
+                let (major, minor) = version.split_once('.').expect("a version, such as 12.4");
+                let number = |part: &str| part.parse::<u32>().expect("a number of a version");
+                number(major) * 1000 + number(minor) * 10
+            }
+        }
+    }
+}
+
 /// What a synchronous call waits for, and when it does, if not always: `@sync context if the memory is not stream-ordered`.
 #[derive(Clone)]
 pub(super) struct Sync {
@@ -114,6 +129,7 @@ const ATTRIBUTES: &[&str] = &[
     "address",
     "bytes()",
     "array()",
+    "on_failure",
     "enum()",
     "flags()",
     "example()",

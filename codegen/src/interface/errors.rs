@@ -56,7 +56,7 @@ fn ends_a_handle(_: &Interface, function: &Function) -> bool {
 fn checks_an_argument(interface: &Interface, function: &Function) -> bool {
     let is_checked = |parameter: &Parameter| match parameter.shape {
         Shape::Handle(_) | Shape::Ended(_) => false,
-        Shape::Read { sized: true } | Shape::Filled | Shape::Buffer | Shape::Array(_) => true,
+        Shape::Read { sized: true, .. } | Shape::Filled | Shape::Buffer | Shape::Array(_) => true,
         Shape::Value => {
             let name = parameter.attributes.value("enum");
             name.is_some_and(|name| {
@@ -68,19 +68,20 @@ fn checks_an_argument(interface: &Interface, function: &Function) -> bool {
     function.parameters.iter().any(is_checked)
 }
 
-/// The driver "none" has no function to call, unless there is no object to call it on there either.
+/// The driver "none" has no function to call, and an older driver not this one, unless there is no object to call it on there either.
 fn needs_a_driver(interface: &Interface, function: &Function) -> bool {
-    let exists_without = |parameter: &Parameter| match &parameter.shape {
-        Shape::Handle(kind) if !parameter.is_nullable() => {
-            interface.handles.iter().any(|handle| handle.kind == *kind && handle.driver == Reach::None)
-        }
-        _ => true,
+    let needed = match &function.docs.driver {
+        None | Some(Reach::None) => return false,
+        Some(reach) => reach.version(),
     };
-    match function.docs.driver {
-        None | Some(Reach::None) => false,
-        Some(Reach::Any) => function.parameters.iter().all(exists_without),
-        Some(Reach::Since(_)) => true,
-    }
+    let has_been_before = |kind: &str| {
+        interface.handles.iter().any(|handle| handle.kind == kind && handle.driver.version() < needed)
+    };
+    function.parameters.iter().all(|parameter| match &parameter.shape {
+        Shape::Handle(kind) if !parameter.is_nullable() => has_been_before(kind),
+        Shape::Ended(kind) => has_been_before(kind),
+        _ => true,
+    })
 }
 
 fn is_refused_in_callbacks(_: &Interface, function: &Function) -> bool {

@@ -133,8 +133,8 @@ fn parameter(item: &Parameter) -> Value {
         Shape::Ended(_) => ("in", "ended"),
         Shape::Passed => ("in", "passed"),
         Shape::Text => ("in", "text"),
-        Shape::Read { sized: true } => ("in", "options"),
-        Shape::Read { sized: false } => ("in", "read"),
+        Shape::Read { sized: true, .. } => ("in", "options"),
+        Shape::Read { sized: false, .. } => ("in", "read"),
         Shape::Written => ("out", "value"),
         Shape::WrittenHandle { owned: true, .. } => ("out", "owned"),
         Shape::WrittenHandle { owned: false, .. } => ("out", "borrowed"),
@@ -144,7 +144,7 @@ fn parameter(item: &Parameter) -> Value {
     };
     let kind = match &item.shape {
         Shape::Handle(kind) | Shape::Ended(kind) | Shape::WrittenHandle { kind, .. } => Some(kind),
-        Shape::Array(kind) => kind.as_ref(),
+        Shape::Array(kind) | Shape::Read { kind, .. } => kind.as_ref(),
         _ => None,
     };
     let mut described = json!({
@@ -160,10 +160,12 @@ fn parameter(item: &Parameter) -> Value {
         let Some(value) = item.attributes.value(attribute) else { continue };
         described[attribute] = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
     }
-    for attribute in
-        ["freed", "address", "taken"].into_iter().filter(|attribute| item.attributes.has(attribute))
-    {
-        described[attribute] = json!(true);
+    let is_array = matches!(item.shape, Shape::Array(_));
+    for attribute in ["freed", "address", "taken", "on_failure", "owned"] {
+        // One handle says it by its role.
+        if item.attributes.has(attribute) && (attribute != "owned" || is_array) {
+            described[attribute] = json!(true);
+        }
     }
     described
 }

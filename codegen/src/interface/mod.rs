@@ -130,8 +130,8 @@ enum Shape {
     Passed,
     /// A text that ends with NUL.
     Text,
-    /// Something to read; a struct whose first member is `struct_size` if `sized`.
-    Read { sized: bool },
+    /// Something to read: a struct whose first member is `struct_size` if `sized`, or handles of a kind.
+    Read { sized: bool, kind: Option<String> },
     /// A place for one value, or 16 bytes.
     Written,
     /// A place for a handle, which the caller destroys if it is `owned`.
@@ -338,7 +338,7 @@ impl Interface {
             true => panic!("{place}: a pointer that is read is constant"),
             false if to == "char" => Shape::Text,
             false if to == "void" && is("any") => Shape::Handle("any".to_owned()),
-            false => Shape::Read { sized: self.is_sized(&to) },
+            false => Shape::Read { sized: self.is_sized(&to), kind: self.handle(&pointer.elem) },
         }
     }
 

@@ -78,11 +78,11 @@ fn declaration(interface: &Interface, function: &Function, index: usize) -> Stri
             Some(text) => format!("{argument} = {text};"),
             None => format!("{argument} = GOOD_{};", parameter.name),
         },
-        Shape::Read { sized: true } | Shape::Filled => {
+        Shape::Read { sized: true, .. } | Shape::Filled => {
             format!("{to} place{index}; {argument} = &place{index};")
         }
-        Shape::Read { sized: false } if parameter.is_nullable() => format!("{argument} = NULL;"),
-        Shape::Read { sized: false } => format!("{argument} = GOOD_{to};"),
+        Shape::Read { sized: false, .. } if parameter.is_nullable() => format!("{argument} = NULL;"),
+        Shape::Read { sized: false, .. } => format!("{argument} = GOOD_{to};"),
         Shape::Written => {
             format!(
                 "union sweep_room place{index}; {argument} = ({})(void *)&place{index};",
@@ -112,7 +112,7 @@ fn number(interface: &Interface, function: &Function, parameter: &Parameter) -> 
     };
     let is_of_null = function.parameters.iter().any(|other| {
         other.attributes.value("array") == Some(&parameter.name)
-            && matches!(other.shape, Shape::Read { sized: false })
+            && matches!(other.shape, Shape::Read { sized: false, .. })
             && other.is_nullable()
     });
     let enumerators = parameter
@@ -134,7 +134,7 @@ fn number(interface: &Interface, function: &Function, parameter: &Parameter) -> 
 /// Makes places what they are before a call, and puts the value into its slot.
 fn write_preparation(interface: &Interface, index: usize, parameter: &Parameter, out: &mut String) {
     match &parameter.shape {
-        shape @ (Shape::Read { sized: true } | Shape::Filled) => {
+        shape @ (Shape::Read { sized: true, .. } | Shape::Filled) => {
             let before = if matches!(shape, Shape::Filled) { "0xee" } else { "0" };
             writeln!(
                 out,
@@ -189,6 +189,12 @@ fn write_check(index: usize, parameter: &Parameter, several: bool, out: &mut Str
                 writeln!(out, "  if (status == 0) delete_{name}(*a{index});").unwrap();
             }
         }
+        // It says why the call failed.
+        Shape::Filled if parameter.attributes.has("on_failure") => writeln!(
+            out,
+            "  if (slot != {index}) CHECK((status == 0) == is_zero((char *)&place{index} + sizeof(size_t), sizeof place{index} - sizeof(size_t)));"
+        )
+        .unwrap(),
         Shape::Filled => writeln!(
             out,
             "  if (status != 0) CHECK(is_zero((char *)&place{index} + sizeof(size_t), sizeof place{index} - sizeof(size_t)) || slot == {index});"

@@ -4,7 +4,7 @@ use crate::driver::context::Activation;
 use parking_lot::RwLock;
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Weak};
 
 /// The conditions that a graph or what was made of it has.
@@ -14,8 +14,8 @@ static CONDITIONS: LazyLock<RwLock<HashMap<u64, Weak<Condition>>>> = LazyLock::n
 pub(crate) struct Condition {
     /// What callers and kernels know it by.
     pub(crate) handle: u64,
-    /// The graph that it was created for, by its handle.
-    pub(crate) graph: usize,
+    /// The graph that it is a condition of, by its handle.
+    graph: AtomicUsize,
     pub(crate) context: Arc<Activation>,
     /// What it is at the beginning of each launch; `None`: what it was at the end of the one before.
     assigned: Option<u32>,
@@ -31,6 +31,7 @@ impl Condition {
         static HANDLES: AtomicU64 = AtomicU64::new(0x50f7_c04d_0000_0001);
         let handle = HANDLES.fetch_add(1, Ordering::Relaxed);
         let (value, exec, claimed) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
+        let graph = AtomicUsize::new(graph);
         let condition = Arc::new(Self { handle, graph, context, assigned, value, exec, claimed });
         CONDITIONS.write().insert(handle, Arc::downgrade(&condition));
         condition
@@ -39,6 +40,16 @@ impl Condition {
     /// The condition that a handle means.
     pub(crate) fn of(handle: u64) -> Option<Arc<Self>> {
         CONDITIONS.read().get(&handle)?.upgrade()
+    }
+
+    /// The handle of the graph that it is a condition of.
+    pub(crate) fn graph(&self) -> usize {
+        self.graph.load(Ordering::Acquire)
+    }
+
+    /// Its graph is gone, and another one has it now.
+    pub(crate) fn pass_to(&self, graph: usize) {
+        self.graph.store(graph, Ordering::Release);
     }
 
     /// Whether no node has looked at it before; one does now.

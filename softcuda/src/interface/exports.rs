@@ -7669,13 +7669,61 @@ extern "C" fn cuStreamBeginCaptureToGraph_ptsz(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamBeginRecaptureToGraph() -> CUresult {
-    entry::refuse(603)
+extern "C" fn cuStreamBeginRecaptureToGraph(
+    hStream: CUstream,
+    mode: CUstreamCaptureMode,
+    hGraph: CUgraph,
+    callbackFunc: CUgraphRecaptureCallback,
+    userData: *mut c_void,
+) -> CUresult {
+    entry::call(
+        603,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.value("mode", mode.0);
+            a.address("hGraph", hGraph as usize);
+            a.address("callbackFunc", callbackFunc.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+        },
+        || {
+            crate::driver::graph::capture::begin::cuStreamBeginRecaptureToGraph(
+                hStream,
+                mode,
+                hGraph,
+                callbackFunc,
+                userData,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamBeginRecaptureToGraph_ptsz() -> CUresult {
-    entry::refuse(604)
+extern "C" fn cuStreamBeginRecaptureToGraph_ptsz(
+    hStream: CUstream,
+    mode: CUstreamCaptureMode,
+    hGraph: CUgraph,
+    callbackFunc: CUgraphRecaptureCallback,
+    userData: *mut c_void,
+) -> CUresult {
+    entry::call_per_thread(
+        604,
+        |a: &mut Arguments| {
+            a.address("hStream", hStream as usize);
+            a.value("mode", mode.0);
+            a.address("hGraph", hGraph as usize);
+            a.address("callbackFunc", callbackFunc.map_or(0, |f| f as usize));
+            a.address("userData", userData as usize);
+        },
+        || {
+            crate::driver::graph::capture::begin::cuStreamBeginRecaptureToGraph(
+                hStream,
+                mode,
+                hGraph,
+                callbackFunc,
+                userData,
+            )
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

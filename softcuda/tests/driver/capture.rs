@@ -124,3 +124,44 @@ fn contexts() {
         assert_eq!(cu.live("graph"), 0);
     });
 }
+
+/// A capture into a graph whose nodes take over what is captured (documented).
+#[test]
+fn a_graph_is_captured_once_more() {
+    alone("a_graph_is_captured_once_more", &[("SOFTCUDA_VERSION", "13.5")], || {
+        const RECAPTURE_FAILURE: i32 = 918;
+        let cu = with_context();
+        let (s, (_, memory)) = (free_stream(&cu), cu.allocate(8));
+        let fill = |word: u64, value: u64| cu.call("cuMemsetD32Async", &[memory + 4 * word, value, 1, s]);
+        let again = |graph: u64| cu.call("cuStreamBeginRecaptureToGraph", &[s, RELAXED, graph, 0, 0]);
+        assert_eq!((begin(&cu, s, RELAXED), fill(0, 1), fill(1, 2)), (0, 0, 0));
+        let (_, captured) = end(&cu, s);
+        let before = nodes(&cu, captured);
+        assert_eq!((again(captured), again(captured)), (0, ILLEGAL_STATE));
+        assert_eq!((fill(1, 3), fill(0, 4)), (0, 0));
+        assert_eq!(graph_of(&cu, s), captured);
+        assert_eq!(nodes(&cu, captured), before);
+        let exec = crate::common::graphs::instantiate(&cu, captured);
+        crate::common::graphs::run(&cu, exec, s);
+        let mut words = [0u32; 2];
+        assert_eq!(cu.call("cuMemcpyDtoH_v2", &[at(&mut words), memory, 8]), 0);
+        assert_eq!(words, [4, 3]);
+
+        // A node too few, a node too many: the graph stays, as it is by then.
+        assert_eq!((again(captured), fill(0, 5)), (0, 0));
+        assert_eq!(end(&cu, s), (RECAPTURE_FAILURE, 0));
+        assert_eq!((again(captured), fill(0, 5), fill(0, 5), fill(0, 5)), (0, 0, 0, RECAPTURE_FAILURE));
+        assert_eq!(end(&cu, s), (INVALIDATED, 0));
+        assert_eq!((cu.live("graph"), again(0)), (1, INVALID_VALUE));
+        // Invalidated otherwise, it goes.
+        assert_eq!((again(captured), cu.call("cuCtxSynchronize", &[])), (0, UNSUPPORTED));
+        assert_eq!((end(&cu, s), cu.live("graph")), ((INVALIDATED, 0), 0));
+    });
+    alone("a_graph_is_captured_once_more", &[("SOFTCUDA_VERSION", "13.2")], || {
+        let cu = with_context();
+        assert_ne!(
+            cu.call("cuStreamBeginRecaptureToGraph", &[free_stream(&cu), RELAXED, graph(&cu), 0, 0]),
+            0
+        );
+    });
+}

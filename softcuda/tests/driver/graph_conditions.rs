@@ -311,3 +311,28 @@ fn a_condition_is_one_exec_s_and_one_node_s() {
         assert_eq!(it.cu.live("graph"), 0);
     });
 }
+
+/// A condition of a graph that is removed with its node is the one's around it: that cannot be instantiated before a node looks at it.
+#[test]
+fn conditions_outlive_the_graph_that_they_were_created_for() {
+    alone("conditions_outlive_the_graph_that_they_were_created_for", &[], || {
+        let s = Setting::new();
+        let (outer, inner, mut exec) = (graph(&s.cu), graph(&s.cu), 0);
+        let looked_at = s.condition(outer, Some(1));
+        let (conditional, bodies) = s.conditional(outer, &[], looked_at, IF, 1);
+        let (mut child, mut embedded) = (0, 0);
+        let added = [at(&mut child), bodies[0], 0, 0, inner];
+        assert_eq!(s.cu.call("cuGraphAddChildGraphNode", &added), 0);
+        assert_eq!(s.cu.call("cuGraphChildGraphNodeGetGraph", &[child, at(&mut embedded)]), 0);
+        let left = s.condition(embedded, Some(1));
+        assert_eq!(s.cu.call("cuGraphDestroyNode", &[conditional]), 0);
+        s.note(outer, &[], 1);
+        let instantiated = |exec: &mut u64| s.cu.call("cuGraphInstantiateWithFlags", &[at(exec), outer, 0]);
+        assert_eq!(instantiated(&mut exec), INVALID_VALUE);
+        s.conditional(outer, &[], looked_at, IF, 1);
+        assert_eq!(instantiated(&mut exec), INVALID_VALUE, "the other one");
+        let (_, bodies) = s.conditional(outer, &[], left, IF, 1);
+        s.note(bodies[0], &[], 2);
+        assert!([12, 21].contains(&s.run(instantiate(&s.cu, outer))));
+    });
+}

@@ -254,3 +254,104 @@ fn a_moved_graph_has_memory() {
         assert_eq!(cu.live("device memory"), 0);
     });
 }
+
+/// A graph's memory stays the graphs' when it is gone: the next of that size has it, others when there is no more.
+#[test]
+fn memory_of_graphs_that_are_gone_is_kept_until_it_is_trimmed() {
+    let settings = [("SOFTCUDA_MEMORY", "1M")];
+    alone("memory_of_graphs_that_are_gone_is_kept_until_it_is_trimmed", &settings, || {
+        let cu = with_context();
+        let stream = free_stream(&cu);
+        let run_once = |size: u64| {
+            let graph = graph(&cu);
+            let (node, address) = alloc_node(&cu, graph, &[], size);
+            free_node(&cu, graph, &[node], address);
+            let exec = instantiate(&cu, graph);
+            run(&cu, exec, stream);
+            destroy_exec(&cu, exec);
+            destroy(&cu, graph);
+        };
+        run_once(768 << 10);
+        assert_eq!(bytes(&cu), [768 << 10; 4]);
+        run_once(768 << 10);
+        assert_eq!(bytes(&cu), [768 << 10; 4], "the same");
+        run_once(512 << 10);
+        assert_eq!(bytes(&cu)[0], 512 << 10, "there was no room for both");
+        run_once(256 << 10);
+        assert_eq!(bytes(&cu)[0], 768 << 10);
+        assert_eq!(cu.call("cuDeviceGraphMemTrim", &[0]), 0);
+        assert_eq!(bytes(&cu), [0, 768 << 10, 0, 768 << 10]);
+        run_once(256 << 10);
+        assert_eq!(bytes(&cu)[0], 256 << 10);
+        assert_eq!(cu.call("cuDevicePrimaryCtxReset_v2", &[0]), 0);
+        assert_eq!(bytes(&cu)[0], 0, "nothing outlives the context");
+    });
+}
+
+/// The parameters of a node that allocates managed memory on device 0.
+fn managed_params(size: u64) -> [u64; 15] {
+    let mut params = [0; 15];
+    (params[0], params[1], params[13]) = (2, 1, size);
+    params
+}
+
+fn try_managed(cu: &Library) -> i32 {
+    let (mut node, mut params) = (0, managed_params(64));
+    cu.call("cuGraphAddMemAllocNode", &[at(&mut node), graph(cu), 0, 0, at(&mut params)])
+}
+
+/// The host reads it where it is, from a launch to its free.
+#[test]
+fn managed_memory_of_graphs() {
+    everywhere("managed_memory_of_graphs", || {
+        let cu = with_context();
+        let (stream, graph) = (free_stream(&cu), graph(&cu));
+        let (mut node, mut params, mut is_managed) = (0, managed_params(64), 0u32);
+        let arguments = [at(&mut node), graph, 0, 0, at(&mut params)];
+        assert_eq!(cu.call("cuGraphAddMemAllocNode", &arguments), 0);
+        let address = params[14];
+        memset_node(&cu, graph, &[node], &memset_params(address, 5, 4, 16));
+        let attribute = [at(&mut is_managed), 8, address];
+        assert_eq!(cu.call("cuPointerGetAttribute", &attribute), INVALID_VALUE);
+        assert_eq!(cu.call("cuMemPrefetchAsync", &[address, 64, 0, stream]), INVALID_VALUE);
+        let exec = instantiate(&cu, graph);
+        run(&cu, exec, stream);
+        assert_eq!((cu.call("cuPointerGetAttribute", &attribute), is_managed), (0, 1));
+        assert_eq!(crate::common::managed::bytes(address, 64)[60], 5);
+        assert_eq!((cu.live("managed memory"), cu.live("device memory")), (1, 0));
+        assert_eq!(cu.call("cuMemFree_v2", &[address]), 0);
+        assert_eq!(cu.live("managed memory"), 0);
+        destroy_exec(&cu, exec);
+        destroy(&cu, graph);
+    });
+}
+
+#[test]
+fn managed_memory_of_graphs_came_with_13_0_and_needs_concurrent_access() {
+    for (setting, answer) in
+        [(("SOFTCUDA_VERSION", "12.9"), INVALID_VALUE), (("SOFTCUDA_CONCURRENT_MANAGED", "0"), NOT_SUPPORTED)]
+    {
+        alone("managed_memory_of_graphs_came_with_13_0_and_needs_concurrent_access", &[setting], || {
+            assert_eq!(try_managed(&with_context()), answer);
+        });
+    }
+}
+
+/// A memset is refused where the graph has freed the memory before, and only there.
+#[test]
+fn a_memset_after_the_free_is_refused() {
+    alone("a_memset_after_the_free_is_refused", &[], || {
+        let cu = with_context();
+        let (graph, mut context, mut made) = (graph(&cu), 0u64, 0);
+        assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
+        let (node, address) = alloc_node(&cu, graph, &[], 64);
+        let free = free_node(&cu, graph, &[node], address);
+        let behind = empty_node(&cu, graph, &[free]);
+        let params = memset_params(address, 1, 4, 16);
+        for (after, answer) in [(free, INVALID_VALUE), (behind, INVALID_VALUE), (node, 0)] {
+            let after = [after];
+            let arguments = [at(&mut made), graph, first(&after), 1, first(&params), context];
+            assert_eq!(cu.call("cuGraphAddMemsetNode", &arguments), answer);
+        }
+    });
+}

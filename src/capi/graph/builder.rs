@@ -246,6 +246,32 @@ pub extern "C" fn cushim_builder_begin(builder: cushim_builder) -> cushim_status
     })
 }
 
+/// Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in
+/// the order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
+/// `cushim_builder_end` the graph takes nothing else. Then update an exec from it (`cushim_exec_update`).
+///
+/// If the capture fails, as for an operation of another type or in another place than its node, or if it is given up,
+/// the graph is lost: calls on its handles return an error. What was instantiated from it goes on.
+///
+/// @param[in] builder The builder, which was not begun; not that of a body.
+/// @param[in] graph The graph; not a child graph or a body, and without child graphs, conditions and nodes that
+///   kernels update.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph is
+///   being captured, and for a graph that cannot be; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture into a new
+///   graph there, and update the exec from that.
+/// @driver 13.3
+///
+/// # Safety
+/// Always safe to call.
+#[unsafe(no_mangle)]
+pub extern "C" fn cushim_builder_recapture(builder: cushim_builder, graph: cushim_graph) -> cushim_status {
+    call(|| {
+        let guard = enter()?;
+        let graph = Graph::of(&*get(&guard, graph)?)?;
+        get(&guard, builder)?.begin_again(&graph)
+    })
+}
+
 /// Ends the capture (`cuStreamEndCapture`). The graph is like any other: it can be edited, instantiated, and outlives
 /// the builder.
 ///

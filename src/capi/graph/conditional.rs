@@ -213,7 +213,7 @@ pub unsafe extern "C" fn cushim_node_get_condition(
         }?;
         let guard = enter_anywhere()?;
         let node = Node::of_object(&*get(&guard, node)?)?;
-        super::read::check_type(&node, crate::op::node::NodeType::Conditional)?;
+        node.check_type(crate::op::node::NodeType::Conditional)?;
         if let Some((found, how)) = node.conditional()? {
             *condition = borrowed(found.object())?;
             out::put(kind, number(how));

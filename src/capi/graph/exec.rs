@@ -10,7 +10,7 @@ use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, ge
 use crate::capi::options::OutStruct;
 use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
-use crate::graph::{Exec, ExecOptions, Graph, Node};
+use crate::graph::{Exec, ExecOptions, Graph, InstantiateFailure, Node, UpdateFailure};
 use crate::object::error::Error;
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub struct cushim_exec_result {
     /// Bytes of this struct, `sizeof(cushim_exec_result)`.
     pub struct_size: usize,
     /// The driver's reason: of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a
-    /// `CUgraphExecUpdateResult`. 0 after success, 1 where the status says all there is.
+    /// `CUgraphExecUpdateResult`. 0 after success; 1 if cushim refuses the call, or the status says all there is.
     pub reason: i32,
     /// Zero.
     pub reserved: u32,
@@ -126,7 +126,7 @@ fn told(
 /// @param[in] graph The graph; not a child graph or a body.
 /// @param[in, nullable] options The options.
 /// @param[out, owned] exec The exec.
-/// @param[inout, nullable] result Receives the reason if the driver refuses the graph.
+/// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_UNSUPPORTED` for
 ///   an option that is younger than the driver; `CUDA_ERROR_NOT_SUPPORTED` (801), also for a second exec, while the
 ///   first exists, of a graph that allocates memory or has conditional nodes.
@@ -145,24 +145,34 @@ pub unsafe extern "C" fn cushim_exec_create(
     call(|| {
         // SAFETY: the caller vouches for all of it.
         let (exec, result) =
-            unsafe { out::both(out::cleared(exec, std::ptr::null_mut(), "exec"), cleared_result(result)) }?;
-        // SAFETY: as above.
-        let (options, upload) = unsafe { read(options) }?;
-        let (graph, stream) = {
-            let guard = enter()?;
-            let graph = Graph::of(&*get(&guard, graph)?)?;
-            (graph, if upload.is_null() { None } else { Some(Arc::clone(&*get(&guard, upload)?)) })
-        };
-        let reserved = reserve()?;
-        match graph.instantiate(&options, stream.as_deref()) {
-            Ok(made) => *exec = reserved.of(made),
-            Err(failure) => {
-                told(result, failure.reason.number(), failure.node.as_ref(), None);
-                return Err(failure.error);
-            }
-        }
-        Ok(())
+            unsafe { (out::cleared(exec, std::ptr::null_mut(), "exec"), cleared_result(result)?) };
+        let made = exec.map_err(InstantiateFailure::from).and_then(|exec| {
+            // SAFETY: as above.
+            *exec = unsafe { instantiate(graph, options) }?;
+            Ok(())
+        });
+        made.map_err(|failure| {
+            told(result, failure.reason.number(), failure.node.as_ref(), None);
+            failure.error
+        })
     })
+}
+
+/// # Safety
+/// `options` is NULL or valid for the bytes that its `struct_size` names.
+unsafe fn instantiate(
+    graph: cushim_graph,
+    options: *const cushim_exec_options,
+) -> Result<cushim_exec, InstantiateFailure> {
+    // SAFETY: the caller vouches for it.
+    let (options, upload) = unsafe { read(options) }?;
+    let (graph, stream) = {
+        let guard = enter()?;
+        let graph = Graph::of(&*get(&guard, graph)?)?;
+        (graph, if upload.is_null() { None } else { Some(Arc::clone(&*get(&guard, upload)?)) })
+    };
+    let reserved = reserve()?;
+    Ok(reserved.of(graph.instantiate(&options, stream.as_deref())?))
 }
 
 /// Returns one more owned handle of an exec.
@@ -311,7 +321,7 @@ pub unsafe extern "C" fn cushim_exec_launch(exec: cushim_exec, stream: cushim_st
 ///
 /// @param[in] exec The exec.
 /// @param[in] graph The graph with the new parameters.
-/// @param[inout, nullable] result Receives the reason if the driver refuses the update.
+/// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_INVALID_HANDLE`,
 ///   also for a graph of another driver; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910). If it fails, the exec is as it
 ///   was.
@@ -329,14 +339,21 @@ pub unsafe extern "C" fn cushim_exec_update(
     call(|| {
         // SAFETY: the caller vouches for it.
         let result = unsafe { cleared_result(result) }?;
-        let exec = hold(exec)?;
-        let graph = Graph::of(&hold(graph)?)?;
         // SAFETY: the caller vouches for what the nodes use.
-        unsafe { exec.update(&graph) }.map_err(|failure| {
+        unsafe { update(exec, graph) }.map_err(|failure| {
             told(result, failure.reason.number(), failure.node.as_ref(), failure.other.as_ref());
             failure.error
         })
     })
+}
+
+/// # Safety
+/// As for [`Exec::update`].
+unsafe fn update(exec: cushim_exec, graph: cushim_graph) -> Result<(), UpdateFailure> {
+    let exec = hold(exec)?;
+    let graph = Graph::of(&hold(graph)?)?;
+    // SAFETY: the caller vouches for what the nodes use.
+    unsafe { exec.update(&graph) }
 }
 
 /// Returns whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).

@@ -314,6 +314,9 @@ pub unsafe extern "C" fn cushim_graph_add_free(
 /// Adds a node that waits for values in memory and writes such, one after the other (`cuGraphAddBatchMemOpNode`). The
 /// graph keeps buffers and owners.
 ///
+/// Values are where those of `cushim_stream_memory_operations` are; memory that a graph allocates is refused, too.
+/// Driver branch 580 refuses that when the graph is launched, with a message that names the address.
+///
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
 /// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.

@@ -31,11 +31,6 @@ use crate::op::node::{
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// Refuses a node of another type.
-pub(super) fn check_type(node: &Node, wanted: NodeType) -> Result<(), Error> {
-    if node.node_type() == wanted { Ok(()) } else { Err(of_another_type(node, wanted)) }
-}
-
 #[cold]
 fn of_another_type(node: &Node, wanted: NodeType) -> Error {
     invalid(format!("{node} is no {wanted}"))
@@ -53,7 +48,8 @@ fn with<R>(
 ) -> Result<R, Error> {
     let guard = enter()?;
     let node = Node::of_object(&*get(&guard, node)?)?;
-    check_type(&node, wanted)?;
+    node.check_version(wanted)?;
+    node.check_type(wanted)?;
     let look = |parameters: &Parameters| look(&node, parameters);
     match exec.is_null() {
         true => node.with_parameters(look)?,

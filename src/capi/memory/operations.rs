@@ -141,6 +141,9 @@ pub(in crate::capi) fn told_operation(
 /// Waits for values in memory and writes such, one after the other, in stream order (`cuStreamBatchMemOp`). Other
 /// devices, the network and the host may write the values that are waited for, and wait for those that are written.
 ///
+/// Values are in page-locked host memory, or in device memory of `cushim_context_allocate`: driver branch 580 refuses
+/// memory of pools, which buffers are of by default, and managed memory (`CUDA_ERROR_INVALID_VALUE`).
+///
 /// @param[in] stream The stream.
 /// @param[in, array(operation_count)] operations The operations; at least 1.
 /// @param[in] operation_count The number of operations.

@@ -7,18 +7,21 @@ use super::{Builder, CaptureMode};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::calls::graph::definition::RawGraph;
-use crate::driver::sys::{CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraph, CUgraphNode};
-use crate::driver::{CallError, Table};
+use crate::driver::sys::{
+    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraph, CUgraphNode,
+};
+use crate::driver::{CallError, Table, Version};
 use crate::event::Event;
 use crate::graph::object::GraphObject;
-use crate::graph::state::{NodeState, State};
+use crate::graph::state::{NodeId, NodeState, State};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, Node, condition, foreign, restriction};
+use crate::graph::{Graph, GraphKind, Node, condition, foreign, restriction, updatable};
 use crate::object::error::{Error, Status};
 use crate::object::native::Ownership;
+use crate::object::release::report;
 use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
-use crate::op::node::Parameters;
+use crate::op::node::{NodeType, Parameters};
 use crate::stream::Stream;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -29,6 +32,8 @@ use std::thread::ThreadId;
 pub(super) enum Target<'a> {
     New,
     Body(&'a Body),
+    /// A graph whose nodes take over what is captured.
+    Again(&'a Graph),
 }
 
 /// A capture that is under way, or is over.
@@ -39,6 +44,8 @@ pub(super) struct Capture {
     mode: CaptureMode,
     /// Whether the stream waits for the legacy default stream.
     is_blocking: bool,
+    /// Whether the graph was there, and its nodes take over what is captured.
+    is_again: bool,
     thread: ThreadId,
     over: AtomicBool,
     /// Whether it is known to be invalid; `Parts` says why.
@@ -57,8 +64,12 @@ struct Parts {
     inner: Vec<Weak<Capture>>,
     /// Builders that were forked in it.
     forks: Vec<Weak<Builder>>,
+    /// What nodes kept before they were captured once more.
+    replaced: Vec<Attachment>,
     /// Why it is not valid any more.
     broken: Option<String>,
+    /// Whether that is because a graph was captured once more, and another operation was there before.
+    differs: bool,
 }
 
 /// Nothing of this library captures the stream any more.
@@ -82,6 +93,7 @@ impl Capture {
         let begun = match target {
             Target::New => begin_new(stream, mode),
             Target::Body(body) => begin_body(stream, mode, body),
+            Target::Again(graph) => begin_again(stream, mode, graph),
         };
         let graph = begun.inspect_err(|_| stream.context().capture_ended())?;
         let capture = Arc::new_cyclic(|this| Self {
@@ -89,6 +101,7 @@ impl Capture {
             stream: Arc::clone(stream),
             mode,
             is_blocking,
+            is_again: matches!(target, Target::Again(_)),
             thread: std::thread::current().id(),
             over: AtomicBool::new(false),
             is_broken: AtomicBool::new(false),
@@ -255,7 +268,7 @@ impl Capture {
     }
 
     fn is_root(&self) -> bool {
-        self.graph.kind() == super::super::GraphKind::Root
+        self.graph.kind() == GraphKind::Root
     }
 
     fn end_root(&self) -> Result<Graph, Error> {
@@ -266,12 +279,14 @@ impl Capture {
             // The driver's graph has a body that must not be looked at: it stays where it is.
             (Ok(_), _) if self.object().is_gone() => Err(self.given_up()),
             (Ok(_), _) => {
-                self.tree().own();
+                match self.is_again {
+                    true => self.was_captured_again(),
+                    false => self.tree().own(),
+                }
                 Ok(self.graph.clone())
             }
             (Err(error), why) => {
-                // The driver has destroyed the graph.
-                self.tree().abandon();
+                self.is_lost(Err(error));
                 let mut failure = self.failed(error);
                 let is_broken = failure.status.0 == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0;
                 if let Some(why) = why.filter(|_| is_broken) {
@@ -279,6 +294,30 @@ impl Capture {
                 }
                 Err(failure)
             }
+        }
+    }
+
+    /// There is no graph. The driver has destroyed it, also one that was there before (measured of captures into a graph); but not one that
+    /// was to be captured once more and differs: that is to be destroyed by whom it belongs to (documented).
+    fn is_lost(&self, ended: Result<CUgraph, CallError>) {
+        if !self.is_again {
+            return self.tree().abandon();
+        }
+        let has_differed = self.parts.lock().differs;
+        let differs = |error: CallError| error.result() == Some(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE);
+        self.tree().spoil(has_differed || ended.map_or_else(differs, |_| true));
+    }
+
+    /// The graph is anybody's again, and lets go of what its nodes kept before.
+    fn was_captured_again(&self) {
+        let state = self.tree().lock();
+        self.object().set_captured(false);
+        let native = &state.graph(self.object().id).native;
+        let replaced = std::mem::take(&mut self.parts.lock().replaced);
+        for attachment in replaced {
+            let released =
+                attachment.release(native).map_err(|error| self.tree().failed(error, self.object()));
+            report(self.tree().driver(), released);
         }
     }
 
@@ -324,8 +363,8 @@ impl Capture {
         // Another thread than the one that began ends it, too; the driver destroys the graph then.
         let result = calls::end(self.table(), self.stream.raw());
         self.is_over_now();
-        let was_there = !self.graph.object.is_gone();
-        self.tree().abandon();
+        let was_there = !self.graph.object.is_gone() && !self.is_again;
+        self.is_lost(result);
         if was_there {
             destroy_unused(self.table(), result);
         }
@@ -360,7 +399,10 @@ impl Capture {
         match tail {
             Some(native) => {
                 let node = NodeState { attachment, context, is_ours, ..NodeState::new(native, parameters) };
-                self.was_captured(&mut state, node);
+                match self.is_again {
+                    true => self.takes_over(&mut state, node),
+                    false => self.was_captured(&mut state, node),
+                }
             }
             None => keep_for_graph(&mut state, graph, attachment),
         }
@@ -370,6 +412,20 @@ impl Capture {
     fn was_captured(&self, state: &mut State, node: NodeState) {
         self.last.store(state.made().wrapping_add(1), Relaxed);
         state.list_node(self.object().id, node);
+    }
+
+    /// A node does what was captured, from now on.
+    fn takes_over(&self, state: &mut State, new: NodeState) {
+        let known = state.find(new.native).filter(|id| state.node(*id).node_type() == new.node_type());
+        let Some(id) = known else { return keep_for_graph(state, self.object().id, new.attachment) };
+        state.keep_for_execs(id);
+        state.list_parameters(&new.parameters);
+        state.set_context(id, new.context);
+        let node = state.node_mut(id);
+        (node.parameters, node.is_ours) = (new.parameters, new.is_ours);
+        let before = std::mem::replace(&mut node.attachment, new.attachment);
+        self.last.store(node.number.wrapping_add(1), Relaxed);
+        self.parts.lock().replaced.extend(before);
     }
 
     /// The driver refused an operation, perhaps because the capture was invalid, or is from now on.
@@ -390,6 +446,7 @@ impl Capture {
         if let Some(prepared) = prepared {
             prepared.leave();
         }
+        self.parts.lock().differs |= failure.status.0 == CUDA_ERROR_GRAPH_RECAPTURE_FAILURE.0;
         let why = self.breaks(state, &format!("this {}", parameters.node_type()));
         failure.message.push_str(&format!(". The capture was invalidated: {why}. End it, and capture anew"));
         failure
@@ -566,6 +623,42 @@ fn begin_body(stream: &Arc<Stream>, mode: CaptureMode, body: &Body) -> Result<Gr
     // SAFETY: the nodes are the body's, which the lock keeps.
     unsafe { calls::begin_to_graph(table, stream.raw(), known.native.handle(), &after, mode.raw()) }
         .map_err(failed)?;
+    drop(state);
+    Ok(graph.clone())
+}
+
+/// Begins to capture into a graph whose nodes take over what is captured.
+fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph) -> Result<Graph, Error> {
+    let (tree, object) = (&graph.definition.tree, graph.object.as_ref());
+    stream.same_driver(tree.driver(), object)?;
+    restriction::require(tree, "to capture into a graph once more", Version::from_number(13030)).map_err(
+        |mut refusal| {
+            refusal.message.push_str(
+                "; capture the same calls into a new graph, and update the exec from that (cushim_exec_update)",
+            );
+            refusal
+        },
+    )?;
+    if graph.kind() != GraphKind::Root {
+        let refusal = format!("{graph} is part of another graph, and is not captured by itself");
+        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
+    }
+    let mut state = graph.lock()?;
+    tree.check_contexts(&state, object)?;
+    let nodes = foreign::list_all(tree, &mut state, object.id)?;
+    let has_graphs =
+        |id: &NodeId| matches!(state.node(*id).node_type(), NodeType::Child | NodeType::Conditional);
+    if state.had_conditions() || nodes.iter().any(has_graphs) || updatable::find(tree, &state).is_some() {
+        let refusal = format!(
+            "{graph} has child graphs, conditions or nodes that kernels update, and cannot be captured once more; capture the same \
+             calls into a new graph"
+        );
+        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
+    }
+    let native = state.graph(object.id).native.handle();
+    // SAFETY: the definition is alive, and the lock keeps it as it is.
+    stream.here(|raw| unsafe { calls::begin_again(tree.table(), raw, native, mode.raw()) })?;
+    object.set_captured(true);
     drop(state);
     Ok(graph.clone())
 }

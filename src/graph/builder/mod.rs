@@ -20,6 +20,7 @@ pub use state::{BuilderKind, BuilderState};
 use super::{Graph, Node};
 use crate::context::Context;
 use crate::driver::Driver;
+use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys;
 use crate::object::error::Error;
 use crate::object::handle::{Header, object};
@@ -84,8 +85,9 @@ impl Builder {
     /// Creates a builder with a stream of its own in the context.
     ///
     /// # Errors
-    /// The driver's.
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver; the driver's.
     pub fn create(context: &Arc<Context>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
+        check_driver(context)?;
         let stream = Stream::create(context, &StreamOptions::default())?;
         Ok(Self::new(BuilderKind::Primary, options.mode, stream, None, Phase::NotStarted))
     }
@@ -93,9 +95,11 @@ impl Builder {
     /// Creates a builder that captures what is issued to a stream, which does nothing else meanwhile.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a default stream.
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a default stream;
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without a driver.
     pub fn create_on(stream: &Arc<Stream>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
         state::check_capturable(stream)?;
+        check_driver(stream.context())?;
         Ok(Self::new(BuilderKind::Primary, options.mode, Arc::clone(stream), None, Phase::NotStarted))
     }
 
@@ -137,6 +141,26 @@ impl Builder {
             Some(body) => Capture::begin(&self.stream, CaptureMode::Relaxed, Target::Body(body))?,
         };
         *phase = Phase::Capturing(capture);
+        Ok(())
+    }
+
+    /// Begins to capture into a graph that is there: what is captured takes the place of what its nodes do, and of what they keep. They
+    /// are captured in the order in which they were added, with the same edges. Until the end the graph takes nothing else.
+    ///
+    /// Whatever ends the capture otherwise, also another node than before, is the end of the graph. What was instantiated from it goes on.
+    ///
+    /// # Errors
+    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) before driver 13.3: capture into another graph, and update from that.
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a builder that was begun before, or captures a body, for a
+    /// stream that is being captured, for a graph that is part of another, is being captured, or has child graphs, conditions or nodes
+    /// that kernels update; the driver's.
+    pub fn begin_again(&self, graph: &Graph) -> Result<(), Error> {
+        let mut phase = self.phase.lock();
+        self.check_not_started(&phase)?;
+        if self.body.is_some() {
+            return Err(self.refused("captures a body, and nothing else; begin it".to_owned()));
+        }
+        *phase = Phase::Capturing(Capture::begin(&self.stream, self.mode, Target::Again(graph))?);
         Ok(())
     }
 
@@ -244,6 +268,11 @@ impl fmt::Display for Builder {
             None => f.write_str(kind),
         }
     }
+}
+
+/// Refuses the driver "none".
+fn check_driver(context: &Context) -> Result<(), Error> {
+    calls::check_there(context.table()).map_err(|error| context.failed(error, context))
 }
 
 impl fmt::Debug for Builder {

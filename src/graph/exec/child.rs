@@ -94,7 +94,7 @@ impl Exec {
 fn refused(mut failure: Error) -> Error {
     if failure.status.0 == sys::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.0 {
         failure.message.push_str(
-            ". The graph needs the same nodes and edges as the child graph, and an instance does not change everything of a node; instantiate the graph again",
+            ". The graph needs the same nodes and edges as the child graph, and an exec does not change everything of a node; instantiate the graph again",
         );
     }
     failure
@@ -120,7 +120,8 @@ impl<'a> Both<'a> {
             let source = source.lock();
             Self { own: own.lock(), source: Some(source) }
         };
-        if graph.object.is_gone() { Err(graph.object.refusal()) } else { Ok(both) }
+        graph.object.check_usable()?;
+        Ok(both)
     }
 
     fn own(&self) -> &state::State {

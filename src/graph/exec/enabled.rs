@@ -6,7 +6,7 @@ use crate::driver::{CallError, sys};
 use crate::graph::Node;
 use crate::graph::object::NodeObject;
 use crate::object::error::{Error, Status};
-use crate::op::node::Parameters;
+use crate::op::node::{NodeType, Parameters};
 
 impl Exec {
     /// Whether a node takes part in launches of the instance.
@@ -71,9 +71,12 @@ impl Exec {
         call(&exec, tree.node(id).native).map_err(|error| {
             let mut failure = self.context().failed(error, node.object.as_ref());
             if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
-                failure.message.push_str(&format!(
-                    ". Perhaps {self} was instantiated before {node} was added, or the driver cannot do this with such a node"
-                ));
+                failure.message.push_str(match node.node_type() {
+                    NodeType::Kernel | NodeType::Copy | NodeType::Memset => {
+                        ". Perhaps it was added without cushim after the exec was instantiated"
+                    }
+                    _ => ". Only kernel, copy and memset nodes are enabled and disabled",
+                });
             }
             failure
         })

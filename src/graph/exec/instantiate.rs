@@ -54,7 +54,8 @@ pub enum InstantiateReason {
 impl InstantiateReason {
     fn of(result: sys::CUgraphInstantiateResult) -> Self {
         match result {
-            sys::CUDA_GRAPH_INSTANTIATE_ERROR => Self::Error,
+            // What failed and has no reason of its own says nothing there.
+            sys::CUDA_GRAPH_INSTANTIATE_ERROR | sys::CUDA_GRAPH_INSTANTIATE_SUCCESS => Self::Error,
             sys::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE => Self::InvalidStructure,
             sys::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED => Self::NodeNotSupported,
             sys::CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED => Self::MultipleContexts,
@@ -129,14 +130,10 @@ impl Graph {
             stream.same_driver(tree.driver(), self.object.as_ref())?;
         }
         if options.device_launch {
-            restriction::require(tree, "an instance that kernels launch", Version::from_number(12000))?;
+            restriction::require(tree, "an exec that kernels launch", Version::from_number(12000))?;
         }
         if options.node_priority {
-            restriction::require(
-                tree,
-                "an instance whose nodes have priorities",
-                Version::from_number(11070),
-            )?;
+            restriction::require(tree, "an exec whose nodes have priorities", Version::from_number(11070))?;
         }
         // Driver 580 instantiates nothing where no context is current (measured).
         let _current = tree.context().enter()?;

@@ -29,7 +29,7 @@ pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
 pub(super) use own::{Kept, Removed};
 pub use update::{UpdateFailure, UpdateReason};
 
-use super::state::ByNode;
+use super::state::{ByNode, NodeState};
 use super::tree::Tree;
 use super::{Graph, Node, relations};
 use crate::context::Context;
@@ -39,7 +39,8 @@ use crate::object::callback;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::native;
-use crate::op::node::Holds;
+use crate::op::node::{Holds, KeptMemory, Parameters};
+use crate::op::why_no_values;
 use crate::stream::Stream;
 use held::Held;
 use own::{Base, Own};
@@ -261,18 +262,35 @@ impl Exec {
     #[cold]
     fn refused_launch(&self, error: CallError, stream: &Stream) -> Error {
         let mut failure = stream.context().failed(error, self);
-        let is_refused = failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0;
-        if is_refused && !self.options.auto_free && self.tree.lock().allocating > 0 {
+        if failure.status.0 != sys::CUDA_ERROR_INVALID_VALUE.0 {
+            return failure;
+        }
+        let state = self.tree.lock();
+        let why = why_no_values(self.tree.driver(), addresses_of_values(&state).into_iter());
+        if !why.is_empty() {
+            failure.message.push_str(&why);
+        } else if !self.options.auto_free && state.allocating > 0 {
             failure.message.push_str(
-                ". If the launch before allocated memory that nobody freed, free it first, or instantiate with auto_free",
+                ". If the launch before allocated memory that nobody freed, free it first, or instantiate with CUSHIM_EXEC_AUTO_FREE",
             );
         }
         failure
     }
 }
 
+/// Where memory operations have their values.
+fn addresses_of_values(state: &super::state::State) -> Vec<u64> {
+    let places = |(_, node): (_, &NodeState)| match &node.parameters {
+        Parameters::MemoryOperations(operations) => {
+            operations.places().iter().flatten().map(KeptMemory::address).collect()
+        }
+        _ => Vec::new(),
+    };
+    state.nodes().flat_map(places).collect()
+}
+
 /// Why a stream under capture takes no instance: driver 580 invalidates the capture (measured).
-const NOT_CAPTURED: &str = "an instance cannot be part of a graph: embed the graph that it was made of";
+const NOT_CAPTURED: &str = "an exec cannot be part of a graph: embed the graph that it was made of";
 
 impl Drop for Exec {
     fn drop(&mut self) {

@@ -41,6 +41,7 @@ impl Exec {
         change: &mut C,
     ) -> Result<(), Error> {
         self.check_node(node)?;
+        restriction::check_version(&self.tree, change.node_type())?;
         node.check_change(change)?;
         let conditions = change.change_conditions().0;
         if !conditions.is_empty() {
@@ -221,7 +222,7 @@ impl Exec {
         let set = checked.and_then(|()| {
             // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
             unsafe { Setting::of(raw).set(tree.node(id).native, parameters, at) }
-                .map_err(|error| change.why(explain(self.failed(error), parameters), at))
+                .map_err(|error| change.why(explain(self.failed(error), parameters), parameters, at))
         });
         match set {
             Ok(()) => Ok(undo.is_of_value()),
@@ -305,12 +306,12 @@ fn explain(mut failure: Error, parameters: &Parameters) -> Error {
     if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
         failure.message.push_str(match parameters {
             Parameters::Copy(copy) if !copy.is_range() => {
-                ". A copy of a box keeps its memory in an instance; instantiate the graph again"
+                ". A copy of a box keeps its memory in an exec; instantiate the graph again"
             }
             Parameters::Copy(_) => {
-                ". A copy keeps its direction and the sort of its memory in an instance: memory of a pool is not exchanged for other memory"
+                ". A copy keeps its direction and the sort of its memory in an exec: memory of a pool is not exchanged for other memory"
             }
-            Parameters::Kernel(_) => ". A kernel keeps its device in an instance",
+            Parameters::Kernel(_) => ". A kernel keeps its device in an exec",
             _ => "",
         });
     }

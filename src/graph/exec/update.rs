@@ -39,7 +39,8 @@ pub enum UpdateReason {
 impl UpdateReason {
     fn of(result: sys::CUgraphExecUpdateResult) -> Self {
         match result {
-            sys::CU_GRAPH_EXEC_UPDATE_ERROR => Self::Error,
+            // What failed and has no reason of its own says nothing there.
+            sys::CU_GRAPH_EXEC_UPDATE_ERROR | sys::CU_GRAPH_EXEC_UPDATE_SUCCESS => Self::Error,
             sys::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED => Self::TopologyChanged,
             sys::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED => Self::NodeTypeChanged,
             sys::CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED => Self::FunctionChanged,

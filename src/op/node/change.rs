@@ -70,7 +70,7 @@ pub trait NodeChange: sealed::Change {
 
     /// Why the driver refused the change.
     #[doc(hidden)]
-    fn why(&self, failure: Error, at: &Arc<Context>) -> Error;
+    fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error;
 }
 
 /// What parameters were before a change.
@@ -150,7 +150,7 @@ impl<O: NodeOperation> NodeChange for O {
         self.take_back()
     }
 
-    fn why(&self, failure: Error, at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, _refused: &Parameters, at: &Arc<Context>) -> Error {
         self.explain(failure, at)
     }
 }
@@ -313,7 +313,7 @@ impl NodeChange for KernelChange<'_, '_> {
         }
     }
 
-    fn why(&self, failure: Error, at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, _refused: &Parameters, at: &Arc<Context>) -> Error {
         match (self.kernel, self.config) {
             (Some(kernel), Some(config)) => refusal::explain(failure, config, kernel, at),
             _ => failure,
@@ -423,7 +423,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
         self.argument.take_owners()
     }
 
-    fn why(&self, failure: Error, _at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {
         failure
     }
 }
@@ -483,8 +483,11 @@ impl NodeChange for MemsetChange<'_> {
         self.at.as_mut().and_then(Endpoint::take_owner).into_iter().collect()
     }
 
-    fn why(&self, failure: Error, _at: &Arc<Context>) -> Error {
-        failure
+    fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error {
+        match refused {
+            Parameters::Memset(memset) => memset.explain(failure, at),
+            _ => failure,
+        }
     }
 }
 
@@ -557,7 +560,7 @@ impl NodeChange for CopyChange<'_> {
         [&mut self.to, &mut self.from].into_iter().flatten().filter_map(Endpoint::take_owner).collect()
     }
 
-    fn why(&self, failure: Error, _at: &Arc<Context>) -> Error {
+    fn why(&self, failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {
         failure
     }
 }

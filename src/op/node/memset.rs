@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::driver::sys::CUDA_MEMSET_NODE_PARAMS;
 use crate::object::callback::Owner;
 use crate::object::error::Error;
-use crate::op::{Memset, Traits, Value, invalid};
+use crate::op::{Memset, Traits, Value, invalid, refusal};
 use std::fmt;
 use std::sync::Arc;
 
@@ -42,6 +42,17 @@ impl MemsetParameters {
         let mut with = self.clone();
         (with.raw.value, with.raw.elementSize, with.raw.width) = (value.bits(), value.bytes() as u32, count);
         Ok(with)
+    }
+
+    /// Why the driver refused it as one row.
+    #[cold]
+    pub(super) fn explain(&self, failure: Error, at: &Context) -> Error {
+        refusal::of_memset(
+            failure,
+            at,
+            self.raw.dst,
+            self.raw.width.saturating_mul(self.raw.elementSize as usize),
+        )
     }
 
     pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Changed) {

@@ -2,6 +2,7 @@
 //! launch until its free, in that launch, in another graph's, or by a call.
 
 use super::meter::Meter;
+use super::pages;
 use super::pool::find_room;
 use crate::abi::Answer;
 use crate::abi::sys::{
@@ -9,17 +10,42 @@ use crate::abi::sys::{
     CUDA_ERROR_OUT_OF_MEMORY, CUmemAccess_flags, CUresult,
 };
 use crate::driver::device::Device;
+use crate::driver::space::host_pages::HostPages;
 use crate::driver::space::window::{Claim, Range};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 
 /// What an allocation of a graph is, beside its address.
 pub(crate) struct GraphMemory {
-    range: Range,
+    store: Store,
     device: Device,
     /// The others that may use it.
     peers: Box<[Device]>,
     state: Mutex<State>,
+}
+
+/// Where its addresses are.
+enum Store {
+    Device(Range),
+    /// Memory of host and devices.
+    Managed(HostPages),
+}
+
+impl Store {
+    fn new(size: usize, is_managed: bool) -> Option<Self> {
+        match is_managed {
+            true => HostPages::map(size.checked_next_multiple_of(pages::SIZE)?).map(Self::Managed),
+            false => Range::reserve(size).map(Self::Device),
+        }
+    }
+
+    /// Bytes, in whole units.
+    fn size(&self) -> usize {
+        match self {
+            Self::Device(range) => range.size(),
+            Self::Managed(pages) => pages.size,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -39,6 +65,32 @@ struct State {
 pub(super) struct Meters {
     pub(super) used: Meter,
     pub(super) reserved: Meter,
+    /// What graphs had that are gone: it stays the graphs' until it is trimmed (measured).
+    kept: Vec<Claim>,
+}
+
+impl Meters {
+    /// What a graph that is gone had of this size.
+    fn reuse(&mut self, size: usize) -> Option<Claim> {
+        let at = self.kept.iter().position(|claim| claim.size() == size)?;
+        Some(self.kept.swap_remove(at))
+    }
+
+    fn add(&mut self, size: usize) {
+        self.used.add(size);
+        self.reserved.add(size);
+    }
+
+    fn take(&mut self, size: usize) {
+        self.used.take(size);
+        self.reserved.take(size);
+    }
+
+    fn release(&mut self) {
+        for claim in std::mem::take(&mut self.kept) {
+            self.take(claim.size());
+        }
+    }
 }
 
 /// By the ordinals of the devices.
@@ -49,15 +101,28 @@ pub(super) fn with_meters<T>(device: Device, look: impl FnOnce(&mut Meters) -> T
     look(METERS.lock().entry(device.ordinal()).or_default())
 }
 
+/// Gives to a device what graphs had that are gone.
+pub(super) fn release_kept(device: Device) {
+    with_meters(device, Meters::release);
+}
+
 impl GraphMemory {
     /// Addresses for so many bytes on a device; `None` if there are no more.
-    pub(super) fn new(size: usize, device: Device, peers: Box<[Device]>) -> Option<Self> {
-        Some(Self { range: Range::reserve(size)?, device, peers, state: Mutex::default() })
+    pub(super) fn new(size: usize, is_managed: bool, device: Device, peers: Box<[Device]>) -> Option<Self> {
+        Some(Self { store: Store::new(size, is_managed)?, device, peers, state: Mutex::default() })
+    }
+
+    /// Whether it is memory of host and devices.
+    pub(crate) fn is_managed(&self) -> bool {
+        matches!(self.store, Store::Managed(_))
     }
 
     /// The device pointer, and where the bytes are.
     pub(super) fn place(&self) -> (usize, *mut u8) {
-        (self.range.address(), self.range.bytes())
+        match &self.store {
+            Store::Device(range) => (range.address(), range.bytes()),
+            Store::Managed(pages) => (pages.address, pages.address as *mut u8),
+        }
     }
 
     pub(crate) fn device(&self) -> Device {
@@ -65,7 +130,7 @@ impl GraphMemory {
     }
 
     pub(crate) fn access_from(&self, device: Device) -> CUmemAccess_flags {
-        if device == self.device || self.peers.contains(&device) {
+        if self.is_managed() || device == self.device || self.peers.contains(&device) {
             CU_MEM_ACCESS_FLAGS_PROT_READWRITE
         } else {
             CU_MEM_ACCESS_FLAGS_PROT_NONE
@@ -114,27 +179,36 @@ impl GraphMemory {
         if self.state.lock().backing.is_some() {
             return Ok(());
         }
-        let (size, device) = (self.range.size(), self.device.ordinal());
-        let claim = find_room(device, size, || Claim::take(size, device)).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+        let claim = self.claim().ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
         let mut state = self.state.lock();
-        if state.backing.is_none() {
-            state.backing = Some(claim);
-            self.meter(|meters| {
-                meters.used.add(size);
-                meters.reserved.add(size);
-            });
+        match state.backing {
+            // Another launch was faster.
+            Some(_) => self.meter(|meters| meters.kept.push(claim)),
+            None => state.backing = Some(claim),
         }
         Ok(())
+    }
+
+    /// Some of the device's memory, which graphs have from now on: what others had, if it fits.
+    fn claim(&self) -> Option<Claim> {
+        let (size, device) = (self.store.size(), self.device.ordinal());
+        if let Some(kept) = with_meters(self.device, |meters| meters.reuse(size)) {
+            return Some(kept);
+        }
+        let take = || find_room(device, size, || Claim::take(size, device));
+        let claim = take().or_else(|| {
+            release_kept(self.device);
+            take()
+        })?;
+        self.meter(|meters| meters.add(size));
+        Some(claim)
     }
 
     /// Gives what it takes to the device, unless it is memory. Execs that live have it again when they are launched (measured).
     pub(super) fn trim(&self) {
         let mut state = self.state.lock();
         if !state.allocated && state.backing.take().is_some() {
-            self.meter(|meters| {
-                meters.used.take(self.range.size());
-                meters.reserved.take(self.range.size());
-            });
+            self.meter(|meters| meters.take(self.store.size()));
         }
     }
 
@@ -145,7 +219,8 @@ impl GraphMemory {
 
 impl Drop for GraphMemory {
     fn drop(&mut self) {
-        self.state.lock().allocated = false;
-        self.trim();
+        if let Some(claim) = self.state.get_mut().backing.take() {
+            self.meter(|meters| meters.kept.push(claim));
+        }
     }
 }

@@ -127,6 +127,7 @@ impl Span {
     pub(crate) fn place(&self) -> Place {
         match &self.hold {
             Hold::Allocation(allocation) => match allocation.kind {
+                Kind::Graph(ref memory) if memory.is_managed() => Place::Managed,
                 Kind::Device(_) | Kind::Variable(_) | Kind::Graph(_) => Place::Device,
                 Kind::Managed(_) => Place::Managed,
                 Kind::Pinned(..) | Kind::Registered(_) => Place::Pinned,
@@ -198,6 +199,14 @@ impl Span {
                 _ => Source::Plain,
             },
             Hold::Staged(_) | Hold::Caller => Source::Plain,
+        }
+    }
+
+    /// The address of the allocation that it is in, if that is a graph's.
+    pub(crate) fn graph_allocation(&self) -> Option<usize> {
+        match &self.hold {
+            Hold::Allocation(allocation) => allocation.of_graph().map(|_| allocation.address),
+            Hold::Staged(_) | Hold::Caller => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Every allocation and registration, by address.
 
-use super::graph_memory::GraphMemory;
+use super::graph_memory::{GraphMemory, release_kept};
 use super::pages::Pages;
 use super::pool::{Home, Pooled};
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
@@ -114,6 +114,7 @@ impl Allocation {
             Kind::Managed(_) => live::MANAGED_MEMORY,
             Kind::Device(_) => live::DEVICE_MEMORY,
             Kind::Pooled(pooled) => pooled.pool().home.name(),
+            Kind::Graph(memory) if memory.is_allocated() && memory.is_managed() => live::MANAGED_MEMORY,
             Kind::Graph(memory) if memory.is_allocated() => live::DEVICE_MEMORY,
             Kind::Graph(_) => return None,    // an address
             Kind::Variable(_) => return None, // its library or module is shown
@@ -318,6 +319,7 @@ pub(crate) fn forget_stream(stream: u64) {
 fn forget(owner: &Arc<Activation>) {
     TABLE.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
     LEAVING.write().retain(|_, allocation| !Arc::ptr_eq(&allocation.owner, owner));
+    release_kept(owner.device());
 }
 
 /// Everything in the table, to a report of what lives.

@@ -59,6 +59,10 @@ impl Claim {
         window.used[device].fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
         Some(Self { window, size, device })
     }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
 }
 
 impl Drop for Claim {

@@ -3,9 +3,9 @@
 use super::{Kind, Stream};
 use crate::abi::Answer;
 use crate::abi::sys::{
-    CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUdeviceptr_v2, CUgraph, CUgraphDeviceNode, CUlaunchAttribute,
-    CUresult, CUstream, CUstreamBatchMemOpParams, CUstreamCaptureMode,
+    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+    CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUdeviceptr_v2, CUgraph,
+    CUgraphDeviceNode, CUlaunchAttribute, CUresult, CUstream, CUstreamBatchMemOpParams, CUstreamCaptureMode,
 };
 use crate::driver::capture::tail::{Dependency, Tail};
 use crate::driver::capture::{self, Capture, Place, refuse};
@@ -74,8 +74,8 @@ pub(crate) trait Recorder: Send + Sync {
         after: &[Dependency],
     ) -> Result<NewNode, CUresult>;
 
-    /// The capture has ended well: the graph is the program's.
-    fn finish(&self);
+    /// The capture has ended well: the graph is the program's. Refused if it lacks something.
+    fn finish(&self) -> Answer;
 
     /// The capture has ended without a graph.
     fn discard(&self);
@@ -240,9 +240,14 @@ impl Stream {
     /// Adds a node to the graph of its capture.
     pub(crate) fn record(&self, capture: &Capture, work: impl Into<Recorded>) -> Result<NewNode, CUresult> {
         let recorder = recorder(capture)?;
-        capture.record(self.id(), |tail| {
+        let recorded = capture.record(self.id(), |tail| {
             let node = recorder.record(work.into(), &self.context, tail.items())?;
             Ok((node.handle, node))
-        })
+        });
+        // What differs from the graph that is captured once more ends that (documented).
+        if recorded.as_ref().is_err_and(|error| *error == CUDA_ERROR_GRAPH_RECAPTURE_FAILURE) {
+            capture.invalidate();
+        }
+        recorded
     }
 }

@@ -44,6 +44,11 @@ impl RawCapture {
     }
 }
 
+/// Refuses a driver that has no captures.
+pub(crate) fn check_there(table: &Table) -> Result<(), CallError> {
+    table.cuStreamBeginCapture_10010.map(drop).ok_or(CallError::missing("cuStreamBeginCapture_10010"))
+}
+
 /// Begins to capture a stream.
 pub(crate) fn begin(table: &Table, stream: &RawStream, mode: CUstreamCaptureMode) -> Result<(), CallError> {
     // SAFETY: the stream is alive.
@@ -65,6 +70,22 @@ pub(crate) unsafe fn begin_to_graph(
     // SAFETY: reads as many as there are; the caller vouches for the rest.
     unsafe {
         call!(table, cuStreamBeginCaptureToGraph_12030(stream.handle(), graph, first, null(), count, mode))
+    }
+}
+
+/// Begins to capture a stream into a definition whose nodes take over what is captured; 13.3.
+///
+/// # Safety
+/// The definition is alive.
+pub(crate) unsafe fn begin_again(
+    table: &Table,
+    stream: &RawStream,
+    graph: CUgraph,
+    mode: CUstreamCaptureMode,
+) -> Result<(), CallError> {
+    // SAFETY: the stream is alive; the caller vouches for the definition.
+    unsafe {
+        call!(table, cuStreamBeginRecaptureToGraph_13030(stream.handle(), mode, graph, None, null_mut()))
     }
 }
 

@@ -1,17 +1,20 @@
 //! Captures begin.
 
+use super::again::Again;
 use super::recording::Recording;
 use crate::abi::Answer;
 use crate::abi::pointer::In;
 use crate::abi::sys::{
     CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_ILLEGAL_STATE,
-    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUgraph, CUgraphEdgeData, CUgraphNode,
-    CUresult, CUstream, CUstreamCaptureMode,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUgraph,
+    CUgraphEdgeData, CUgraphNode, CUgraphRecaptureCallback, CUresult, CUstream, CUstreamCaptureMode,
 };
 use crate::driver::capture::tail::Tail;
 use crate::driver::graph::capture::dependencies::named;
-use crate::driver::graph::definition::Graph;
+use crate::driver::graph::definition::{Graph, Work};
 use crate::driver::stream::{Kind, Stream};
+use crate::instruments::complain::complain;
+use std::ffi::c_void;
 use std::sync::Arc;
 
 /// A stream on which a capture can begin.
@@ -52,4 +55,27 @@ pub(crate) fn cuStreamBeginCaptureToGraph(
     let tail = named(&graph, dependencies, dependencyData, numDependencies)?;
     graph.begin_capture()?;
     stream.begin_capture(mode, Recording::of(&graph), tail).inspect_err(|_| graph.hand_over())
+}
+
+/// Its nodes take over what the stream is given, in the order in which they were added.
+pub(crate) fn cuStreamBeginRecaptureToGraph(
+    hStream: CUstream,
+    mode: CUstreamCaptureMode,
+    hGraph: CUgraph,
+    callbackFunc: CUgraphRecaptureCallback,
+    _userData: *mut c_void,
+) -> Answer {
+    let stream = stream(hStream, mode)?;
+    let graph = Graph::of(hGraph)?;
+    if callbackFunc.is_some() {
+        complain("softcuda calls no function for parameters that differ; the capture is refused");
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    let is_plain = graph.nodes().iter().all(|node| matches!(node.work(), Work::Leaf(_)));
+    if !is_plain || graph.has_updatable() {
+        complain("softcuda captures only graphs of plain nodes once more; the capture is refused");
+        return Err(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    graph.begin_capture()?;
+    stream.begin_capture(mode, Again::of(&graph), Tail::default()).inspect_err(|_| graph.hand_over())
 }

@@ -34,7 +34,7 @@ fn end(stream: CUstream) -> Result<CUgraph, CUresult> {
     }
     let recorder = recorder_of(&capture).ok_or(CUDA_ERROR_ILLEGAL_STATE)?;
     match checked {
-        Ok(()) => recorder.finish(),
+        Ok(()) => recorder.finish()?,
         Err(_) => recorder.discard(),
     }
     checked.map(|()| recorder.graph())

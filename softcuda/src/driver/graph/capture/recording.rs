@@ -1,5 +1,6 @@
 //! What streams are given becomes nodes, which are the same as those that a program adds itself.
 
+use crate::abi::Answer;
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUgraph, CUgraphNode, CUresult};
 use crate::driver::capture::tail::Dependency as Behind;
 use crate::driver::context::Activation;
@@ -46,14 +47,8 @@ impl Recorder for Recording {
             );
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        let early = matches!(work, Recorded::Launch(RecordedLaunch { early: true, .. }));
+        let after = dependencies(after, &work)?;
         let leaf = leaf(work, context)?;
-        let dependency = |behind: &Behind| {
-            let (node, data) = (Node::of(behind.node as CUgraphNode)?, EdgeData::read(behind.data)?);
-            let early = early && data.is_plain() && node.work().is_kernel();
-            Ok(Dependency { node, data: if early { EdgeData::PROGRAMMATIC } else { data } })
-        };
-        let after = after.iter().map(dependency).collect::<Result<Vec<_>, CUresult>>()?;
         let address = match &leaf {
             Leaf::Alloc(alloc) => alloc.address() as u64,
             _ => 0,
@@ -62,8 +57,9 @@ impl Recorder for Recording {
         Ok(NewNode { handle: node.handle, address, device_node: node.device_node() })
     }
 
-    fn finish(&self) {
+    fn finish(&self) -> Answer {
         self.0.hand_over();
+        Ok(())
     }
 
     /// A graph that was the program's goes, too (measured).
@@ -72,8 +68,19 @@ impl Recorder for Recording {
     }
 }
 
+/// The edges by which the node for some work follows others.
+pub(super) fn dependencies(after: &[Behind], work: &Recorded) -> Result<Vec<Dependency>, CUresult> {
+    let early = matches!(work, Recorded::Launch(RecordedLaunch { early: true, .. }));
+    let dependency = |behind: &Behind| {
+        let (node, data) = (Node::of(behind.node as CUgraphNode)?, EdgeData::read(behind.data)?);
+        let early = early && data.is_plain() && node.work().is_kernel();
+        Ok(Dependency { node, data: if early { EdgeData::PROGRAMMATIC } else { data } })
+    };
+    after.iter().map(dependency).collect()
+}
+
 /// The node for what a stream was given.
-fn leaf(work: Recorded, context: &Arc<Activation>) -> Result<Leaf, CUresult> {
+pub(super) fn leaf(work: Recorded, context: &Arc<Activation>) -> Result<Leaf, CUresult> {
     let context = || Arc::clone(context);
     match work {
         Recorded::Operation(operation) => leaf_of(operation, context()),

@@ -96,9 +96,15 @@ impl Graph {
         }
     }
 
+    /// Has conditions of a graph that was in it and is gone: they stay as long as it does (measured).
+    pub(super) fn inherit(&self, conditions: Vec<Arc<Condition>>) {
+        conditions.iter().for_each(|condition| condition.pass_to(self.handle));
+        self.content.lock().conditions.extend(conditions);
+    }
+
     /// Whether a node of this graph can look at a condition: of any graph that is in the same one (measured).
     pub(crate) fn can_use(self: &Arc<Self>, condition: &Condition) -> bool {
-        GRAPHS.get(condition.graph).is_some_and(|other| other.root().handle == self.root().handle)
+        GRAPHS.get(condition.graph()).is_some_and(|other| other.root().handle == self.root().handle)
     }
 
     /// Whether it has a condition or a graph in it has, or had once.

@@ -177,6 +177,18 @@ impl Content {
         self.memory_nodes > 0
     }
 
+    /// The node that frees the allocation at an address.
+    pub(super) fn free_node(&self, address: usize) -> Option<usize> {
+        if !self.freed.contains(&address) {
+            return None;
+        }
+        let frees = |node: &&Arc<Node>| match node.leaf().as_deref() {
+            Ok(Leaf::Free(free)) => free.address() == address,
+            _ => false,
+        };
+        self.nodes.values().find(frees).map(|node| node.handle)
+    }
+
     /// Notes a node that allocates or frees memory, or has a graph with such nodes; refuses to free the same twice, or here and in another graph.
     pub(super) fn note_memory(&mut self, work: &Work) -> Result<(), CUresult> {
         let fits = match work {

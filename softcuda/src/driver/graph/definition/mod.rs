@@ -225,6 +225,12 @@ impl Graph {
         if !after.iter().all(|Dependency { node, data }| data.fits(node.work().is_kernel(), to_kernel)) {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
+        // Measured of memsets; captures look at no order.
+        if let Some(address) = work.filled_allocation()
+            && self.is_freed_before(address, after)
+        {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
         self.append(work, after)
     }
 
@@ -274,6 +280,13 @@ impl Graph {
             }
         }
         missing.is_empty()
+    }
+
+    /// Whether a node of this graph frees the allocation at an address before what comes after these nodes.
+    fn is_freed_before(&self, address: usize, after: &[Dependency]) -> bool {
+        let Some(free) = self.content.lock().free_node(address) else { return false };
+        let after: Vec<usize> = after.iter().map(|dependency| dependency.node.handle).collect();
+        self.leads_to(&after, &[free])
     }
 
     /// Whether the node is one of this graph.
@@ -466,6 +479,17 @@ impl Node {
 impl Work {
     pub(crate) fn is_kernel(&self) -> bool {
         matches!(self, Self::Leaf(leaf) if matches!(**leaf, Leaf::Kernel(_)))
+    }
+
+    /// The address of the graphs' allocation that it fills, if it fills one.
+    fn filled_allocation(&self) -> Option<usize> {
+        match self {
+            Self::Leaf(leaf) => match &**leaf {
+                Leaf::Fill(fill) => fill.fill.span.graph_allocation(),
+                _ => None,
+            },
+            Self::Child(_) | Self::Conditional(_) => None,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::content::Content;
 use super::{GRAPHS, Graph, NODES, Node, Work};
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED, CUresult};
+use crate::driver::condition::Condition;
 use crate::driver::user_object::UserObject;
 use crate::driver::user_object::references::References;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ struct Remains {
     nodes: Vec<Arc<Node>>,
     graphs: Vec<usize>,
     objects: References,
+    conditions: Vec<Arc<Condition>>,
 }
 
 impl Remains {
@@ -31,8 +33,9 @@ impl Remains {
 
     fn add_graph(&mut self, graph: &Graph) {
         let content = std::mem::take(&mut *graph.content.lock());
-        let Content { nodes, objects, .. } = content;
+        let Content { nodes, objects, conditions, .. } = content;
         self.objects.append(objects);
+        self.conditions.extend(conditions);
         self.graphs.push(graph.handle);
         nodes.into_values().for_each(|node| self.add_node(node));
     }
@@ -94,6 +97,7 @@ impl Graph {
         drop(content);
         let mut remains = Remains::default();
         remains.add_node(removed);
+        self.inherit(std::mem::take(&mut remains.conditions));
         remains.forget();
         Ok(())
     }

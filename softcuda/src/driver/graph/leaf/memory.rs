@@ -17,9 +17,12 @@ use crate::driver::memory::location::{Location, device_at};
 use crate::driver::memory::table::Allocation;
 use crate::driver::operation::Operation;
 use crate::driver::operation::allocation::{Allocate, Free};
-use crate::instruments::complain::complain;
+use crate::instruments::settings::{concurrent_managed, version};
 use std::ptr::null_mut;
 use std::sync::{Arc, OnceLock};
+
+/// The version from which on graphs have managed memory.
+const MANAGED_SINCE: u32 = 13000;
 
 /// Allocates memory.
 pub(crate) struct AllocNode {
@@ -65,7 +68,8 @@ impl AllocNode {
         let owner = current().or_else(|_| primary::active(device))?;
         let access = read_access(&params)?;
         let peers = access.iter().filter_map(|entry| Location::of(entry.location).ok()?.device()).collect();
-        Self::with(params, access, Reservation::new(params.bytesize, device, peers, owner)?)
+        let is_managed = params.poolProps.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
+        Self::with(params, access, Reservation::new(params.bytesize, is_managed, device, peers, owner)?)
     }
 
     /// A node for an allocation in a stream. What it tells has a place for the others that may use it, even if there are none
@@ -101,7 +105,7 @@ impl AllocNode {
             bytesize: size,
             dptr: 0,
         };
-        Self::with(params, access, Reservation::new(size, device, peers, owner)?)
+        Self::with(params, access, Reservation::new(size, false, device, peers, owner)?)
     }
 
     fn with(
@@ -115,7 +119,8 @@ impl AllocNode {
 
     /// Whether an exec can allocate this instead.
     pub(crate) fn fits(&self, new: &Self) -> bool {
-        let memory = |node: &Self| node.allocation().of_graph().map(|memory| memory.device());
+        let memory =
+            |node: &Self| node.allocation().of_graph().map(|memory| (memory.device(), memory.is_managed()));
         self.params.bytesize == new.params.bytesize && memory(self) == memory(new)
     }
 
@@ -144,18 +149,20 @@ impl AllocNode {
 /// Where the memory is to be: only devices have memory for graphs.
 fn home(params: &CUDA_MEM_ALLOC_NODE_PARAMS_v1) -> Result<Device, CUresult> {
     let props = &params.poolProps;
-    let known = matches!(props.allocType, CU_MEM_ALLOCATION_TYPE_PINNED | CU_MEM_ALLOCATION_TYPE_MANAGED);
+    let known = match props.allocType {
+        CU_MEM_ALLOCATION_TYPE_PINNED => true,
+        CU_MEM_ALLOCATION_TYPE_MANAGED => version() >= MANAGED_SINCE,
+        _ => false,
+    };
     if params.bytesize == 0 || props.reserved != [0; 53] || !known {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
+    let is_managed = props.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED;
     match props.location.type_ {
-        CU_MEM_LOCATION_TYPE_DEVICE if props.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED => {
-            complain("softcuda's graphs have no managed memory; the call is refused");
-            Err(CUDA_ERROR_NOT_SUPPORTED)
-        }
         CU_MEM_LOCATION_TYPE_DEVICE if props.handleTypes.0 != 0 => Err(CUDA_ERROR_NOT_SUPPORTED),
+        CU_MEM_LOCATION_TYPE_DEVICE if is_managed && !concurrent_managed() => Err(CUDA_ERROR_NOT_SUPPORTED),
         CU_MEM_LOCATION_TYPE_DEVICE => device_at(props.location),
-        _ if props.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED => Err(CUDA_ERROR_NOT_SUPPORTED),
+        _ if is_managed => Err(CUDA_ERROR_NOT_SUPPORTED),
         _ => match Location::of(props.location)? {
             Location::Host | Location::Node => Err(CUDA_ERROR_NOT_SUPPORTED),
             _ => Err(CUDA_ERROR_INVALID_VALUE),

@@ -8,7 +8,7 @@ use crate::abi::sys::{
     CUgraphMem_attribute,
 };
 use crate::driver::device::Device;
-use crate::driver::memory::graph_memory::{GraphMemory, with_meters};
+use crate::driver::memory::graph_memory::{GraphMemory, release_kept, with_meters};
 use crate::driver::memory::table;
 use std::ffi::c_void;
 
@@ -54,5 +54,6 @@ pub(crate) fn cuDeviceGraphMemTrim(device: CUdevice) -> Answer {
     let device = Device::of(device)?;
     let all = table::select(|it| it.of_graph().is_some_and(|memory| memory.device() == device));
     all.iter().filter_map(|allocation| allocation.of_graph()).for_each(GraphMemory::trim);
+    release_kept(device);
     Ok(())
 }

@@ -2,10 +2,12 @@
 
 pub(crate) mod attributes;
 
+use super::attachment::Visibility;
 use super::graph_memory::GraphMemory;
+use super::pages::Pages;
 use super::table::{self, Allocation, Kind};
 use crate::abi::Answer;
-use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUresult};
+use crate::abi::sys::{CU_MEM_ATTACH_GLOBAL, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUresult};
 use crate::driver::context::Activation;
 use crate::driver::device::Device;
 use std::sync::Arc;
@@ -23,13 +25,21 @@ pub(crate) struct Reservation {
 impl Reservation {
     pub(crate) fn new(
         size: usize,
+        is_managed: bool,
         device: Device,
         peers: Box<[Device]>,
         owner: Arc<Activation>,
     ) -> Result<Self, CUresult> {
-        let memory = GraphMemory::new(size, device, peers).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+        let memory = GraphMemory::new(size, is_managed, device, peers).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
         let (address, bytes) = memory.place();
-        let allocation = Allocation::new(address, size, bytes, Kind::Graph(memory), owner);
+        let kind = Kind::Graph(memory);
+        let allocation = match is_managed {
+            true => {
+                let pages = Pages::new(Visibility::of(CU_MEM_ATTACH_GLOBAL.0 as u32)?, None);
+                Allocation::managed(address, size, bytes, kind, pages, owner)
+            }
+            false => Allocation::new(address, size, bytes, kind, owner),
+        };
         table::insert(Arc::clone(&allocation));
         Ok(Self { allocation })
     }

@@ -29,7 +29,7 @@ impl Part {
     pub(crate) fn of(address: u64, size: usize) -> Result<Self, CUresult> {
         let address = address as usize;
         let allocation = table::find(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        if size == 0 || allocation.pages.is_none() {
+        if size == 0 || allocation.pages.is_none() || !allocation.is_there() {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         allocation.locate(address, size)?;
