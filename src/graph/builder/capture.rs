@@ -1,29 +1,31 @@
 //! One capture of the driver's, and what it does with operations: each becomes a node of a definition that is locked meanwhile, so
 //! that what came last in a stream is what was just captured.
 
+mod begin;
+mod recapture;
+
 use super::hybrid::Body;
 use super::member::{self, Member};
 use super::{Builder, CaptureMode};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
-use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{
-    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraph, CUgraphNode,
+    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode,
 };
-use crate::driver::{CallError, Table, Version};
+use crate::driver::{CallError, Table};
 use crate::event::Event;
 use crate::graph::object::GraphObject;
-use crate::graph::state::{NodeId, NodeState, State};
+use crate::graph::state::{NodeState, State};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, GraphKind, Node, condition, foreign, restriction, updatable};
+use crate::graph::{Graph, GraphKind, Node, condition, foreign, restriction};
 use crate::object::error::{Error, Status};
-use crate::object::native::Ownership;
-use crate::object::release::report;
 use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
-use crate::op::node::{NodeType, Parameters};
+use crate::op::node::Parameters;
 use crate::stream::Stream;
+use begin::{begin_body, begin_new, destroy_unused};
 use parking_lot::Mutex;
+use recapture::begin_again;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
@@ -297,30 +299,6 @@ impl Capture {
         }
     }
 
-    /// There is no graph. The driver has destroyed it, also one that was there before (measured of captures into a graph); but not one that
-    /// was to be captured once more and differs: that is to be destroyed by whom it belongs to (documented).
-    fn is_lost(&self, ended: Result<CUgraph, CallError>) {
-        if !self.is_again {
-            return self.tree().abandon();
-        }
-        let has_differed = self.parts.lock().differs;
-        let differs = |error: CallError| error.result() == Some(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE);
-        self.tree().spoil(has_differed || ended.map_or_else(differs, |_| true));
-    }
-
-    /// The graph is anybody's again, and lets go of what its nodes kept before.
-    fn was_captured_again(&self) {
-        let state = self.tree().lock();
-        self.object().set_captured(false);
-        let native = &state.graph(self.object().id).native;
-        let replaced = std::mem::take(&mut self.parts.lock().replaced);
-        for attachment in replaced {
-            let released =
-                attachment.release(native).map_err(|error| self.tree().failed(error, self.object()));
-            report(self.tree().driver(), released);
-        }
-    }
-
     /// With an invalid capture the driver would destroy the body, and crash when the graph around it is looked at (measured on 580).
     /// So such a capture is left as it is, with its stream, and the graph is given up.
     fn end_body(&self) -> Result<Graph, Error> {
@@ -412,20 +390,6 @@ impl Capture {
     fn was_captured(&self, state: &mut State, node: NodeState) {
         self.last.store(state.made().wrapping_add(1), Relaxed);
         state.list_node(self.object().id, node);
-    }
-
-    /// A node does what was captured, from now on.
-    fn takes_over(&self, state: &mut State, new: NodeState) {
-        let known = state.find(new.native).filter(|id| state.node(*id).node_type() == new.node_type());
-        let Some(id) = known else { return keep_for_graph(state, self.object().id, new.attachment) };
-        state.keep_for_execs(id);
-        state.list_parameters(&new.parameters);
-        state.set_context(id, new.context);
-        let node = state.node_mut(id);
-        (node.parameters, node.is_ours) = (new.parameters, new.is_ours);
-        let before = std::mem::replace(&mut node.attachment, new.attachment);
-        self.last.store(node.number.wrapping_add(1), Relaxed);
-        self.parts.lock().replaced.extend(before);
     }
 
     /// The driver refused an operation, perhaps because the capture was invalid, or is from now on.
@@ -584,94 +548,4 @@ fn holds(operation: &mut dyn Capturable) -> crate::op::node::Holds {
 #[cold]
 fn keep_for_graph(state: &mut State, graph: crate::graph::state::GraphId, attachment: Option<Attachment>) {
     state.unplaced.extend(attachment.map(|attachment| (graph, attachment)));
-}
-
-/// Begins to capture into a new graph, which belongs to the driver until the end.
-fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
-    let table = stream.context().table();
-    stream.here(|raw| calls::begin(table, raw, mode.raw()))?;
-    let info = match crate::op::capture::info(stream) {
-        Ok(info) => info,
-        Err(failure) => {
-            destroy_unused(table, calls::end(table, stream.raw()));
-            return Err(failure);
-        }
-    };
-    // SAFETY: the driver has just named it.
-    let native = unsafe { RawGraph::adopt(table, info.graph) };
-    let graph = Graph::new(stream.context(), native, Ownership::Borrowed);
-    // Nodes are captured after those that are there.
-    graph.definition.tree.lock().graph_mut(graph.object.id).is_ordered = true;
-    Ok(graph)
-}
-
-/// Destroys the graph of a capture that has ended, which nobody knows.
-fn destroy_unused(table: &'static Table, ended: Result<CUgraph, CallError>) {
-    if let Ok(native) = ended {
-        // SAFETY: the driver has just given it, and nobody knows it any more.
-        let _ = unsafe { RawGraph::adopt(table, native).destroy() };
-    }
-}
-
-/// Begins to capture into a body, after the nodes that are in it.
-fn begin_body(stream: &Arc<Stream>, mode: CaptureMode, body: &Body) -> Result<Graph, Error> {
-    let (table, graph) = (stream.context().table(), &body.graph);
-    let state = graph.lock()?;
-    let known = state.graph(graph.object.id);
-    let failed = |error| stream.context().failed(error, graph.object.as_ref());
-    let after = leaves(table, &known.native).map_err(failed)?;
-    // SAFETY: the nodes are the body's, which the lock keeps.
-    unsafe { calls::begin_to_graph(table, stream.raw(), known.native.handle(), &after, mode.raw()) }
-        .map_err(failed)?;
-    drop(state);
-    Ok(graph.clone())
-}
-
-/// Begins to capture into a graph whose nodes take over what is captured.
-fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph) -> Result<Graph, Error> {
-    let (tree, object) = (&graph.definition.tree, graph.object.as_ref());
-    stream.same_driver(tree.driver(), object)?;
-    restriction::require(tree, "to capture into a graph once more", Version::from_number(13030)).map_err(
-        |mut refusal| {
-            refusal.message.push_str(
-                "; capture the same calls into a new graph, and update the exec from that (cushim_exec_update)",
-            );
-            refusal
-        },
-    )?;
-    if graph.kind() != GraphKind::Root {
-        let refusal = format!("{graph} is part of another graph, and is not captured by itself");
-        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
-    }
-    let mut state = graph.lock()?;
-    tree.check_contexts(&state, object)?;
-    let nodes = foreign::list_all(tree, &mut state, object.id)?;
-    let has_graphs =
-        |id: &NodeId| matches!(state.node(*id).node_type(), NodeType::Child | NodeType::Conditional);
-    if state.had_conditions() || nodes.iter().any(has_graphs) || updatable::find(tree, &state).is_some() {
-        let refusal = format!(
-            "{graph} has child graphs, conditions or nodes that kernels update, and cannot be captured once more; capture the same \
-             calls into a new graph"
-        );
-        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
-    }
-    let native = state.graph(object.id).native.handle();
-    // SAFETY: the definition is alive, and the lock keeps it as it is.
-    stream.here(|raw| unsafe { calls::begin_again(tree.table(), raw, native, mode.raw()) })?;
-    object.set_captured(true);
-    drop(state);
-    Ok(graph.clone())
-}
-
-/// The nodes that nothing comes after.
-fn leaves(table: &Table, graph: &RawGraph) -> Result<Vec<CUgraphNode>, CallError> {
-    use crate::driver::calls::graph::query::{Toward, degree};
-    let mut leaves = Vec::new();
-    for node in graph.nodes()? {
-        // SAFETY: the driver has just named the node.
-        if unsafe { degree(table, node, Toward::Successors) }? == 0 {
-            leaves.push(node);
-        }
-    }
-    Ok(leaves)
 }
