@@ -3278,9 +3278,11 @@ cushim_status cushim_flush_callbacks(int64_t timeout_ms, int32_t *done);
 // @param[out, owned] reference The new handle.
 cushim_status cushim_resource_ref(cushim_resource resource, cushim_resource *reference);
 
-// Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included. A pool of its own
-// is destroyed when its memory is back with the driver: memory that is freed in a stream's order is back once the stream, or an event
-// recorded after the free, was synchronized, or the stream destroyed.
+// Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
+//
+// A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order is
+// back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that is
+// never freed keeps the pool. Errors of a destruction after this call are logged.
 //
 // @param[in, ended, nullable] resource The handle; NULL does nothing.
 // @errors the driver's, if this destroys a pool.
@@ -4660,7 +4662,7 @@ cushim_status cushim_graph_add_free(cushim_graph graph,
 // graph keeps buffers and owners.
 //
 // Values are where those of `cushim_stream_memory_operations` are; memory that a graph allocates is refused, too.
-// Driver branch 580 refuses that when the graph is launched, with a message that names the address.
+// Driver branch 580 refuses such addresses only at `cushim_exec_launch`; the message names one.
 //
 // @param[in] graph The graph.
 // @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.

@@ -134,14 +134,19 @@ impl MemoryOperation<'_> {
     }
 }
 
-/// Which of these addresses no value can be written to and waited for at, on driver 580 (measured); empty if they are not why the driver
-/// refuses.
+/// Which of these addresses no value can be written to and waited for at, on driver branch 580 (measured); empty if they are not why the
+/// driver refuses. What the driver says of memory of a graph depends on whether it is mapped, so the caller tells which that is.
 #[cold]
-pub(crate) fn why_no_values(driver: &Driver, mut addresses: impl Iterator<Item = u64>) -> String {
+pub(crate) fn why_no_values(
+    driver: &Driver,
+    mut addresses: impl Iterator<Item = u64>,
+    is_of_graph: impl Fn(u64) -> bool,
+) -> String {
     let why = |address| {
         let known = PointerAttributes::of(driver, address).ok()?;
         let what = match known.memory_type {
-            None => "memory of a graph, or in none of the driver's",
+            _ if is_of_graph(address) => "memory of a graph",
+            None => "memory that a graph allocates, or that the driver does not know",
             Some(_) if known.managed => "managed memory",
             Some(_) if !known.pool.is_null() => "memory of a pool",
             Some(_) => return None,
@@ -180,7 +185,7 @@ impl Operation for MemoryOperations<'_, '_> {
             let mut failure = context.failed(error, stream);
             if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
                 let addresses = self.0.iter().filter_map(|operation| operation.address(context).ok());
-                failure.message.push_str(&why_no_values(context.driver(), addresses));
+                failure.message.push_str(&why_no_values(context.driver(), addresses, |_| false));
             }
             failure
         })

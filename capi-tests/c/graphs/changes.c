@@ -196,7 +196,7 @@ static void refusals(void) {
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(rows, at, &to, 1, 4, 1));
     CHECK_CONTAINS(last_message(), "sets rows");
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(box, at, &to, &from, 4));
-    CHECK_CONTAINS(last_message(), "copies a box");
+    CHECK_CONTAINS(last_message(), "a 2D or 3D copy");
     from = cushim_at_host(&count);
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(copy, at, &to, &from, 4));
     CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_KEEP_BYTES");

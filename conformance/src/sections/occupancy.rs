@@ -184,6 +184,7 @@ fn clusters(t: &mut Lines, cu: &Cu, function: CUfunction) -> Outcome {
     t.line("largest cluster of 1 block", || largest(Shape::row(1, 64), &mut []));
     t.line("largest cluster of 1024 threads", || largest(Shape::row(16, 1024), &mut []));
     t.line("largest cluster of 1025 threads", || largest(Shape::row(16, 1025), &mut []));
+    t.line("largest cluster of 2^32 - 1 threads", || largest(Shape::row(16, u32::MAX), &mut []));
     t.line("largest cluster with 48 KiB", || largest(Shape { shared: 49152, ..Shape::row(16, 64) }, &mut []));
     t.line("largest cluster of too many blocks", || {
         largest(Shape { grid: [16, 65536, 1], ..Shape::row(16, 64) }, &mut [])

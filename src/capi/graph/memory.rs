@@ -315,7 +315,7 @@ pub unsafe extern "C" fn cushim_graph_add_free(
 /// graph keeps buffers and owners.
 ///
 /// Values are where those of `cushim_stream_memory_operations` are; memory that a graph allocates is refused, too.
-/// Driver branch 580 refuses that when the graph is launched, with a message that names the address.
+/// Driver branch 580 refuses such addresses only at `cushim_exec_launch`; the message names one.
 ///
 /// @param[in] graph The graph.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.

@@ -29,7 +29,7 @@ pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
 pub(super) use own::{Kept, Removed};
 pub use update::{UpdateFailure, UpdateReason};
 
-use super::state::{ByNode, NodeState};
+use super::state::ByNode;
 use super::tree::Tree;
 use super::{Graph, Node, relations};
 use crate::context::Context;
@@ -265,8 +265,10 @@ impl Exec {
         if failure.status.0 != sys::CUDA_ERROR_INVALID_VALUE.0 {
             return failure;
         }
-        let state = self.tree.lock();
-        let why = why_no_values(self.tree.driver(), addresses_of_values(&state).into_iter());
+        let (own, state) = (self.state.lock(), self.tree.lock());
+        let addresses = self.addresses_of_values(&own, &state);
+        let is_of_graph = |address| allocates(&state, address);
+        let why = why_no_values(self.tree.driver(), addresses.into_iter(), is_of_graph);
         if !why.is_empty() {
             failure.message.push_str(&why);
         } else if !self.options.auto_free && state.allocating > 0 {
@@ -276,17 +278,26 @@ impl Exec {
         }
         failure
     }
+
+    /// Where memory operations of this exec have their values.
+    fn addresses_of_values(&self, own: &State, state: &super::state::State) -> Vec<u64> {
+        let places = |parameters: &Parameters| match parameters {
+            Parameters::MemoryOperations(operations) => {
+                operations.places().iter().flatten().map(KeptMemory::address).collect()
+            }
+            _ => Vec::new(),
+        };
+        let nodes = state.nodes().filter(|(_, node)| node.number < self.kept.born);
+        nodes.flat_map(|(id, _)| self.now(own, state, id, places).unwrap_or_default()).collect()
+    }
 }
 
-/// Where memory operations have their values.
-fn addresses_of_values(state: &super::state::State) -> Vec<u64> {
-    let places = |(_, node): (_, &NodeState)| match &node.parameters {
-        Parameters::MemoryOperations(operations) => {
-            operations.places().iter().flatten().map(KeptMemory::address).collect()
-        }
-        _ => Vec::new(),
-    };
-    state.nodes().flat_map(places).collect()
+/// Whether a node of the definition allocates the memory at the address.
+fn allocates(state: &super::state::State, address: u64) -> bool {
+    state.nodes().any(|(_, node)| match &node.parameters {
+        Parameters::Allocation(own) => address.wrapping_sub(own.pointer().0) < own.bytes() as u64,
+        _ => false,
+    })
 }
 
 /// Why a stream under capture takes no instance: driver 580 invalidates the capture (measured).

@@ -136,7 +136,7 @@ impl Exec {
             if !self.now(state, tree, *id, Parameters::can_rebind)? {
                 let node = tree.name_of(*id);
                 return Err(self.refused(format!(
-                    "{node} copies a box of {from}, which the driver does not exchange in an exec; instantiate the graph again"
+                    "{node} is a 2D or 3D copy of {from}, which the driver does not exchange in an exec; instantiate the graph again"
                 )));
             }
         }

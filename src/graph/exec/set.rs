@@ -306,10 +306,10 @@ fn explain(mut failure: Error, parameters: &Parameters) -> Error {
     if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
         failure.message.push_str(match parameters {
             Parameters::Copy(copy) if !copy.is_range() => {
-                ". A copy of a box keeps its memory in an exec; instantiate the graph again"
+                ". A 2D or 3D copy keeps its memory in an exec; instantiate the graph again"
             }
             Parameters::Copy(_) => {
-                ". A copy keeps its direction and the sort of its memory in an exec: memory of a pool is not exchanged for other memory"
+                ". A copy keeps its direction and the kind of its memory in an exec: memory of a pool is not exchanged for other memory"
             }
             Parameters::Kernel(_) => ". A kernel keeps its device in an exec",
             _ => "",

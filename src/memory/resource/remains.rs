@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// What is left of a pool of a resource's own.
 ///
-/// The driver's documentation lets a pool be destroyed while memory of it is in use, or is freed later in a stream's order. Driver 580
-/// does not bear it: once that memory is freed and another context is created, destroying any pool crashes (measured). So a pool is
+/// The driver's documentation lets a pool be destroyed while memory of it is in use, or is freed later in a stream's order. Driver branch
+/// 580 crashes: once that memory is freed and another context is created, when any pool is destroyed (measured). So a pool is
 /// destroyed when all of its memory is back, which is after the streams that freed it were synchronized.
 pub(super) struct Remains {
     raw: RawPool,
@@ -43,7 +43,8 @@ impl Remains {
         Ok(())
     }
 
-    /// Whether memory of the pool is in use, or its free not known to be done. A pool that cannot be asked is destroyed, which tells why.
+    /// Whether the pool still has memory: in use, or with a free that nobody has waited for. A pool that cannot be asked is destroyed, which
+    /// tells why.
     fn has_memory(&self) -> bool {
         let reserved = || {
             self.raw.trim(0)?;

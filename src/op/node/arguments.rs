@@ -131,10 +131,10 @@ impl KeptArguments {
             self.data = SmallVec::with_capacity(places + words);
         }
         self.count = places as u32;
-        let start = self.data.as_mut_ptr();
         // SAFETY: there is room for so many; the caller vouches that they are written.
         unsafe {
             self.data.set_len(places + words);
+            let start = self.data.as_mut_ptr();
             (start.cast(), start.add(places))
         }
     }
@@ -348,5 +348,68 @@ impl Clone for KeptArguments {
 impl fmt::Debug for KeptArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries((0..self.len()).map(|index| self.bytes(index))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of many sizes, none of whose bytes is 0.
+    fn values(count: usize) -> Vec<Vec<u8>> {
+        const SIZES: [usize; 7] = [8, 4, 0, 1, 3, 12, 20];
+        (0..count).map(|index| vec![index as u8 + 1; SIZES[index % SIZES.len()]]).collect()
+    }
+
+    fn of(values: &[Vec<u8>]) -> KeptArguments {
+        let mut kept = KeptArguments::default();
+        // SAFETY: the bytes are there.
+        unsafe { kept.fill(values.iter().map(|value| (value.as_ptr(), value.len()))) };
+        kept
+    }
+
+    fn told(kept: &KeptArguments) -> Vec<Vec<u8>> {
+        (0..kept.len()).map(|index| kept.bytes(index).unwrap().to_vec()).collect()
+    }
+
+    #[test]
+    fn arguments_of_every_size_are_kept_with_zeros_behind() {
+        for count in [0, 1, 4, 5, INLINE, 20, 100] {
+            let values = values(count);
+            let kept = of(&values);
+            assert_eq!(told(&kept), values);
+            assert_eq!(told(&kept.clone()), values);
+            let words = values.iter().map(|value| value.len().div_ceil(8)).sum::<usize>();
+            let zeros =
+                values.iter().map(|value| value.len().next_multiple_of(8) - value.len()).sum::<usize>();
+            assert_eq!(
+                kept.all().iter().filter(|byte| **byte == 0).count(),
+                zeros,
+                "{count} arguments, {words} words"
+            );
+        }
+    }
+
+    #[test]
+    fn one_is_exchanged_wherever_both_stand() {
+        for (count, index) in [(1, 0), (4, 1), (20, 19)] {
+            let before = values(count);
+            let (mut kept, new) = (of(&before), vec![0xff; before[index].len()]);
+            let mut other = of(std::slice::from_ref(&new));
+            kept.exchange(index, &mut other);
+            assert_eq!((kept.bytes(index), other.bytes(0)), (Some(&*new), Some(&*before[index])));
+            kept.exchange(index, &mut other);
+            assert_eq!(told(&kept), before);
+        }
+    }
+
+    #[test]
+    fn a_block_is_kept_as_it_was_given() {
+        let layout = [Parameter { offset: 0, size: 4 }, Parameter { offset: 8, size: 13 }];
+        let block: Vec<u8> = (1..=21).collect();
+        let kept = KeptArguments::of_block(&block, Some(&layout));
+        assert_eq!(kept.block(), Some(&*block));
+        assert_eq!(told(&kept), [&block[..4], &block[8..]]);
+        assert_eq!(KeptArguments::of_block(&block, None).block(), Some(&*block));
     }
 }

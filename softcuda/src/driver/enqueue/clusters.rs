@@ -30,8 +30,11 @@ pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     clusterSize.check()?;
     let (found, Configuration { shape, .. }) = configured(func, config)?;
     let attributes = found.attributes();
-    // Of the sizes, the block's may be anything (measured).
+    // Of the sizes, the block's may be anything (measured) that is no negative number (measured of 2^32 - 1).
     shape.check_grid()?;
+    if shape.block.iter().any(|size| i32::try_from(*size).is_err()) {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
     shape.check_cluster(attributes)?;
     let fits = active_blocks(attributes, shape.threads().max(1), shape.shared as usize) > 0;
     clusterSize.set(if fits { attributes.most_cluster() as i32 } else { 0 })
