@@ -25,12 +25,12 @@ static int check_count, check_failures;
 enum { CHECK_SHOWN = 20 }; /* failures; more say no more */
 
 /* Where the program is: the check that was begun last. */
-static const char *volatile check_file = "no check";
-static volatile int check_line;
+static const char *check_file = "no check";
+static int check_line;
 
 static inline void check_here(const char *file, int line) {
-  check_file = file;
-  check_line = line;
+  __atomic_store_n(&check_file, file, __ATOMIC_RELAXED);
+  __atomic_store_n(&check_line, line, __ATOMIC_RELAXED);
 }
 
 static inline int check_that(int passed, const char *file, int line, const char *what) {
@@ -85,7 +85,9 @@ static void *check_frames[CHECK_FRAMES];
 
 static inline void check_died(int number) {
   char text[512];
-  const int length = snprintf(text, sizeof text, "%s:%d: %s here\n", check_file, check_line, number == SIGALRM ? "hung" : "crashed");
+  const char *const file = __atomic_load_n(&check_file, __ATOMIC_RELAXED);
+  const int line = __atomic_load_n(&check_line, __ATOMIC_RELAXED);
+  const int length = snprintf(text, sizeof text, "%s:%d: %s here\n", file, line, number == SIGALRM ? "hung" : "crashed");
   if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0) _exit(1);
 #ifdef __GLIBC__
   backtrace_symbols_fd(check_frames, backtrace(check_frames, CHECK_FRAMES), STDERR_FILENO);
@@ -93,6 +95,13 @@ static inline void check_died(int number) {
   signal(number, SIG_DFL);
   raise(number);
 }
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+
+/* Seconds after which a program hangs; under ThreadSanitizer it is many times slower. */
+enum { CHECK_HANGS_AFTER = __has_feature(thread_sanitizer) ? 280 : 60 };
 
 static inline void check_begin(void) {
   const int numbers[] = {SIGALRM, SIGSEGV, SIGBUS, SIGABRT};
@@ -102,7 +111,7 @@ static inline void check_begin(void) {
     /* A sanitizer says more about a crash than this does. */
     if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) signal(numbers[i], check_died);
   }
-  alarm(60);
+  alarm(CHECK_HANGS_AFTER);
 }
 
 static inline int check_done(void) {

@@ -137,7 +137,7 @@ static void limits(void) {
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK(result_of(graph) == 1);
   if (version >= 12090) {
-    CHECK_OK(cushim_graph_add_child(outer, NULL, 0, graph, CUSHIM_CHILD_MOVE, NULL, NULL));
+    CHECK_OK(move_child(outer, graph, NULL, NULL));
     CHECK(result_of(outer) == 1);
   }
   CHECK_OK(cushim_exec_destroy(of_plain));

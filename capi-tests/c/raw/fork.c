@@ -1,14 +1,21 @@
-/* The child of a fork: every call is answered, and after the first use of the library it is answered with a refusal. */
+/*
+ * The child of a fork: every call is answered, and after the first use of the library it is answered with a refusal. So is
+ * that of a bare clone, which calls no hooks.
+ */
 #include "check.h"
 
+#include <signal.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
-static void in_child(void (*work)(cushim_driver), cushim_driver driver) {
+static pid_t bare_clone(void) { return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }
+
+static void in_child_of(pid_t (*forks)(void), void (*work)(cushim_driver), cushim_driver driver) {
   int status = 0;
   pid_t child;
   fflush(NULL);
-  child = fork();
+  child = forks();
   if (child == 0) {
     alarm(30);
     check_failures = 0;
@@ -18,6 +25,11 @@ static void in_child(void (*work)(cushim_driver), cushim_driver driver) {
   }
   CHECK(child > 0 && waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void in_child(void (*work)(cushim_driver), cushim_driver driver) {
+  in_child_of(fork, work, driver);
+  in_child_of(bare_clone, work, driver);
 }
 
 /* Before the library was used, the child is a process like any other. */

@@ -1,5 +1,6 @@
 //! `cuInit`, and what it means for a process that forks.
 
+use super::forks;
 use crate::abi::Answer;
 use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{
@@ -14,19 +15,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 const BEFORE: u8 = 0;
 const READY: u8 = 1;
-/// A child of a process that had initialised: nothing works there, measured on 580.
-const FORKED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(BEFORE);
 static STARTING: Mutex<()> = Mutex::new(());
 
 /// The process exits, and what it had is being taken apart.
-const EXITED: u8 = 3;
+const EXITED: u8 = 2;
 
-/// Whether the driver is initialised in this process.
+/// Whether the driver is initialised in this process. In the child of one that had initialised nothing works (measured on 580).
 pub(super) fn check() -> Answer {
     match STATE.load(Ordering::Acquire) {
-        READY => Ok(()),
+        READY if !forks::is_child() => Ok(()),
         EXITED => Err(CUDA_ERROR_DEINITIALIZED),
         _ => Err(CUDA_ERROR_NOT_INITIALIZED),
     }
@@ -34,7 +33,7 @@ pub(super) fn check() -> Answer {
 
 pub(crate) fn cuInit(Flags: u32) -> Answer {
     // Before any lock: the fork may have copied it locked.
-    if matches!(STATE.load(Ordering::Acquire), FORKED | EXITED) {
+    if forks::is_child() || STATE.load(Ordering::Acquire) == EXITED {
         return check();
     }
     if Flags != 0 {
@@ -45,22 +44,11 @@ pub(crate) fn cuInit(Flags: u32) -> Answer {
     }
     let _one_at_a_time = STARTING.lock();
     if check().is_err() {
-        watch_forks()?;
+        forks::watch()?;
         watch_exit()?;
         STATE.store(READY, Ordering::Release);
     }
     Ok(())
-}
-
-fn watch_forks() -> Answer {
-    extern "C" fn in_child() {
-        STATE.store(FORKED, Ordering::Release);
-    }
-    // SAFETY: the handler stores to an atomic, which is allowed between fork and exec, and the library stays loaded.
-    match unsafe { libc::pthread_atfork(None, None, Some(in_child)) } {
-        0 => Ok(()),
-        _ => Err(CUDA_ERROR_OPERATING_SYSTEM),
-    }
 }
 
 /// From the exit handlers on, calls answer so and no thread of the driver starts anything.

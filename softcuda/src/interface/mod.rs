@@ -6,6 +6,7 @@ mod control;
 mod entry;
 mod errors;
 mod exports;
+mod forks;
 mod functions;
 mod gates;
 mod getter;

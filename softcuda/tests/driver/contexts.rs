@@ -374,6 +374,29 @@ fn a_child_may_initialise_when_the_parent_had_not() {
 }
 
 #[test]
+fn nothing_works_in_a_child_even_if_no_hook_tells_it() {
+    alone("nothing_works_in_a_child_even_if_no_hook_tells_it", &[], || {
+        let cu = initialised();
+        // SAFETY: as fork.
+        let bare_clone =
+            || unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as libc::pid_t };
+        // SAFETY: the children call the driver and end.
+        for child in [unsafe { libc::fork() }, bare_clone()] {
+            if child == 0 {
+                let mut count = 0;
+                let results = [cu.call("cuInit", &[0]), cu.call("cuDeviceGetCount", &[at(&mut count)])];
+                // SAFETY: ends the process.
+                unsafe { libc::_exit(i32::from(results != [NOT_INITIALIZED, NOT_INITIALIZED])) };
+            }
+            let mut status = 1;
+            // SAFETY: waits for the child.
+            unsafe { libc::waitpid(child, &raw mut status, 0) };
+            assert_eq!(status, 0);
+        }
+    });
+}
+
+#[test]
 fn peers_that_are_no_contexts() {
     alone("peers_that_are_no_contexts", &[("SOFTCUDA_DEVICES", "2")], || {
         let cu = initialised();
