@@ -5,6 +5,8 @@
  */
 #include "graphs.h"
 
+#include <pthread.h>
+
 static cushim_resource pool;
 
 static cushim_buffer new_buffer(size_t bytes) {
@@ -189,6 +191,52 @@ static void in_flight(void) {
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(released_soon(&count, 1) == 1);
   CHECK(number_at(memory) == 7);
+}
+
+/* A node of an exec, with an owner for its memory from now on. */
+struct set {
+  cushim_node node;
+  cushim_exec exec;
+  int *count;
+};
+
+static void *set_owned(void *data) {
+  const struct set *set = (const struct set *)data;
+  const uint32_t digit = 4;
+  cushim_owned_pointer pointer;
+  cushim_arg args[2];
+  args[0] = owned_arg(&pointer, memory, set->count);
+  args[1] = CUSHIM_ARG(digit);
+  CHECK_OK(cushim_node_set_kernel(set->node, set->exec, NULL, NULL, args, 2));
+  return NULL;
+}
+
+/* What a launch in this thread's own default stream uses stays, though another thread's own has nothing to do. */
+static void in_flight_in_a_stream_of_the_thread(void) {
+  int counts[3] = {0, 0, 0};
+  cushim_graph graph = new_graph();
+  const cushim_node node = add_owned(graph, NULL, 7, &counts[0]);
+  const cushim_exec exec = new_exec(graph);
+  struct set first = {node, exec, &counts[1]}, second = {node, exec, &counts[2]};
+  cushim_stream own = NULL;
+  struct busy busy;
+  pthread_t thread;
+  CHECK_OK(cushim_context_get_per_thread_stream(all.context, &own));
+  set_owned(&first);
+  sem_init(&busy.begun, 0, 0);
+  sem_init(&busy.done, 0, 0);
+  sem_init(&busy.ended, 0, 0);
+  busy.limit_ms = 0;
+  CHECK_OK(cushim_stream_host_function(own, busy_function, &busy, NULL));
+  CHECK_OK(cushim_exec_launch(exec, own));
+  if (CHECK(pthread_create(&thread, NULL, set_owned, &second) == 0)) pthread_join(thread, NULL);
+  usleep(200000);
+  CHECK(released(&counts[1]) == 0);
+  busy_end(&busy);
+  CHECK_OK(cushim_stream_synchronize(own));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released_soon(&counts[0], 1) == 1 && released_soon(&counts[1], 1) == 1 && released_soon(&counts[2], 1) == 1);
 }
 
 /* Handles are dropped in every order, half of them before the graph is instantiated; what was named is there at the launch. */
@@ -468,6 +516,7 @@ int main(void) {
     failures_release_nothing();
     whoever_goes_last();
     in_flight();
+    in_flight_in_a_stream_of_the_thread();
     dropped_in_every_order();
     removed_nodes();
     handles_of_removed_nodes();

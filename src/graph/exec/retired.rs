@@ -3,10 +3,11 @@
 use crate::event::{Event, EventOptions};
 use crate::object::callback::{ask_until, hand_over};
 use crate::op::node::{Hold, Holds};
-use crate::stream::Stream;
+use crate::stream::{Stream, StreamKind};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
+use std::thread::ThreadId;
 
 /// What is let go of together. An object is listed once, however often it is exchanged, so an instance that is rebound for ever keeps
 /// no more than it used.
@@ -42,6 +43,8 @@ impl Extend<Holds> for Leaving {
 #[derive(Default)]
 pub(super) struct Launches {
     last: Weak<Stream>,
+    /// Whose default stream that is, if it is one that each thread has for itself.
+    thread: Option<ThreadId>,
     /// Whether it was launched at all.
     any: bool,
     /// What goes when they are done, or what went then.
@@ -103,10 +106,12 @@ impl Launches {
         if !std::ptr::eq(self.last.as_ptr(), Arc::as_ptr(stream)) {
             self.last = Arc::downgrade(stream);
         }
+        self.thread = (stream.kind() == StreamKind::PerThread).then(this_thread);
     }
 
     /// Lets go of what only the launches until now use, when they are done: one event and one question serve all that is retired between
-    /// two launches. If nobody can tell when they are done, because the stream is gone or is being captured, it comes back.
+    /// two launches. If nobody can tell when they are done, because the stream is gone, is being captured, or is another thread's
+    /// own, it comes back.
     pub(super) fn retire(&mut self, leaving: Leaving) -> Leaving {
         if leaving.is_empty() {
             return leaving;
@@ -123,10 +128,22 @@ impl Launches {
             return Leaving::default();
         }
         // Launches of one instance run one after the other: the last is done last.
-        let Some(done) = self.last.upgrade().and_then(|stream| mark(&stream)) else { return leaving };
+        let Some(done) = self.last_here().and_then(|stream| mark(&stream)) else { return leaving };
         self.retired = Some(Retired::after(done, leaving));
         Leaving::default()
     }
+}
+
+impl Launches {
+    /// The stream of the last launch, unless that is another thread's own, of which this thread's object means its own.
+    fn last_here(&self) -> Option<Arc<Stream>> {
+        let is_here = self.thread.is_none_or(|thread| thread == this_thread());
+        self.last.upgrade().filter(|_| is_here)
+    }
+}
+
+fn this_thread() -> ThreadId {
+    std::thread::current().id()
 }
 
 /// An event that is done when what is in the stream by now is done.
