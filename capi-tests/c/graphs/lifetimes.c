@@ -221,7 +221,9 @@ static void in_flight_in_a_stream_of_the_thread(void) {
   cushim_stream own = NULL;
   struct busy busy;
   pthread_t thread;
+  cushim_buffer holds_stream = NULL;
   CHECK_OK(cushim_context_get_per_thread_stream(all.context, &own));
+  CHECK_OK(cushim_buffer_create(pool, own, 64, &holds_stream));
   set_owned(&first);
   sem_init(&busy.begun, 0, 0);
   sem_init(&busy.done, 0, 0);
@@ -234,6 +236,7 @@ static void in_flight_in_a_stream_of_the_thread(void) {
   CHECK(released(&counts[1]) == 0);
   busy_end(&busy);
   CHECK_OK(cushim_stream_synchronize(own));
+  CHECK_OK(cushim_buffer_destroy(holds_stream));
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK(released_soon(&counts[0], 1) == 1 && released_soon(&counts[1], 1) == 1 && released_soon(&counts[2], 1) == 1);
