@@ -35,6 +35,8 @@ const KINDS: &[Kind] = &[
     ),
     kind("Graph", &["cuGraphCreate", "cuGraphClone", "cuStreamEndCapture"], &["cuGraphDestroy"]),
     kind("registration of", &["cuMemHostRegister"], &["cuMemHostUnregister"]),
+    // That is what becomes of a pool whose memory is not back; a program may end before it is.
+    kind("MemPool", &["cuMemPoolCreate"], &["cuMemPoolDestroy", "cuMemPoolTrimTo"]),
 ];
 
 /// What ends with the graph that it was made for.
