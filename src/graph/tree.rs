@@ -99,7 +99,7 @@ impl Tree {
         self.state.lock()
     }
 
-    /// The same for whoever changes something; refused while the definition is captured once more.
+    /// The same for whoever changes something; refused while the definition is recaptured.
     #[inline]
     pub(super) fn lock_to_edit(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.lock();

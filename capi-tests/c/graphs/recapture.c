@@ -192,13 +192,13 @@ static void meanwhile(void) {
   CHECK_OK(cushim_graph_get_nodes(graph, &node, 1, &listed));
   builder = begun_again(graph);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_empty(graph, NULL, 0, &added));
-  CHECK_CONTAINS(last_message(), "captured once more");
+  CHECK_CONTAINS(last_message(), "being recaptured");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_get_edges(graph, NULL, 0, &listed));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(node, NULL, NULL, 9, 4, 0));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_owner(node, 0, &second));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_dependencies(node, NULL, 0));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_remove(node));
-  CHECK_CONTAINS(last_message(), "captured once more");
+  CHECK_CONTAINS(last_message(), "being recaptured");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_create(graph, NULL, &none, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_update(exec, graph, NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_clone(graph, &made));

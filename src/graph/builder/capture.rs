@@ -66,11 +66,11 @@ struct Parts {
     inner: Vec<Weak<Capture>>,
     /// Builders that were forked in it.
     forks: Vec<Weak<Builder>>,
-    /// What nodes kept before they were captured once more.
+    /// What nodes kept before they were recaptured.
     replaced: Vec<Attachment>,
     /// Why it is not valid any more.
     broken: Option<String>,
-    /// Whether that is because a graph was captured once more, and another operation was there before.
+    /// Whether that is because a graph was recaptured, and another operation was there before.
     differs: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Capturing into a graph once more: its nodes take over what is captured; driver 13.3.
+//! Recapturing a graph: its nodes take over what is captured; driver 13.3.
 
 use super::super::CaptureMode;
 use super::{Capture, keep_for_graph};
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 impl Capture {
     /// There is no graph. The driver has destroyed it, also one that was there before (measured of captures into a graph); but not one that
-    /// was to be captured once more and differs: that is to be destroyed by whom it belongs to (documented).
+    /// was to be recaptured and differs: that is to be destroyed by whom it belongs to (documented).
     pub(super) fn is_lost(&self, ended: Result<CUgraph, CallError>) {
         if !self.is_again {
             return self.tree().abandon();
@@ -58,7 +58,7 @@ impl Capture {
 pub(super) fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph) -> Result<Graph, Error> {
     let (tree, object) = (&graph.definition.tree, graph.object.as_ref());
     stream.same_driver(tree.driver(), object)?;
-    restriction::require(tree, "to capture into a graph once more", Version::from_number(13030)).map_err(
+    restriction::require(tree, "to recapture a graph", Version::from_number(13030)).map_err(
         |mut refusal| {
             refusal.message.push_str(
                 "; capture the same calls into a new graph, and update the exec from that (cushim_exec_update)",
@@ -77,8 +77,8 @@ pub(super) fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph
         |id: &NodeId| matches!(state.node(*id).node_type(), NodeType::Child | NodeType::Conditional);
     if state.had_conditions() || nodes.iter().any(has_graphs) || updatable::find(tree, &state).is_some() {
         let refusal = format!(
-            "{graph} has child graphs, conditions or nodes that kernels update, and cannot be captured once more; capture the same \
-             calls into a new graph"
+            "{graph} has child graphs, conditions or nodes that kernels update, and cannot be recaptured; capture the same calls into a new \
+             graph"
         );
         return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
     }
