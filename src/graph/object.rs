@@ -120,7 +120,7 @@ impl GraphObject {
 
     /// Refuses a graph that is being recaptured.
     #[inline]
-    pub(super) fn check_not_captured(&self) -> Result<(), Error> {
+    fn check_not_captured(&self) -> Result<(), Error> {
         if self.is_captured.load(Relaxed) { Err(self.captured()) } else { Ok(()) }
     }
 
