@@ -137,8 +137,8 @@ pub(super) fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph
         return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
     }
     let native = state.graph(object.id).native.handle();
-    // SAFETY: the definition is alive, and the lock keeps it as it is.
     let related = relations::kept(&state);
+    // SAFETY: the definition is alive, and the lock keeps it as it is.
     stream.here(|raw| unsafe { calls::begin_again(tree.table(), raw, native, mode.raw()) })?;
     drop(related);
     object.set_captured(true);
