@@ -492,14 +492,14 @@ static void threads(void) {
     if (!is_relaxed) on_another_thread(end_it, builder);
     if (is_relaxed) on_another_thread(end_it_well, builder);
     else CHECK_OK(cushim_builder_end(builder, NULL));
+    CHECK_OK(cushim_builder_destroy(builder));
     CHECK_OK(cushim_exec_update(exec, graph, NULL));
     CHECK(released_soon(&count, 1) == 1);
     CHECK_OK(cushim_builder_create(all.context, &options, &closed));
     CHECK_OK(cushim_builder_recapture(closed, graph));
     on_another_thread(close_it, closed);
-    is_lost(graph, node, exec, &replacing);
     CHECK_OK(cushim_builder_destroy(closed));
-    CHECK_OK(cushim_builder_destroy(builder));
+    is_lost(graph, node, exec, &replacing);
   }
 }
 
