@@ -5293,7 +5293,7 @@ cushim_status cushim_builder_begin(cushim_builder builder);
 
 // Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in
 // the order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
-// `cushim_builder_end` the graph takes nothing else. Then update an exec from it (`cushim_exec_update`).
+// the capture ends, other changes of the graph are refused. Then update an exec from it (`cushim_exec_update`).
 //
 // If the capture fails, as for an operation of another type or in another place than its node, or if it is given up,
 // the graph is lost: calls on its handles return an error. What was instantiated from it goes on.
@@ -5302,8 +5302,8 @@ cushim_status cushim_builder_begin(cushim_builder builder);
 // @param[in] graph The graph; not a child graph or a body, and without child graphs, conditions and nodes that
 //   kernels update.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph is
-//   being captured, and for a graph that cannot be; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture into a new
-//   graph there, and update the exec from that.
+//   being captured, and for a graph that cannot be recaptured; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture
+//   into a new graph there, and update the exec from that.
 // @driver 13.3
 cushim_status cushim_builder_recapture(cushim_builder builder, cushim_graph graph);
 
@@ -5315,7 +5315,8 @@ cushim_status cushim_builder_recapture(cushim_builder builder, cushim_graph grap
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture or was forked, on another thread
 //   than the one that began unless the mode is relaxed, while forks are to be joined, and while a body in it is
 //   being captured: the capture goes on then; `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` (901) for a capture that
-//   something else has invalidated, which is over then.
+//   something else has invalidated, which is over then; `CUDA_ERROR_GRAPH_RECAPTURE_FAILURE` (918) if a recapture
+//   lacks nodes: the graph is lost.
 // @driver any
 cushim_status cushim_builder_end(cushim_builder builder, cushim_graph *graph);
 

@@ -68,6 +68,7 @@ const CONDITIONS: &[Condition] = &[
     Condition("objects/peers", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),
     // What is asked for in the environment, and another device's memory.
     Condition("graphs/checked", OLD_AND_NEW, &[("CUSHIM_CHECK", "graphs"), ("SOFTCUDA_DEVICES", "2")]),
+    Condition("graphs/recapture", &["13.5"], &[("CUSHIM_CHECK", "graphs")]),
     Condition("graphs/devices", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[("SOFTCUDA_DEVICES", "2")]),
     Condition("graphs/two_devices", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "lazy")]),
     Condition("graphs/two_devices", &[ONE_VERSION], &[("SOFTCUDA_SCHEDULE", "seeded")]),

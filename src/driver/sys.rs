@@ -3682,7 +3682,7 @@ pub const fn result_text(code: i32) -> Option<&'static CStr> {
         915 => c"the configuration of the resource is not valid",
         916 => c"a key was rotated; the context is lost",
         917 => c"the stream was detached from its context",
-        918 => c"capturing again into the graph failed",
+        918 => c"recapturing the graph failed",
         919 => c"the fabric is not ready",
         999 => c"an error that the driver does not know",
         _ => return None,

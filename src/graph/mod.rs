@@ -234,7 +234,7 @@ impl Graph {
         self.object.header().label()
     }
 
-    /// Keeps others from editing; refused if the graph was removed, or is being captured once more.
+    /// Keeps others from editing; refused if the graph was removed, or is being recaptured.
     fn lock(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.definition.tree.lock();
         self.object.check_usable()?;

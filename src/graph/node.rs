@@ -52,10 +52,14 @@ impl Node {
     /// Refuses what is for nodes of another type.
     #[cfg(feature = "capi")]
     pub(crate) fn check_type(&self, wanted: NodeType) -> Result<(), Error> {
-        if self.node_type() == wanted {
-            return Ok(());
-        }
-        Err(Error::new(Status::INVALID_ARGUMENT, format!("{self} is no {wanted}")))
+        if self.node_type() == wanted { Ok(()) } else { Err(self.of_another_type(wanted)) }
+    }
+
+    /// The refusal of what is for nodes of another type.
+    #[cfg(feature = "capi")]
+    #[cold]
+    pub(crate) fn of_another_type(&self, wanted: NodeType) -> Error {
+        Error::new(Status::INVALID_ARGUMENT, format!("{self} is no {wanted}"))
     }
 
     /// The graph that it is a node of.

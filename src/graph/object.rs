@@ -33,7 +33,7 @@ pub(crate) struct GraphObject {
     pub(super) kind: GraphKind,
     /// Why there is no such graph any more.
     gone: OnceLock<Gone>,
-    /// Whether it is captured once more, and nobody else's meanwhile.
+    /// Whether it is being recaptured, and nobody else's meanwhile.
     is_captured: AtomicBool,
     claims: Mutex<Claims>,
 }
@@ -108,27 +108,25 @@ impl GraphObject {
         let _ = self.gone.set(Gone::Moved);
     }
 
-    /// Whether it is captured once more from now on.
+    /// Whether it is being recaptured from now on.
     pub(super) fn set_captured(&self, is_captured: bool) {
         self.is_captured.store(is_captured, Relaxed);
     }
 
-    /// Refuses a graph that is gone, and one that is captured once more. Asked under the lock of its definition.
+    /// Refuses a graph that is gone, and one that is being recaptured. Asked under the lock of its definition.
     pub(super) fn check_usable(&self) -> Result<(), Error> {
         if self.is_gone() { Err(self.refusal()) } else { self.check_not_captured() }
     }
 
-    /// Refuses a graph that is captured once more.
+    /// Refuses a graph that is being recaptured.
     #[inline]
-    pub(super) fn check_not_captured(&self) -> Result<(), Error> {
+    fn check_not_captured(&self) -> Result<(), Error> {
         if self.is_captured.load(Relaxed) { Err(self.captured()) } else { Ok(()) }
     }
 
     #[cold]
     fn captured(&self) -> Error {
-        let refusal = format!(
-            "{self} is being captured once more: until that capture has ended it takes only what its nodes did before"
-        );
+        let refusal = format!("{self} is being recaptured; end that capture (cushim_builder_end) first");
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 

@@ -130,6 +130,10 @@ pub(super) struct State {
     pub(super) has_relatives: bool,
     /// What graphs keep for nodes that nobody could tell when they were captured.
     pub(super) unplaced: Vec<(GraphId, Attachment)>,
+    /// Whether a builder makes it: its first capture is under way.
+    pub(super) is_new: bool,
+    /// Whether a recapture ended without it: the driver's nodes are gone, or nobody knows what they are.
+    is_lost: bool,
 }
 
 /// Something that was removed, or moved to another definition, and whose handles still tell what it was.
@@ -181,6 +185,8 @@ impl State {
             allocating: 0,
             has_relatives: false,
             unplaced: Vec::new(),
+            is_new: false,
+            is_lost: false,
         }
     }
 
@@ -283,9 +289,19 @@ impl State {
         &self.contexts
     }
 
-    /// The root; `None` once it was given away.
+    /// The root; `None` once it was given away, or lost.
     pub(super) fn root(&self) -> Option<&GraphState> {
-        self.graphs.first()?.as_ref()
+        self.graphs.first()?.as_ref().filter(|_| !self.is_lost)
+    }
+
+    /// A recapture ended without the graph.
+    pub(super) fn lose(&mut self) {
+        self.is_lost = true;
+    }
+
+    /// Whether a recapture ended without the graph: no call of the driver's names a node any more.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     pub(super) fn graph(&self, id: GraphId) -> &GraphState {

@@ -99,11 +99,11 @@ impl Tree {
         self.state.lock()
     }
 
-    /// The same for whoever changes something; refused while the definition is captured once more.
+    /// The same for whoever changes something; refused while the definition is recaptured.
     #[inline]
     pub(super) fn lock_to_edit(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.lock();
-        self.root().check_not_captured()?;
+        self.root().check_usable()?;
         Ok(state)
     }
 
@@ -153,6 +153,7 @@ impl Tree {
 
     /// What was captured is complete: the driver's graph is destroyed with this.
     pub(super) fn own(&self) {
+        self.lock().is_new = false;
         self.owned.store(true, Relaxed);
     }
 
@@ -169,13 +170,14 @@ impl Tree {
         conditions.iter().for_each(|condition| condition.end());
     }
 
-    /// The driver's graph is gone, or good for nothing but to be destroyed, if it `is_there`: whatever names a part of it says so. What was
-    /// instantiated from it still asks what its nodes were.
-    pub(super) fn spoil(&self, is_there: bool) {
-        let mut state = self.lock();
-        self.is_known_no_more(&state);
+    /// A recapture ended without the graph. The driver's is gone, or good for nothing but to be destroyed, if it `is_there`: whatever names
+    /// a part of it says so. What was instantiated from it still asks what its nodes were.
+    pub(super) fn spoil(&self, state: &mut State, is_there: bool) {
+        self.is_known_no_more(state);
+        state.lose();
         self.owned.fetch_and(is_there, Relaxed);
         self.root().was_abandoned();
+        self.root().set_captured(false);
         state.unplaced.clear();
         for node in state.nodes_mut() {
             // The references go with the driver's graph.

@@ -87,6 +87,7 @@ pub(super) fn check_copied(tree: &Tree, state: &State, child: &Graph) -> Result<
 /// What the first device-updatable node of a definition is called.
 #[cold]
 pub(super) fn find(tree: &Tree, state: &State) -> Option<String> {
+    state.root()?;
     let (id, _) = state.nodes().find(|(id, _)| is_updatable(tree, state, *id))?;
     Some(state.name_of(id))
 }

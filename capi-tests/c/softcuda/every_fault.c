@@ -119,7 +119,7 @@ static cushim_status without_fault(void) {
 
 /*
  * The number of a context is a help where there is one, and so is the mode in which a release spares captures, and whether kernels update
- * a node that is captured once more: that they cannot be had is nothing to report.
+ * a node that is recaptured: that they cannot be had is nothing to report.
  */
 static int is_optional(void) {
   return strcmp(failing(), "cuCtxGetId") == 0 || strcmp(failing(), "cuThreadExchangeStreamCaptureMode") == 0 ||

@@ -31,11 +31,6 @@ use crate::op::node::{
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-#[cold]
-fn of_another_type(node: &Node, wanted: NodeType) -> Error {
-    invalid(format!("{node} is no {wanted}"))
-}
-
 /// Shows the parameters of a node: of the graph, or of one exec.
 ///
 /// # Safety
@@ -124,7 +119,7 @@ pub unsafe extern "C" fn cushim_node_get_kernel(
         };
         let told = with(node, exec, NodeType::Kernel, |node, parameters| {
             let Parameters::Kernel(kernel) = parameters else {
-                return Err(of_another_type(node, NodeType::Kernel));
+                return Err(node.of_another_type(NodeType::Kernel));
             };
             kernel_told(context, kernel)
         })?;
@@ -191,7 +186,7 @@ pub unsafe extern "C" fn cushim_node_get_arguments(
         let mut told = Vec::new();
         *count = with(node, exec, NodeType::Kernel, |node, parameters| {
             let Parameters::Kernel(kernel) = parameters else {
-                return Err(of_another_type(node, NodeType::Kernel));
+                return Err(node.of_another_type(NodeType::Kernel));
             };
             let arguments = kernel.arguments();
             for index in 0..arguments.len() {
@@ -307,7 +302,7 @@ pub unsafe extern "C" fn cushim_node_get_copy(
         let out = unsafe { OutStruct::cleared(copy, "copy") }?;
         let told = with(node, exec, NodeType::Copy, |node, parameters| {
             let Parameters::Copy(copy) = parameters else {
-                return Err(of_another_type(node, NodeType::Copy));
+                return Err(node.of_another_type(NodeType::Copy));
             };
             copy_told(copy)
         })?;
@@ -384,7 +379,7 @@ pub unsafe extern "C" fn cushim_node_get_fill(
         let out = unsafe { OutStruct::cleared(fill, "fill") }?;
         let told = with(node, exec, NodeType::Memset, |node, parameters| {
             let Parameters::Memset(memset) = parameters else {
-                return Err(of_another_type(node, NodeType::Memset));
+                return Err(node.of_another_type(NodeType::Memset));
             };
             fill_told(memset)
         })?;
@@ -453,7 +448,7 @@ pub unsafe extern "C" fn cushim_node_get_allocation(
         }?;
         let told = with(node, null_mut(), NodeType::Allocation, |node, parameters| {
             let Parameters::Allocation(allocation) = parameters else {
-                return Err(of_another_type(node, NodeType::Allocation));
+                return Err(node.of_another_type(NodeType::Allocation));
             };
             peers.iter_mut().zip(allocation.peers()).for_each(|(place, peer)| *place = *peer);
             Ok(cushim_allocation_node {
@@ -487,7 +482,7 @@ pub unsafe extern "C" fn cushim_node_get_free(node: cushim_node, pointer: *mut u
         let pointer = unsafe { out::cleared(pointer, 0, "pointer") }?;
         *pointer = with(node, null_mut(), NodeType::Free, |node, parameters| match parameters {
             Parameters::Free(pointer) => Ok(pointer.0),
-            _ => Err(of_another_type(node, NodeType::Free)),
+            _ => Err(node.of_another_type(NodeType::Free)),
         })?;
         Ok(())
     })
@@ -526,7 +521,7 @@ pub unsafe extern "C" fn cushim_node_get_event(
             Parameters::EventRecord(event) | Parameters::EventWait(event) => {
                 Ok((event.event(), event.native()))
             }
-            _ => Err(of_another_type(node, wanted)),
+            _ => Err(node.of_another_type(wanted)),
         })?;
         if let Some(found) = &found {
             *event = borrowed(found)?;
@@ -561,7 +556,7 @@ pub unsafe extern "C" fn cushim_node_get_host_function(
         }?;
         let given = with(node, exec, NodeType::HostFunction, |node, parameters| match parameters {
             Parameters::HostFunction(function) => Ok(HostFunctionParameters::given(function)),
-            _ => Err(of_another_type(node, NodeType::HostFunction)),
+            _ => Err(node.of_another_type(NodeType::HostFunction)),
         })?;
         if let Some(given) = given {
             *function = Some(given.function);
@@ -600,7 +595,7 @@ pub unsafe extern "C" fn cushim_node_get_memory_operations(
         }?;
         *count = with(node, exec, NodeType::MemoryOperations, |node, parameters| {
             let Parameters::MemoryOperations(all) = parameters else {
-                return Err(of_another_type(node, NodeType::MemoryOperations));
+                return Err(node.of_another_type(NodeType::MemoryOperations));
             };
             let each = all.raw().iter().zip(all.places());
             for (shown, (raw, memory)) in operations.iter_mut().zip(each) {

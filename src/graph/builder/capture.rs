@@ -5,7 +5,7 @@ mod begin;
 mod recapture;
 
 use super::hybrid::Body;
-use super::member::{self, Member};
+use super::member::{self, Joined, Member};
 use super::{Builder, CaptureMode};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
@@ -15,9 +15,9 @@ use crate::driver::sys::{
 use crate::driver::{CallError, Table};
 use crate::event::Event;
 use crate::graph::object::GraphObject;
-use crate::graph::state::{NodeState, State};
+use crate::graph::state::{NodeId, NodeState, State};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, GraphKind, Node, condition, foreign, restriction};
+use crate::graph::{Graph, GraphKind, Node, condition, foreign, relations, restriction};
 use crate::object::error::{Error, Status};
 use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
@@ -26,6 +26,7 @@ use crate::stream::Stream;
 use begin::{begin_body, begin_new, destroy_unused};
 use parking_lot::Mutex;
 use recapture::begin_again;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
@@ -66,11 +67,12 @@ struct Parts {
     inner: Vec<Weak<Capture>>,
     /// Builders that were forked in it.
     forks: Vec<Weak<Builder>>,
-    /// What nodes kept before they were captured once more.
+    /// The nodes that were recaptured, and what they kept before.
+    taken: HashSet<NodeId>,
     replaced: Vec<Attachment>,
     /// Why it is not valid any more.
     broken: Option<String>,
-    /// Whether that is because a graph was captured once more, and another operation was there before.
+    /// Whether that is because a graph was recaptured, and another operation was there before.
     differs: bool,
 }
 
@@ -204,19 +206,34 @@ impl Capture {
         Error::new(Status(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0), refusal).about(stream.as_ref())
     }
 
-    /// Notes that the capture is not valid any more, as was found by `what`.
+    /// Notes that the capture is not valid any more, as was found by `what`, which the driver may have refused.
     #[cold]
-    fn breaks(&self, state: &State, what: &str) -> String {
-        let last = self.last.load(Relaxed).checked_sub(1);
-        let last = last.and_then(|last| state.nodes().find(|(_, node)| node.number == last));
-        let last = match last {
-            Some((_, node)) => format!("{} {} was captured", node.node_type(), node.number),
-            None => "it began".to_owned(),
-        };
-        let why = format!("it was valid when {last}, and was not any more at {what}");
-        let why = self.parts.lock().broken.get_or_insert(why).clone();
+    fn breaks(&self, state: &State, what: &str, refused: Option<&Error>) -> String {
+        let why = format!("it was valid when {}, and was not any more at {what}", self.until_when(state));
+        let differs = |failure: &Error| failure.status.0 == CUDA_ERROR_GRAPH_RECAPTURE_FAILURE.0;
+        let mut parts = self.parts.lock();
+        parts.differs |= refused.is_some_and(differs);
+        let why = parts.broken.get_or_insert(why).clone();
         self.is_broken.store(true, Relaxed);
         why
+    }
+
+    /// When it was known to be valid last.
+    #[cold]
+    fn until_when(&self, state: &State) -> String {
+        let Some(last) = self.last.load(Relaxed).checked_sub(1) else { return "it began".to_owned() };
+        match state.nodes().find(|(_, node)| node.number == last) {
+            Some((_, node)) => format!("{} {last} was captured", node.node_type()),
+            // It was removed since.
+            None => format!("node {last} was captured"),
+        }
+    }
+
+    /// The same for what the driver refused, whose failure says it.
+    #[cold]
+    fn is_broken_by(&self, state: &State, what: &str, failure: &mut Error) {
+        let why = self.breaks(state, what, Some(failure));
+        failure.message.push_str(&format!(". The capture was invalidated: {why}. End it, and capture anew"));
     }
 
     /// Refuses to end a capture that would be lost with it.
@@ -253,9 +270,13 @@ impl Capture {
             return Ok(Vec::new());
         }
         let end = self.native_tail(&self.stream)?;
+        let joined = match self.is_again {
+            true => Joined::before(self.table(), end).map_err(|error| self.failed(error))?,
+            false => Joined::Followed(end),
+        };
         let mut names = Vec::new();
         for member in &parts.members {
-            if member.is_unjoined(self.table(), &end).map_err(|error| self.failed(error))? {
+            if member.is_unjoined(self.table(), &joined).map_err(|error| self.failed(error))? {
                 let of = |fork: &Arc<Builder>| Arc::ptr_eq(&fork.stream, &member.stream);
                 let fork = parts.forks.iter().filter_map(Weak::upgrade).find(of);
                 names.push(fork.map_or_else(|| member.stream.to_string(), |fork| fork.to_string()));
@@ -266,7 +287,11 @@ impl Capture {
 
     /// Ends it, with the graph that was captured.
     pub(super) fn end(&self) -> Result<Graph, Error> {
-        if self.is_root() { self.end_root() } else { self.end_body() }
+        match (self.is_again, self.is_root()) {
+            (true, _) => self.end_again(),
+            (_, true) => self.end_root(),
+            (_, false) => self.end_body(),
+        }
     }
 
     fn is_root(&self) -> bool {
@@ -275,28 +300,32 @@ impl Capture {
 
     fn end_root(&self) -> Result<Graph, Error> {
         let result = calls::end(self.table(), self.stream.raw());
-        let broken = result.is_err().then(|| self.breaks(&self.tree().lock(), "the end"));
+        let refused = result.err().map(|error| self.not_ended(&self.tree().lock(), error));
         self.is_over_now();
-        match (result, broken) {
+        match refused {
             // The driver's graph has a body that must not be looked at: it stays where it is.
-            (Ok(_), _) if self.object().is_gone() => Err(self.given_up()),
-            (Ok(_), _) => {
-                match self.is_again {
-                    true => self.was_captured_again(),
-                    false => self.tree().own(),
-                }
+            None if self.object().is_gone() => Err(self.given_up()),
+            None => {
+                self.tree().own();
                 Ok(self.graph.clone())
             }
-            (Err(error), why) => {
-                self.is_lost(Err(error));
-                let mut failure = self.failed(error);
-                let is_broken = failure.status.0 == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0;
-                if let Some(why) = why.filter(|_| is_broken) {
-                    failure.message.push_str(&format!(". The capture was invalidated: {why}"));
-                }
+            // The driver has destroyed it, also one that was there before (measured of captures into a graph).
+            Some(failure) => {
+                self.tree().abandon();
                 Err(failure)
             }
         }
+    }
+
+    /// The driver ended it without a graph.
+    #[cold]
+    fn not_ended(&self, state: &State, error: CallError) -> Error {
+        let mut failure = self.failed(error);
+        let why = self.breaks(state, "the end", Some(&failure));
+        if failure.status.0 == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0 {
+            failure.message.push_str(&format!(". The capture was invalidated: {why}"));
+        }
+        failure
     }
 
     /// With an invalid capture the driver would destroy the body, and crash when the graph around it is looked at (measured on 580).
@@ -308,7 +337,7 @@ impl Capture {
             self.is_over_now();
             return ended.map(|_| self.graph.clone());
         }
-        let why = self.breaks(&self.tree().lock(), "the end");
+        let why = self.breaks(&self.tree().lock(), "the end", None);
         std::mem::forget(Arc::clone(&self.stream));
         self.is_over_now();
         self.tree().abandon();
@@ -339,10 +368,13 @@ impl Capture {
             return;
         }
         // Another thread than the one that began ends it, too; the driver destroys the graph then.
+        if self.is_again {
+            return self.give_up_again();
+        }
         let result = calls::end(self.table(), self.stream.raw());
         self.is_over_now();
-        let was_there = !self.graph.object.is_gone() && !self.is_again;
-        self.is_lost(result);
+        let was_there = !self.graph.object.is_gone();
+        self.tree().abandon();
         if was_there {
             destroy_unused(self.table(), result);
         }
@@ -364,8 +396,10 @@ impl Capture {
         let native = &state.graph(graph).native;
         let failed = |error| tree.failed(error, self.object());
         let prepared = has_holds.then(|| Prepared::on(native)).transpose().map_err(failed)?;
+        let related = relations::kept(&state);
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, own.as_deref()) };
+        drop(related);
         let info = calls::info(self.table(), stream.raw().handle());
         if let Err(failure) = issued {
             return Err(self.not_captured(&state, failure, info, prepared, &parameters));
@@ -410,9 +444,7 @@ impl Capture {
         if let Some(prepared) = prepared {
             prepared.leave();
         }
-        self.parts.lock().differs |= failure.status.0 == CUDA_ERROR_GRAPH_RECAPTURE_FAILURE.0;
-        let why = self.breaks(state, &format!("this {}", parameters.node_type()));
-        failure.message.push_str(&format!(". The capture was invalidated: {why}. End it, and capture anew"));
+        self.is_broken_by(state, &format!("this {}", parameters.node_type()), &mut failure);
         failure
     }
 
@@ -428,8 +460,7 @@ impl Capture {
         call().map_err(|mut failure| {
             let info = calls::info(self.table(), stream.raw().handle());
             if !info.as_ref().is_ok_and(is_valid) {
-                let why = self.breaks(&state, what);
-                failure.message.push_str(&format!(". The capture was invalidated: {why}"));
+                self.is_broken_by(&state, what, &mut failure);
             }
             failure
         })

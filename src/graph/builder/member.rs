@@ -6,6 +6,7 @@ use crate::driver::calls::graph::query::{self, Toward};
 use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
 use crate::stream::Stream;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A stream that became part of a capture. It stays until the capture ends, whoever else holds it.
@@ -33,20 +34,50 @@ impl Member {
         Ok(Self { stream, from, is_blocking })
     }
 
-    /// Whether work in it comes before nothing else, nor stands at the end of the capture's own stream.
-    pub(super) fn is_unjoined(&self, table: &Table, end: &[CUgraphNode]) -> Result<bool, CallError> {
+    /// Whether work in it is not joined.
+    pub(super) fn is_unjoined(&self, table: &Table, joined: &Joined) -> Result<bool, CallError> {
         let tail = tail(table, &self.stream)?;
         if tail == self.from {
             return Ok(false);
         }
         for node in tail {
-            // SAFETY: the driver has just named the node.
-            let successors = unsafe { query::degree(table, node, Toward::Successors) }?;
-            if successors == 0 && !end.contains(&node) {
+            if !joined.has(table, node)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+}
+
+/// The nodes whose streams are joined.
+pub(super) enum Joined {
+    /// These at the end of the capture's own stream, and whatever comes before another node: that was captured, too.
+    Followed(Vec<CUgraphNode>),
+    /// These, by their addresses: in a recapture edges are there before their nodes are captured.
+    Listed(HashSet<usize>),
+}
+
+impl Joined {
+    /// The nodes at the end, and all that come before them.
+    pub(super) fn before(table: &Table, end: Vec<CUgraphNode>) -> Result<Self, CallError> {
+        let (mut listed, mut rest) = (HashSet::new(), end);
+        while let Some(node) = rest.pop() {
+            if listed.insert(node.addr()) {
+                // SAFETY: the driver has just named the node.
+                let edges = unsafe { query::edges(table, node, Toward::Predecessors) }?;
+                rest.extend(edges.into_iter().map(|edge| edge.from));
+            }
+        }
+        Ok(Self::Listed(listed))
+    }
+
+    fn has(&self, table: &Table, node: CUgraphNode) -> Result<bool, CallError> {
+        match self {
+            Self::Listed(nodes) => Ok(nodes.contains(&node.addr())),
+            Self::Followed(end) if end.contains(&node) => Ok(true),
+            // SAFETY: the driver has just named the node.
+            Self::Followed(_) => Ok(unsafe { query::degree(table, node, Toward::Successors) }? > 0),
+        }
     }
 }
 

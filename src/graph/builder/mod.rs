@@ -145,7 +145,7 @@ impl Builder {
     }
 
     /// Begins to capture into a graph that is there: what is captured takes the place of what its nodes do, and of what they keep. They
-    /// are captured in the order in which they were added, with the same edges. Until the end the graph takes nothing else.
+    /// are captured in the order in which they were added, with the same edges. Until the capture ends, other changes of the graph are refused.
     ///
     /// Whatever ends the capture otherwise, also another node than before, is the end of the graph. What was instantiated from it goes on.
     ///

@@ -175,7 +175,7 @@ impl Exec {
         let is_known = there.list(tree, &mut source, GraphId::ROOT);
         drop(source);
         let mut definition = self.tree.lock();
-        // Moved into another graph since, where its nodes have other names.
+        // Moved into another graph since, where its nodes have other names, or lost.
         if definition.root().is_none() {
             return Base::Unknown;
         }

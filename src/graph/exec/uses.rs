@@ -39,8 +39,9 @@ impl Exec {
     /// Sees to it that it is known which nodes use what, unless the definition has none of them any more.
     pub(super) fn find_uses(&self, state: &mut State, tree: &state::State) -> Result<(), Error> {
         if tree.root().is_none() {
+            let what = if tree.is_lost() { "lost in a recapture" } else { "moved into another one" };
             return Err(self.refused(format!(
-                "{self} was instantiated from a graph that was moved into another one since, so that nothing changes its nodes any more"
+                "{self} was instantiated from a graph that was {what} since, so that nothing changes its nodes any more"
             )));
         }
         let removed = self.kept.removed_count();

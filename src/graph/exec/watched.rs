@@ -120,10 +120,13 @@ impl Exec {
 
     /// The same for all nodes.
     pub(super) fn watch_all(&self, state: &mut State) {
-        if state.watched.is_none() {
+        let Some(watched) = &mut state.watched else { return };
+        let tree = self.tree.lock();
+        // Nobody can tell any more what its nodes use.
+        if tree.root().is_none() {
+            *watched = Watched::default();
             return;
         }
-        let tree = self.tree.lock();
         let nodes = tree.nodes().filter(|(_, node)| node.number < self.kept.born);
         let nodes: Vec<_> = nodes.map(|(id, _)| id).collect();
         self.watch(state, &tree, nodes.into_iter());
@@ -138,11 +141,7 @@ impl Exec {
         for (id, watch) in all {
             let Some((usage, complaint)) = watch.complaint() else { continue };
             // A node that is passed over uses nothing.
-            let is_enabled = state.raw.as_ref().is_none_or(|raw| {
-                // SAFETY: the instance has the node.
-                unsafe { raw.is_enabled(watch.native) }.unwrap_or(true)
-            });
-            if !is_enabled {
+            if !self.is_watch_enabled(state, watch) {
                 continue;
             }
             let name = self.name_of_watched(id, watch);
@@ -152,6 +151,14 @@ impl Exec {
             return Err(failure);
         }
         Ok(())
+    }
+
+    /// Whether the node takes part in launches, as far as the driver can be asked: not if the definition has no nodes any more.
+    fn is_watch_enabled(&self, state: &State, watch: &Watch) -> bool {
+        let tree = self.tree.lock();
+        let raw = state.raw.as_ref().filter(|_| tree.root().is_some());
+        // SAFETY: the instance has the node, which the lock keeps.
+        raw.is_none_or(|raw| unsafe { raw.is_enabled(watch.native) }.unwrap_or(true))
     }
 
     /// What the node is called by now, if the definition still has it.

@@ -244,7 +244,7 @@ impl Stream {
             let node = recorder.record(work.into(), &self.context, tail.items())?;
             Ok((node.handle, node))
         });
-        // What differs from the graph that is captured once more ends that (documented).
+        // What differs from the graph that is recaptured ends that (documented).
         if recorded.as_ref().is_err_and(|error| *error == CUDA_ERROR_GRAPH_RECAPTURE_FAILURE) {
             capture.invalidate();
         }

@@ -27,8 +27,11 @@ pub(super) fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph
     // SAFETY: the driver has just named it.
     let native = unsafe { RawGraph::adopt(table, info.graph) };
     let graph = Graph::new(stream.context(), native, Ownership::Borrowed);
+    let mut state = graph.definition.tree.lock();
+    state.is_new = true;
     // Nodes are captured after those that are there.
-    graph.definition.tree.lock().graph_mut(graph.object.id).is_ordered = true;
+    state.graph_mut(graph.object.id).is_ordered = true;
+    drop(state);
     Ok(graph)
 }
 

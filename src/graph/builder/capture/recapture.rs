@@ -1,4 +1,4 @@
-//! Capturing into a graph once more: its nodes take over what is captured; driver 13.3.
+//! Recapturing a graph: its nodes take over what is captured; driver 13.3.
 
 use super::super::CaptureMode;
 use super::{Capture, keep_for_graph};
@@ -6,37 +6,75 @@ use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUgraph};
 use crate::driver::{CallError, Version};
 use crate::graph::state::{NodeId, NodeState, State};
-use crate::graph::{Graph, GraphKind, foreign, restriction, updatable};
+use crate::graph::{Graph, GraphKind, foreign, relations, restriction, updatable};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
-use crate::op::node::NodeType;
+use crate::op::attachment::Attachment;
+use crate::op::node::{NodeType, Parameters};
 use crate::stream::Stream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Capture {
-    /// There is no graph. The driver has destroyed it, also one that was there before (measured of captures into a graph); but not one that
-    /// was to be captured once more and differs: that is to be destroyed by whom it belongs to (documented).
-    pub(super) fn is_lost(&self, ended: Result<CUgraph, CallError>) {
-        if !self.is_again {
-            return self.tree().abandon();
-        }
-        let has_differed = self.parts.lock().differs;
-        let differs = |error: CallError| error.result() == Some(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE);
-        self.tree().spoil(has_differed || ended.map_or_else(differs, |_| true));
-    }
-
-    /// The graph is anybody's again, and lets go of what its nodes kept before.
-    pub(super) fn was_captured_again(&self) {
-        let state = self.tree().lock();
-        self.object().set_captured(false);
-        let native = &state.graph(self.object().id).native;
-        let replaced = std::mem::take(&mut self.parts.lock().replaced);
-        for attachment in replaced {
-            let released =
-                attachment.release(native).map_err(|error| self.tree().failed(error, self.object()));
+    /// Ends it. Nobody has the definition between the driver's answer and what that means for its nodes.
+    pub(super) fn end_again(&self) -> Result<Graph, Error> {
+        let mut state = self.tree().lock();
+        let ended = match self.end_driver(&state) {
+            Ok(_) => Ok(self.was_captured_again(&mut state)),
+            Err(error) => {
+                let failure = self.not_ended(&state, error);
+                self.is_lost(&mut state, Err(error));
+                Err(failure)
+            }
+        };
+        self.over.store(true, Relaxed);
+        drop(state);
+        self.is_over_now();
+        for released in ended? {
             report(self.tree().driver(), released);
         }
+        Ok(self.graph.clone())
+    }
+
+    /// Ends it, and gives up the graph.
+    pub(super) fn give_up_again(&self) {
+        let mut state = self.tree().lock();
+        let ended = self.end_driver(&state);
+        self.is_lost(&mut state, ended);
+        self.over.store(true, Relaxed);
+        drop(state);
+        self.is_over_now();
+    }
+
+    fn end_driver(&self, state: &State) -> Result<CUgraph, CallError> {
+        // The driver may destroy the graph.
+        let _relatives = state.has_relatives.then(relations::changed);
+        calls::end(self.table(), self.stream.raw())
+    }
+
+    /// There is no graph. The driver has destroyed it, as it does after other captures into a graph (measured); but not one that differs:
+    /// that is to be destroyed by whom it belongs to (documented).
+    fn is_lost(&self, state: &mut State, ended: Result<CUgraph, CallError>) {
+        let has_differed = self.parts.lock().differs;
+        let differs = |error: CallError| error.result() == Some(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE);
+        self.tree().spoil(state, has_differed || ended.map_or_else(differs, |_| true));
+    }
+
+    /// The graph is anybody's again, and lets go of what its nodes kept before. Answers with what came of that.
+    fn was_captured_again(&self, state: &mut State) -> Vec<Result<(), Error>> {
+        let (tree, object) = (self.tree(), self.object());
+        object.set_captured(false);
+        let mut parts = self.parts.lock();
+        let (mut replaced, taken) = (std::mem::take(&mut parts.replaced), std::mem::take(&mut parts.taken));
+        drop(parts);
+        for id in state.graph(object.id).nodes.clone() {
+            if !taken.contains(&id) {
+                replaced.extend(is_others_now(state, id));
+            }
+        }
+        let native = &state.graph(object.id).native;
+        let release = |attachment: Attachment| attachment.release(native);
+        replaced.into_iter().map(|old| release(old).map_err(|error| tree.failed(error, object))).collect()
     }
 
     /// A node does what was captured, from now on.
@@ -50,15 +88,26 @@ impl Capture {
         (node.parameters, node.is_ours) = (new.parameters, new.is_ours);
         let before = std::mem::replace(&mut node.attachment, new.attachment);
         self.last.store(node.number.wrapping_add(1), Relaxed);
-        self.parts.lock().replaced.extend(before);
+        let mut parts = self.parts.lock();
+        parts.taken.insert(id);
+        parts.replaced.extend(before);
     }
+}
+
+/// Somebody else has captured a node, by a call of the driver's: of what it does only the type is known. Answers with what it kept.
+fn is_others_now(state: &mut State, id: NodeId) -> Option<Attachment> {
+    state.keep_for_execs(id);
+    state.set_context(id, None);
+    let node = state.node_mut(id);
+    (node.parameters, node.is_ours) = (Parameters::Plain(node.node_type()), false);
+    node.attachment.take()
 }
 
 /// Begins to capture into a graph whose nodes take over what is captured.
 pub(super) fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph) -> Result<Graph, Error> {
     let (tree, object) = (&graph.definition.tree, graph.object.as_ref());
     stream.same_driver(tree.driver(), object)?;
-    restriction::require(tree, "to capture into a graph once more", Version::from_number(13030)).map_err(
+    restriction::require(tree, "to recapture a graph", Version::from_number(13030)).map_err(
         |mut refusal| {
             refusal.message.push_str(
                 "; capture the same calls into a new graph, and update the exec from that (cushim_exec_update)",
@@ -71,20 +120,27 @@ pub(super) fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph
         return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
     }
     let mut state = graph.lock()?;
+    if state.is_new {
+        let refusal = format!("{graph} is being captured; end that capture (cushim_builder_end) first");
+        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
+    }
     tree.check_contexts(&state, object)?;
     let nodes = foreign::list_all(tree, &mut state, object.id)?;
     let has_graphs =
         |id: &NodeId| matches!(state.node(*id).node_type(), NodeType::Child | NodeType::Conditional);
-    if state.had_conditions() || nodes.iter().any(has_graphs) || updatable::find(tree, &state).is_some() {
+    if !state.conditions.is_empty() || nodes.iter().any(has_graphs) || updatable::find(tree, &state).is_some()
+    {
         let refusal = format!(
-            "{graph} has child graphs, conditions or nodes that kernels update, and cannot be captured once more; capture the same \
-             calls into a new graph"
+            "{graph} has child graphs, conditions or nodes that kernels update, and cannot be recaptured; capture the same calls into a new \
+             graph"
         );
         return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
     }
     let native = state.graph(object.id).native.handle();
+    let related = relations::kept(&state);
     // SAFETY: the definition is alive, and the lock keeps it as it is.
     stream.here(|raw| unsafe { calls::begin_again(tree.table(), raw, native, mode.raw()) })?;
+    drop(related);
     object.set_captured(true);
     drop(state);
     Ok(graph.clone())

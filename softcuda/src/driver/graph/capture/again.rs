@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A graph that is captured once more.
+/// A graph that is recaptured.
 pub(super) struct Again {
     graph: Arc<Graph>,
     /// The nodes whose turn is to come.
@@ -52,7 +52,7 @@ impl Recorder for Again {
         Ok(NewNode { handle: node.handle, address, device_node: node.device_node() })
     }
 
-    /// Nodes that were not captured once more are nodes too many.
+    /// Nodes that were not recaptured are nodes too many.
     fn finish(&self) -> Answer {
         self.graph.hand_over();
         if self.rest.lock().is_empty() { Ok(()) } else { Err(CUDA_ERROR_GRAPH_RECAPTURE_FAILURE) }

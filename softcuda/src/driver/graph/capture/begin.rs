@@ -73,7 +73,7 @@ pub(crate) fn cuStreamBeginRecaptureToGraph(
     }
     let is_plain = graph.nodes().iter().all(|node| matches!(node.work(), Work::Leaf(_)));
     if !is_plain || graph.has_updatable() {
-        complain("softcuda captures only graphs of plain nodes once more; the capture is refused");
+        complain("softcuda recaptures only graphs of plain nodes; the capture is refused");
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
     graph.begin_capture()?;
