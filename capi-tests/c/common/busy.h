@@ -25,6 +25,24 @@ static void CUSHIM_CUDA_CB busy_function(void *data) {
   sem_post(&busy->ended);
 }
 
+/* Waits; not for ever, for where the context is lost the function is not called. */
+static inline int busy_wait(sem_t *semaphore) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 10;
+  while (sem_timedwait(semaphore, &until) != 0) {
+    if (errno != EINTR) return 0;
+  }
+  return 1;
+}
+
+static inline void busy_prepare(struct busy *busy, long limit_ms) {
+  sem_init(&busy->begun, 0, 0);
+  sem_init(&busy->done, 0, 0);
+  sem_init(&busy->ended, 0, 0);
+  busy->limit_ms = limit_ms;
+}
+
 /* Whether a stream of this driver can be kept busy; those of "none" cannot. */
 static inline int can_be_busy(cushim_driver driver) { return !is_none(driver); }
 
@@ -32,14 +50,10 @@ static inline int can_be_busy(cushim_driver driver) { return !is_none(driver); }
 static inline void busy_within(struct busy *busy, cushim_driver driver, cushim_stream stream, long limit_ms) {
   const cushim_driver_table *table = table_of(driver, CUSHIM_TABLE_LEGACY_STREAM);
   CUstream native = NULL;
-  sem_init(&busy->begun, 0, 0);
-  sem_init(&busy->done, 0, 0);
-  sem_init(&busy->ended, 0, 0);
-  busy->limit_ms = limit_ms;
+  busy_prepare(busy, limit_ms);
   CHECK_OK(cushim_stream_native(stream, &native));
   if (!CHECK_STATUS(CUDA_SUCCESS, table->cuLaunchHostFunc_10000(native, busy_function, busy))) exit(1);
-  while (sem_wait(&busy->begun) != 0) {
-  }
+  CHECK(busy_wait(&busy->begun));
 }
 
 static inline void busy_begin(struct busy *busy, cushim_driver driver, cushim_stream stream) {
@@ -49,8 +63,7 @@ static inline void busy_begin(struct busy *busy, cushim_driver driver, cushim_st
 /* The function does not use `busy` any more when this returns. */
 static inline void busy_end(struct busy *busy) {
   sem_post(&busy->done);
-  while (sem_wait(&busy->ended) != 0) {
-  }
+  CHECK(busy_wait(&busy->ended));
 }
 
 #endif
