@@ -23,6 +23,7 @@
 mod error;
 mod fork;
 pub(crate) mod kind;
+mod labels;
 mod object;
 mod slots;
 mod sync;
