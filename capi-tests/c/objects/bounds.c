@@ -123,7 +123,7 @@ static void launches(void) {
   config.attribute_count = 257;
   REFUSED("more than the 256", cushim_kernel_launch(all.kernel, all.stream, &config, NULL, 0));
   config.attribute_count = 1;
-  config.attributes = (cushim_launch_attribute *)misaligned(room.bytes);
+  config.attributes = (cushim_launch_attribute *)(void *)(room.bytes + 1);
   REFUSED("not aligned to", cushim_kernel_launch(all.kernel, all.stream, &config, NULL, 0));
   config.attributes = (cushim_launch_attribute *)(void *)room.bytes;
   config.attribute_stride = sizeof(cushim_launch_attribute) + 1;
