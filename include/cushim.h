@@ -50,6 +50,11 @@
  * the stream or of the event, all work in the context, the work in the legacy default stream and in those that are
  * ordered with it ("legacy"), the running kernels of the code, or the library's callbacks.
  *
+ * Limits. Nothing is read or written if a pointer is not aligned for its type or a count is over its limit. An array
+ * has at most 16,777,216 items; arguments of a kernel are at most 32,764, attributes of a launch and options of a load
+ * 256, sets of locations or devices 4,096; code has at most 2 GiB, a block of arguments 64 KiB. A text is at most
+ * 65,536 bytes long, a label 4,096, without the NUL.
+ *
  * Failures. A failed call has no effect unless its comment says so. Its out-parameters are then NULL, 0, an empty
  * text, or a struct of zeros; but a struct that is filled [on_failure] says why the call failed.
  *
@@ -61,8 +66,9 @@
  *                                   handles
  *   CUSHIM_ERROR_STREAM_REQUIRED    NULL for a stream that is not [nullable]
  *   CUSHIM_ERROR_ALREADY_DESTROYED  a handle that was destroyed before, for an [ended] parameter
- *   CUSHIM_ERROR_INVALID_ARGUMENT   NULL for a pointer that is not [nullable], an impossible struct_size, an unknown
- *                                   flag or enumerator, a reserved member that is not 0
+ *   CUSHIM_ERROR_INVALID_ARGUMENT   NULL for a pointer that is not [nullable], a pointer that is not aligned for its
+ *                                   type, an impossible struct_size, an unknown flag or enumerator, a reserved member
+ *                                   that is not 0, a count or a text over its limit
  *   CUSHIM_ERROR_UNSUPPORTED        a driver that does not have what @driver says
  *   CUSHIM_ERROR_IN_CALLBACK        a call that has a @driver, inside a function that the driver called, such as a
  *                                   host function, unless "@callback allowed"; and any call with "@callback refused"
@@ -1197,7 +1203,9 @@ typedef void (*cushim_release_function)(void *data);
 //
 // `release` runs on a thread of the library's own: never while the library holds a lock, never inside a function
 // that the driver called, never on a thread of the program's. So it may lock what the program locks, and may call
-// every function of the library. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
+// every function of the library. One thread makes all releases, one after the other, and calls the log callback: a
+// release that takes long delays all others until it returns, and none is lost. Let it pass long work to a thread of
+// the program's. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
 // `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
 //
 // A function that takes an owner reads this struct during the call only. If the call fails, nothing is released,
@@ -1961,7 +1969,8 @@ cushim_status cushim_error_get_driver_log(cushim_error error, char *buffer, size
 // label.
 //
 // @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
-// @param[in, nullable] label The name; NULL removes it.
+// @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
+//   last 256 labels are remembered, for messages.
 cushim_status cushim_set_label(const void *handle, const char *label);
 
 // Copies the label of an object.

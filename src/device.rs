@@ -40,15 +40,27 @@ impl Device {
     /// The number of devices that the driver shows. Initialises the driver.
     ///
     /// # Errors
-    /// The driver's error of `cuInit` or `cuDeviceGetCount`; a machine without a device is one (`CUDA_ERROR_NO_DEVICE`).
+    /// The driver's error of `cuInit` or `cuDeviceGetCount`; a machine without a device is one (`CUDA_ERROR_NO_DEVICE`). A negative
+    /// number of devices is `CUDA_ERROR_UNKNOWN`.
     pub fn count(driver: &Driver) -> Result<i32, Error> {
         let table = driver.object_table();
-        calls::initialise(table)
+        let count = calls::initialise(table)
             .and_then(|()| {
                 driver_log::watch(driver);
                 calls::count(table)
             })
-            .map_err(|error| explain_no_device(Error::of_call(driver, error), driver))
+            .map_err(|error| explain_no_device(Error::of_call(driver, error), driver))?;
+        if count < 0 {
+            return Err(Error::new(
+                Status(sys::CUDA_ERROR_UNKNOWN.0),
+                format!(
+                    "the driver counts {count} devices, which no driver may: check which library was opened \
+                     (cushim_driver_report)"
+                ),
+            )
+            .with_function("cuDeviceGetCount", 2000));
+        }
+        Ok(count)
     }
 
     /// Every device, by ordinal. Initialises the driver.

@@ -26,6 +26,7 @@ mod kernel_module;
 
 use cushim::driver::catalogue::{Group, ROWS};
 use cushim::driver::{Choice, OpenOptions, Outcome};
+use cushim::{Device, Status};
 use fakes::{Fake, folder, other_library};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -652,6 +653,21 @@ fn no_device_though_init_succeeds() {
     let (code, report) = report_on(&path, &[]);
     assert_eq!((code, text(&report, "/verdict/name")), (13, "init-failed"));
     assert!(text(&report, "/init/error").contains("cuDeviceGetCount"), "{report:#}");
+}
+
+#[test]
+fn a_negative_number_of_devices_is_an_error_of_the_driver() {
+    let folder = folder();
+    let path = machine(&folder.path().join("negative.so"), 12080, &["DEVICES=-1"]);
+    let driver = OpenOptions::new().choice(Choice::from(path.as_os_str())).open().expect("it opens");
+    for error in [
+        Device::count(&driver).expect_err("-1 devices"),
+        Device::all(&driver).map(drop).expect_err("all of -1"),
+        Device::get(&driver, 0).map(drop).expect_err("one of -1"),
+    ] {
+        assert_eq!((error.status, error.function.as_str()), (Status(999), "cuDeviceGetCount"));
+        assert!(error.message.contains("-1 devices"), "{error}");
+    }
 }
 
 #[test]

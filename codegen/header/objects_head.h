@@ -50,6 +50,11 @@
  * the stream or of the event, all work in the context, the work in the legacy default stream and in those that are
  * ordered with it ("legacy"), the running kernels of the code, or the library's callbacks.
  *
+ * Limits. Nothing is read or written if a pointer is not aligned for its type or a count is over its limit. An array
+ * has at most 16,777,216 items; arguments of a kernel are at most 32,764, attributes of a launch and options of a load
+ * 256, sets of locations or devices 4,096; code has at most 2 GiB, a block of arguments 64 KiB. A text is at most
+ * 65,536 bytes long, a label 4,096, without the NUL.
+ *
  * Failures. A failed call has no effect unless its comment says so. Its out-parameters are then NULL, 0, an empty
  * text, or a struct of zeros; but a struct that is filled [on_failure] says why the call failed.
  *
@@ -61,8 +66,9 @@
  *                                   handles
  *   CUSHIM_ERROR_STREAM_REQUIRED    NULL for a stream that is not [nullable]
  *   CUSHIM_ERROR_ALREADY_DESTROYED  a handle that was destroyed before, for an [ended] parameter
- *   CUSHIM_ERROR_INVALID_ARGUMENT   NULL for a pointer that is not [nullable], an impossible struct_size, an unknown
- *                                   flag or enumerator, a reserved member that is not 0
+ *   CUSHIM_ERROR_INVALID_ARGUMENT   NULL for a pointer that is not [nullable], a pointer that is not aligned for its
+ *                                   type, an impossible struct_size, an unknown flag or enumerator, a reserved member
+ *                                   that is not 0, a count or a text over its limit
  *   CUSHIM_ERROR_UNSUPPORTED        a driver that does not have what @driver says
  *   CUSHIM_ERROR_IN_CALLBACK        a call that has a @driver, inside a function that the driver called, such as a
  *                                   host function, unless "@callback allowed"; and any call with "@callback refused"

@@ -18,16 +18,17 @@ use std::sync::Arc;
 /// label.
 ///
 /// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
-/// @param[in, nullable, example("label")] label The name; NULL removes it.
+/// @param[in, nullable, example("label")] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
+///   last 256 labels are remembered, for messages.
 ///
 /// # Safety
-/// `label` is NULL or ends in NUL.
+/// `label` is NULL or ends in NUL; no more than 4,097 bytes are read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_set_label(handle: *const c_void, label: *const c_char) -> cushim_status {
     call(|| {
         let guard = enter_anywhere()?;
         // SAFETY: the caller vouches for `label`.
-        let label = unsafe { text::given(label) };
+        let label = unsafe { text::of_at_most(text::MOST_OF_LABEL, label, "label") }?;
         with_any(&guard, handle, |any| any.set_label(label.as_deref()))
     })
 }

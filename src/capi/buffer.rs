@@ -13,9 +13,9 @@ use super::handles::{
     owned, reserve, reserve_within,
 };
 use super::options::OutStruct;
-use super::out;
 use super::resource::{cushim_memory_properties, cushim_resource};
 use super::stream::cushim_stream;
+use super::{out, pointer};
 use crate::memory::{Buffer, DevicePointer, Home};
 use crate::object::callback::{Owner, check_allowed};
 use crate::object::error::{Error, Status};
@@ -110,6 +110,7 @@ pub unsafe extern "C" fn cushim_buffer_wrap(
         let (driver, resource, stream) = hold_all(|guard| {
             Ok((keep(guard, driver)?, keep_if_given(guard, resource)?, keep_if_given(guard, stream)?))
         })?;
+        pointer::check_if_given(owner, "owner")?;
         if resource.is_some() && !owner.is_null() {
             let refusal =
                 "resource and owner are both given; memory is freed by the one or kept by the other";
@@ -337,10 +338,11 @@ pub unsafe extern "C" fn cushim_buffer_get_owner(
     data: *mut *mut std::ffi::c_void,
 ) -> cushim_status {
     // SAFETY: the caller vouches for `data`.
-    let data = unsafe { out::cleared_if_given(data, null_mut()) };
+    let data = unsafe { out::cleared_if_given(data, null_mut(), "data") };
     // SAFETY: the caller vouches for `owned`.
     unsafe {
         handles::tell(buffer, owned, "owned", |buffer| {
+            let data = data?;
             let Home::Owner(owner) = buffer.home() else { return Ok(0) };
             out::put(data, owner.data());
             Ok(1)

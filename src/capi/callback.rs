@@ -6,8 +6,8 @@
 use super::error::{call, copy_text, cushim_status};
 use super::handles;
 use super::log::level_number;
-use super::out;
 use super::stream::cushim_stream;
+use super::{input, options, out, pointer};
 use crate::object::callback::pull::{self, Data, Item};
 use crate::object::callback::{Owner, flush_callbacks};
 use crate::object::error::{Error, Status};
@@ -26,7 +26,9 @@ pub type cushim_release_function = Option<unsafe extern "C" fn(data: *mut c_void
 ///
 /// `release` runs on a thread of the library's own: never while the library holds a lock, never inside a function
 /// that the driver called, never on a thread of the program's. So it may lock what the program locks, and may call
-/// every function of the library. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
+/// every function of the library. One thread makes all releases, one after the other, and calls the log callback: a
+/// release that takes long delays all others until it returns, and none is lost. Let it pass long work to a thread of
+/// the program's. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
 /// `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
 ///
 /// A function that takes an owner reads this struct during the call only. If the call fails, nothing is released,
@@ -41,6 +43,16 @@ pub struct cushim_owner {
 }
 
 /// Takes a caller's owner, if there is one.
+///
+/// # Safety
+/// `owner` is NULL, misaligned or points to an owner whose release may be called, once, from any thread.
+pub(super) unsafe fn given(owner: *const cushim_owner) -> Result<Option<Owner>, Error> {
+    pointer::check_if_given(owner, "owner")?;
+    // SAFETY: it is aligned, and the caller vouches for the rest.
+    Ok(unsafe { lent(owner) })
+}
+
+/// The same for an owner whose address was checked.
 ///
 /// # Safety
 /// `owner` is NULL or points to an owner whose release may be called, once, from any thread.
@@ -106,7 +118,8 @@ pub(super) unsafe fn operation(
     data: *mut c_void,
     owner: *const cushim_owner,
 ) -> Result<HostFunction, Error> {
-    // SAFETY: the caller vouches for the owner.
+    pointer::check_if_given(owner, "owner")?;
+    // SAFETY: the caller vouches for the owner, which is aligned.
     if function.is_none() && unsafe { owner.as_ref() }.is_some_and(|owner| owner.release.is_some()) {
         return Err(Error::new(
             Status::INVALID_ARGUMENT,
@@ -185,17 +198,14 @@ impl Kept {
     /// # Safety
     /// `bytes` is valid for reads of `size` bytes.
     unsafe fn copy(bytes: *const c_void, size: usize) -> Result<Self, Error> {
-        if bytes.is_null() && size > 0 {
-            return Err(out::null("bytes"));
-        }
+        // SAFETY: the caller vouches for the bytes.
+        let bytes = unsafe { input::slice(bytes.cast::<u8>(), size, "bytes") }?;
         let (mut kept, count) = (Vec::new(), size.div_ceil(size_of::<u128>()));
         kept.try_reserve_exact(count)
             .map_err(|_| Error::new(Status::OUT_OF_MEMORY, format!("{size} bytes cannot be kept")))?;
         kept.resize(count, 0);
-        if size > 0 {
-            // SAFETY: the caller vouches for the bytes, and there is room for them.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.cast::<u8>(), kept.as_mut_ptr().cast(), size) };
-        }
+        // SAFETY: there is room for the bytes.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), kept.as_mut_ptr().cast(), size) };
         Ok(Self(kept))
     }
 
@@ -257,15 +267,8 @@ pub unsafe extern "C" fn cushim_drain(
         // SAFETY: the caller vouches for `count`.
         let count = unsafe { out::cleared(count, 0, "count") }?;
         let _guard = handle::enter()?;
-        if items.is_null() && capacity > 0 {
-            return Err(Error::new(Status::INVALID_ARGUMENT, "items must not be NULL"));
-        }
-        if stride < std::mem::offset_of!(cushim_item, target) {
-            return Err(Error::new(
-                Status::INVALID_ARGUMENT,
-                format!("stride is {stride}; pass sizeof(cushim_item)"),
-            ));
-        }
+        pointer::check_array(items, capacity, pointer::MOST_ITEMS, "items")?;
+        options::check_stride::<cushim_item>(stride, std::mem::offset_of!(cushim_item, target), "items")?;
         for (index, item) in pull::take(capacity).into_iter().enumerate() {
             // SAFETY: the caller vouches for the array, and no more items were taken than it has room for.
             unsafe { write(&cushim_item::from(item), items.cast::<u8>().add(index * stride), stride) };

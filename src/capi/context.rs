@@ -474,8 +474,11 @@ unsafe fn outs<'a>(
     native: *mut CUcontext,
     context: *mut cushim_context,
 ) -> Result<(Option<&'a mut CUcontext>, &'a mut cushim_context), Error> {
-    // SAFETY: the caller vouches for `native`.
-    let native = unsafe { out::cleared_if_given(native, std::ptr::null_mut()) };
-    // SAFETY: the caller vouches for `context`.
-    Ok((native, unsafe { out::cleared(context, std::ptr::null_mut(), "context") }?))
+    // SAFETY: the caller vouches for both.
+    unsafe {
+        out::both(
+            out::cleared_if_given(native, std::ptr::null_mut(), "native"),
+            out::cleared(context, std::ptr::null_mut(), "context"),
+        )
+    }
 }

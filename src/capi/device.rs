@@ -322,10 +322,10 @@ pub unsafe extern "C" fn cushim_device_get_primary_state(
     flags: *mut u32,
 ) -> cushim_status {
     call(|| {
-        // SAFETY: the caller vouches for `flags`.
-        let flags = unsafe { out::cleared_if_given(flags, 0) };
-        // SAFETY: the caller vouches for `active`.
-        let active = unsafe { out::cleared(active, 0, "active") }?;
+        // SAFETY: the caller vouches for both.
+        let (flags, active) = unsafe {
+            out::both(out::cleared_if_given(flags, 0, "flags"), out::cleared(active, 0, "active"))
+        }?;
         let guard = enter()?;
         let (is_active, its_flags) = get(&guard, device)?.primary_context_state()?;
         *active = i32::from(is_active);

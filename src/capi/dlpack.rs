@@ -8,7 +8,7 @@ use super::driver::cushim_driver;
 use super::driver_types::Driver;
 use super::error::{call, cushim_status};
 use super::handles::{hold, reserve};
-use super::{options, out};
+use super::{input, options, out, pointer};
 use crate::device::Device;
 use crate::memory::{Buffer, DevicePointer, Home, Properties};
 use crate::object::callback::Owner;
@@ -242,8 +242,8 @@ impl Format {
             )));
         }
         // SAFETY: the caller vouches for the shape.
-        let shape = (!shape.is_null())
-            .then(|| (0..dimensions).map(|at| unsafe { shape.add(at).read_unaligned() }).collect());
+        let shape =
+            unsafe { numbers(shape, dimensions, "shape") }?.filter(|_| !shape.is_null()).map(<[i64]>::to_vec);
         let (read_only, unversioned) = (flags & READ_ONLY_FLAG != 0, flags & UNVERSIONED != 0);
         Ok(Self { code, bits, lanes, read_only, unversioned, shape, offset })
     }
@@ -372,11 +372,13 @@ pub unsafe extern "C" fn cushim_buffer_import_dlpack(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
-        let (read_only, buffer) =
-            unsafe { (out::cleared_if_given(read_only, 0), out::cleared(buffer, null_mut(), "buffer")?) };
-        if tensor.is_null() {
-            return Err(out::null("tensor"));
-        }
+        let (read_only, buffer) = unsafe {
+            out::both(
+                out::cleared_if_given(read_only, 0, "read_only"),
+                out::cleared(buffer, null_mut(), "buffer"),
+            )
+        }?;
+        pointer::check(tensor.cast::<Versioned>(), "tensor")?;
         options::check_flags(flags, UNVERSIONED)?;
         let driver = &hold(driver)?.driver;
         let reserved = reserve()?;
@@ -450,8 +452,12 @@ unsafe fn range_of(driver: &Driver, tensor: &Tensor) -> Result<(DevicePointer, u
     let dimensions =
         dimensions.ok_or_else(|| invalid(format!("the tensor has {} dimensions", tensor.ndim)))?;
     // SAFETY: as the caller vouches.
-    let (shape, strides) =
-        unsafe { (numbers(tensor.shape, dimensions), numbers(tensor.strides, dimensions)) };
+    let (shape, strides) = unsafe {
+        (
+            numbers(tensor.shape, dimensions, "the tensor's shape")?,
+            numbers(tensor.strides, dimensions, "the tensor's strides")?,
+        )
+    };
     let shape = shape.ok_or_else(|| invalid("the tensor has no shape".to_owned()))?;
     if strides.is_some_and(|strides| !is_contiguous(shape, strides)) {
         return Err(invalid("the tensor is not contiguous; export a contiguous copy of it".to_owned()));
@@ -466,15 +472,16 @@ unsafe fn range_of(driver: &Driver, tensor: &Tensor) -> Result<(DevicePointer, u
     Ok((DevicePointer(start), bytes))
 }
 
+/// The numbers of a tensor; `None` where there are none but should be.
+///
 /// # Safety
-/// `values` is NULL or valid for reads of `count` numbers.
-unsafe fn numbers<'a>(values: *const i64, count: usize) -> Option<&'a [i64]> {
-    match (count, values.is_null()) {
-        (0, _) => Some(&[]),
-        (_, true) => None,
-        // SAFETY: as the caller vouches.
-        _ => Some(unsafe { std::slice::from_raw_parts(values, count) }),
+/// `values` is NULL, misaligned or valid for reads of `count` numbers.
+unsafe fn numbers<'a>(values: *const i64, count: usize, what: &str) -> Result<Option<&'a [i64]>, Error> {
+    if values.is_null() && count > 0 {
+        return Ok(None);
     }
+    // SAFETY: as the caller vouches.
+    unsafe { input::slice(values, count, what) }.map(Some)
 }
 
 /// Whether the elements lie side by side. Of a dimension of one element the stride means nothing, and of no elements

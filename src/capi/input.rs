@@ -1,70 +1,39 @@
 //! Structs and arrays that the caller lends for the time of a call.
 
-use super::out;
-use crate::object::error::{Error, Status};
+use super::pointer;
+use crate::object::error::Error;
 
 /// A struct of the caller's that must be there.
 ///
 /// # Safety
-/// `value` is NULL or valid for reads.
+/// `value` is NULL, misaligned or valid for reads.
 #[inline]
 pub(super) unsafe fn given<T: Copy>(value: *const T, what: &str) -> Result<T, Error> {
-    if value.is_null() {
-        return Err(out::null(what));
-    }
-    // SAFETY: the caller vouches for it.
-    Ok(unsafe { value.read_unaligned() })
+    pointer::check(value, what)?;
+    // SAFETY: it is aligned, and the caller vouches for the rest.
+    Ok(unsafe { value.read() })
 }
 
 /// An array of the caller's that must be there: what each element means, or an error that says which one means
 /// nothing.
 ///
 /// # Safety
-/// `values` is NULL or valid for reads of `count` values.
+/// As for [`slice`].
 pub(super) unsafe fn array<T: Copy, U>(
     values: *const T,
     count: usize,
     what: &str,
-    mut meaning: impl FnMut(&T) -> Result<U, Error>,
+    meaning: impl FnMut(&T) -> Result<U, Error>,
 ) -> Result<Vec<U>, Error> {
-    if values.is_null() {
-        return Err(out::null(what));
-    }
-    // No more is reserved at first than most arrays have.
-    let mut meanings = Vec::with_capacity(count.min(4096));
-    for index in 0..count {
-        // SAFETY: the caller vouches for so many.
-        let value = unsafe { values.add(index).read_unaligned() };
-        meanings.push(meaning(&value).map_err(|failure| failure.of_item("item", index))?);
-    }
-    Ok(meanings)
-}
-
-/// Gives each element of a caller's array, which may be NULL if it has none, to a function that may refuse it.
-///
-/// # Safety
-/// As for [`array`].
-#[inline]
-pub(super) unsafe fn for_each<T: Copy>(
-    values: *const T,
-    count: usize,
-    what: &str,
-    mut take: impl FnMut(T) -> Result<(), Error>,
-) -> Result<(), Error> {
-    if values.is_null() && count > 0 {
-        return Err(out::null(what));
-    }
-    (0..count).try_for_each(|index| {
-        // SAFETY: the caller vouches for so many.
-        let value = unsafe { values.add(index).read_unaligned() };
-        take(value).map_err(|failure| failure.of_item("item", index))
-    })
+    pointer::check(values, what)?;
+    // SAFETY: as the caller vouches.
+    unsafe { array_if_any(values, count, what, meaning) }
 }
 
 /// The same for an array that may be NULL if it has no elements.
 ///
 /// # Safety
-/// As for [`array`].
+/// As for [`slice`].
 pub(super) unsafe fn array_if_any<T: Copy, U>(
     values: *const T,
     count: usize,
@@ -72,33 +41,55 @@ pub(super) unsafe fn array_if_any<T: Copy, U>(
     meaning: impl FnMut(&T) -> Result<U, Error>,
 ) -> Result<Vec<U>, Error> {
     // SAFETY: as the caller vouches.
-    if count == 0 { Ok(Vec::new()) } else { unsafe { array(values, count, what, meaning) } }
+    each(unsafe { slice(values, count, what) }?, meaning)
 }
 
-/// A caller's array, which may be NULL if it has no elements. No memory is larger than `isize::MAX` bytes: of a count beyond that
-/// nothing is read.
+/// Gives each element of a caller's array, which may be NULL if it has none, to a function that may refuse it.
 ///
 /// # Safety
-/// `first` is NULL or aligned and valid for reads of `count` values for as long as the result is used.
+/// As for [`slice`].
+#[inline]
+pub(super) unsafe fn for_each<T: Copy>(
+    values: *const T,
+    count: usize,
+    what: &str,
+    mut take: impl FnMut(T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    pointer::check_array(values, count, pointer::most::<T>(), what)?;
+    (0..count).try_for_each(|index| {
+        // SAFETY: it is aligned, and the caller vouches for so many.
+        let value = unsafe { values.add(index).read() };
+        take(value).map_err(|failure| failure.of_item("item", index))
+    })
+}
+
+/// A caller's array, which may be NULL if it has no elements.
+///
+/// # Safety
+/// `first` is NULL, misaligned or valid for reads of `count` values for as long as the result is used, if so many can be.
 #[inline]
 pub(super) unsafe fn slice<'a, T>(first: *const T, count: usize, what: &str) -> Result<&'a [T], Error> {
+    // SAFETY: as the caller vouches.
+    unsafe { slice_of_at_most(pointer::most::<T>(), first, count, what) }
+}
+
+/// The same where there can be no more than `most` elements.
+///
+/// # Safety
+/// As for [`slice`]; `most` elements are no more than [`pointer::most`].
+#[inline]
+pub(super) unsafe fn slice_of_at_most<'a, T>(
+    most: usize,
+    first: *const T,
+    count: usize,
+    what: &str,
+) -> Result<&'a [T], Error> {
+    pointer::check_array(first, count, most, what)?;
     if count == 0 {
         return Ok(&[]);
     }
-    if first.is_null() || count > isize::MAX as usize / size_of::<T>() {
-        return Err(no_array(first.is_null(), count, what));
-    }
-    // SAFETY: the caller vouches for so many, which are no more than there can be.
+    // SAFETY: it is aligned, of no more bytes than memory can have, and the caller vouches for the rest.
     Ok(unsafe { std::slice::from_raw_parts(first, count) })
-}
-
-#[cold]
-fn no_array(is_null: bool, count: usize, what: &str) -> Error {
-    let refusal = match is_null {
-        true => format!("{what} is NULL, and its count is {count}"),
-        false => format!("{what} has a count of {count}, for which no memory is large enough"),
-    };
-    Error::new(Status::INVALID_ARGUMENT, refusal)
 }
 
 /// What each of some values means, or an error that says which one means nothing.

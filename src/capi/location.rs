@@ -2,9 +2,11 @@
 //!
 //! @header cushim.h
 
-use super::input::{array, array_if_any, given};
+use super::input::{array, given, slice_of_at_most};
+use super::pointer::{self, MOST_LOCATIONS};
 use crate::location::Location;
 use crate::object::error::Error;
+use crate::op::batch;
 
 /// What a location is. The numbers are those of `CUmemLocationType`.
 #[repr(i32)]
@@ -50,24 +52,31 @@ pub(super) unsafe fn location(location: *const cushim_location, what: &str) -> R
     Ok(location_of(&unsafe { given(location, what) }?))
 }
 
+/// The locations that go with so many ranges: none is read where the numbers do not fit.
+///
 /// # Safety
-/// `locations` is NULL or valid for reads of `count` locations.
-pub(super) unsafe fn locations(
+/// `locations` is NULL, misaligned or valid for reads of `count` locations.
+pub(super) unsafe fn locations_of(
+    ranges: usize,
     locations: *const cushim_location,
     count: usize,
-    what: &str,
 ) -> Result<Vec<Location>, Error> {
+    pointer::check(locations, "locations")?;
+    batch::check_counts("locations", count, "ranges", ranges)?;
     // SAFETY: the caller vouches for them.
-    unsafe { array(locations, count, what, |location| Ok(location_of(location))) }
+    unsafe { array(locations, count, "locations", |location| Ok(location_of(location))) }
 }
 
+/// Locations each of which is named once.
+///
 /// # Safety
-/// As for [`locations`].
-pub(super) unsafe fn locations_if_any(
+/// As for [`locations_of`].
+pub(super) unsafe fn locations_once(
     locations: *const cushim_location,
     count: usize,
     what: &str,
 ) -> Result<Vec<Location>, Error> {
     // SAFETY: the caller vouches for them.
-    unsafe { array_if_any(locations, count, what, |location| Ok(location_of(location))) }
+    let locations = unsafe { slice_of_at_most(MOST_LOCATIONS, locations, count, what) }?;
+    Ok(locations.iter().map(location_of).collect())
 }

@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task read the log
 
-use super::callback::{cushim_owner, lent};
+use super::callback::{self, cushim_owner};
 use super::error::{call, cushim_status};
 use crate::object::callback::pull::Data;
 use crate::object::error::{Error, Status};
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn cushim_log_set_callback(
         let (level, user) = (filter(level)?, Data(user));
         logging::install()?;
         // SAFETY: the caller vouches for the owner.
-        let owner = unsafe { lent(owner) };
+        let owner = unsafe { callback::given(owner) }?;
         logging::to_callback(
             level,
             Box::new(move |level, target, message| {

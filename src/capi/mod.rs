@@ -49,4 +49,5 @@ pub mod driver_types;
 mod input;
 mod options;
 mod out;
+mod pointer;
 mod text;

@@ -1,6 +1,6 @@
 //! Structs that grow: how the library reads a caller's options and writes into a caller's out-struct.
 
-use super::out;
+use super::pointer;
 use crate::object::error::{Error, Status};
 use std::marker::PhantomData;
 
@@ -11,18 +11,19 @@ use std::marker::PhantomData;
 ///
 /// # Safety
 /// `T` is a `repr(C)` struct of plain data that starts with its `struct_size` and for which zeros are valid.
-/// `options` is NULL or valid for reads of the bytes that its `struct_size` names.
+/// `options` is NULL, misaligned or valid for reads of the bytes that its `struct_size` names.
 #[inline]
 pub(super) unsafe fn read<T: Copy>(options: *const T, what: &str) -> Result<T, Error> {
     if options.is_null() {
         // SAFETY: zeros are valid for `T`, as the caller vouches.
         return Ok(unsafe { std::mem::zeroed() });
     }
-    // SAFETY: `struct_size` is the first member.
-    let size = unsafe { options.cast::<usize>().read_unaligned() };
+    pointer::check(options, what)?;
+    // SAFETY: it is aligned, and `struct_size` is the first member.
+    let size = unsafe { options.cast::<usize>().read() };
     if size == size_of::<T>() {
         // SAFETY: the caller vouches for so many bytes.
-        return Ok(unsafe { options.read_unaligned() });
+        return Ok(unsafe { options.read() });
     }
     // SAFETY: as for this function.
     unsafe { read_another(options, size, what) }
@@ -62,11 +63,11 @@ unsafe fn read_another<T: Copy>(options: *const T, size: usize, what: &str) -> R
     Ok(copy)
 }
 
-/// The caller's array of structs, one by one, whatever version of the struct they are; a stride of 0 is the size of
-/// ours.
+/// The caller's array of at most [`MOST_ATTRIBUTES`](pointer::MOST_ATTRIBUTES) structs, one by one, whatever version of the struct they
+/// are; a stride of 0 is the size of ours.
 ///
 /// # Safety
-/// `T` is a `repr(C)` struct of plain data for which zeros are valid. `first` is NULL or valid for reads of `count`
+/// `T` is a `repr(C)` struct of plain data for which zeros are valid. `first` is NULL, misaligned or valid for reads of `count`
 /// times `stride` bytes, for as long as the result is used.
 pub(super) unsafe fn array<T: Copy>(
     first: *const T,
@@ -75,29 +76,21 @@ pub(super) unsafe fn array<T: Copy>(
     what: &str,
 ) -> Result<impl Iterator<Item = T>, Error> {
     let stride = if stride == 0 { size_of::<T>() } else { stride };
-    if first.is_null() && count > 0 {
-        return Err(Error::new(
-            Status::INVALID_ARGUMENT,
-            format!("{what} is NULL, and there are to be {count}"),
-        ));
+    pointer::check_array(first, count, pointer::MOST_ATTRIBUTES, what)?;
+    check_stride::<T>(stride, size_of::<T>(), what)?;
+    // SAFETY: each element is aligned, and the caller vouches for the rest.
+    Ok((0..count).map(move |index| unsafe { first.byte_add(index * stride).read() }))
+}
+
+/// Refuses a stride that is shorter than `least` bytes, longer than any struct, or that leaves structs misaligned.
+pub(super) fn check_stride<T>(stride: usize, least: usize, what: &str) -> Result<(), Error> {
+    if (least..=LARGEST).contains(&stride) && stride.is_multiple_of(align_of::<T>()) {
+        return Ok(());
     }
-    if stride < size_of::<T>() {
-        return Err(Error::new(
-            Status::INVALID_ARGUMENT,
-            format!(
-                "the stride of {what} is {stride}; pass the size of the struct, {} bytes or more",
-                size_of::<T>()
-            ),
-        ));
-    }
-    if count > isize::MAX as usize / stride {
-        return Err(Error::new(
-            Status::INVALID_ARGUMENT,
-            format!("{what} has a count of {count}, for which no memory is large enough"),
-        ));
-    }
-    // SAFETY: the caller vouches for each element, which need not be aligned.
-    Ok((0..count).map(move |index| unsafe { first.byte_add(index * stride).read_unaligned() }))
+    Err(Error::new(
+        Status::INVALID_ARGUMENT,
+        format!("the stride of {what} is {stride}; pass sizeof the struct, {} bytes here", size_of::<T>()),
+    ))
 }
 
 /// A caller's out-struct. Until it is filled it is zero but for its `struct_size`: so is what a failed call leaves.
@@ -113,11 +106,9 @@ impl<T> OutStruct<'_, T> {
     /// # Safety
     /// As for [`read`], with `out` valid for writes while the result lives.
     pub(super) unsafe fn cleared(out: *mut T, what: &str) -> Result<Self, Error> {
-        if out.is_null() {
-            return Err(out::null(what));
-        }
-        // SAFETY: `struct_size` is the first member.
-        let size = unsafe { out.cast::<usize>().read_unaligned() };
+        pointer::check(out, what)?;
+        // SAFETY: it is aligned, and `struct_size` is the first member.
+        let size = unsafe { out.cast::<usize>().read() };
         check_size(size, what)?;
         let size = size.min(size_of::<T>());
         // SAFETY: the caller vouches for as many bytes and more; they may be uninitialised, so they are written before they are
@@ -139,7 +130,7 @@ impl<T> OutStruct<'_, T> {
                 self.bytes.as_mut_ptr(),
                 size,
             );
-            self.bytes.as_mut_ptr().cast::<usize>().write_unaligned(size);
+            self.bytes.as_mut_ptr().cast::<usize>().write(size);
         }
     }
 }

@@ -250,7 +250,7 @@ pub extern "C" fn cushim_stream_push_current(stream: cushim_stream) -> cushim_st
 pub unsafe extern "C" fn cushim_stream_pop_current(stream: *mut cushim_stream) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `stream`.
-        let stream = unsafe { out::cleared_if_given(stream, std::ptr::null_mut()) };
+        let stream = unsafe { out::cleared_if_given(stream, std::ptr::null_mut(), "stream") }?;
         let _guard = enter_anywhere()?;
         if let Some(popped) = Stream::pop_current()? {
             out::put(stream, borrowed(&popped)?);

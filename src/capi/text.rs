@@ -1,17 +1,40 @@
 //! Texts that come in, and texts that go into a caller's buffer.
 
+use super::{out, pointer};
 use crate::object::error::{Error, Status};
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
+/// The most bytes of a label.
+pub(super) const MOST_OF_LABEL: usize = 4096;
+
+/// The most bytes of a name or a path.
+const MOST: usize = 1 << 16;
+
 /// A text of the caller's, if there is one.
 ///
 /// # Safety
-/// `text` is NULL or ends in NUL, and stays as it is while the result lives.
-pub(super) unsafe fn given<'a>(text: *const c_char) -> Option<Cow<'a, str>> {
-    // SAFETY: the caller vouches for the text.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
+/// `text` is NULL, or valid for reads up to its NUL, or of [`MOST`] bytes, and stays as it is while the result lives.
+pub(super) unsafe fn given<'a>(text: *const c_char, what: &str) -> Result<Option<Cow<'a, str>>, Error> {
+    // SAFETY: as the caller vouches.
+    unsafe { of_at_most(MOST, text, what) }
+}
+
+/// The same of at most so many bytes, its NUL not counted.
+///
+/// # Safety
+/// `text` is NULL, or valid for reads up to its NUL, or of `most` bytes and one more, and stays as it is while the result lives.
+pub(super) unsafe fn of_at_most<'a>(
+    most: usize,
+    text: *const c_char,
+    what: &str,
+) -> Result<Option<Cow<'a, str>>, Error> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as the caller vouches.
+    unsafe { c_text(most, text, what) }.map(|text| Some(text.to_string_lossy()))
 }
 
 /// As [`given`], for a parameter that must be there.
@@ -19,9 +42,32 @@ pub(super) unsafe fn given<'a>(text: *const c_char) -> Option<Cow<'a, str>> {
 /// # Safety
 /// As [`given`].
 pub(super) unsafe fn required<'a>(text: *const c_char, what: &str) -> Result<Cow<'a, str>, Error> {
-    // SAFETY: the caller vouches for the text.
-    let given = unsafe { given(text) };
-    given.ok_or_else(|| Error::new(Status::INVALID_ARGUMENT, format!("{what} must not be NULL")))
+    // SAFETY: as the caller vouches.
+    unsafe { bytes(text, what) }.map(CStr::to_string_lossy)
+}
+
+/// As [`required`], byte for byte.
+///
+/// # Safety
+/// As [`given`].
+pub(super) unsafe fn bytes<'a>(text: *const c_char, what: &str) -> Result<&'a CStr, Error> {
+    pointer::check(text, what)?;
+    // SAFETY: as the caller vouches.
+    unsafe { c_text(MOST, text, what) }
+}
+
+/// # Safety
+/// As [`of_at_most`], and `text` is not NULL.
+unsafe fn c_text<'a>(most: usize, text: *const c_char, what: &str) -> Result<&'a CStr, Error> {
+    // SAFETY: the caller vouches for each byte up to the NUL.
+    let length = (0..=most).find(|index| unsafe { text.add(*index).read() } == 0).ok_or_else(|| {
+        Error::new(
+            Status::INVALID_ARGUMENT,
+            format!("{what} is longer than {most} bytes; pass a shorter text, which ends with NUL"),
+        )
+    })?;
+    // SAFETY: so many bytes were read, and the last one is the first NUL.
+    Ok(unsafe { CStr::from_bytes_with_nul_unchecked(std::slice::from_raw_parts(text.cast(), length + 1)) })
 }
 
 /// Where a text goes: a caller's buffer, and where its whole length is wanted.
@@ -37,11 +83,8 @@ impl<'a> Room<'a> {
     /// `buffer` is NULL or valid for writes of `size` bytes, `needed` is NULL or valid for writes, both while the
     /// result lives.
     pub(super) unsafe fn new(buffer: *mut c_char, size: usize, needed: *mut usize) -> Result<Self, Error> {
-        // SAFETY: the caller vouches for `needed`; it may be uninitialised, so it is written before it is borrowed.
-        let needed = (!needed.is_null()).then(|| unsafe {
-            needed.write(0);
-            &mut *needed
-        });
+        // SAFETY: the caller vouches for `needed`.
+        let needed = unsafe { out::cleared_if_given(needed, 0, "needed") };
         if buffer.is_null() && size > 0 {
             return Err(Error::new(
                 Status::INVALID_ARGUMENT,
@@ -49,14 +92,14 @@ impl<'a> Room<'a> {
             ));
         }
         if size == 0 {
-            return Ok(Self { buffer: &mut [], needed });
+            return Ok(Self { buffer: &mut [], needed: needed? });
         }
         // No buffer is larger than that, whatever is said of it.
         let size = size.min(isize::MAX as usize);
         // SAFETY: the caller vouches for the buffer.
         let buffer = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<MaybeUninit<u8>>(), size) };
         buffer[0].write(0);
-        Ok(Self { buffer, needed })
+        Ok(Self { buffer, needed: needed? })
     }
 
     /// Writes the text, cut and marked with "..." where it does not fit.

@@ -107,7 +107,7 @@ impl std::fmt::Debug for Image {
 }
 
 /// No image is larger: a file that is may have no end.
-const MOST_BYTES: u64 = 1 << 31;
+pub(crate) const MOST_BYTES: u64 = 1 << 31;
 
 fn read_whole(path: &Path) -> std::io::Result<Vec<u8>> {
     let file = File::open(path)?;

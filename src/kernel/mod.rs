@@ -10,7 +10,7 @@
 //! | `occupancy` | how much of a device a kernel fills |
 
 mod config;
-mod image;
+pub(crate) mod image;
 mod library;
 mod object;
 mod occupancy;

@@ -67,14 +67,7 @@ pub(crate) struct PerItem<'a, T>(&'a [T]);
 impl<'a, T: Copy + PartialEq> PerItem<'a, T> {
     /// Refuses no items, and numbers that do not fit.
     pub(crate) fn new(what: &str, values: &'a [T], items: &str, count: usize) -> Result<Self, Error> {
-        check_count(items, count)?;
-        let given = values.len();
-        if given == 1 || given == count {
-            return Ok(Self(values));
-        }
-        let refusal =
-            format!("there are {given} {what} for {count} {items}; give one for all, or one for each");
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+        check_counts(what, values.len(), items, count).map(|()| Self(values))
     }
 
     pub(crate) fn values(&self) -> &'a [T] {
@@ -92,6 +85,16 @@ impl<'a, T: Copy + PartialEq> PerItem<'a, T> {
         let starts = part.clone().filter(|item| *item == part.start || self.of(*item) != self.of(*item - 1));
         starts.map(|item| (native(self.of(item)), item - part.start)).unzip()
     }
+}
+
+/// Refuses no items, and a number of what goes with them that does not fit.
+pub(crate) fn check_counts(what: &str, given: usize, items: &str, count: usize) -> Result<(), Error> {
+    check_count(items, count)?;
+    if given == 1 || given == count {
+        return Ok(());
+    }
+    let refusal = format!("there are {given} {what} for {count} {items}; give one for all, or one for each");
+    Err(Error::new(Status::INVALID_ARGUMENT, refusal))
 }
 
 /// Refuses a call for nothing.

@@ -33,7 +33,7 @@ static void shared_places(void) {
   CHECK_OK(cushim_graph_destroy(child));
 }
 
-/* A count that no array has: the first element that is no node ends it. */
+/* A count that no array has is refused before an element is read. */
 static void counts_that_lie(void) {
   cushim_graph graph = new_graph();
   cushim_node node = add_empty(graph, NULL), nodes[4], kernel, added = (cushim_node)NOT_NULL;
@@ -50,13 +50,13 @@ static void counts_that_lie(void) {
   memset(edges, 0, sizeof edges);
   memset(args, 0, sizeof args);
   nodes[0] = node;
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_empty(graph, nodes, far_too_many, &added));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_empty(graph, nodes, far_too_many, &added));
   CHECK(added == NULL);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_empty(graph, NULL, far_too_many, NULL));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_dependencies(node, nodes + 1, far_too_many));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_dependents(node, nodes + 1, far_too_many));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_edges(graph, edges, far_too_many));
-  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_remove_edges(graph, edges, far_too_many));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_dependencies(node, nodes + 1, far_too_many));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_dependents(node, nodes + 1, far_too_many));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_edges(graph, edges, far_too_many));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_remove_edges(graph, edges, far_too_many));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_edges(graph, NULL, far_too_many));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_get_nodes(graph, NULL, far_too_many, &count));
   CHECK(count == 0);

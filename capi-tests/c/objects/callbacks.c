@@ -82,7 +82,8 @@ static void kept_bytes(void) {
   CHECK(sum == 105);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_host_function_bytes(all.stream, NULL, &number, 4));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_host_function_bytes(all.stream, add_number, NULL, 4));
-  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_stream_host_function_bytes(all.stream, add_number, &number, SIZE_MAX));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_stream_host_function_bytes(all.stream, add_number, &number, SIZE_MAX / 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_host_function_bytes(all.stream, add_number, &number, SIZE_MAX));
   CHECK_STATUS(CUSHIM_ERROR_STREAM_REQUIRED, cushim_stream_host_function_bytes(NULL, add_number, &number, 4));
   CHECK_OK(cushim_stream_synchronize(all.stream));
   CHECK(sum == 105);
@@ -278,7 +279,7 @@ static void bad_arguments(void) {
   cushim_item item;
   size_t count = 99;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_drain(&item, 8, 1, &count));
-  CHECK_CONTAINS(last_message(), "sizeof(cushim_item)");
+  CHECK_CONTAINS(last_message(), "stride of items is 8; pass sizeof");
   CHECK(count == 0);
 }
 

@@ -1,6 +1,6 @@
 /*
  * Every function with a bad argument in each place: handles that are NULL, stale, of another library, of another kind and
- * no handles at all, and pointers that are NULL. Then every function inside a host function, and in the child of a fork.
+ * no handles at all, pointers that are NULL or misaligned, and counts that no array has. Then every function inside a host function, and in the child of a fork.
  *
  * Argument 1 may be a plug-in with a copy of the library of its own.
  */
@@ -192,6 +192,37 @@ static void with_null(const struct swept *function, int slot) {
   }
 }
 
+/* A pointer that no variable of the type has is refused, and nothing is read or written there. */
+static void with_misaligned(const struct swept *function, int slot) {
+  static unsigned char room[4096] __attribute__((aligned(64)));
+  const struct swept_parameter *parameter = &function->parameters[slot];
+  unsigned char untouched[sizeof room];
+  cushim_status status;
+  if (parameter->alignment == 1) return;
+  memset(room, 0xee, sizeof room);
+  memset(untouched, 0xee, sizeof untouched);
+  status = function->call(slot, room + parameter->alignment / 2);
+  if (!CHECK(memcmp(room, untouched, sizeof room) == 0)) check_more("written where it is misaligned: ", function->name);
+  /* Where a driver lacks what the function takes, that may be found first. */
+  if (parameter->nullable && status == CUSHIM_ERROR_UNSUPPORTED) return;
+  expect(function, slot, "misaligned", CUSHIM_ERROR_INVALID_ARGUMENT, status);
+  if (status != CUSHIM_ERROR_INVALID_ARGUMENT || lacks(function)) return;
+  CHECK_CONTAINS(last_message(), parameter->name);
+  CHECK_CONTAINS(last_message(), "aligned");
+}
+
+/* No array has so many items, so none is read or written. */
+static void with_huge_counts(const struct swept *function, int slot) {
+  static const size_t huge[] = {SIZE_MAX, (size_t)1 << 63, (size_t)1 << 60, ((size_t)1 << 24) + 1};
+  size_t i;
+  if (is(function, "cushim_context_advise_batch") && slot == 5) return; /* this advice has no locations, and ignores their number */
+  for (i = 0; i < sizeof huge / sizeof *huge; i++) {
+    cushim_status status = function->call(slot, (void *)huge[i]);
+    if (status == CUSHIM_ERROR_UNSUPPORTED) continue;
+    expect(function, slot, "a huge count", CUSHIM_ERROR_INVALID_ARGUMENT, status);
+  }
+}
+
 /* A driver's handle of the plug-in's own library. */
 static cushim_driver foreign_driver(const char *path) {
   cushim_status (*open)(cushim_driver *);
@@ -243,8 +274,12 @@ static void with_bad_arguments(const struct swept *function, const char *plug_in
       with_bad_handles(function, slot, bad, count);
       with_other_kinds(function, slot);
       break;
+    case COUNT: with_huge_counts(function, slot); break;
     case POINTER:
-    case ROOM: with_null(function, slot); break;
+    case ROOM:
+      with_null(function, slot);
+      with_misaligned(function, slot);
+      break;
     }
   }
   tear_down();

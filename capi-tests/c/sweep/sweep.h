@@ -10,13 +10,14 @@
 
 #include <sys/mman.h>
 
-enum swept_role { VALUE, HANDLE, ENDED, POINTER, ROOM };
+enum swept_role { VALUE, COUNT, HANDLE, ENDED, POINTER, ROOM };
 
 struct swept_parameter {
   const char *name;
   enum swept_role role;
   const char *kind; /* of a handle */
   int nullable;
+  int alignment; /* of what it points to; 1 if that does not matter */
 };
 
 struct swept {

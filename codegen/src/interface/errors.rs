@@ -52,18 +52,18 @@ fn ends_a_handle(_: &Interface, function: &Function) -> bool {
     function.parameters.iter().any(|parameter| matches!(parameter.shape, Shape::Ended(_)))
 }
 
-/// A pointer that must not be NULL, a buffer or an array with its size, a struct with its size, or an enumerator.
+/// A pointer that is followed, and so must be aligned and not lead to a text without end; one that must not be NULL; or an enumerator.
 fn checks_an_argument(interface: &Interface, function: &Function) -> bool {
     let is_checked = |parameter: &Parameter| match parameter.shape {
         Shape::Handle(_) | Shape::Ended(_) => false,
-        Shape::Read { sized: true, .. } | Shape::Filled | Shape::Buffer | Shape::Array(_) => true,
         Shape::Value => {
             let name = parameter.attributes.value("enum");
             name.is_some_and(|name| {
                 interface.enums.iter().any(|known| known.name == name && !known.is_driver)
             })
         }
-        _ => !parameter.may_be_null(),
+        Shape::Passed => !parameter.may_be_null(),
+        _ => true,
     };
     function.parameters.iter().any(is_checked)
 }

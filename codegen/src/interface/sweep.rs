@@ -12,7 +12,7 @@ pub(crate) fn write(interface: &Interface) -> String {
         write_call(interface, function, &mut out);
     }
     for function in &functions {
-        write_parameters(function, &mut out);
+        write_parameters(interface, function, &mut out);
     }
     out.push_str("static const struct swept swept[] = {\n");
     for function in &functions {
@@ -47,8 +47,8 @@ fn write_call(interface: &Interface, function: &Function, out: &mut String) {
         writeln!(out, "  {}", declaration(interface, function, index)).unwrap();
     }
     writeln!(out, "  cushim_status status;\n  (void)slot, (void)value;").unwrap();
-    for (index, parameter) in function.parameters.iter().enumerate() {
-        write_preparation(interface, index, parameter, out);
+    for index in 0..function.parameters.len() {
+        write_preparation(interface, function, index, out);
     }
     let arguments: Vec<String> = (0..function.parameters.len()).map(|index| format!("a{index}")).collect();
     writeln!(out, "  status = {}({});", function.name, arguments.join(", ")).unwrap();
@@ -56,6 +56,30 @@ fn write_call(interface: &Interface, function: &Function, out: &mut String) {
         write_check(index, parameter, function.parameters.len() > 1, out);
     }
     writeln!(out, "  return status;\n}}\n").unwrap();
+}
+
+/// Whether the parameter says how many items an array has.
+fn is_count(function: &Function, parameter: &Parameter) -> bool {
+    function.parameters.iter().any(|other| other.attributes.value("array") == Some(&parameter.name))
+}
+
+/// What the parameter points to, if that has an alignment that is looked at: of an array that is not there it is not.
+fn pointee<'a>(interface: &Interface, function: &Function, parameter: &'a Parameter) -> Option<&'a str> {
+    match &parameter.shape {
+        Shape::Read { .. }
+        | Shape::Filled
+        | Shape::Written
+        | Shape::WrittenHandle { .. }
+        | Shape::Array(_) => {}
+        _ => return None,
+    }
+    let count = parameter.attributes.value("array").or(parameter.attributes.value("bytes"));
+    let count = count.and_then(|count| function.parameters.iter().find(|other| other.name == count));
+    if count.is_some_and(|count| number(interface, function, count) == "0") {
+        return None;
+    }
+    let to = parameter.c_type.strip_suffix('*')?.trim_start_matches("const ").trim();
+    (to != "void" && to != "char").then_some(to)
 }
 
 /// The argument, and the place that it points to.
@@ -132,7 +156,8 @@ fn number(interface: &Interface, function: &Function, parameter: &Parameter) -> 
 }
 
 /// Makes places what they are before a call, and puts the value into its slot.
-fn write_preparation(interface: &Interface, index: usize, parameter: &Parameter, out: &mut String) {
+fn write_preparation(interface: &Interface, function: &Function, index: usize, out: &mut String) {
+    let parameter = &function.parameters[index];
     match &parameter.shape {
         shape @ (Shape::Read { sized: true, .. } | Shape::Filled) => {
             let before = if matches!(shape, Shape::Filled) { "0xee" } else { "0" };
@@ -149,6 +174,10 @@ fn write_preparation(interface: &Interface, index: usize, parameter: &Parameter,
         _ => {}
     }
     match &parameter.shape {
+        Shape::Value if is_count(function, parameter) => {
+            writeln!(out, "  if (slot == {index}) a{index} = ({})(uintptr_t)value;", parameter.c_type)
+                .unwrap();
+        }
         Shape::Value => {}
         Shape::Ended(kind) => writeln!(
             out,
@@ -181,7 +210,7 @@ fn write_check(index: usize, parameter: &Parameter, several: bool, out: &mut Str
         Shape::Written => {
             writeln!(
                 out,
-                "  if (status != 0 && a{index} != NULL) CHECK(is_zero(a{index}, sizeof *a{index}));"
+                "  if (status != 0 && slot != {index}) CHECK(is_zero(a{index}, sizeof *a{index}));"
             )
             .unwrap();
             if parameter.attributes.has("owned") {
@@ -201,7 +230,7 @@ fn write_check(index: usize, parameter: &Parameter, several: bool, out: &mut Str
         )
         .unwrap(),
         Shape::WrittenHandle { kind, owned } => {
-            writeln!(out, "  if (status != 0 && a{index} != NULL) CHECK(place{index} == NULL);").unwrap();
+            writeln!(out, "  if (status != 0 && slot != {index}) CHECK(place{index} == NULL);").unwrap();
             if *owned {
                 let is_given = if parameter.is_nullable() { format!(" && a{index} != NULL") } else { String::new() };
                 writeln!(out, "  if (status == 0{is_given}) CHECK_OK(cushim_{kind}_destroy(place{index}));").unwrap();
@@ -216,10 +245,11 @@ fn write_check(index: usize, parameter: &Parameter, several: bool, out: &mut Str
     }
 }
 
-fn write_parameters(function: &Function, out: &mut String) {
+fn write_parameters(interface: &Interface, function: &Function, out: &mut String) {
     writeln!(out, "static const struct swept_parameter parameters_{}[] = {{", function.name).unwrap();
     for parameter in &function.parameters {
         let (role, kind) = match &parameter.shape {
+            Shape::Value if is_count(function, parameter) => ("COUNT", None),
             Shape::Value => ("VALUE", None),
             Shape::Handle(kind) => ("HANDLE", Some(kind)),
             Shape::Ended(kind) => ("ENDED", Some(kind)),
@@ -227,9 +257,11 @@ fn write_parameters(function: &Function, out: &mut String) {
             _ => ("POINTER", None),
         };
         let kind = kind.map_or("NULL".to_owned(), |kind| format!("\"{kind}\""));
+        let alignment = pointee(interface, function, parameter)
+            .map_or("1".to_owned(), |to| format!("(int)__alignof__({to})"));
         writeln!(
             out,
-            "  {{\"{}\", {role}, {kind}, {}}},",
+            "  {{\"{}\", {role}, {kind}, {}, {alignment}}},",
             parameter.name,
             i32::from(parameter.is_nullable())
         )

@@ -6,11 +6,11 @@
 use super::handle::{cushim_driver, with};
 use super::table::{DEFAULT, cushim_table_kind, table_of};
 use crate::capi::error::{call, cushim_status};
-use crate::capi::out;
+use crate::capi::{out, text};
 use crate::driver::{Driver, Symbol, Table, catalogue, sys};
 use crate::object::error::{Error, Status};
 use crate::object::handle;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 
 /// Reports that a table lacks a function. The functions that `CUSHIM_CUDA_NAMES` defines call it; a program need not.
 ///
@@ -25,7 +25,7 @@ use std::ffi::{CStr, c_char, c_void};
 pub unsafe extern "C" fn cushim_table_missing(table: *const Table, name: *const c_char, abi: i32) -> i32 {
     call(|| {
         // SAFETY: the caller vouches for `name`.
-        let name = if name.is_null() { "".into() } else { unsafe { CStr::from_ptr(name) }.to_string_lossy() };
+        let name = unsafe { text::given(name, "name") }?.unwrap_or_default();
         let number = u32::try_from(abi).unwrap_or(0);
         match Driver::behind(table) {
             Some(driver) => {
@@ -79,11 +79,8 @@ pub unsafe extern "C" fn cushim_driver_lookup(
     call(|| {
         // SAFETY: the caller vouches for `function`.
         let function = unsafe { out::cleared(function, std::ptr::null_mut(), "function") }?;
-        if name.is_null() {
-            return Err(Error::new(Status::INVALID_ARGUMENT, "name must not be NULL"));
-        }
         // SAFETY: the caller vouches for `name`.
-        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+        let name = unsafe { text::required(name, "name") }?;
         *function = with(driver, |object| {
             table_of(&object.driver, kind)?;
             find(&object.driver, &name, abi, kind).map(|symbol| symbol.address.cast_mut())

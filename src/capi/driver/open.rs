@@ -6,7 +6,7 @@
 use super::handle::cushim_driver;
 use crate::capi::driver_object::DriverObject;
 use crate::capi::error::{call, cushim_status};
-use crate::capi::{options, out};
+use crate::capi::{options, out, text};
 use crate::driver::{Choice, CustomGetter, OpenOptions};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, Token};
@@ -114,7 +114,7 @@ unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOpti
     let mut open = OpenOptions::new();
     if !options.driver.is_null() {
         // SAFETY: the caller vouches for the string.
-        open = open.choice(Choice::from(os_string(unsafe { CStr::from_ptr(options.driver) })?));
+        open = open.choice(Choice::from(os_string(unsafe { text::bytes(options.driver, "driver") }?)?));
     }
     let (ignore_environment, getter_v1) = (has(&options, IGNORE_ENVIRONMENT), has(&options, GETTER_V1));
     if let Some(getter) = options.getter {

@@ -3,7 +3,7 @@
 use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{Lent, enter, get};
-use crate::capi::{input, out};
+use crate::capi::{input, pointer};
 use crate::graph::{Added, Graph, NodeObject};
 use crate::object::error::Error;
 use crate::object::handle::Guard;
@@ -35,11 +35,13 @@ impl Where {
         node: *mut cushim_node,
     ) -> Self {
         let index = node.addr().wrapping_sub(after.addr()) / size_of::<cushim_node>();
-        let is_among = !node.is_null() && !after.is_null() && index < count;
+        let is_among = pointer::is_good(node) && pointer::is_good(after) && index < count;
         // SAFETY: it is one of those that the caller vouches for.
-        let overwritten = is_among.then(|| (index, unsafe { after.add(index).read_unaligned() }));
-        // SAFETY: the caller vouches for it.
-        unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
+        let overwritten = is_among.then(|| (index, unsafe { after.add(index).read() }));
+        if pointer::is_good(node) {
+            // SAFETY: it is aligned, and the caller vouches for the rest.
+            unsafe { node.write(std::ptr::null_mut()) };
+        }
         Self { graph, after, count, node, overwritten }
     }
 }
@@ -95,6 +97,7 @@ pub(super) unsafe fn add_to<R>(
     then: impl FnOnce(&Added<'_>) -> R,
 ) -> Result<R, Error> {
     let guard = enter()?;
+    pointer::check_if_given(at.node, "node")?;
     let graph = get(&guard, at.graph)?;
     let mut after = SmallVec::new();
     // SAFETY: as the caller vouches.

@@ -293,7 +293,7 @@ pub unsafe extern "C" fn cushim_builder_end(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `graph`.
-        let graph = unsafe { out::cleared_if_given(graph, std::ptr::null_mut()) };
+        let graph = unsafe { out::cleared_if_given(graph, std::ptr::null_mut(), "graph") }?;
         let guard = enter()?;
         let builder = get(&guard, builder)?;
         match graph {
@@ -343,7 +343,9 @@ pub unsafe extern "C" fn cushim_builder_get_state(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
-        let (state, kind) = unsafe { (out::cleared_if_given(state, 0), out::cleared_if_given(kind, 0)) };
+        let (state, kind) = unsafe {
+            out::both(out::cleared_if_given(state, 0, "state"), out::cleared_if_given(kind, 0, "kind"))
+        }?;
         let guard = enter_anywhere()?;
         let builder = get(&guard, builder)?;
         let number = match builder.state() {
@@ -402,9 +404,12 @@ pub unsafe extern "C" fn cushim_builder_get_tail(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
-        let count = unsafe { out::cleared_if_given(count, 0) };
-        // SAFETY: as above.
-        let nodes = unsafe { out::array(nodes, capacity, std::ptr::null_mut(), "nodes") }?;
+        let (count, nodes) = unsafe {
+            out::both(
+                out::cleared_if_given(count, 0, "count"),
+                out::array(nodes, capacity, std::ptr::null_mut(), "nodes"),
+            )
+        }?;
         let guard = enter()?;
         let tail = get(&guard, builder)?.tail()?;
         out::put(count, tail.len());
@@ -514,7 +519,7 @@ pub unsafe extern "C" fn cushim_builder_embed(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `node`.
-        let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
+        let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut(), "node") }?;
         let how = if self::how(how)? { Embedding::Move } else { Embedding::Clone };
         let guard = enter()?;
         let builder = get(&guard, builder)?;
@@ -586,7 +591,7 @@ pub unsafe extern "C" fn cushim_builder_add_conditional(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
-        let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut()) };
+        let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut(), "node") }?;
         let kind = self::kind(kind)?;
         kind.check_bodies(body_count)?;
         // SAFETY: as above.

@@ -68,7 +68,7 @@ pub unsafe extern "C" fn cushim_graph_add_child(
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
     call(|| {
         // SAFETY: as above.
-        let inner = unsafe { out::cleared_if_given(inner, std::ptr::null_mut()) };
+        let inner = unsafe { out::cleared_if_given(inner, std::ptr::null_mut(), "inner") }?;
         let is_moved = self::how(how)?;
         handle::room(usize::from(inner.is_some()))?;
         // SAFETY: the caller vouches for `after` and `node`.

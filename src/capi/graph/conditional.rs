@@ -208,7 +208,7 @@ pub unsafe extern "C" fn cushim_node_get_condition(
         let (condition, kind) = unsafe {
             out::both(
                 out::cleared(condition, std::ptr::null_mut(), "condition"),
-                Ok(out::cleared_if_given(kind, 0)),
+                out::cleared_if_given(kind, 0, "kind"),
             )
         }?;
         let guard = enter_anywhere()?;

@@ -10,7 +10,7 @@ use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, ge
 use crate::capi::{options, out, text};
 use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions, Node, NodeObject};
 use crate::object::error::{Error, Status};
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -355,11 +355,8 @@ pub unsafe extern "C" fn cushim_graph_write_dot(
     flags: u32,
 ) -> cushim_status {
     call(|| {
-        if path.is_null() {
-            return Err(out::null("path"));
-        }
         // SAFETY: the caller vouches for the text.
-        let path = unsafe { CStr::from_ptr(path) };
+        let path = unsafe { text::bytes(path, "path") }?;
         let guard = enter()?;
         Graph::of(&*get(&guard, graph)?)?.write_dot(path, flags)
     })
@@ -394,7 +391,7 @@ pub unsafe extern "C" fn cushim_graph_write_json(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for the text.
-        let path = unsafe { text::given(path) }.ok_or_else(|| out::null("path"))?;
+        let path = unsafe { text::required(path, "path") }?;
         options::check_flags(flags, WITHOUT_ADDRESSES)?;
         let options = JsonOptions { without_addresses: flags & WITHOUT_ADDRESSES != 0 };
         let guard = enter()?;

@@ -5,12 +5,13 @@
 
 use super::add::add;
 use super::after::{Where, adding};
-use super::definition::{cushim_graph, cushim_node, invalid};
+use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::cushim_status;
 use crate::capi::handles::get;
 use crate::capi::input;
 use crate::capi::kernel::arguments::{self, Named};
 use crate::capi::kernel::{cushim_arg, cushim_kernel, cushim_launch_config, launch_config};
+use crate::capi::pointer::MOST_OF_BLOCK;
 use crate::op::{Arguments, Launch};
 use std::ffi::c_void;
 
@@ -98,10 +99,7 @@ pub unsafe extern "C" fn cushim_graph_add_kernel_packed(
             let kernel = get(guard, kernel)?;
             let mut kept = None;
             let config = launch_config(guard, config, &mut kept)?;
-            if block.is_null() && size > 0 {
-                return Err(invalid("block is NULL, and has a size"));
-            }
-            let block = input::slice(block.cast::<u8>(), size, "block")?;
+            let block = input::slice_of_at_most(MOST_OF_BLOCK, block.cast::<u8>(), size, "block")?;
             add(graph, after, &mut Launch::packed(&kernel, &config, block)).map(|(added, ())| added)
         })
     }

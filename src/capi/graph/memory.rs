@@ -12,6 +12,7 @@ use crate::capi::memory::{
     Place, Regions, Rows, cushim_extent, cushim_memory_operation, cushim_place, cushim_region,
     look_up_operations, memset, range,
 };
+use crate::capi::pointer::MOST_LOCATIONS;
 use crate::capi::{input, options, out};
 use crate::op::{Free, GraphAllocation, MemoryOperations};
 use crate::pointer::DevicePointer;
@@ -258,7 +259,9 @@ pub unsafe extern "C" fn cushim_graph_add_allocation(
         options::check_flags(given.flags, MANAGED)?;
         options::check_reserved(given.reserved)?;
         // SAFETY: the caller vouches for the array.
-        let peers = unsafe { input::array_if_any(given.peers, given.peer_count, "peers", |peer| Ok(*peer)) }?;
+        let peers =
+            unsafe { input::slice_of_at_most(MOST_LOCATIONS, given.peers, given.peer_count, "peers") }?
+                .to_vec();
         let mut operation = GraphAllocation::new(given.bytes);
         operation.location = location_of(&given.location);
         operation.managed = given.flags & MANAGED != 0;

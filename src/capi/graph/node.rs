@@ -4,7 +4,7 @@
 //! @task build graphs
 
 use super::definition::{cushim_graph, cushim_node};
-use crate::capi::callback::{cushim_owner, lent};
+use crate::capi::callback::{self, cushim_owner};
 use crate::capi::driver_types::{CUgraphDeviceNode, CUgraphNode};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, borrowed, enter, enter_anywhere, get};
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn cushim_node_set_owner(
         let guard = enter()?;
         let node = Node::of_object(&*get(&guard, node)?)?;
         // SAFETY: the caller vouches for the owner.
-        let Some(owner) = (unsafe { lent(owner) }) else { return node.check_owner_slot(slot) };
+        let Some(owner) = unsafe { callback::given(owner) }? else { return node.check_owner_slot(slot) };
         node.set_owner(slot, owner).map_err(|(error, owner)| {
             owner.disarm();
             error

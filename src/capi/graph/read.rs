@@ -178,7 +178,7 @@ pub unsafe extern "C" fn cushim_node_get_arguments(
                 out::both(out::array(args, capacity, none, "args"), out::cleared(count, 0, "count")),
                 out::both(
                     out::array(values.cast::<u8>(), size, 0, "values"),
-                    Ok(out::cleared_if_given(needed, 0)),
+                    out::cleared_if_given(needed, 0, "needed"),
                 ),
             )
         }?;
@@ -510,7 +510,10 @@ pub unsafe extern "C" fn cushim_node_get_event(
     call(|| {
         // SAFETY: the caller vouches for both.
         let (event, native) = unsafe {
-            out::both(out::cleared(event, null_mut(), "event"), Ok(out::cleared_if_given(native, null_mut())))
+            out::both(
+                out::cleared(event, null_mut(), "event"),
+                out::cleared_if_given(native, null_mut(), "native"),
+            )
         }?;
         let is_wait = {
             let guard = enter()?;
@@ -552,7 +555,10 @@ pub unsafe extern "C" fn cushim_node_get_host_function(
     call(|| {
         // SAFETY: the caller vouches for both.
         let (function, data) = unsafe {
-            out::both(out::cleared(function, None, "function"), Ok(out::cleared_if_given(data, null_mut())))
+            out::both(
+                out::cleared(function, None, "function"),
+                out::cleared_if_given(data, null_mut(), "data"),
+            )
         }?;
         let given = with(node, exec, NodeType::HostFunction, |node, parameters| match parameters {
             Parameters::HostFunction(function) => Ok(HostFunctionParameters::given(function)),

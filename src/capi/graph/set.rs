@@ -16,6 +16,7 @@ use crate::capi::memory::{
     Place, Regions, Role, Rows, cushim_extent, cushim_memory_operation, cushim_place, cushim_region,
     look_up_operations, memset, value_of,
 };
+use crate::capi::pointer::MOST_OF_BLOCK;
 use crate::capi::{input, out, text};
 use crate::graph::{Graph, Node};
 use crate::object::callback::Owner;
@@ -148,7 +149,12 @@ pub unsafe extern "C" fn cushim_node_set_kernel_packed(
         unsafe {
             let read = if config.is_null() { None } else { Some(Config::read(&guard, config)?) };
             let config = read.as_ref().map(Config::launch);
-            let mut change = KernelChange::new().packed(input::slice(block.cast::<u8>(), size, "block")?);
+            let mut change = KernelChange::new().packed(input::slice_of_at_most(
+                MOST_OF_BLOCK,
+                block.cast::<u8>(),
+                size,
+                "block",
+            )?);
             if let Some(kernel) = &given {
                 change = change.kernel(kernel);
             }
@@ -539,7 +545,7 @@ pub unsafe extern "C" fn cushim_exec_rebind(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for it.
-        let nodes = unsafe { out::cleared_if_given(nodes, 0) };
+        let nodes = unsafe { out::cleared_if_given(nodes, 0, "nodes") }?;
         let (exec, from, to) = (hold(exec)?, hold(from)?, hold(to)?);
         // SAFETY: the caller vouches for the buffer.
         out::put(nodes, unsafe { exec.rebind(&from, &to) }?);
@@ -572,14 +578,14 @@ pub unsafe extern "C" fn cushim_exec_set_parameter(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for all of it.
-        let nodes = unsafe { out::cleared_if_given(nodes, 0) };
+        let nodes = unsafe { out::cleared_if_given(nodes, 0, "nodes") }?;
         // SAFETY: as above.
         let name = unsafe { text::required(name, "name") }?;
         if value.is_null() {
             return Err(out::null("value"));
         }
         // SAFETY: as above.
-        let value = unsafe { input::slice(value.cast::<u8>(), size, "value") }?;
+        let value = unsafe { input::slice_of_at_most(MOST_OF_BLOCK, value.cast::<u8>(), size, "value") }?;
         let exec = hold(exec)?;
         // SAFETY: the caller vouches for the value.
         out::put(nodes, unsafe { exec.set_parameter(&name, value) }?);

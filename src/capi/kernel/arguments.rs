@@ -7,6 +7,7 @@ use crate::capi::callback::{cushim_owner, lent};
 use crate::capi::graph::definition::cushim_condition;
 use crate::capi::handles::{Lent, get};
 use crate::capi::memory::{Place, cushim_place};
+use crate::capi::pointer::{self, MOST_ARGUMENTS};
 use crate::capi::{input, text};
 use crate::context::Context;
 use crate::graph::Condition;
@@ -110,11 +111,8 @@ pub(in crate::capi) unsafe fn given<'a>(
     args: *const cushim_arg,
     count: usize,
 ) -> Result<&'a [cushim_arg], Error> {
-    if args.is_null() && count > 0 {
-        return Err(invalid(format!("args is NULL, and arg_count is {count}")));
-    }
     // SAFETY: the caller vouches for the array.
-    unsafe { input::slice(args, count, "args") }
+    unsafe { input::slice_of_at_most(MOST_ARGUMENTS, args, count, "args") }
 }
 
 #[inline(always)]
@@ -210,7 +208,10 @@ impl<'g> Named<'g> {
                     arg.size
                 )));
             }
-            OWNED => self.has_owners = true,
+            OWNED => {
+                pointer::check(arg.value.cast::<cushim_owned_pointer>(), "value")?;
+                self.has_owners = true;
+            }
             BUFFER => {
                 let buffer: cushim_buffer = arg.value.cast_mut().cast();
                 self.names.push(Name::Buffer(get(guard, buffer)?));
@@ -227,7 +228,7 @@ impl<'g> Named<'g> {
             }
             PARAMETER => {
                 // SAFETY: the caller vouches for the value.
-                let parameter = unsafe { arg.value.cast::<cushim_parameter>().read_unaligned() };
+                let parameter = unsafe { input::given(arg.value.cast::<cushim_parameter>(), "value") }?;
                 if parameter.name.is_null() || parameter.value.is_null() || parameter.reserved != 0 {
                     return Err(invalid("a parameter has a name, a value, and zero in reserved".to_owned()));
                 }

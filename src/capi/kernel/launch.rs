@@ -11,6 +11,7 @@ use crate::capi::error::{call, cushim_status};
 use crate::capi::event::cushim_event;
 use crate::capi::handles::{borrowed, enter, get};
 use crate::capi::memory::settle;
+use crate::capi::pointer::MOST_OF_BLOCK;
 use crate::capi::stream::cushim_stream;
 use crate::capi::{input, options};
 use crate::context::Context;
@@ -142,12 +143,15 @@ unsafe fn sizes(config: *const cushim_launch_config) -> Option<LaunchConfig<'sta
     if config.is_null() {
         return Some(LaunchConfig::default());
     }
+    if !config.is_aligned() {
+        return None;
+    }
     // SAFETY: the caller vouches for as many bytes as the first member says.
     unsafe {
-        if config.cast::<usize>().read_unaligned() != size_of::<cushim_launch_config>() {
+        if config.cast::<usize>().read() != size_of::<cushim_launch_config>() {
             return None;
         }
-        let given = config.read_unaligned();
+        let given = config.read();
         let has_cluster = given.cluster.x | given.cluster.y | given.cluster.z != 0;
         (!has_cluster && is_plain(&given)).then(|| LaunchConfig {
             grid: [given.grid.x, given.grid.y, given.grid.z],
@@ -480,11 +484,8 @@ pub unsafe extern "C" fn cushim_kernel_launch_packed(
         let guard = enter()?;
         let kernel = get(&guard, kernel)?;
         let stream = get(&guard, stream)?;
-        if block.is_null() && size > 0 {
-            return Err(refused("block is NULL, and has a size"));
-        }
         // SAFETY: the caller vouches for the block.
-        let block = unsafe { input::slice(block.cast::<u8>(), size, "block") }?;
+        let block = unsafe { input::slice_of_at_most(MOST_OF_BLOCK, block.cast::<u8>(), size, "block") }?;
         // SAFETY: the caller vouches for `config`, and for what the kernel does with the block.
         unsafe {
             match sizes(config) {

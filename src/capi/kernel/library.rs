@@ -7,7 +7,8 @@ use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CUjit_option, CUlibrary, CUmodule};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, Incomplete, borrowed, enter_anywhere, get, hold, owned};
-use crate::capi::{input, options, out, text};
+use crate::capi::{input, options, out, pointer, text};
+use crate::kernel::image::MOST_BYTES;
 use crate::kernel::{Image, Library, LoadOptions};
 use crate::object::error::{Error, Status};
 use std::ffi::{c_char, c_void};
@@ -128,11 +129,10 @@ pub unsafe extern "C" fn cushim_library_load(
     call(|| {
         // SAFETY: the caller vouches for `library`.
         let library = unsafe { out::cleared(library, null_mut(), "library") }?;
-        if image.is_null() {
-            return Err(Error::new(Status::INVALID_ARGUMENT, "image must not be NULL"));
-        }
+        pointer::check(image.cast::<u8>(), "image")?;
         // SAFETY: the caller vouches for the image.
-        let bytes = unsafe { input::slice(image.cast::<u8>(), size, "image") }?;
+        let bytes =
+            unsafe { input::slice_of_at_most(MOST_BYTES as usize, image.cast::<u8>(), size, "image") }?;
         // SAFETY: the caller vouches for `options`.
         let options = unsafe { load_options(options) }?;
         let context = hold(context)?;
@@ -398,10 +398,10 @@ unsafe fn variable(
     find: impl FnOnce(&Library, &str) -> Result<(crate::memory::DevicePointer, usize), Error>,
 ) -> cushim_status {
     call(|| {
-        // SAFETY: the caller vouches for `bytes`.
-        let bytes = unsafe { out::cleared_if_given(bytes, 0) };
-        // SAFETY: the caller vouches for `pointer`.
-        let pointer = unsafe { out::cleared(pointer, 0, "pointer") }?;
+        // SAFETY: the caller vouches for both.
+        let (bytes, pointer) = unsafe {
+            out::both(out::cleared_if_given(bytes, 0, "bytes"), out::cleared(pointer, 0, "pointer"))
+        }?;
         // SAFETY: the caller vouches for `name`.
         let name = unsafe { text::required(name, "name") }?;
         let (address, size) = find(&*hold(library)?, &name)?;

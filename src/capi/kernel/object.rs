@@ -11,7 +11,7 @@ use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{
     self, Incomplete, borrowed, enter_anywhere, get, hold, hold_all, keep, keep_if_given, owned, reserve,
 };
-use crate::capi::{out, text};
+use crate::capi::{out, pointer, text};
 use crate::kernel::{Keeper, Kernel, NativeKernel};
 use crate::object::error::{Error, Status};
 use std::ffi::c_char;
@@ -126,6 +126,7 @@ unsafe fn wrap(
         let kernel = unsafe { out::cleared(kernel, null_mut(), "kernel") }?;
         let (context, library) =
             hold_all(|guard| Ok((keep(guard, context)?, keep_if_given(guard, library)?)))?;
+        pointer::check_if_given(owner, "owner")?;
         if library.is_some() && !owner.is_null() {
             return Err(Error::new(
                 Status::INVALID_ARGUMENT,
@@ -378,7 +379,9 @@ pub unsafe extern "C" fn cushim_kernel_get_parameter(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
-        let (offset, size) = unsafe { (out::cleared_if_given(offset, 0), out::cleared_if_given(size, 0)) };
+        let (offset, size) = unsafe {
+            out::both(out::cleared_if_given(offset, 0, "offset"), out::cleared_if_given(size, 0, "size"))
+        }?;
         let guard = enter_anywhere()?;
         let kernel = get(&guard, kernel)?;
         let all = kernel.parameters()?;

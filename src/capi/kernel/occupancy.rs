@@ -69,10 +69,10 @@ pub unsafe extern "C" fn cushim_kernel_suggest_block_size(
     blocks: *mut u32,
 ) -> cushim_status {
     call(|| {
-        // SAFETY: the caller vouches for `blocks`.
-        let blocks = unsafe { out::cleared_if_given(blocks, 0) };
-        // SAFETY: the caller vouches for `threads`.
-        let threads = unsafe { out::cleared(threads, 0, "threads") }?;
+        // SAFETY: the caller vouches for both.
+        let (blocks, threads) = unsafe {
+            out::both(out::cleared_if_given(blocks, 0, "blocks"), out::cleared(threads, 0, "threads"))
+        }?;
         let kernel = hold(kernel)?;
         let found = match shared_memory {
             // SAFETY: the caller vouches for the function.

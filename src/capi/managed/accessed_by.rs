@@ -7,7 +7,7 @@ use super::range::{cushim_range, range};
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::hold;
-use crate::capi::location::{cushim_location, locations_if_any};
+use crate::capi::location::{cushim_location, locations_once};
 use crate::capi::out;
 use crate::location::Location;
 
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn cushim_context_add_accessed_by(
     call(|| {
         // SAFETY: the caller vouches for both.
         let (range, locations) = unsafe {
-            (self::range(range, "range")?, locations_if_any(accessors, accessor_count, "accessors")?)
+            (self::range(range, "range")?, locations_once(accessors, accessor_count, "accessors")?)
         };
         hold(context)?.add_accessed_by(&range, &locations)
     })
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn cushim_context_remove_accessed_by(
     call(|| {
         // SAFETY: the caller vouches for both.
         let (range, locations) = unsafe {
-            (self::range(range, "range")?, locations_if_any(accessors, accessor_count, "accessors")?)
+            (self::range(range, "range")?, locations_once(accessors, accessor_count, "accessors")?)
         };
         hold(context)?.remove_accessed_by(&range, &locations)
     })
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn cushim_context_set_accessed_by(
     call(|| {
         // SAFETY: the caller vouches for both.
         let (range, locations) = unsafe {
-            (self::range(range, "range")?, locations_if_any(accessors, accessor_count, "accessors")?)
+            (self::range(range, "range")?, locations_once(accessors, accessor_count, "accessors")?)
         };
         hold(context)?.set_accessed_by(&range, &locations)
     })

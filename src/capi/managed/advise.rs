@@ -8,7 +8,8 @@ use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUmem_advise;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::hold;
-use crate::capi::location::{cushim_location, locations};
+use crate::capi::location::{cushim_location, location, locations_of};
+use crate::capi::pointer;
 use crate::location::Location;
 use crate::managed::Advice;
 use crate::object::error::Error;
@@ -41,9 +42,14 @@ pub unsafe extern "C" fn cushim_context_advise(
     call(|| {
         // SAFETY: the caller vouches for the range.
         let range = unsafe { self::range(range, "range") }?;
-        // SAFETY: the caller vouches for the location.
-        let advice = unsafe { advices(advice, location, 1, "location") }?;
-        hold(context)?.advise(&range, advice[0])
+        pointer::check_if_given(location, "location")?;
+        let number = CUmem_advise(advice);
+        let mut advice = Advice::numbered(number, Location::UNSET)?;
+        if advice.location().is_some() {
+            // SAFETY: the caller vouches for the location.
+            advice = Advice::numbered(number, unsafe { self::location(location, "location") }?)?;
+        }
+        hold(context)?.advise(&range, advice)
     })
 }
 
@@ -77,7 +83,7 @@ pub unsafe extern "C" fn cushim_context_advise_batch(
         // SAFETY: the caller vouches for the ranges.
         let ranges = unsafe { self::ranges(ranges, range_count, "ranges") }?;
         // SAFETY: the caller vouches for the locations.
-        let advice = unsafe { advices(advice, locations, location_count, "locations") }?;
+        let advice = unsafe { advices(advice, ranges.len(), locations, location_count) }?;
         hold(context)?.advise_batch(&ranges, &advice)
     })
 }
@@ -88,16 +94,17 @@ pub unsafe extern "C" fn cushim_context_advise_batch(
 /// `at` is NULL or valid for reads of `count` locations.
 unsafe fn advices(
     number: i32,
+    ranges: usize,
     at: *const cushim_location,
     count: usize,
-    what: &str,
 ) -> Result<Vec<Advice>, Error> {
+    pointer::check_if_given(at, "locations")?;
     let number = CUmem_advise(number);
     let advice = Advice::numbered(number, Location::UNSET)?;
     if advice.location().is_none() {
         return Ok(vec![advice]);
     }
     // SAFETY: the caller vouches for them.
-    let locations = unsafe { locations(at, count, what) }?;
+    let locations = unsafe { locations_of(ranges, at, count) }?;
     locations.into_iter().map(|location| Advice::numbered(number, location)).collect()
 }

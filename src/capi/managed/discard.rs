@@ -7,7 +7,7 @@ use super::range::{cushim_range, range, ranges};
 use crate::capi::batch::{batch_options, cushim_batch_options};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::hold;
-use crate::capi::location::{cushim_location, location, locations};
+use crate::capi::location::{cushim_location, location, locations_of};
 use crate::capi::stream::cushim_stream;
 use crate::managed::Discard;
 
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn cushim_stream_discard_prefetch_batch(
         // SAFETY: the caller vouches for the ranges.
         let ranges = unsafe { self::ranges(ranges, range_count, "ranges") }?;
         // SAFETY: the caller vouches for the locations.
-        let locations = unsafe { self::locations(locations, location_count, "locations") }?;
+        let locations = unsafe { locations_of(ranges.len(), locations, location_count) }?;
         // SAFETY: the caller vouches for the options, none of which changes anything here.
         unsafe { batch_options(options) }?;
         // SAFETY: the caller vouches for the memory.

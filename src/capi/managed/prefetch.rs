@@ -7,7 +7,7 @@ use super::range::{cushim_range, range, ranges};
 use crate::capi::batch::{batch_options, cushim_batch_options};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::hold;
-use crate::capi::location::{cushim_location, location, locations};
+use crate::capi::location::{cushim_location, location, locations_of};
 use crate::capi::stream::cushim_stream;
 
 /// Prefetches a range of managed memory to a location, in stream order. The contents do not change, and the memory
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn cushim_stream_prefetch_batch(
         // SAFETY: the caller vouches for the ranges.
         let ranges = unsafe { self::ranges(ranges, range_count, "ranges") }?;
         // SAFETY: the caller vouches for the locations.
-        let locations = unsafe { self::locations(locations, location_count, "locations") }?;
+        let locations = unsafe { locations_of(ranges.len(), locations, location_count) }?;
         // SAFETY: the caller vouches for the options.
         let options = unsafe { batch_options(options) }?;
         hold(stream)?.prefetch_batch(&ranges, &locations, options)

@@ -13,7 +13,7 @@ use crate::capi::location::{cushim_location, location_of};
 use crate::capi::options::check_flags;
 use crate::capi::stream::cushim_stream;
 use crate::object::error::{Error, Status};
-use crate::op::batch::BatchOptions;
+use crate::op::batch::{BatchOptions, check_counts};
 use crate::op::{CopyAttributes, CopyBatch, SourceAccess};
 use std::sync::Arc;
 
@@ -137,6 +137,9 @@ pub unsafe extern "C" fn cushim_stream_copy_batch(
     call(|| {
         // SAFETY: the caller vouches for the copies.
         let copies = unsafe { array(copies, copy_count, "copies", |copy| Ok(*copy)) }?;
+        if attribute_count > 0 {
+            check_counts("attributes", attribute_count, "copies", copies.len())?;
+        }
         // SAFETY: the caller vouches for the attributes.
         let attributes = unsafe { array_if_any(attributes, attribute_count, "attributes", meaning) }?;
         // SAFETY: the caller vouches for the options.

@@ -8,6 +8,7 @@ use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUarray;
 use crate::capi::handles::{Lent, get};
 use crate::capi::input::given;
+use crate::capi::pointer;
 use crate::context::Context;
 use crate::memory::{Buffer, DevicePointer};
 use crate::object::callback::Owner;
@@ -113,11 +114,11 @@ const CALLER_KEEPS: u32 = cushim_place_flags::CUSHIM_PLACE_CALLER_KEEPS as u32;
 /// As for [`given`].
 #[inline(always)]
 pub(in crate::capi) unsafe fn address_alone(place: *const cushim_place) -> Option<Side> {
-    if place.is_null() {
+    if !pointer::is_good(place) {
         return None;
     }
-    // SAFETY: the caller vouches for it.
-    let cushim_place { kind, flags, address, offset, context, owner } = unsafe { place.read_unaligned() };
+    // SAFETY: it is aligned, and the caller vouches for the rest.
+    let cushim_place { kind, flags, address, offset, context, owner } = unsafe { place.read() };
     if flags != 0 || !context.is_null() || !owner.is_null() {
         return None;
     }
@@ -150,11 +151,11 @@ impl<'g> Spot<'g> {
     /// As for [`given`].
     #[inline(always)]
     pub(in crate::capi) unsafe fn read(guard: &'g Guard, place: *const cushim_place) -> Option<Self> {
-        if place.is_null() {
+        if !pointer::is_good(place) {
             return None;
         }
-        // SAFETY: the caller vouches for it.
-        let place = unsafe { place.read_unaligned() };
+        // SAFETY: it is aligned, and the caller vouches for the rest.
+        let place = unsafe { place.read() };
         let cushim_place { kind, flags, address, offset, context, owner } = place;
         if flags != 0 || !context.is_null() || !owner.is_null() {
             return None;
@@ -227,6 +228,7 @@ impl<'g> Place<'g> {
         given: cushim_place,
         what: &'static str,
     ) -> Result<Self, Error> {
+        pointer::check_if_given(given.owner, "owner")?;
         let buffer = match given.kind {
             BUFFER => {
                 let handle: cushim_buffer = std::ptr::with_exposed_provenance_mut(given.address as usize);

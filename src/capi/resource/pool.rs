@@ -7,7 +7,9 @@ use super::handle::cushim_resource;
 use crate::capi::device::cushim_device;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, borrowed, hold, hold_all, keep};
-use crate::capi::{input::array_if_any, out};
+use crate::capi::input::{each, slice_of_at_most};
+use crate::capi::out;
+use crate::capi::pointer::MOST_LOCATIONS;
 use crate::memory::{PeerChange, PoolAttribute};
 use crate::object::error::{Error, Status};
 
@@ -164,9 +166,9 @@ pub unsafe extern "C" fn cushim_resource_change_peers(
     call(|| {
         let change = change_of(change)?;
         let (resource, named) = hold_all(|guard| {
-            let named = |device: &cushim_device| keep(guard, *device);
             // SAFETY: the caller vouches for the array.
-            let named = unsafe { array_if_any(devices, device_count, "devices", named) }?;
+            let devices = unsafe { slice_of_at_most(MOST_LOCATIONS, devices, device_count, "devices") }?;
+            let named = each(devices, |device| keep(guard, *device))?;
             Ok((keep(guard, resource)?, named))
         })?;
         resource.change_peers(change, &named)

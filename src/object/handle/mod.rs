@@ -17,12 +17,14 @@
 //! | `threads` | which threads are inside a call |
 //! | `slots` | where slots live, and which are free |
 //! | `table` | issue, look up, destroy, let go |
+//! | `labels` | the labels of the handles that were destroyed last |
 //! | `error` | what is wrong with a handle, as data and as a sentence |
 //! | `fork` | the child of a fork is told so |
 
 mod error;
 mod fork;
 pub(crate) mod kind;
+mod labels;
 mod object;
 mod slots;
 mod sync;

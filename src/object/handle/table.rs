@@ -7,12 +7,12 @@
 use super::Released;
 use super::error::{Exhausted, Fault, HandleError, Named};
 use super::kind::Kind;
+use super::labels::Labels;
 use super::object::{Header, Object, Operations, Owned, Ref, kind_of};
 use super::slots::{Slot, Slots};
 use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn};
 use super::threads::{self, Call, Record, Threads};
 use super::token::{Brand, LAST_USE, Token};
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicU64;
@@ -26,8 +26,8 @@ const PATIENCE: u32 = if cfg!(loom) { 0 } else { 16 };
 pub(super) struct Table {
     pub(super) threads: Threads,
     slots: Slots,
-    /// The labels of destroyed tokens, by slot.
-    labels: Mutex<BTreeMap<usize, (Token, Arc<str>)>>,
+    /// The labels of destroyed tokens.
+    labels: Mutex<Labels>,
     deferred: Mutex<Vec<Deferred>>,
     /// How many are deferred, to be asked without the lock.
     waiting: AtomicUsize,
@@ -63,7 +63,7 @@ impl Table {
             Self {
                 threads: Threads::new(),
                 slots: Slots::new(),
-                labels: Mutex::new(BTreeMap::new()),
+                labels: Mutex::new(Labels::new()),
                 deferred: Mutex::new(Vec::new()),
                 waiting: AtomicUsize::new(0),
                 brand: AtomicU64::new(0),
@@ -299,9 +299,7 @@ impl Table {
             return (State::InForce, self.label(slot, token));
         }
         if word == token.destroyed() || self.is_older(token, word) {
-            let labels = self.labels.lock();
-            let label = labels.get(&token.index()).filter(|(of, _)| *of == token);
-            return (State::Ended, label.map(|(_, label)| Arc::clone(label)));
+            return (State::Ended, self.labels.lock().of(token));
         }
         (State::NotAHandle, None)
     }
@@ -430,7 +428,7 @@ impl Table {
 
     fn keep_label(&self, token: Token, label: Option<Arc<str>>) {
         if let Some(label) = label {
-            self.labels.lock().insert(token.index(), (token, label));
+            self.labels.lock().remember(token, label);
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Whether a release is prompt depends on every thread of the process, so these tests run each in a process of its own.
 
+use super::labels::REMEMBERED;
 use super::token::LAST_USE;
 use super::*;
 use crate::object::error::{Error, Status};
@@ -197,8 +198,8 @@ fn a_handle_of_another_kind_is_refused_by_both_names() {
 }
 
 #[test]
-fn a_destroyed_handle_tells_kind_and_label_until_its_slot_is_used_again() {
-    alone("a_destroyed_handle_tells_kind_and_label_until_its_slot_is_used_again", || {
+fn a_destroyed_handle_tells_kind_and_label() {
+    alone("a_destroyed_handle_tells_kind_and_label", || {
         let object = Probe::new(&no_drops());
         object.header().set_label(Some("copy"));
         let token = owning(object).unwrap();
@@ -227,6 +228,26 @@ fn a_destroyed_handle_tells_kind_and_label_until_its_slot_is_used_again() {
         assert_ne!(again, token);
         assert_eq!(fault(guard.destroy::<Probe>(token)), Fault::AlreadyDestroyed);
         assert_eq!(guard.describe(again), "destroyed probe", "a label is not inherited");
+        assert_eq!(guard.describe(token), r#"destroyed probe "copy""#, "and outlives the use of its slot");
+    });
+}
+
+#[test]
+fn only_the_last_labels_of_destroyed_handles_are_kept() {
+    alone("only_the_last_labels_of_destroyed_handles_are_kept", || {
+        let mut guard = enter().unwrap();
+        let ended: Vec<Token> = (0..=REMEMBERED)
+            .map(|number| {
+                let object = Probe::new(&no_drops());
+                object.header().set_label(Some(&number.to_string()));
+                let token = owning(object).unwrap();
+                assert!(is_now(guard.destroy::<Probe>(token)));
+                token
+            })
+            .collect();
+        assert_eq!(guard.describe(ended[0]), "destroyed probe");
+        assert_eq!(guard.describe(ended[1]), r#"destroyed probe "1""#);
+        assert_eq!(guard.describe(ended[REMEMBERED]), format!(r#"destroyed probe "{REMEMBERED}""#));
     });
 }
 
