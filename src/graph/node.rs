@@ -3,12 +3,12 @@
 use super::object::{GraphObject, NodeObject};
 use super::state::{NodeId, State};
 use super::tree::Tree;
-use super::{Graph, read, restriction};
+use super::{Graph, read};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::driver::sys::{self, CUgraphNode};
 use crate::driver::{CallError, Table};
-use crate::object::error::{Error, Status};
+use crate::object::error::Error;
 use crate::op::node::{NodeType, Parameters};
 use std::fmt;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Node {
     /// Refuses nodes that the driver is too old for.
     #[cfg(feature = "capi")]
     pub(crate) fn check_version(&self, wanted: NodeType) -> Result<(), Error> {
-        restriction::check_version(&self.tree, wanted)
+        super::restriction::check_version(&self.tree, wanted)
     }
 
     /// Refuses what is for nodes of another type.
@@ -59,6 +59,7 @@ impl Node {
     #[cfg(feature = "capi")]
     #[cold]
     pub(crate) fn of_another_type(&self, wanted: NodeType) -> Error {
+        use crate::object::error::Status;
         Error::new(Status::INVALID_ARGUMENT, format!("{self} is no {wanted}"))
     }
 

@@ -282,8 +282,7 @@ fn left_behind(program: &str, files: &Files) -> Result<Vec<String>, String> {
 
 /// The memory that could not be freed and of which the log says so.
 fn leaks_told(log: &str) -> impl Iterator<Item = &str> {
-    let tellings = log.split(" bytes at ").skip(1);
-    tellings.filter_map(|telling| telling.split_once(" are leaked")).map(|(address, _)| address)
+    log.match_indices(" are leaked").filter_map(|(end, _)| log[..end].rsplit(' ').next())
 }
 
 /// The calls of a trace whose lines are wanted, those of the process that began it; none if there is no file, because no
