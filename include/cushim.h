@@ -51,9 +51,9 @@
  * ordered with it ("legacy"), the running kernels of the code, or the library's callbacks.
  *
  * Limits. Nothing is read or written if a pointer is not aligned for its type or a count is over its limit. An array
- * has at most 16,777,216 items; arguments of a kernel are at most 32,764, attributes of a launch and options of a load
- * 256, sets of locations or devices 4,096; code has at most 2 GiB, a block of arguments 64 KiB. A text is at most
- * 65,536 bytes long, a label 4,096, without the NUL.
+ * has at most 16,777,216 items; arguments of a kernel are at most 32,764, attributes of a launch and options of a
+ * load 256, sets of locations or devices 4,096; code has at most 2 GiB, a block of arguments 64 KiB. A text is at
+ * most 65,536 bytes long, a label 4,096, without the NUL.
  *
  * Failures. A failed call has no effect unless its comment says so. Its out-parameters are then NULL, 0, an empty
  * text, or a struct of zeros; but a struct that is filled [on_failure] says why the call failed.
@@ -3290,8 +3290,8 @@ cushim_status cushim_resource_ref(cushim_resource resource, cushim_resource *ref
 // Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
 //
 // A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order is
-// back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that is
-// never freed keeps the pool. Errors of a destruction after this call are logged.
+// back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that
+// is never freed keeps the pool. Errors of a destruction after this call are logged.
 //
 // @param[in, ended, nullable] resource The handle; NULL does nothing.
 // @errors the driver's, if this destroys a pool.

@@ -101,8 +101,8 @@ pub unsafe extern "C" fn cushim_resource_ref(
 /// Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
 ///
 /// A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order is
-/// back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that is
-/// never freed keeps the pool. Errors of a destruction after this call are logged.
+/// back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that
+/// is never freed keeps the pool. Errors of a destruction after this call are logged.
 ///
 /// @param[in, ended, nullable] resource The handle; NULL does nothing.
 /// @errors the driver's, if this destroys a pool.
