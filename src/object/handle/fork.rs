@@ -3,10 +3,7 @@
 //! `fork` calls a hook. A child that was made without it (`_Fork`, a bare `clone`) finds a page empty that the kernel wipes there
 //! (Linux 4.14); an older kernel does not, so there the number of the process is compared.
 
-use std::sync::atomic::{
-    AtomicPtr, AtomicU8, AtomicU32,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 /// What the sign says; in a child it is 0.
 const NO_CHILD: u8 = 1;
@@ -20,19 +17,19 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 fn sign() -> &'static AtomicU8 {
     // SAFETY: it is a static, or stands in a page that is never unmapped.
-    unsafe { &*SIGN.load(Acquire) }
+    unsafe { &*SIGN.load(Ordering::Acquire) }
 }
 
 /// Whether this process is the child of a fork that happened after the library was used.
 #[inline]
 pub(crate) fn forked() -> bool {
-    let sign = sign().load(Relaxed);
+    let sign = sign().load(Ordering::Relaxed);
     sign != NO_CHILD && is_child(sign)
 }
 
 #[cold]
 fn is_child(sign: u8) -> bool {
-    sign != LOOK || PROCESS.load(Relaxed) != std::process::id()
+    sign != LOOK || PROCESS.load(Ordering::Relaxed) != std::process::id()
 }
 
 /// Sees to it that children of later forks know what they are.
@@ -41,18 +38,18 @@ pub(crate) fn watch() {
     static WATCHED: parking_lot::Once = parking_lot::Once::new();
 
     extern "C" fn in_child() {
-        sign().store(0, Relaxed);
+        sign().store(0, Ordering::Relaxed);
     }
 
     WATCHED.call_once(|| {
         match wiped_page() {
             Some(page) => {
-                page.store(NO_CHILD, Relaxed);
-                SIGN.store(std::ptr::from_ref(page).cast_mut(), Release);
+                page.store(NO_CHILD, Ordering::Relaxed);
+                SIGN.store(std::ptr::from_ref(page).cast_mut(), Ordering::Release);
             }
             None => {
-                PROCESS.store(std::process::id(), Relaxed);
-                AT_FIRST.store(LOOK, Release);
+                PROCESS.store(std::process::id(), Ordering::Relaxed);
+                AT_FIRST.store(LOOK, Ordering::Release);
             }
         }
         // SAFETY: the hook touches an atomic only, and its code is never unloaded. It can be refused for want of memory
