@@ -10,7 +10,7 @@
 
 struct busy {
   sem_t begun, done, ended;
-  long limit_ms; /* 0: none */
+  long limit_ms;
 };
 
 static void CUSHIM_CUDA_CB busy_function(void *data) {
@@ -20,7 +20,7 @@ static void CUSHIM_CUDA_CB busy_function(void *data) {
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += (until.tv_nsec / 1000000 + busy->limit_ms) / 1000;
   until.tv_nsec = (until.tv_nsec + busy->limit_ms * 1000000) % 1000000000;
-  while ((busy->limit_ms != 0 ? sem_timedwait(&busy->done, &until) : sem_wait(&busy->done)) != 0 && errno == EINTR) {
+  while (sem_timedwait(&busy->done, &until) != 0 && errno == EINTR) {
   }
   sem_post(&busy->ended);
 }
@@ -46,7 +46,7 @@ static inline void busy_prepare(struct busy *busy, long limit_ms) {
 /* Whether a stream of this driver can be kept busy; those of "none" cannot. */
 static inline int can_be_busy(cushim_driver driver) { return !is_none(driver); }
 
-/* The stream has work from now on, and is doing it, until `busy_end`, or for this time if that is not 0. */
+/* The stream has work from now on, and is doing it, until `busy_end`, for this time at most. */
 static inline void busy_within(struct busy *busy, cushim_driver driver, cushim_stream stream, long limit_ms) {
   const cushim_driver_table *table = table_of(driver, CUSHIM_TABLE_LEGACY_STREAM);
   CUstream native = NULL;
@@ -56,8 +56,9 @@ static inline void busy_within(struct busy *busy, cushim_driver driver, cushim_s
   CHECK(busy_wait(&busy->begun));
 }
 
+/* Not for ever: the library waits for the stream where the driver refuses the function that releases what its work uses. */
 static inline void busy_begin(struct busy *busy, cushim_driver driver, cushim_stream stream) {
-  busy_within(busy, driver, stream, 0);
+  busy_within(busy, driver, stream, 10000);
 }
 
 /* The function does not use `busy` any more when this returns. */
