@@ -253,10 +253,12 @@ static cushim_status update(void) { return cushim_exec_update(beside.exec, besid
 
 static cushim_status build(void) {
   static int releases;
-  cushim_graph graph = new_graph();
+  cushim_graph graph = NULL;
   cushim_owner owner = counted(&releases);
   cushim_place to = owned_slot(30, &owner);
-  cushim_status status = cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL);
+  cushim_status status = cushim_graph_create(all.context, NULL, &graph);
+  if (status != 0) return status;
+  status = cushim_graph_add_fill(graph, NULL, 0, &to, 1, 4, 1, NULL);
   return status != 0 ? status : cushim_graph_destroy(graph);
 }
 
