@@ -201,6 +201,22 @@ fn help_names_every_option_and_exit_code() {
 }
 
 #[test]
+fn the_man_page_has_every_option_and_exit_code() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/cushim-probe.1.in"));
+    let page = page.expect("the page is there").replace('\\', "");
+    let words = args::HELP.split(|c: char| c.is_whitespace() || ",.;:()".contains(c));
+    let options: Vec<&str> = words.filter(|word| word.starts_with("--")).collect();
+    assert!(options.len() > 8, "{options:?}");
+    for option in options {
+        assert!(page.contains(option), "{option}");
+    }
+    let codes = args::HELP.lines().filter_map(|line| line.split_whitespace().next()?.parse::<u8>().ok());
+    for code in codes {
+        assert!(page.contains(&format!("\n.B {code}\n")), "exit code {code}");
+    }
+}
+
+#[test]
 fn a_senseless_command_line_is_refused_without_a_report() {
     for line in [
         &["--frobnicate"][..],
