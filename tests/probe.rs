@@ -23,6 +23,9 @@ mod host;
 #[path = "../examples/probe/kernel_module.rs"]
 #[allow(dead_code)]
 mod kernel_module;
+#[path = "../examples/probe/process.rs"]
+#[allow(dead_code)]
+mod process;
 
 use cushim::driver::catalogue::{Group, ROWS};
 use cushim::driver::{Choice, OpenOptions, Outcome};
@@ -126,7 +129,17 @@ fn check_fields(report: &Value) {
     };
     has(
         report,
-        &["schema_version", "host", "environment", "candidates", "driver", "init", "devices", "groups"],
+        &[
+            "schema_version",
+            "host",
+            "environment",
+            "process",
+            "candidates",
+            "driver",
+            "init",
+            "devices",
+            "groups",
+        ],
     );
     has(
         report,
@@ -188,9 +201,17 @@ fn machine_has_none() -> bool {
 fn help_names_every_option_and_exit_code() {
     let Run { code, out, err } = run(probe(["--help"]));
     assert_eq!((code, err.as_str()), (0, ""));
-    for option in
-        ["--driver auto", "software", "PATH", "--json", "--symbols", "--no-init", "--require", "--help"]
-    {
+    for option in [
+        "--driver auto",
+        "software",
+        "PATH",
+        "--report",
+        "--json",
+        "--symbols",
+        "--no-init",
+        "--require",
+        "--help",
+    ] {
         assert!(out.contains(option), "{option} is not in the help");
     }
     for code in [0, 2, 10, 11, 12, 13, 14, 15, 16] {
@@ -198,6 +219,22 @@ fn help_names_every_option_and_exit_code() {
         assert!(out.lines().any(|line| line.starts_with(&start)), "exit code {code} is not in the help");
     }
     assert!(out.contains("CUSHIM_DRIVER"));
+}
+
+#[test]
+fn the_man_page_has_every_option_and_exit_code() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/cushim-probe.1.in"));
+    let page = page.expect("the page is there").replace('\\', "");
+    let words = args::HELP.split(|c: char| c.is_whitespace() || ",.;:()".contains(c));
+    let options: Vec<&str> = words.filter(|word| word.starts_with("--")).collect();
+    assert!(options.len() > 8, "{options:?}");
+    for option in options {
+        assert!(page.contains(option), "{option}");
+    }
+    let codes = args::HELP.lines().filter_map(|line| line.split_whitespace().next()?.parse::<u8>().ok());
+    for code in codes {
+        assert!(page.contains(&format!("\n.B {code}\n")), "exit code {code}");
+    }
 }
 
 #[test]
@@ -729,6 +766,29 @@ fn the_environment_that_matters_is_shown_and_secrets_are_not() {
         assert!(out.contains("CUDA_MODULE_LOADING") && out.contains("EAGER"), "{out}");
         assert!(out.contains("NVIDIA_API_KEY") && !out.contains("nvapi-do-not-show"), "{out}");
     }
+}
+
+#[test]
+fn a_bug_report_tells_of_this_process_too() {
+    let home = folder();
+    let other = other_library(home.path().join("other.so"));
+    let mut command = probe([OsStr::new("--report"), OsStr::new("--driver"), other.as_os_str()]);
+    command.env("HOME", home.path());
+    let Run { code, out, .. } = run(command);
+    assert_eq!(code, 10, "{out}");
+    assert!(out.starts_with("<details>") && out.trim_end().ends_with("</details>"), "{out}");
+    assert!(out.contains("\nProcess\n") && out.contains("~/other.so"), "{out}");
+    assert!(!out.contains(&home.path().display().to_string()), "{out}");
+
+    let (code, with) = report_on_software("13.0", &["--report"]);
+    assert_eq!((code, &with["process"]["facts"]["user ids"].is_string()), (0, &true), "{with:#}");
+    let mapped = list_of(&with["process"], "mapped");
+    assert!(
+        mapped.iter().any(|file| file.as_str().is_some_and(|file| file.contains("libsoftcuda"))),
+        "{mapped:?}"
+    );
+    let (_, without) = report_on_software("13.0", &[]);
+    assert!(without["process"].is_null());
 }
 
 #[test]

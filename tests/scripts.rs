@@ -76,3 +76,34 @@ fn each_names_what_it_lacks() {
         assert!(complaint.contains("needs "), "{}: {complaint}", name(&script));
     }
 }
+
+/// The GPU pack as one file: it lists, runs what is asked for, says what failed, and leaves one archive with what was printed.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_pack_in_one_file() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let shell = |line: &str| {
+        let mut command = Command::new("bash");
+        command.args(["-c", line]).current_dir(folder.path());
+        command.env("SCRIPTS", Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts"));
+        let Output { status, stdout, stderr } = command.output().expect("bash is there");
+        (status.code(), said(&stdout), said(&stderr))
+    };
+    let made = shell(
+        "set -e; mkdir -p pack bin; cp $SCRIPTS/gpu-pack/run pack; echo abc > pack/commit
+        printf '#!/bin/sh\\necho good on $CUSHIM_DRIVER\\n' > bin/c-good; printf '#!/bin/sh\\nexit 3\\n' > bin/c-bad
+        chmod +x bin/*; ls bin > pack/programs; tar -cJf pack/bin.tar.xz bin
+        $SCRIPTS/gpu-pack.sh --one-file verify pack",
+    );
+    assert_eq!(made.0, Some(0), "{made:?}");
+    assert_eq!(shell("./verify --list"), (Some(0), "commit abc\nc-bad\nc-good\n".to_owned(), String::new()));
+    assert_eq!(shell("./verify --unknown").0, Some(2));
+    let good = shell("./verify good.tar.gz --only c-good");
+    assert!(good.0 == Some(0) && good.1.contains("c-good") && !good.1.contains("c-bad"), "{good:?}");
+    let both = shell("./verify both.tar.gz --only 'c-*' --driver software");
+    assert!(both.0 == Some(1) && both.1.contains("FAIL 3") && both.1.contains("1 failed"), "{both:?}");
+    let files =
+        shell("tar -xzf both.tar.gz --strip-components=1 && cat table.txt results/c-bad.txt machine.txt").1;
+    assert!(files.starts_with(&both.1) && files.contains("Linux"), "{files}");
+    assert!(shell("ls").1.lines().all(|name| !name.starts_with("cushim-verify")), "something is left behind");
+}

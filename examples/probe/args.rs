@@ -16,6 +16,8 @@ pub(crate) struct Args {
     pub(crate) json: bool,
     /// List every ABI, not only counts.
     pub(crate) symbols: bool,
+    /// For a bug report: all that matters, ready to be pasted.
+    pub(crate) report: bool,
     /// Resolve only.
     pub(crate) no_init: bool,
     /// The driver that the command line names.
@@ -35,6 +37,8 @@ usage: probe [options]
   --require X.Y       fail unless the driver is for CUDA X.Y or newer (checked before the driver is initialised)
   --no-init           resolve only: cuInit is never called, nothing runs on a device
   --symbols           list every ABI of every function instead of counts
+  --report            what a bug report needs, ready to be pasted: also this process, its limits, and the files of drivers,
+                      without secrets and the name of the home directory; with --json, as JSON
   --json              write JSON (which always lists every ABI) and nothing else
   --help, -h          this text
 
@@ -71,10 +75,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 let value = value(&name, attached, &mut arguments)?;
                 set(&mut args.require, &name, version(&value.to_string_lossy())?)?;
             }
-            "--json" | "--symbols" | "--no-init" | "--help" if attached.is_some() => {
+            "--json" | "--report" | "--symbols" | "--no-init" | "--help" if attached.is_some() => {
                 return Err(format!("{name} takes no value"));
             }
             "--json" => args.json = true,
+            "--report" => args.report = true,
             "--symbols" => args.symbols = true,
             "--no-init" => args.no_init = true,
             "--help" | "-h" => return Ok(Command::Help),

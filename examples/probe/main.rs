@@ -3,7 +3,7 @@
 //! `cargo run --example probe -- --help` lists the options. The parts:
 //!
 //! - `args`: the command line; `verdict`, `advice`: what it all comes to, and what to do;
-//! - `host`, `kernel_module`, `environment`: what surrounds the driver;
+//! - `host`, `kernel_module`, `environment`, `process`: what surrounds the driver;
 //! - `subject`: one driver, opened and examined; `devices`, `operations`, `selfcheck`: the examinations;
 //! - `calls`: the only file that calls the driver;
 //! - `report`: the same facts for people and for programs.
@@ -16,12 +16,13 @@ mod environment;
 mod host;
 mod kernel_module;
 mod operations;
+mod process;
 mod report;
 mod selfcheck;
 mod subject;
 mod verdict;
 
-use args::Command;
+use args::{Args, Command};
 use report::Report;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -34,11 +35,12 @@ fn main() -> ExitCode {
         Ok(Command::Help) => print(args::HELP, 0),
         Ok(Command::Probe(args)) => {
             let report = Report::gather(&args);
-            let text = if args.json {
-                report::json::render(&report)
-            } else {
-                report::human::render(&report, args.symbols)
+            let text = match args {
+                Args { json: true, .. } => report::json::render(&report),
+                Args { report: true, .. } => report::human::render_to_paste(&report, args.symbols),
+                _ => report::human::render(&report, args.symbols),
             };
+            let text = if args.report { without_home(&text) } else { text };
             print(&text, report.verdict.exit_code)
         }
         Err(complaint) => {
@@ -46,6 +48,14 @@ fn main() -> ExitCode {
             let _ = writeln!(io::stderr(), "probe: {complaint}\nTry --help for the options.");
             ExitCode::from(USAGE)
         }
+    }
+}
+
+/// The text without the name of the user, as paths have it.
+fn without_home(text: &str) -> String {
+    match std::env::var("HOME") {
+        Ok(home) if home.len() > 1 => text.replace(&home, "~"),
+        _ => text.to_owned(),
     }
 }
 

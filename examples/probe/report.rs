@@ -9,6 +9,7 @@ use crate::args::Args;
 use crate::calls;
 use crate::environment::Environment;
 use crate::host::Host;
+use crate::process::Process;
 use crate::subject::Subject;
 use crate::verdict::{self, Verdict};
 use cushim::driver::{Choice, OpenError};
@@ -18,6 +19,8 @@ use std::path::Path;
 pub(crate) struct Report {
     pub(crate) host: Host,
     pub(crate) environment: Environment,
+    /// Only in a bug report.
+    pub(crate) process: Option<Process>,
     /// The driver that was asked for.
     pub(crate) subject: Subject,
     /// softcuda, where nobody asked for a driver and there is none.
@@ -38,7 +41,9 @@ impl Report {
             None => verdict::of(&subject, args.require, &advice),
         };
         let notes = advice.notes(&subject, args.driver.is_some());
-        Self { host, environment, subject, stand_in, notes, verdict }
+        // Last: which libraries are mapped now.
+        let process = args.report.then(|| Process::read(Path::new("/"), &host.device_files));
+        Self { host, environment, process, subject, stand_in, notes, verdict }
     }
 
     /// The one whose self-check the report shows.

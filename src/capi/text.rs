@@ -119,7 +119,9 @@ pub(super) fn cut(text: &str, size: usize) -> impl Iterator<Item = u8> {
     let (kept, mark) = if text.len() <= room {
         (text, "")
     } else {
-        (&text[..text.floor_char_boundary(room.saturating_sub(3))], &"..."[..room.min(3)])
+        let mut ends = (0..=room.saturating_sub(3)).rev();
+        let end = ends.find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        (&text[..end], &"..."[..room.min(3)])
     };
     kept.bytes().chain(mark.bytes()).chain(std::iter::once(0)).take(size)
 }

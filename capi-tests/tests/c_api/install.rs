@@ -84,7 +84,7 @@ fn install(prefix: &Path) {
     let profile = built().parent().expect("deps lies in the profile's folder");
     let target = profile.parent().expect("that in the target folder");
     let mut script = Command::new(repository("scripts/install.sh"));
-    script.arg(prefix).args(["--profile", "quick"]);
+    script.arg(prefix).args(["--profile", "quick", "--without-probe"]);
     // Of its own: cargo may choose other features of what the libraries need than with all tests, and would write anew what the tests
     // beside this one use.
     script.env("CARGO_TARGET_DIR", target.join("installed")).env_remove("DESTDIR");

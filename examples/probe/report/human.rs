@@ -7,6 +7,7 @@ use crate::devices::{Device, Kind};
 use crate::host::Host;
 use crate::kernel_module::{KernelModule, release_of_library};
 use crate::operations::{self, Route};
+use crate::process::Process;
 use crate::selfcheck::Check;
 use crate::subject::{self, Init, Subject};
 use cushim::driver::catalogue::Group;
@@ -19,6 +20,9 @@ pub(crate) fn render(report: &Report, all_symbols: bool) -> String {
     let mut page = Page::new(&format!("cushim probe {}", env!("CARGO_PKG_VERSION")));
     host(&mut page, &report.host);
     environment(&mut page, report);
+    if let Some(of) = &report.process {
+        process(&mut page, of);
+    }
     candidates(&mut page, &report.subject);
     driver(&mut page, report);
     if let Ok(driver) = &report.subject.opened {
@@ -38,6 +42,15 @@ pub(crate) fn render(report: &Report, all_symbols: bool) -> String {
     let verdict = &report.verdict;
     page.heading(&format!("Verdict: {} (exit code {})", verdict.summary, verdict.exit_code));
     page.end(&format!("What to do: {}", verdict.action))
+}
+
+/// The same for an issue in Markdown.
+pub(crate) fn render_to_paste(report: &Report, all_symbols: bool) -> String {
+    let text = render(report, all_symbols);
+    format!(
+        "<details><summary>cushim-probe --report: {}</summary>\n\n```text\n{text}```\n\n</details>\n",
+        report.verdict.summary
+    )
 }
 
 fn host(page: &mut Page, host: &Host) {
@@ -75,6 +88,19 @@ fn environment(page: &mut Page, report: &Report) {
     }
     if environment.variables.is_empty() && environment.folders.is_empty() {
         page.line("nothing that matters is set");
+    }
+}
+
+fn process(page: &mut Page, process: &Process) {
+    page.heading("Process");
+    page.fact("arguments", &process.command.join(" "));
+    page.fact("build", &process.build);
+    process.facts.iter().for_each(|(name, value)| page.fact(name, value));
+    process.mapped.iter().for_each(|file| page.fact("mapped", file));
+    process.device_files.iter().for_each(|(file, permissions)| page.fact(file, permissions));
+    for (path, link) in &process.copies {
+        let link = link.as_ref().map_or(String::new(), |link| format!(" -> {}", link.display()));
+        page.fact("libcuda", &format!("{}{link}", path.display()));
     }
 }
 

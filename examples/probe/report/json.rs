@@ -8,6 +8,7 @@ use crate::devices::{Attribute, Device, Kind};
 use crate::host::Host;
 use crate::kernel_module::release_of_library;
 use crate::operations::{self, Route};
+use crate::process::Process;
 use crate::selfcheck::Check;
 use crate::subject::{Init, Subject};
 use crate::verdict::Verdict;
@@ -29,6 +30,7 @@ pub(crate) fn render(report: &Report) -> String {
             "variables": report.environment.variables.iter().map(|(name, value)| json!({"name": name, "value": value})).collect::<Value>(),
             "library_path": report.environment.folders.iter().map(|(folder, files)| json!({"folder": folder.to_string_lossy(), "files": files})).collect::<Value>(),
         },
+        "process": report.process.as_ref().map(process),
         "candidates": candidates(subject),
         "driver": self::driver(subject),
         "init": init(subject),
@@ -66,6 +68,21 @@ fn host(host: &Host) -> Value {
             "open": module.is_open,
             "source": module.source,
         })),
+    })
+}
+
+/// What `--report` adds.
+fn process(process: &Process) -> Value {
+    json!({
+        "arguments": process.command,
+        "build": process.build,
+        "facts": process.facts.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect::<Map<_, _>>(),
+        "mapped": process.mapped,
+        "device_files": process.device_files.iter().map(|(path, permissions)| json!({"path": path, "permissions": permissions})).collect::<Value>(),
+        "libcuda_files": process.copies.iter().map(|(path, link)| json!({
+            "path": path.to_string_lossy(),
+            "link": link.as_ref().map(|link| link.to_string_lossy()),
+        })).collect::<Value>(),
     })
 }
 

@@ -55,8 +55,12 @@ pub(crate) extern "C" fn call_waiting(number: *mut c_void) {
 
 /// Releases, uncalled, what waits in a context in which the driver calls nothing any more.
 pub(crate) fn abandon<C: fmt::Display>(context: &C) {
-    let is_in = |_: &usize, waiting: &mut Waiting| std::ptr::addr_eq(Arc::as_ptr(&waiting.context), context);
-    let abandoned: Vec<_> = WAITING.lock().extract_if(.., is_in).map(|(_, waiting)| waiting).collect();
+    let is_in = |waiting: &Waiting| std::ptr::addr_eq(Arc::as_ptr(&waiting.context), context);
+    let mut all = WAITING.lock();
+    let numbers: Vec<usize> =
+        all.iter().filter(|(_, waiting)| is_in(waiting)).map(|(number, _)| *number).collect();
+    let abandoned: Vec<_> = numbers.iter().filter_map(|number| all.remove(number)).collect();
+    drop(all);
     if !abandoned.is_empty() {
         let count = abandoned.len();
         log::warn!(target: "cushim", "host functions that {context}, which is corrupted, will never call: {count}");

@@ -307,7 +307,8 @@ impl KeptArguments {
             to.write(address(place));
         }
         // SAFETY: so many were written.
-        call(RawArguments::Each(unsafe { addresses[..places.len()].assume_init_ref() }))
+        let addresses = unsafe { std::slice::from_raw_parts(addresses.as_ptr().cast(), places.len()) };
+        call(RawArguments::Each(addresses))
     }
 }
 

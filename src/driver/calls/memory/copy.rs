@@ -84,16 +84,20 @@ pub(crate) unsafe fn range(table: &Table, copy: &RawRange, stream: &RawStream) -
     let stream = stream.handle();
     // SAFETY: as the caller vouches; the stream is alive.
     unsafe {
-        match direction {
-            _ if let Some((there, here)) = peers => {
+        match (peers, direction) {
+            (Some((there, here)), _) => {
                 call!(table, cuMemcpyPeerAsync_4000(to, there, from, here, bytes, stream))
             }
-            Direction::HostToDevice => {
+            (None, Direction::HostToDevice) => {
                 call!(table, cuMemcpyHtoDAsync_3020(to, host(from), bytes, stream))
             }
-            Direction::DeviceToHost => call!(table, cuMemcpyDtoHAsync_3020(host(to), from, bytes, stream)),
-            Direction::DeviceToDevice => call!(table, cuMemcpyDtoDAsync_3020(to, from, bytes, stream)),
-            Direction::Any => call!(table, cuMemcpyAsync_4000(to, from, bytes, stream)),
+            (None, Direction::DeviceToHost) => {
+                call!(table, cuMemcpyDtoHAsync_3020(host(to), from, bytes, stream))
+            }
+            (None, Direction::DeviceToDevice) => {
+                call!(table, cuMemcpyDtoDAsync_3020(to, from, bytes, stream))
+            }
+            (None, Direction::Any) => call!(table, cuMemcpyAsync_4000(to, from, bytes, stream)),
         }
     }
 }
@@ -109,15 +113,15 @@ pub(crate) unsafe fn range_now(table: &Table, copy: &RawRange) -> Result<(), Cal
     }
     // SAFETY: as the caller vouches.
     unsafe {
-        match direction {
-            _ if let Some((there, here)) = peers => {
+        match (peers, direction) {
+            (Some((there, here)), _) => {
                 call!(table, cuMemcpyPeer_4000(to, there, from, here, bytes))
             }
-            Direction::HostToDevice => call!(table, cuMemcpyHtoD_3020(to, host(from), bytes)),
+            (None, Direction::HostToDevice) => call!(table, cuMemcpyHtoD_3020(to, host(from), bytes)),
             // The driver itself waits until the host has the bytes.
-            Direction::DeviceToHost => return call!(table, cuMemcpyDtoH_3020(host(to), from, bytes)),
-            Direction::DeviceToDevice => call!(table, cuMemcpyDtoD_3020(to, from, bytes)),
-            Direction::Any => call!(table, cuMemcpy_4000(to, from, bytes)),
+            (None, Direction::DeviceToHost) => return call!(table, cuMemcpyDtoH_3020(host(to), from, bytes)),
+            (None, Direction::DeviceToDevice) => call!(table, cuMemcpyDtoD_3020(to, from, bytes)),
+            (None, Direction::Any) => call!(table, cuMemcpy_4000(to, from, bytes)),
         }
     }?;
     finish(table)

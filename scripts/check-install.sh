@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# Installs into a fresh prefix and builds programs from there. See --help.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/check-install.sh [--short | --installed PREFIX]
+
+Runs scripts/install.sh for a fresh prefix, moves what it installed, and proves from there:
+  - the programs of examples/consumers build with gcc and clang, by pkg-config, CMake and Meson, with the shared and the
+    static library, and print on softcuda what they should;
+  - libcushim.so has the SONAME, versions of its symbols, and the marks for the loader; all are stripped, and their debug
+    information is found;
+  - the headers alone compile, in C and C++; cushim-probe runs;
+  - a second installation replaces the first, and --uninstall leaves nothing but files of others.
+
+--short             with the cargo profile "quick", as .ci/run does; the other profile, release, takes minutes to build
+--installed PREFIX  of what is installed there, as a user sees it; nothing is built, moved or removed
+
+Exit status: 0 all is well; 2 wrong usage; 69 a tool is missing; anything else is a failure.
+TEXT
+}
+
+say() { echo "check-install: $*" >&2; }
+fail() { say "$*"; exit 1; }
+
+profile=release
+# In the files beside those that are stripped.
+sections=.debug_info
+given=''
+case ${1-} in
+  -h | --help) usage; exit 0 ;;
+  '') ;;
+  --short)
+    profile=quick
+    # Which makes no debug information.
+    sections=.symtab ;;
+  --installed) given=${2:?"--installed needs a PREFIX; see --help"} ;;
+  *) say "unknown option $1; see --help"; exit 2 ;;
+esac
+for tool in cargo:rust readelf:binutils nm:binutils gcc:gcc g++:g++ clang:clang clang++:clang make:make cmake:cmake meson:meson \
+  ninja:ninja-build pkg-config:pkg-config; do
+  command -v "${tool%:*}" >/dev/null || { say "needs ${tool%:*}; install ${tool#*:}"; exit 69; }
+done
+
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset DESTDIR PREFIX LIBDIR CUSHIM_SOFTCUDA SOFTCUDA_VERSION LD_LIBRARY_PATH PKG_CONFIG_PATH
+export CUSHIM_DRIVER=software
+
+install_in() { scripts/install.sh "$1" --profile "$profile" "${@:2}" > "$work/log" || { cat "$work/log" >&2; exit 1; }; }
+
+# ── what is installed ──
+
+if [[ $given ]]; then
+  prefix=$(cd "$given" && pwd)
+else
+  mkdir "$work/first"
+  echo mine > "$work/first/of-others"
+  install_in "$work/first"
+  prefix=$work/moved
+  mv "$work/first" "$prefix"
+fi
+pkgconfig=$(find "$prefix" -name cushim.pc -printf '%h\n')
+export PKG_CONFIG_PATH=$pkgconfig
+lib=$(pkg-config --variable=libdir cushim)
+lib=$(cd "$lib" && pwd)
+version=$(pkg-config --modversion cushim)
+
+marks() {
+  local soname dynamic exported archived
+  dynamic=$(readelf -dW "$lib/libcushim.so")
+  soname=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' <<<"$dynamic")
+  [[ $(readlink "$lib/libcushim.so") == "$soname" && $(readlink "$lib/$soname") == "libcushim.so.$version" ]] ||
+    fail "the links to libcushim.so.$version are wrong: $soname"
+  [[ $dynamic == *NODELETE* && $dynamic == *SYMBOLIC* && $dynamic == *NOW* ]] || fail "libcushim.so lacks marks: $dynamic"
+  exported=$(nm -D --defined-only "$lib/libcushim.so" | awk '$2 == "T" { print $3 }' | sort)
+  archived=$(nm -g --defined-only "$lib/libcushim.a" 2>/dev/null | awk '$2 == "T" && $3 ~ /^cushim_/ { print $3 }' | sort)
+  [[ $(wc -l <<<"$archived") -gt 300 ]] || fail 'libcushim.a has too few functions'
+  diff <(sed "s/\$/@@CUSHIM_${soname#libcushim.so.}/" <<<"$archived") - <<<"$exported" ||
+    fail 'libcushim.so does not export the functions of libcushim.a with a version (above)'
+  for file in "$lib/libcushim.so" "$lib/libsoftcuda.so" "$prefix/bin/cushim-probe"; do
+    [[ -f $file ]] || fail "$file is missing"
+    [[ $(readelf -SW "$file") != *.debug_info* ]] || fail "$file is not stripped"
+    debug=$(dirname "$file")/.debug/$(readelf -p .gnu_debuglink "$file" | sed -n 's/.* \(.*\.debug\)$/\1/p')
+    # A package may have left it out.
+    [[ ! -d $(dirname "$file")/.debug || $(readelf -SW "$debug" 2>/dev/null) == *$sections* ]] || fail "$file has no debug information in $debug"
+  done
+}
+
+headers() {
+  local header
+  while IFS= read -r header; do
+    case $header in
+      cushim/* | *.hpp) ;;
+      *) for cc in gcc clang; do check_header "$cc" c -std=c99 "$header"; done ;;
+    esac
+    for cc in g++ clang++; do check_header "$cc" c++ -std=c++17 "$header"; done
+  done < <(cd "$prefix/include" && find . -name '*.h' -printf '%P\n' -o -name '*.hpp' -printf '%P\n' | grep cu)
+}
+
+check_header() { # compiler, language, standard, header
+  echo "#include <$4>" | "$1" -x "$2" "$3" -Wall -Wextra -Wpedantic -Werror -I "$prefix/include" -I "$prefix/include/cushim-cuda" \
+    -fsyntax-only - || fail "$1 does not compile $4"
+}
+
+# ── programs ──
+
+# prints FOLDER: the programs that were built there print what they should.
+prints() {
+  local program
+  for program in ordered ordered_static; do
+    CUSHIM_SOFTCUDA=$lib/libsoftcuda.so "$1/$program" | diff examples/ordered.txt - || fail "$1/$program prints something else (above)"
+  done
+  [[ ! -d $prefix/include/cushim-cuda ]] || "$1/unedited" > /dev/null || fail "$1/unedited fails"
+  # Which library each has.
+  [[ $(readelf -d "$1/ordered") == *libcushim.so* && $(readelf -d "$1/ordered_static") != *libcushim.so* ]] ||
+    fail "$1: linked with the wrong library"
+}
+
+with_pkg_config() { # compiler
+  cp -r examples "$work/examples-$1"
+  make -s -C "$work/examples-$1/consumers" CC="$1" CFLAGS='-std=c11 -Wall -Wextra -Wpedantic -Werror'
+  prints "$work/examples-$1/consumers"
+}
+
+with_cmake() {
+  cmake -G Ninja -S examples/consumers -B "$work/cmake-$1" -DCMAKE_C_COMPILER="$1" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Werror' > "$work/log" || { cat "$work/log"; exit 1; }
+  cmake --build "$work/cmake-$1" > "$work/log" || { cat "$work/log"; exit 1; }
+  prints "$work/cmake-$1"
+}
+
+with_meson() {
+  CC=$1 meson setup "$work/meson-$1" examples/consumers --warnlevel 3 --werror > "$work/log" || { cat "$work/log"; exit 1; }
+  meson compile -C "$work/meson-$1" > "$work/log" || { cat "$work/log"; exit 1; }
+  prints "$work/meson-$1"
+}
+
+# It finds softcuda beside the library.
+probe() {
+  "$prefix/bin/cushim-probe" > "$work/log" || { cat "$work/log"; exit 1; }
+}
+
+# Versions that are compatible, and parts that are not there.
+find_package() { # arguments of find_package
+  mkdir -p "$work/find"
+  printf 'cmake_minimum_required(VERSION 3.13)\nproject(find C)\nfind_package(%s)\n' "$1" > "$work/find/CMakeLists.txt"
+  rm -rf "$work/find/build"
+  cmake -G Ninja -S "$work/find" -B "$work/find/build" -DCMAKE_PREFIX_PATH="$prefix" > "$work/log" 2>&1
+}
+
+refusals() {
+  find_package "cushim ${version%.*} REQUIRED COMPONENTS cushim static softcuda" || { cat "$work/log"; exit 1; }
+  ! find_package 'cushim 99.0 REQUIRED' || fail 'find_package finds version 99'
+  ! find_package 'cushim 0.0.1 REQUIRED' || fail 'find_package finds version 0.0'
+  ! find_package 'cushim REQUIRED COMPONENTS nothing' || fail 'find_package finds a part that does not exist'
+}
+
+check() { # what, command...
+  local begun=$SECONDS
+  "${@:2}"
+  echo "check-install: $1: ok, $((SECONDS - begun)) s"
+}
+
+check 'libraries' marks
+check 'headers' headers
+check 'cushim-probe' probe
+for compiler in gcc clang; do
+  check "pkg-config, $compiler" with_pkg_config "$compiler"
+  [[ $profile == quick && $compiler == gcc ]] || check "Meson, $compiler" with_meson "$compiler"
+  [[ $profile == quick && $compiler == clang ]] || check "CMake, $compiler" with_cmake "$compiler"
+done
+check 'CMake versions and parts' refusals
+[[ ! $given ]] || exit 0
+
+# ── again, with fewer parts, elsewhere, and away ──
+
+again() {
+  local libdir
+  libdir=lib/$(gcc -print-multiarch)
+  install_in "$prefix" --libdir "$libdir" --without-softcuda --without-probe --without-debug
+  [[ ! -e $prefix/lib/libcushim.so && ! -e $prefix/bin && ! -e $prefix/include/softcuda.h && -e $prefix/$libdir/libcushim.so ]] ||
+    fail 'a second installation does not replace the first'
+  find_package "cushim REQUIRED" || fail "CMake does not find what is in $libdir"
+  PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig pkg-config --cflags --libs cushim > "$work/log"
+  [[ $(< "$work/log") == *"/include "*"/$libdir "* ]] || fail "pkg-config says $(< "$work/log")"
+  ! find_package 'cushim REQUIRED COMPONENTS softcuda' || fail 'softcuda is left out, and find_package has it'
+}
+
+away() {
+  local left
+  scripts/install.sh "$prefix" --uninstall > "$work/log"
+  left=$(cd "$prefix" && find . -mindepth 1)
+  [[ $left == ./of-others ]] || fail "left behind: $left"
+  ! scripts/install.sh "$prefix" --uninstall 2> "$work/log" || fail 'a second --uninstall succeeds'
+  # For packages: nothing outside DESTDIR.
+  DESTDIR=$work/destination install_in /usr --libdir lib/x --without-probe
+  [[ -e $work/destination/usr/lib/x/libcushim.so && -e $work/destination/usr/lib/x/cmake/cushim/cushim-config.cmake ]] ||
+    fail 'DESTDIR is not heeded'
+  DESTDIR=$work/destination scripts/install.sh /usr --uninstall > "$work/log"
+  [[ -z $(find "$work/destination" -type f) ]] || fail 'left behind below DESTDIR'
+}
+
+check 'a second installation' again
+check '--uninstall' away
+echo "check-install: all is well, $SECONDS s"

@@ -1,0 +1,200 @@
+#!/usr/bin/env bash
+# Makes the files of a release, and checks them. See --help.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/release.sh FOLDER [--target TARGET]... [--twice]
+       scripts/release.sh FOLDER --check
+
+Builds for each TARGET what scripts/install.sh --release installs, and writes into FOLDER:
+
+  cushim-VERSION-ARCH-linux.tar.xz        unpack it anywhere
+  cushim-VERSION-ARCH-linux-debug.tar.xz  its debug information: unpack it over the first
+  cushim_VERSION_ARCH.deb                 the same for Debian and Ubuntu, below /usr
+  SHA256SUMS
+
+Each has the licences of all that is linked in, and a software bill of materials, in share/doc/cushim. The files depend on
+the sources and the tools only, not on the folder, the machine's name or the time.
+
+--target TARGET  a Rust target and the oldest glibc (default: x86_64-unknown-linux-gnu.2.17 and
+                 aarch64-unknown-linux-gnu.2.17)
+--twice          build everything a second time, in another folder, and fail if a file differs
+--check          of the files in FOLDER: both kinds install, build the programs of examples/consumers, run them on softcuda
+                 (those for this machine's architecture), and can be removed; none wants a newer glibc than its TARGET has,
+                 or names a folder of this machine
+
+Needs cargo-zigbuild and ziglang (pip install cargo-zigbuild ziglang), the Rust targets (rustup target add), dpkg-deb, xz,
+and for other architectures their binutils. Takes several minutes for each target.
+
+Exit status: 0 done; 2 wrong usage; 69 a tool is missing; anything else is a failure.
+TEXT
+}
+
+say() { echo "release: $*" >&2; }
+fail() { say "$*"; exit 1; }
+wrong() { say "$*; see --help"; exit 2; }
+
+folder=''
+targets=()
+twice=''
+check=''
+while (($# > 0)); do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --target)
+      (($# >= 2)) || wrong '--target needs a value'
+      targets+=("$2")
+      shift ;;
+    --twice) twice=yes ;;
+    --check) check=yes ;;
+    -*) wrong "unknown option $1" ;;
+    *)
+      [[ -z $folder ]] || wrong 'one FOLDER only'
+      folder=$1 ;;
+  esac
+  shift
+done
+[[ -n $folder ]] || { usage >&2; exit 2; }
+((${#targets[@]} > 0)) || targets=({x86_64,aarch64}-unknown-linux-gnu.2.17)
+for tool in cargo:rust git:git xz:xz-utils dpkg-deb:dpkg; do
+  command -v "${tool%:*}" >/dev/null || { say "needs ${tool%:*}; install ${tool#*:}"; exit 69; }
+done
+
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+cd -P "$(dirname "$0")/.."
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset DESTDIR PREFIX LIBDIR
+# Files are as old as the commit.
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+
+# ── making ──
+
+# pack ARCHIVE FOLDER PATH...: the paths in the folder.
+pack() {
+  tar -C "$2" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw -cf - "${@:3}" |
+    xz -T1 -9 > "$1"
+}
+
+# make_tarballs TARGET OUT
+make_tarballs() {
+  local name=cushim-$version-${1%%-*}-linux
+  scripts/install.sh "$work/tarball/$name" --release --target "$1"
+  (cd "$work/tarball" && find "$name" -path '*/.debug/*' -print0 | LC_ALL=C sort -z) > "$work/debug"
+  mapfile -d '' -t debug < "$work/debug"
+  pack "$2/$name-debug.tar.xz" "$work/tarball" "${debug[@]}"
+  rm -r "$work/tarball/$name"/{bin,lib}/.debug
+  sed -i '\|/\.debug/|d' "$work/tarball/$name/share/cushim/installed.txt"
+  pack "$2/$name.tar.xz" "$work/tarball" "$name"
+  rm -r "$work/tarball"
+}
+
+# make_deb TARGET OUT: one package, for all of it is of one version.
+make_deb() {
+  local root=$work/deb arch machine=${1%%-*} glibc=${1##*gnu.} needed=''
+  case $machine in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) fail "no name of Debian's for $machine is known" ;; esac
+  DESTDIR=$root scripts/install.sh /usr --libdir "lib/$machine-linux-gnu" --release --without-debug --target "$1"
+  # dpkg has a list of its own.
+  rm "$root/usr/share/cushim/installed.txt"
+  find "$root" -type d -exec chmod 755 {} +
+  mkdir "$root/DEBIAN"
+  [[ $(readelf -d "$root"/usr/lib/*/lib*.so "$root/usr/bin/cushim-probe") != *libgcc_s* ]] || needed=', libgcc-s1 | libgcc1'
+  cat > "$root/DEBIAN/control" <<CONTROL
+Package: cushim
+Version: $version
+Architecture: $arch
+Maintainer: cushim maintainers <maintainers@cushim.invalid>
+Installed-Size: $(du -sk --apparent-size "$root/usr" | cut -f1)
+Depends: libc6 (>= $glibc)$needed
+Section: libdevel
+Priority: optional
+Description: CUDA driver API for one binary
+ A library for programs that use the CUDA driver: it finds the driver and its
+ versioned functions at run time. With headers, a static library, the driver in
+ software, softcuda, for tests without a GPU, and cushim-probe.
+CONTROL
+  echo 'activate-noawait ldconfig' > "$root/DEBIAN/triggers"
+  (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum > DEBIAN/md5sums)
+  dpkg-deb --root-owner-group -Zxz --build "$root" "$2/cushim_${version}_$arch.deb" >/dev/null
+  rm -r "$root"
+}
+
+make_all() { # out
+  local target
+  mkdir -p "$1"
+  for target in "${targets[@]}"; do
+    make_tarballs "$target" "$1"
+    make_deb "$target" "$1"
+  done
+}
+
+# ── checking ──
+
+# wants_no_newer GLIBC FILE...
+wants_no_newer() {
+  local newest
+  newest=$(readelf -VW "${@:2}" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
+  [[ $(printf '%s\n' "GLIBC_$1" "$newest" | sort -V | tail -n 1) == "GLIBC_$1" ]] || fail "$newest is wanted, not $1: ${*:2}"
+}
+
+# check_files PREFIX: what holds for every architecture.
+check_files() {
+  local place
+  find "$1" -name 'lib*.so*' -type f -o -name cushim-probe -type f | while read -r file; do wants_no_newer 2.17 "$file"; done
+  for place in "$HOME" "$PWD"; do
+    [[ $place == / ]] || ! grep -rlF "$place" "$1" || fail "the files above name $place"
+  done
+  for file in LICENSE-MIT LICENSE-APACHE LICENSES-THIRD-PARTY.txt COPYRIGHT-rust.html cushim.cdx.json; do
+    [[ -s $1/share/doc/cushim/$file ]] || fail "$1 has no $file"
+  done
+}
+
+check_tarball() {
+  local name
+  name=$(basename "$1" .tar.xz)
+  tar -C "$work" -xf "$1"
+  tar -C "$work" -xf "${1%.tar.xz}-debug.tar.xz"
+  check_files "$work/$name"
+  [[ $name != *"-$(uname -m)-"* ]] || scripts/check-install.sh --installed "$work/$name"
+  scripts/install.sh "$work/$name" --uninstall
+  say "$(basename "$1"): ok"
+}
+
+# As dpkg installs it, below a root of its own.
+check_deb() {
+  local root=$work/root
+  mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
+  touch "$root/var/lib/dpkg/status"
+  dpkg() { command dpkg --root="$root" --force-depends --force-architecture --force-script-chrootless --log=/dev/null "$@" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
+  dpkg --install "$1"
+  check_files "$root/usr"
+  if [[ $1 == *"_$(command dpkg --print-architecture).deb" ]]; then
+    # The debug information is in the other package.
+    scripts/check-install.sh --installed "$root/usr"
+  fi
+  dpkg --purge cushim
+  [[ -z $(find "$root/usr" -type f 2>/dev/null) ]] || fail "the package leaves files behind: $(find "$root/usr" -type f)"
+  rm -r "$root"
+  say "$(basename "$1"): ok"
+}
+
+if [[ $check ]]; then
+  (cd "$folder" && sha256sum --quiet --check SHA256SUMS)
+  for file in "$folder"/*-linux.tar.xz; do check_tarball "$file"; done
+  for file in "$folder"/*.deb; do check_deb "$file"; done
+  exit
+fi
+
+make_all "$folder"
+(cd "$folder" && sha256sum -- *.tar.xz *.deb > SHA256SUMS)
+if [[ $twice ]]; then
+  # Another folder for the sources, for what is built, and for what is installed.
+  mkdir "$work/elsewhere"
+  git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -C "$work/elsewhere" -xf -
+  (cd "$work/elsewhere" && CARGO_TARGET_DIR=$work/elsewhere/built && export CARGO_TARGET_DIR && make_all "$work/again")
+  (cd "$work/again" && sha256sum -- *.tar.xz *.deb) | diff "$folder/SHA256SUMS" - || fail 'the second build differs (above)'
+fi
+cat "$folder/SHA256SUMS"
