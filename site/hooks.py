@@ -29,7 +29,8 @@ ELSEWHERE = {
 # What a link to a file means on the site, where the page says the same.
 MEANS = {
     "include/cushim.h": "reference/index.md",
-    "include/cushim.json": "interface.md",
+    "include/cushim_driver.h": "reference/statuses.md",
+    "include/cushim.json": "reference/versions.md",
     "catalogue/abis.csv": "reference/abis.md",
 }
 

@@ -103,6 +103,27 @@ fn matches(pattern: &str, name: &str) -> bool {
     parts.try_fold(rest, |rest, part| rest.find(part).map(|at| &rest[at + part.len()..])).is_some()
 }
 
+/// Each heading of the page about messages is a message of the library's, with `…` for what differs.
+#[test]
+fn the_page_about_messages_has_the_words_of_the_library() {
+    let page = page("docs/troubleshooting.md");
+    let headings: Vec<_> =
+        page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+    assert!(headings.len() > 20, "{} headings", headings.len());
+    let said: String = sources(repository("src")).iter().map(words_of).collect();
+    let missing: Vec<_> =
+        headings.iter().filter(|it| !it.split('…').all(|part| said.contains(part.trim()))).collect();
+    assert_eq!(missing, Vec::<&&str>::new());
+}
+
+/// A source, with each text in one line.
+fn words_of(file: &PathBuf) -> String {
+    let text = fs::read_to_string(file).expect("it can be read");
+    let mut lines = text.split("\\\n");
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |text, line| text + line.trim_start()).replace("\\\"", "\"")
+}
+
 /// The README prints the program that the tests of the examples run.
 #[test]
 fn the_readme_prints_its_example_as_it_is() {
@@ -124,26 +145,27 @@ fn pages() -> Vec<PathBuf> {
     let mut pages =
         vec![repository("README.md"), repository("CONTRIBUTING.md"), repository("softcuda/README.md")];
     pages.extend(
-        below(repository("docs")).into_iter().filter(|path| !path.starts_with(repository("docs/verified"))),
+        below(repository("docs"), "md")
+            .into_iter()
+            .filter(|path| !path.starts_with(repository("docs/verified"))),
     );
     pages
 }
 
-/// The pages in a folder, and in those in it.
-fn below(folder: PathBuf) -> Vec<PathBuf> {
-    let folders = entries(folder.clone()).into_iter().filter(|path| path.is_dir());
-    files(folder, "md").into_iter().chain(folders.flat_map(below)).collect()
-}
-
 /// Where the library calls the driver.
 fn calls() -> Vec<PathBuf> {
-    let mut folders = vec![repository("src/driver/calls")];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        found.extend(files(folder.clone(), "rs"));
-        folders.extend(entries(folder).into_iter().filter(|path| path.is_dir()));
-    }
-    found
+    sources(repository("src/driver/calls"))
+}
+
+/// The sources in Rust in a folder, and in those in it.
+fn sources(folder: PathBuf) -> Vec<PathBuf> {
+    below(folder, "rs")
+}
+
+/// The files with an ending in a folder, and in those in it.
+fn below(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
+    let folders = entries(folder.clone()).into_iter().filter(|path| path.is_dir());
+    files(folder, ending).into_iter().chain(folders.flat_map(|folder| below(folder, ending))).collect()
 }
 
 fn files(folder: PathBuf, ending: &str) -> Vec<PathBuf> {

@@ -61,7 +61,7 @@ const ELSEWHERE: &[&str] = &[
 /// The pages with examples: their paths, as the repository has them, and their examples.
 fn pages() -> Vec<(String, Vec<Example>)> {
     let folder = repository("");
-    let pages = super::below(repository("docs")).into_iter().map(|path| {
+    let pages = super::below(repository("docs"), "md").into_iter().map(|path| {
         let name = path.strip_prefix(&folder).expect("it is in the repository").display().to_string();
         (name.clone(), of(&super::page(&name)))
     });
@@ -77,7 +77,7 @@ fn pages() -> Vec<(String, Vec<Example>)> {
 fn the_examples_run() {
     let head = repository("capi-tests/c/pages/page.h");
     let pages = pages();
-    assert!(pages.len() > 2, "{} pages have examples", pages.len());
+    assert!(pages.len() > 8, "{} pages have examples", pages.len());
     let source = generated::source("pages.c", &program(&head, &pages));
     let build =
         Build::of(&source).input(head).option("-Wno-unused-variable").option("-Wno-unused-but-set-variable");
