@@ -1,5 +1,6 @@
 """The C reference: pages made from include/cushim.json and the first page of include/cushim.h."""
 
+import csv
 import json
 import re
 
@@ -31,6 +32,7 @@ class Reference:
     """What the interface is, and where each name of it is explained."""
 
     def __init__(self, root):
+        self.results = csv.DictReader((root / "catalogue/results.csv").read_text().splitlines())
         self.interface = json.loads((root / "include/cushim.json").read_text())
         self.header = (root / "include/cushim.h").read_text()
         self.kinds = [handle["kind"] for handle in self.interface["handles"]]
@@ -95,6 +97,8 @@ class Reference:
                  "without a driver; `cushim_last_error_message` says what went wrong in the call.", "",
                  "| status | | meaning |", "|---|---|---|"]
         lines += [f"| `{value['name']}` | {value['value']} | {cell(value['doc'])} |" for value in enum["values"]]
+        lines += ["", "## The driver's", "", "| result | | meaning |", "|---|---|---|"]
+        lines += [f"| `{it['name']}` | {it['code']} | {cell(it['text'])} |" for it in self.results if it["code"] != "0"]
         return "\n".join(lines)
 
     def types(self):
@@ -199,8 +203,9 @@ def cell(text):
 
 
 def first_page(header):
-    """The rules that are common to all functions, from the header's first comment."""
-    comment = header.split("*/")[0].split("\n")[1:]
+    """The rules that are common to all functions, from the header's first comment, without what is about the file."""
+    comment = header.split("*/")[0].split("\n")
+    comment = comment[comment.index(" *") + 1:]
     text = "\n".join(line.removeprefix(" *").removeprefix(" ") for line in comment)
     lines = []
     for paragraph in text.split("\n\n"):
@@ -210,20 +215,21 @@ def first_page(header):
         flat = " ".join(paragraph.split())
         title = re.match(r"([A-Z][a-z]+)\. ", flat)
         if title:
-            lines.append(f"## {title[1]}\n\n{names_as_code(flat[title.end():])}")
+            name = "Tags in the headers" if title[1] == "Tags" else title[1]
+            lines.append(f"## {name}\n\n{names_as_code(flat[title.end():])}")
         else:
             lines.append(names_as_code(flat))
     return "\n\n".join(lines) + "\n"
 
 
 def table_of_rules(paragraph):
-    """`NAME    text`, continued in deeper lines, as a table."""
+    """`  NAME    text`, continued in deeper lines, as a table."""
     rows = []
     for line in paragraph.split("\n"):
-        name, _, text = line.strip().partition("   ")
-        if line.startswith("  ") and not line.startswith("   ") and text:
-            rows.append([name, text.strip()])
-        elif rows:
+        begins = re.match(r"  (\S.*?)  +(\S.*)", line)
+        if begins:
+            rows.append([begins[1], begins[2]])
+        else:
             rows[-1][1] += " " + line.strip()
     head = ["| status | returned for |", "|---|---|"]
     return "\n".join(head + [f"| {names_as_code(name)} | {names_as_code(text)} |" for name, text in rows])
