@@ -1,11 +1,11 @@
 //! The examples of the pages compile, run, and print what the page says.
 //!
-//! What stands between "```c" and "```" is one of three things, which its text tells apart: a program, which has a `main` and prints
-//! what the next "```text" has; what stands before `main`, beginning with `static`, `struct` or `#`; or statements. All statements of a page
-//! are one function, which finds what `c/pages/page.h` declares.
+//! A block of C ("```c") is one of three things, which its text tells apart: a program, which has a `main` and prints what the next
+//! block of "```text" says; what stands before `main`, beginning with `static`, `struct` or `#`; or statements. All statements of a page
+//! are one function, which finds what `c/pages/page.h` declares. Of C++ ("```cpp") programs are tested here.
 
 use capi_tests::build::Build;
-use capi_tests::matrix::VERSIONS;
+use capi_tests::matrix::{C11, CPP17, Language, VERSIONS};
 use capi_tests::run::{Driver, Run};
 use capi_tests::{generated, repository};
 use std::fmt::Write as _;
@@ -13,7 +13,8 @@ use std::path::Path;
 
 /// An example of a page.
 pub(crate) struct Example {
-    /// Its text in C.
+    language: Language,
+    /// Its text.
     pub(crate) text: String,
     /// The line of the page on which the text begins.
     line: usize,
@@ -36,21 +37,42 @@ impl Example {
     }
 }
 
-/// The examples in C of a page.
+/// The examples of a page, in C and C++.
 pub(crate) fn of(page: &str) -> Vec<Example> {
-    let parts: Vec<&str> = page.split("```c\n").collect();
-    let mut line = 1;
-    let mut examples = Vec::new();
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            let (text, rest) = part.split_once("```").expect("each example ends");
-            let printed = rest.split_once("```text\n").and_then(|(_, after)| after.split_once("```"));
-            let printed = printed.map(|(printed, _)| printed.to_owned());
-            examples.push(Example { text: text.to_owned(), line, printed });
-        }
-        line += part.matches('\n').count() + 1;
+    let mut examples: Vec<Example> = Vec::new();
+    for (kind, line, text) in blocks(page) {
+        let language = match kind {
+            "c" => Language::C,
+            "cpp" => Language::Cpp,
+            "text" => {
+                examples
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|last| last.printed = last.printed.take().or(Some(text.clone())));
+                continue;
+            }
+            _ => continue,
+        };
+        examples.push(Example { language, text, line, printed: None });
     }
     examples
+}
+
+/// The blocks between "```" of a page: what they are, the line on which their text begins, and the text.
+fn blocks(page: &str) -> Vec<(&str, usize, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(&str, usize, String)> = None;
+    for (number, line) in (1..).zip(page.lines()) {
+        let fence = line.trim_start().strip_prefix("```");
+        match (&mut open, fence) {
+            (None, Some(kind)) => open = Some((kind, number + 1, String::new())),
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some((_, _, text)), None) => text.extend([line, "\n"]),
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "each block ends");
+    blocks
 }
 
 /// Pages whose examples are tested elsewhere.
@@ -97,8 +119,10 @@ fn program(head: &Path, pages: &[(String, Vec<Example>)]) -> String {
     let mut program = format!("#include \"{}\"\n", head.display());
     let mut calls = String::new();
     for (index, (name, examples)) in pages.iter().enumerate() {
-        let (before, rest): (Vec<_>, Vec<_>) =
-            examples.iter().filter(|it| !it.is_program()).partition(|it| it.is_before_main());
+        let (before, rest): (Vec<_>, Vec<_>) = examples
+            .iter()
+            .filter(|it| it.language == Language::C && !it.is_program())
+            .partition(|it| it.is_before_main());
         let joined =
             |examples: Vec<&Example>| examples.iter().map(|it| it.on_its_line(name)).collect::<String>();
         let (before, statements) = (joined(before), joined(rest));
@@ -113,9 +137,11 @@ fn program(head: &Path, pages: &[(String, Vec<Example>)]) -> String {
 fn the_programs_print_what_the_pages_say() {
     for (name, examples) in pages() {
         for example in examples.iter().filter(|it| it.is_program()) {
-            let source = format!("page_{}_{}.c", name.replace(['/', '.'], "_"), example.line);
+            let (standard, ending) =
+                if example.language == Language::C { (C11, "c") } else { (CPP17, "cpp") };
+            let source = format!("page_{}_{}.{ending}", name.replace(['/', '.'], "_"), example.line);
             let source = generated::source(&source, &example.on_its_line(&name));
-            let program = Build::of(&source).program().expect("the program compiles");
+            let program = Build::of(&source).standard(standard).program().expect("the program compiles");
             let printed = Run::new(&program, Driver::Software("13.0")).output();
             assert_eq!(
                 printed.as_ref(),
