@@ -108,7 +108,9 @@ fn the_examples_run() {
         // Conditions are newer than the rest.
         if *number >= 12030 {
             for schedule in ["eager", "lazy"] {
-                let run = Run::new(&program, Driver::Shell(version)).env("SOFTCUDA_SCHEDULE", schedule);
+                let run = Run::new(&program, Driver::Shell(version))
+                    .env("SOFTCUDA_SCHEDULE", schedule)
+                    .env("SOFTCUDA_DEVICES", "2");
                 assert_eq!(run.output().as_deref(), Ok("done\n"), "{schedule}, on {version}");
             }
         }
