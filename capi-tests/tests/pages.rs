@@ -1,24 +1,54 @@
 //! The documentation names what there is: functions, types and constants of the headers, and functions of the driver.
 #![cfg(target_os = "linux")]
 
-use capi_tests::build::Build;
-use capi_tests::matrix::VERSIONS;
-use capi_tests::run::{Driver, Run};
-use capi_tests::{generated, header, repository};
+#[path = "pages/examples.rs"]
+mod examples;
+
+use capi_tests::{header, repository};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
+/// Variables of the environment, which no header declares.
+const VARIABLES: &[&str] =
+    &["CUSHIM_CHECK", "CUSHIM_DRIVER", "CUSHIM_LOG", "CUSHIM_SOFTCUDA", "CUSHIM_REFRESH", "CUSHIM_REQUIRE"];
+
 #[test]
 fn every_name_on_a_page_is_in_a_header() {
-    let known = identifiers(&(header::text() + &header::objects()));
+    let headers = below(repository("include"), "h").into_iter().chain(below(repository("include"), "hpp"));
+    let known: BTreeSet<_> =
+        headers.flat_map(|path| identifiers(&fs::read_to_string(path).expect("it can be read"))).collect();
+    let ours = |name: &String| ["cushim_", "CUSHIM_", "softcuda_"].iter().any(|it| name.starts_with(it));
     let mut unknown = BTreeSet::new();
     for page in pages() {
         let text = fs::read_to_string(&page).expect("it can be read");
-        // `cushim_node_set_…` stands for several.
-        let names = identifiers(&text).into_iter();
-        let names = names.filter(|name| name.starts_with("cushim_") && !name.ends_with('_'));
+        // `cushim_node_set_…` stands for several. What ends with `.c` is a file.
+        let names = identifiers(&text.replace("softcuda_faults.c", "")).into_iter();
+        let names =
+            names.filter(|name| ours(name) && !name.ends_with('_') && !VARIABLES.contains(&name.as_str()));
         unknown.extend(names.filter(|name| !known.contains(name)).map(|name| (page.clone(), name)));
+    }
+    assert_eq!(unknown, BTreeSet::new());
+}
+
+/// Libraries and languages of NVIDIA's, and a name that stands for any.
+const NO_FUNCTIONS: &[&str] = &["cuBLAS", "cuDNN", "cuFFT", "cuFile", "cuName", "cuPy"];
+
+/// A page names functions of the driver as `cuMemAlloc`, as an entry of the table, `cuMemAlloc_3020`, or as they are exported.
+#[test]
+fn every_function_of_the_driver_on_a_page_exists() {
+    let known = identifiers(&header::text());
+    let exported: BTreeSet<_> =
+        header::entries(&header::text()).into_iter().map(|entry| entry.exported).collect();
+    let mut unknown = BTreeSet::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("it can be read");
+        let whole = patterns(&text).into_iter().fold(text.clone(), |text, pattern| text.replace(pattern, ""));
+        let names =
+            identifiers(&whole).into_iter().filter(|name| is_of_the_driver(name) && !name.ends_with('_'));
+        let names = names.filter(|name| !known.contains(name) && !exported.contains(name));
+        let names = names.filter(|name| !NO_FUNCTIONS.contains(&name.as_str()));
+        unknown.extend(names.map(|name| (page.clone(), name)));
     }
     assert_eq!(unknown, BTreeSet::new());
 }
@@ -74,72 +104,33 @@ fn matches(pattern: &str, name: &str) -> bool {
     parts.try_fold(rest, |rest, part| rest.find(part).map(|at| &rest[at + part.len()..])).is_some()
 }
 
+/// Each heading of the page about messages is a message of the library's, with `…` for what differs.
+#[test]
+fn the_page_about_messages_has_the_words_of_the_library() {
+    let page = page("docs/troubleshooting.md");
+    let headings: Vec<_> =
+        page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+    assert!(headings.len() > 20, "{} headings", headings.len());
+    let said: String = sources(repository("src")).iter().map(words_of).collect();
+    let missing: Vec<_> =
+        headings.iter().filter(|it| !it.split('…').all(|part| said.contains(part.trim()))).collect();
+    assert_eq!(missing, Vec::<&&str>::new());
+}
+
+/// A source, with each text in one line.
+fn words_of(file: &PathBuf) -> String {
+    let text = fs::read_to_string(file).expect("it can be read");
+    let mut lines = text.split("\\\n");
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |text, line| text + line.trim_start()).replace("\\\"", "\"")
+}
+
 /// The README prints the program that the tests of the examples run.
 #[test]
 fn the_readme_prints_its_example_as_it_is() {
-    let printed = examples(&page("README.md")).concat();
+    let printed: String = examples::of(&page("README.md")).into_iter().map(|it| it.text).collect();
     let example = fs::read_to_string(repository("examples/ordered.c")).expect("it can be read");
     assert_eq!(printed, example, "README.md and examples/ordered.c differ");
-}
-
-/// The examples of each of these pages are one program, which does what the page says.
-#[test]
-fn the_examples_of_the_pages_about_graphs_run() {
-    for name in ["graphs", "capture"] {
-        let path = format!("docs/{name}.md");
-        let examples = examples(&page(&path));
-        assert!(examples.len() > 4, "{} examples in {path}", examples.len());
-        let head = repository("capi-tests/c/pages/graphs.h");
-        let program = GRAPHS
-            .replace("HEAD", head.to_str().expect("UTF-8"))
-            .replace("PAGE", &path)
-            .replace("EXAMPLES", &examples.concat());
-        let build = Build::of(&generated::source(&format!("page_{name}.c"), &program)).input(head);
-        let program = build.program().expect("the examples compile");
-        for (version, number) in VERSIONS {
-            // Conditions are newer than the rest.
-            if *number >= 12030 {
-                let output = Run::new(&program, Driver::Shell(version)).output();
-                assert_eq!(output.as_deref(), Ok("done\n"), "{path} on {version}");
-            }
-        }
-    }
-}
-
-/// What stands around the examples of a page about graphs.
-const GRAPHS: &str = r#"#include "HEAD"
-
-int main(void) {
-cushim_driver driver;
-cushim_device device;
-cushim_context context;
-cushim_stream stream;
-cushim_library library;
-cushim_kernel add_kernel, count_down;
-check(cushim_driver_open(NULL, &driver));
-check(cushim_driver_get_device(driver, 0, &device));
-check(cushim_context_retain_primary(device, &context));
-check(cushim_stream_create(context, NULL, &stream));
-check(cushim_library_load(context, code, sizeof code, NULL, &library));
-check(cushim_kernel_create(library, "add", &add_kernel));
-check(cushim_kernel_create(library, "count_down", &count_down));
-#line 1 "PAGE"
-EXAMPLES
-check(cushim_kernel_destroy(add_kernel));
-check(cushim_kernel_destroy(count_down));
-check(cushim_library_destroy(library));
-check(cushim_stream_destroy(stream));
-check(cushim_context_destroy(context));
-check(cushim_driver_destroy(driver));
-printf("done\n");
-return 0;
-}
-"#;
-
-/// The examples in C of a page.
-fn examples(page: &str) -> Vec<String> {
-    let after = page.split("```c\n").skip(1);
-    after.map(|text| text.split("```").next().unwrap_or_default().to_owned()).collect()
 }
 
 fn page(path: &str) -> String {
@@ -150,21 +141,32 @@ fn from_cuda() -> String {
     fs::read_to_string(repository("docs/from-cuda.md")).expect("the page is there")
 }
 
+/// All pages but those that tell of the past: `docs/verified/`, and the list of changes.
 fn pages() -> Vec<PathBuf> {
-    let mut pages = files(repository("docs"), "md");
-    pages.push(repository("README.md"));
+    let mut pages =
+        vec![repository("README.md"), repository("CONTRIBUTING.md"), repository("softcuda/README.md")];
+    pages.extend(
+        below(repository("docs"), "md")
+            .into_iter()
+            .filter(|path| !path.starts_with(repository("docs/verified"))),
+    );
     pages
 }
 
 /// Where the library calls the driver.
 fn calls() -> Vec<PathBuf> {
-    let mut folders = vec![repository("src/driver/calls")];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        found.extend(files(folder.clone(), "rs"));
-        folders.extend(entries(folder).into_iter().filter(|path| path.is_dir()));
-    }
-    found
+    sources(repository("src/driver/calls"))
+}
+
+/// The sources in Rust in a folder, and in those in it.
+fn sources(folder: PathBuf) -> Vec<PathBuf> {
+    below(folder, "rs")
+}
+
+/// The files with an ending in a folder, and in those in it.
+fn below(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
+    let folders = entries(folder.clone()).into_iter().filter(|path| path.is_dir());
+    files(folder, ending).into_iter().chain(folders.flat_map(|folder| below(folder, ending))).collect()
 }
 
 fn files(folder: PathBuf, ending: &str) -> Vec<PathBuf> {

@@ -1,7 +1,8 @@
-/* What the examples of docs/graphs.md find: `check`, `expect`, a device, a context, a stream and two kernels. */
+/* What the examples of the pages find: `check`, `expect`, a driver, a device, a context, a stream and two kernels. */
 #include <cushim.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char code[] =
     ".version 7.0\n"
@@ -47,16 +48,43 @@ static const char code[] =
     "  ret;\n"
     "}\n";
 
-static void check_at(cushim_status status, int line, const char *call) {
+static void check_at(cushim_status status, const char *page, int line, const char *call) {
   if (status == CUSHIM_SUCCESS) return;
-  fprintf(stderr, "line %d of the examples: %s\n%s\n", line, call, cushim_last_error_message());
+  fprintf(stderr, "%s:%d: %s\n%s\n", page, line, call, cushim_last_error_message());
   exit(1);
 }
-#define check(call) check_at((call), __LINE__, #call)
+#define check(call) check_at((call), __FILE__, __LINE__, #call)
 
-static void expect_at(int holds, int line, const char *what) {
+static void expect_at(int holds, const char *page, int line, const char *what) {
   if (holds) return;
-  fprintf(stderr, "line %d of the examples: %s is wrong\n", line, what);
+  fprintf(stderr, "%s:%d: %s is wrong\n%s\n", page, line, what, cushim_last_error_message());
   exit(1);
 }
-#define expect(what) expect_at((what) ? 1 : 0, __LINE__, #what)
+#define expect(what) expect_at((what) ? 1 : 0, __FILE__, __LINE__, #what)
+
+static cushim_driver driver;
+static cushim_device device;
+static cushim_context context;
+static cushim_stream stream;
+static cushim_library code_library;
+static cushim_kernel add_kernel, count_down;
+
+static void set_up(void) {
+  check(cushim_driver_open(NULL, &driver));
+  check(cushim_driver_get_device(driver, 0, &device));
+  check(cushim_context_retain_primary(device, &context));
+  check(cushim_stream_create(context, NULL, &stream));
+  check(cushim_library_load(context, code, sizeof code, NULL, &code_library));
+  check(cushim_kernel_create(code_library, "add", &add_kernel));
+  check(cushim_kernel_create(code_library, "count_down", &count_down));
+}
+
+static void tear_down(void) {
+  check(cushim_stream_synchronize(stream));
+  check(cushim_kernel_destroy(add_kernel));
+  check(cushim_kernel_destroy(count_down));
+  check(cushim_library_destroy(code_library));
+  check(cushim_stream_destroy(stream));
+  check(cushim_context_destroy(context));
+  check(cushim_driver_destroy(driver));
+}

@@ -1,0 +1,155 @@
+//! The examples of the pages compile, run, and print what the page says.
+//!
+//! A block of C ("```c") is one of three things, which its text tells apart: a program, which has a `main` and prints what the next
+//! block of "```text" says; what stands before `main`, beginning with `static`, `struct` or `#`; or statements. All statements of a page
+//! are one function, which finds what `c/pages/page.h` declares. Of C++ ("```cpp") programs are tested here.
+
+use capi_tests::build::Build;
+use capi_tests::matrix::{C11, CPP17, Language, VERSIONS};
+use capi_tests::run::{Driver, Run};
+use capi_tests::{generated, repository};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// An example of a page.
+pub(crate) struct Example {
+    language: Language,
+    /// Its text.
+    pub(crate) text: String,
+    /// The line of the page on which the text begins.
+    line: usize,
+    /// What it prints, as the page says before the next example.
+    printed: Option<String>,
+}
+
+impl Example {
+    fn is_program(&self) -> bool {
+        self.text.contains("\nint main(")
+    }
+
+    fn is_before_main(&self) -> bool {
+        ["static ", "struct ", "#"].iter().any(|start| self.text.starts_with(start))
+    }
+
+    /// With the line of the page, which messages of the compiler and of the program then name.
+    fn on_its_line(&self, page: &str) -> String {
+        format!("#line {} \"{page}\"\n{}", self.line, self.text)
+    }
+}
+
+/// The examples of a page, in C and C++.
+pub(crate) fn of(page: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    for (kind, line, text) in blocks(page) {
+        let language = match kind {
+            "c" => Language::C,
+            "cpp" => Language::Cpp,
+            "text" => {
+                examples
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|last| last.printed = last.printed.take().or(Some(text.clone())));
+                continue;
+            }
+            _ => continue,
+        };
+        examples.push(Example { language, text, line, printed: None });
+    }
+    examples
+}
+
+/// The blocks between "```" of a page: what they are, the line on which their text begins, and the text.
+fn blocks(page: &str) -> Vec<(&str, usize, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(&str, usize, String)> = None;
+    for (number, line) in (1..).zip(page.lines()) {
+        let fence = line.trim_start().strip_prefix("```");
+        match (&mut open, fence) {
+            (None, Some(kind)) => open = Some((kind, number + 1, String::new())),
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some((_, _, text)), None) => text.extend([line, "\n"]),
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "each block ends");
+    blocks
+}
+
+/// Pages whose examples are tested elsewhere.
+const ELSEWHERE: &[&str] = &[
+    "docs/porting.md", // lines of a file, and calls of the driver: `examples/porting/` has them as programs
+];
+
+/// The pages with examples: their paths, as the repository has them, and their examples.
+fn pages() -> Vec<(String, Vec<Example>)> {
+    let folder = repository("");
+    let pages = super::below(repository("docs"), "md").into_iter().map(|path| {
+        let name = path.strip_prefix(&folder).expect("it is in the repository").display().to_string();
+        (name.clone(), of(&super::page(&name)))
+    });
+    let mut pages: Vec<_> = pages
+        .filter(|(name, examples)| !examples.is_empty() && !ELSEWHERE.contains(&name.as_str()))
+        .collect();
+    pages.sort_by(|(one, _), (other, _)| one.cmp(other));
+    pages
+}
+
+/// All statements of all pages are one program, which does what the pages say, whenever work in streams runs.
+#[test]
+fn the_examples_run() {
+    let head = repository("capi-tests/c/pages/page.h");
+    let pages = pages();
+    assert!(pages.len() > 8, "{} pages have examples", pages.len());
+    let source = generated::source("pages.c", &program(&head, &pages));
+    let build =
+        Build::of(&source).input(head).option("-Wno-unused-variable").option("-Wno-unused-but-set-variable");
+    let program = build.program().expect("the examples compile");
+    for (version, number) in VERSIONS {
+        // Conditions are newer than the rest.
+        if *number >= 12030 {
+            for schedule in ["eager", "lazy"] {
+                let run = Run::new(&program, Driver::Shell(version))
+                    .env("SOFTCUDA_SCHEDULE", schedule)
+                    .env("SOFTCUDA_DEVICES", "2");
+                assert_eq!(run.output().as_deref(), Ok("done\n"), "{schedule}, on {version}");
+            }
+        }
+    }
+}
+
+fn program(head: &Path, pages: &[(String, Vec<Example>)]) -> String {
+    let mut program = format!("#include \"{}\"\n", head.display());
+    let mut calls = String::new();
+    for (index, (name, examples)) in pages.iter().enumerate() {
+        let (before, rest): (Vec<_>, Vec<_>) = examples
+            .iter()
+            .filter(|it| it.language == Language::C && !it.is_program())
+            .partition(|it| it.is_before_main());
+        let joined =
+            |examples: Vec<&Example>| examples.iter().map(|it| it.on_its_line(name)).collect::<String>();
+        let (before, statements) = (joined(before), joined(rest));
+        write!(program, "{before}\nstatic void page_{index}(void) {{\n{statements}}}\n")
+            .expect("a String takes text");
+        writeln!(calls, "page_{index}();").expect("a String takes text");
+    }
+    program + "int main(void) {\nset_up();\n" + &calls + "tear_down();\nprintf(\"done\\n\");\nreturn 0;\n}\n"
+}
+
+#[test]
+fn the_programs_print_what_the_pages_say() {
+    for (name, examples) in pages() {
+        for example in examples.iter().filter(|it| it.is_program()) {
+            let (standard, ending) =
+                if example.language == Language::C { (C11, "c") } else { (CPP17, "cpp") };
+            let source = format!("page_{}_{}.{ending}", name.replace(['/', '.'], "_"), example.line);
+            let source = generated::source(&source, &example.on_its_line(&name));
+            let program = Build::of(&source).standard(standard).program().expect("the program compiles");
+            let printed = Run::new(&program, Driver::Software("13.0")).output();
+            assert_eq!(
+                printed.as_ref(),
+                Ok(example.printed.as_ref().expect("the page says what it prints")),
+                "{name}"
+            );
+        }
+    }
+}
