@@ -1,6 +1,6 @@
 //! Finding one ABI of one function.
 //!
-//! @header cushim_driver.h
+//! @header cushim_loader.h
 //! @task call the driver's own functions
 
 use super::handle::{cushim_driver, with};
