@@ -3972,13 +3972,13 @@ static inline CUresult cushim_12_cuGLUnregisterBufferObject(unsigned int buffer)
 #define cuGLUnregisterBufferObject cushim_12_cuGLUnregisterBufferObject
 static inline CUresult cushim_12_cuGetErrorName(CUresult error, const char **pStr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
-  return CUSHIM_HAS(cushim_names_table, cuGetErrorName_6000) ? cushim_names_table->cuGetErrorName_6000(error, pStr) : cushim_names_error(pStr, error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name(error));
+  return CUSHIM_HAS(cushim_names_table, cuGetErrorName_6000) ? cushim_names_table->cuGetErrorName_6000(error, pStr) : cushim_names_error(pStr, error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name((cushim_status)error));
 }
 #undef cuGetErrorName
 #define cuGetErrorName cushim_12_cuGetErrorName
 static inline CUresult cushim_12_cuGetErrorString(CUresult error, const char **pStr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
-  return CUSHIM_HAS(cushim_names_table, cuGetErrorString_6000) ? cushim_names_table->cuGetErrorString_6000(error, pStr) : cushim_names_error(pStr, cushim_status_string(error));
+  return CUSHIM_HAS(cushim_names_table, cuGetErrorString_6000) ? cushim_names_table->cuGetErrorString_6000(error, pStr) : cushim_names_error(pStr, cushim_status_string((cushim_status)error));
 }
 #undef cuGetErrorString
 #define cuGetErrorString cushim_12_cuGetErrorString
@@ -6244,18 +6244,6 @@ static inline CUresult cushim_12_cuMemSetMemPool(CUmemLocation *location, CUmemA
 }
 #undef cuMemSetMemPool
 #define cuMemSetMemPool cushim_12_cuMemSetMemPool
-static inline CUresult cushim_12_cuMemcpy3DBatchAsync(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, unsigned long long flags, CUstream hStream) {
-  const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
-  return CUSHIM_HAS(cushim_names_table, cuMemcpy3DBatchAsync_13000) ? cushim_names_table->cuMemcpy3DBatchAsync_13000(numParams, opList, flags, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpy3DBatchAsync", 13000);
-}
-#undef cuMemcpy3DBatchAsync
-#define cuMemcpy3DBatchAsync cushim_12_cuMemcpy3DBatchAsync
-static inline CUresult cushim_12_cuMemcpyBatchAsync(CUdeviceptr_v2 *dsts, CUdeviceptr_v2 *srcs, size_t *sizes, size_t count, CUmemcpyAttributes_v1 *attrs, size_t *attrIdxs, size_t numAttrs, CUstream hStream) {
-  const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
-  return CUSHIM_HAS(cushim_names_table, cuMemcpyBatchAsync_13000) ? cushim_names_table->cuMemcpyBatchAsync_13000(dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyBatchAsync", 13000);
-}
-#undef cuMemcpyBatchAsync
-#define cuMemcpyBatchAsync cushim_12_cuMemcpyBatchAsync
 static inline CUresult cushim_12_cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups, const CUdevResource *input, CUdevResource *remainder, unsigned int flags, CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevSmResourceSplit_13010) ? cushim_names_table->cuDevSmResourceSplit_13010(result, nbGroups, input, remainder, flags, groupParams) : cushim_names_missing(cushim_names_table, "cuDevSmResourceSplit", 13010);

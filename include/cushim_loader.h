@@ -375,13 +375,18 @@ cushim_status cushim_driver_get_table(cushim_driver driver,
 //   fork, or if `kind` is not known, a table without entries: `cushim_last_error` then says why.
 const cushim_driver_table *cushim_driver_default_table(cushim_table_kind kind);
 
-// Reports that a table lacks a function. The functions that `CUSHIM_CUDA_NAMES` defines call it; a program need not.
+// Reports that a table lacks a function. The functions of cushim's `cuda.h` and those that `CUSHIM_CUDA_NAMES` defines
+// call it; a program need not.
 //
 // @param[in] table The table without the entry.
 // @param[in] name The base name of the function.
 // @param[in] abi The ABI number.
-// @return `CUDA_ERROR_NOT_FOUND` (500). `cushim_last_error` says which driver lacks the function.
-int32_t cushim_table_missing(const cushim_driver_table *table, const char *name, int32_t abi);
+// @return `CUDA_ERROR_NOT_FOUND` (500); for `cuInit`, which a table without a driver lacks, `CUDA_ERROR_NO_DEVICE`
+//   (100), for which programs are prepared. `cushim_last_error` says which driver lacks the function, or why there is
+//   no driver.
+int32_t cushim_table_missing(const cushim_driver_table *table,
+                             const char *name,
+                             int32_t abi);
 
 // Finds one ABI of a driver function.
 //

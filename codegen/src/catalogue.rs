@@ -31,11 +31,6 @@ impl Abi {
         1000 * digits(major) + 10 * digits(minor)
     }
 
-    /// Whether `cuda.h` of CUDA 12 gives this ABI the plain name (or, for a younger function, `cuda.h` of CUDA 13).
-    pub(crate) fn has_name_in_cuda_12(&self) -> bool {
-        self.plain_in.contains(&12) || (self.plain_in == [13] && self.first_header_number() >= 13000)
-    }
-
     /// Which of NVIDIA's headers declares it.
     pub(crate) fn header(&self) -> &'static str {
         let of = |parts: &[&str]| parts.iter().any(|part| self.base.contains(part));
@@ -129,6 +124,15 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
+    /// The ABI of each function to which `cuda.h` of CUDA 12 gives the plain name, or `cuda.h` of CUDA 13 if the function is
+    /// younger.
+    pub(crate) fn named_in_cuda_12(&self) -> impl Iterator<Item = &Abi> {
+        let has = |abi: &Abi, major| abi.plain_in.contains(&major);
+        let is_younger =
+            move |abi: &Abi| !self.abis.iter().any(|other| other.base == abi.base && has(other, 12));
+        self.abis.iter().filter(move |abi| has(abi, 12) || (has(abi, 13) && is_younger(abi)))
+    }
+
     pub(crate) fn read(folder: &Path) -> Self {
         let text =
             std::fs::read_to_string(folder.join("types.json")).expect("catalogue/types.json is readable");

@@ -78,8 +78,7 @@ fn types(catalogue: &Catalogue, out: &mut String) {
 
 /// The names that stand for a struct, each after those that it is made from.
 pub(crate) fn aliases_of<'a>(catalogue: &'a Catalogue, name: &str) -> Vec<&'a Alias> {
-    let mut aliases: Vec<_> =
-        catalogue.aliases.iter().filter(|a| root(catalogue, &a.name) == name).collect();
+    let mut aliases: Vec<_> = catalogue.aliases.iter().filter(|a| root(catalogue, &a.name) == name).collect();
     aliases.sort_by_key(|a| depth(catalogue, &a.name));
     aliases
 }
@@ -243,7 +242,7 @@ struct cushim_driver_table {
 
 /// The familiar names, bound to the ABIs that cuda.h 12.9 gives them.
 fn names(catalogue: &Catalogue, out: &mut String) {
-    for abi in catalogue.abis.iter().filter(|a| a.has_name_in_cuda_12()) {
+    for abi in catalogue.named_in_cuda_12() {
         name(abi, &abi.base, out);
     }
     // Since 12.0 this plain name is a macro for the function of another base name.
@@ -258,10 +257,12 @@ fn name(abi: &Abi, plain: &str, out: &mut String) {
     let missing = format!("cushim_names_missing(cushim_names_table, \"{}\", {})", abi.base, abi.number);
     let otherwise = match plain {
         "cuGetErrorName" => {
-            let name = "error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name(error)";
+            let name = "error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name((cushim_status)error)";
             format!("cushim_names_error(pStr, {name})")
         }
-        "cuGetErrorString" => "cushim_names_error(pStr, cushim_status_string(error))".to_owned(),
+        "cuGetErrorString" => {
+            "cushim_names_error(pStr, cushim_status_string((cushim_status)error))".to_owned()
+        }
         _ => missing,
     };
     writeln!(

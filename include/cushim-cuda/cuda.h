@@ -55,16 +55,6 @@
 #define CUDA_CB
 #endif
 
-#if defined(__CUDA_API_VERSION_INTERNAL) || defined(CUDA_ENABLE_DEPRECATED)
-#define __CUDA_DEPRECATED
-#elif defined(_MSC_VER)
-#define __CUDA_DEPRECATED __declspec(deprecated)
-#elif defined(__GNUC__)
-#define __CUDA_DEPRECATED __attribute__((deprecated))
-#else
-#define __CUDA_DEPRECATED
-#endif
-
 #if defined(__CUDA_API_VERSION_INTERNAL) || defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define __CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define __CUDA_API_PTDS(api) api##_ptds
@@ -146,7 +136,9 @@ typedef unsigned long long CUsurfObject_v1;
 typedef CUsurfObject_v1 CUsurfObject;
 typedef unsigned long long CUmemGenericAllocationHandle_v1;
 typedef CUmemGenericAllocationHandle_v1 CUmemGenericAllocationHandle;
+#if CUSHIM_CUDA_ALL
 typedef unsigned int CUdeviceptr_v1;
+#endif
 #if CUDA_VERSION >= 12030
 typedef cuuint64_t CUgraphConditionalHandle;
 #endif
@@ -1357,22 +1349,22 @@ typedef enum CUlaunchAttributeID_enum {
   CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP = 9,
   CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10,
 #endif
-#if CUDA_VERSION >= 12010 && CUDA_VERSION < 12030
+#if CUDA_VERSION >= 12010 && CUDA_VERSION < 12030 && CUSHIM_CUDA_ALL
   CU_LAUNCH_ATTRIBUTE_MAX = 11,
 #endif
-#if CUDA_VERSION >= 12030 && CUDA_VERSION < 12040
+#if CUDA_VERSION >= 12030 && CUDA_VERSION < 12040 && CUSHIM_CUDA_ALL
   CU_LAUNCH_ATTRIBUTE_MAX = 13,
 #endif
-#if CUDA_VERSION >= 12040 && CUDA_VERSION < 12050
+#if CUDA_VERSION >= 12040 && CUDA_VERSION < 12050 && CUSHIM_CUDA_ALL
   CU_LAUNCH_ATTRIBUTE_MAX = 14,
 #endif
-#if CUDA_VERSION >= 12050 && CUDA_VERSION < 13000
+#if CUDA_VERSION >= 12050 && CUDA_VERSION < 13000 && CUSHIM_CUDA_ALL
   CU_LAUNCH_ATTRIBUTE_MAX = 15,
 #endif
-#if CUDA_VERSION >= 13000 && CUDA_VERSION < 13020
+#if CUDA_VERSION >= 13000 && CUDA_VERSION < 13020 && CUSHIM_CUDA_ALL
   CU_LAUNCH_ATTRIBUTE_MAX = 17,
 #endif
-#if CUDA_VERSION >= 13020
+#if CUDA_VERSION >= 13020 && CUSHIM_CUDA_ALL
   CU_LAUNCH_ATTRIBUTE_MAX = 19,
 #endif
 #if CUDA_VERSION >= 12030
@@ -1526,7 +1518,7 @@ typedef enum CUgreenCtxCreate_flags {
 typedef enum CUdevResourceType {
   CU_DEV_RESOURCE_TYPE_INVALID = 0,
   CU_DEV_RESOURCE_TYPE_SM = 1,
-#if CUDA_VERSION < 13010
+#if CUDA_VERSION < 13010 && CUSHIM_CUDA_ALL
   CU_DEV_RESOURCE_TYPE_MAX = 2,
 #endif
 #if CUDA_VERSION >= 13010
@@ -2320,6 +2312,7 @@ typedef struct CUmemPoolPtrExportData_st {
   unsigned char reserved[64];
 } CUmemPoolPtrExportData_v1;
 typedef CUmemPoolPtrExportData_v1 CUmemPoolPtrExportData;
+#if CUSHIM_CUDA_ALL
 typedef struct CUDA_MEMCPY2D_v1_st {
   unsigned int srcXInBytes;
   unsigned int srcY;
@@ -2379,6 +2372,7 @@ typedef struct CUDA_ARRAY3D_DESCRIPTOR_v1_st {
   unsigned int NumChannels;
   unsigned int Flags;
 } CUDA_ARRAY3D_DESCRIPTOR_v1;
+#endif
 #if CUDA_VERSION >= 12000
 typedef struct CUlaunchMemSyncDomainMap_st {
   unsigned char default_;
@@ -3539,14 +3533,9 @@ typedef CUresult (CUDA_CB *CUgraphRecaptureCallback)(void *data, CUgraphNode nod
 #if CUDA_VERSION >= 13050
 #define CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID_ANY (~0u)
 #endif
-#if CUDA_VERSION >= 12040
-#define RESOURCE_ABI_VERSION 1
-#endif
 #if CUDA_VERSION >= 12040 && CUDA_VERSION < 13010
+#define RESOURCE_ABI_VERSION 1
 #define RESOURCE_ABI_EXTERNAL_BYTES 48
-#endif
-#if CUDA_VERSION >= 13010
-#define RESOURCE_ABI_BYTES 40
 #endif
 
 /* How the functions find the driver's. */
@@ -3899,10 +3888,10 @@ CUSHIM_CUDA_FUNCTION cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
   CUSHIM_CUDA_CALL(0, 102, "cuFuncSetSharedSize", 2000, (CUfunction, unsigned int), (hfunc, bytes));
 }
 CUSHIM_CUDA_FUNCTION cuGetErrorName(CUresult error, const char **pStr) {
-  CUSHIM_CUDA_TEXT(0, 117, "cuGetErrorName", 6000, (CUresult, const char **), (error, pStr), error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name((int32_t)error));
+  CUSHIM_CUDA_TEXT(0, 117, "cuGetErrorName", 6000, (CUresult, const char **), (error, pStr), error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name((cushim_status)error));
 }
 CUSHIM_CUDA_FUNCTION cuGetErrorString(CUresult error, const char **pStr) {
-  CUSHIM_CUDA_TEXT(0, 118, "cuGetErrorString", 6000, (CUresult, const char **), (error, pStr), cushim_status_string((int32_t)error));
+  CUSHIM_CUDA_TEXT(0, 118, "cuGetErrorString", 6000, (CUresult, const char **), (error, pStr), cushim_status_string((cushim_status)error));
 }
 CUSHIM_CUDA_FUNCTION cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId) {
   CUSHIM_CUDA_CALL(0, 119, "cuGetExportTable", 3000, (const void **, const CUuuid *), (ppExportTable, pExportTableId));
@@ -6155,7 +6144,7 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #if CUDA_VERSION >= 12000
 #define cuStreamBatchMemOp __CUDA_API_PTSZ(cuStreamBatchMemOp_v2)
 #endif
-#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamBatchMemOp_v2 __CUDA_API_PTSZ(cuStreamBatchMemOp_v2)
 #endif
 #define cuStreamBeginCapture __CUDA_API_PTSZ(cuStreamBeginCapture_v2)
@@ -6173,7 +6162,7 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #if CUDA_VERSION >= 12000 && CUDA_VERSION < 13000
 #define cuStreamGetCaptureInfo __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v2)
 #endif
-#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION < 13000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamGetCaptureInfo_v2 __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v2)
 #endif
 #if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
@@ -6197,28 +6186,34 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #if CUDA_VERSION >= 12000
 #define cuStreamWaitValue32 __CUDA_API_PTSZ(cuStreamWaitValue32_v2)
 #endif
-#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamWaitValue32_v2 __CUDA_API_PTSZ(cuStreamWaitValue32_v2)
+#endif
+#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamWaitValue64 __CUDA_API_PTSZ(cuStreamWaitValue64)
 #endif
 #if CUDA_VERSION >= 12000
 #define cuStreamWaitValue64 __CUDA_API_PTSZ(cuStreamWaitValue64_v2)
 #endif
-#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamWaitValue64_v2 __CUDA_API_PTSZ(cuStreamWaitValue64_v2)
+#endif
+#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamWriteValue32 __CUDA_API_PTSZ(cuStreamWriteValue32)
 #endif
 #if CUDA_VERSION >= 12000
 #define cuStreamWriteValue32 __CUDA_API_PTSZ(cuStreamWriteValue32_v2)
 #endif
-#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamWriteValue32_v2 __CUDA_API_PTSZ(cuStreamWriteValue32_v2)
+#endif
+#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamWriteValue64 __CUDA_API_PTSZ(cuStreamWriteValue64)
 #endif
 #if CUDA_VERSION >= 12000
 #define cuStreamWriteValue64 __CUDA_API_PTSZ(cuStreamWriteValue64_v2)
 #endif
-#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamWriteValue64_v2 __CUDA_API_PTSZ(cuStreamWriteValue64_v2)
 #endif
 #define cuTexRefGetAddress cuTexRefGetAddress_v2
@@ -6250,7 +6245,7 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #define cuMemAdvise cuMemAdvise_v2
 #define cuMemPrefetchAsync __CUDA_API_PTSZ(cuMemPrefetchAsync_v2)
 #endif
-#if CUDA_VERSION >= 12020 && CUDA_VERSION >= 12000 && CUDA_VERSION < 13000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION >= 12020 && CUDA_VERSION >= 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuMemPrefetchAsync_v2 __CUDA_API_PTSZ(cuMemPrefetchAsync_v2)
 #endif
 #if CUDA_VERSION >= 12030 && CUDA_VERSION >= 13000
@@ -6267,13 +6262,13 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #if CUDA_VERSION >= 12030 && CUDA_VERSION >= 13000
 #define cuStreamGetCaptureInfo __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v3)
 #endif
-#if CUDA_VERSION >= 12030 && CUDA_VERSION >= 12000 && CUDA_VERSION < 13000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION >= 12030 && CUDA_VERSION >= 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamGetCaptureInfo_v3 __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v3)
 #endif
 #if CUDA_VERSION >= 12030 && CUDA_VERSION >= 13000
 #define cuStreamUpdateCaptureDependencies __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies_v2)
 #endif
-#if CUDA_VERSION >= 12030 && CUDA_VERSION >= 12000 && CUDA_VERSION < 13000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION >= 12030 && CUDA_VERSION >= 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamUpdateCaptureDependencies_v2 __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies_v2)
 #endif
 #if CUDA_VERSION >= 12050 && CUDA_VERSION >= 13000

@@ -49,10 +49,10 @@ pub(super) fn plain_names(functions: &[Function<'_>]) -> String {
             let named = join(&since(abi), &in_majors(&abi.plain_in));
             out.add(&join(&named, condition(&abi.base)), &define(&abi.base, &target));
         }
-        let unnamed: Vec<u32> =
-            abi.declared_in.iter().copied().filter(|major| !abi.plain_in.contains(major)).collect();
-        if !unnamed.is_empty() && abi.per_thread.is_some() {
-            let declared = join(&since(abi), &in_majors(&unnamed));
+        // One that was declared beside another of the plain name is known by its own.
+        let is_beside = abi.declared_in.iter().any(|major| !abi.plain_in.contains(major));
+        if is_beside && abi.per_thread.is_some() && abi.exported != abi.base {
+            let declared = join(&since(abi), &in_majors(&abi.declared_in));
             out.add(&join(&declared, PER_THREAD), &define(&abi.exported, &target));
         }
         // Since 12.0 this plain name stands for the function of another base name.
@@ -83,8 +83,12 @@ impl Function<'_> {
         let values = values.join(", ");
         let call = format!("{stream}, {}, \"{}\", {}, ({types}), ({values})", self.row, abi.base, abi.number);
         let body = match abi.base.as_str() {
-            "cuGetErrorName" => format!("CUSHIM_CUDA_TEXT({call}, error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name((int32_t)error))"),
-            "cuGetErrorString" => format!("CUSHIM_CUDA_TEXT({call}, cushim_status_string((int32_t)error))"),
+            "cuGetErrorName" => format!(
+                "CUSHIM_CUDA_TEXT({call}, error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name((cushim_status)error))"
+            ),
+            "cuGetErrorString" => {
+                format!("CUSHIM_CUDA_TEXT({call}, cushim_status_string((cushim_status)error))")
+            }
             _ => format!("CUSHIM_CUDA_CALL({call})"),
         };
         format!("CUSHIM_CUDA_FUNCTION {name}({}) {{\n  {body};\n}}\n", parameters(&abi.params))

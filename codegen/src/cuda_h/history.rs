@@ -48,6 +48,8 @@ pub(crate) struct PointerName {
 }
 
 pub(crate) struct History {
+    /// What only programs with `__CUDA_API_VERSION_INTERNAL` see.
+    internal: Vec<String>,
     /// Tags of structs and enumerations that are not the name and `_st` or `_enum`.
     tags: Vec<(String, String)>,
     /// Where enumerators and constants appeared later than their enumeration, or disappeared.
@@ -74,6 +76,7 @@ impl History {
             |key: &str| history[key].as_array().unwrap_or_else(|| panic!("history.json has {key}")).clone();
         let changed = |v: &Value| (string(&v[0]), number(&v[1]) as u32, string(&v[2]));
         Self {
+            internal: list("internal").iter().map(string).collect(),
             tags: list("tags").iter().map(|v| (string(&v[0]), string(&v[1]))).collect(),
             names: list("names").iter().map(|v| (string(&v[0]), span(v))).collect(),
             values: list("values").iter().map(|v| (string(&v[0]), numbers(&v[1]))).collect(),
@@ -83,6 +86,16 @@ impl History {
             aliases: list("aliases").iter().map(changed).collect(),
             renamed: list("renamed").iter().map(changed).collect(),
             pointer_names: list("pointer_names").iter().map(read_pointer_name).collect(),
+        }
+    }
+
+    /// What a preprocessor has to ask for a name, within releases since `known`.
+    pub(crate) fn condition(&self, name: &str, span: Span, known: u32) -> String {
+        let version = span.condition(known);
+        match (self.internal.iter().any(|internal| internal == name), version.as_str()) {
+            (false, _) => version,
+            (true, "") => "CUSHIM_CUDA_ALL".to_owned(),
+            (true, _) => format!("{version} && CUSHIM_CUDA_ALL"),
         }
     }
 
@@ -101,7 +114,8 @@ impl History {
     pub(crate) fn values(&self, name: &str) -> Option<Vec<(Span, i64)>> {
         let (_, values) = self.values.iter().find(|(known, _)| known == name)?;
         let ends = values.iter().skip(1).map(|(since, _)| *since).chain([0]);
-        let spans = values.iter().zip(ends).map(|((since, value), until)| (Span { since: *since, until }, *value));
+        let spans =
+            values.iter().zip(ends).map(|((since, value), until)| (Span { since: *since, until }, *value));
         Some(spans.collect())
     }
 

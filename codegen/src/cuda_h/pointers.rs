@@ -19,7 +19,10 @@ pub(super) fn types(functions: &[Function<'_>]) -> String {
             condition = INTERNAL.to_owned();
         }
         let mut declare = |name: &str| {
-            out.add(&condition, &format!("typedef CUresult (CUDAAPI *PFN_{name})({});\n", parameters(&abi.params)));
+            out.add(
+                &condition,
+                &format!("typedef CUresult (CUDAAPI *PFN_{name})({});\n", parameters(&abi.params)),
+            );
         };
         declare(&numbered(abi));
         if let Some(name) = per_thread(abi) {
@@ -39,8 +42,11 @@ pub(super) fn plain_names(functions: &[Function<'_>], history: &History) -> Stri
             continue;
         }
         // Of 13.0 and later nothing is asked here.
-        let majors: Vec<u32> =
-            if abi.plain_in.contains(&11) && !abi.plain_in.contains(&12) { vec![11] } else { vec![abi.plain_in[0], 13] };
+        let majors: Vec<u32> = if abi.plain_in.contains(&11) && !abi.plain_in.contains(&12) {
+            vec![11]
+        } else {
+            vec![abi.plain_in[0], 13]
+        };
         let condition = join(&Span::from(abi.first_header_number()).condition(0), &in_majors(&majors));
         let plain = numbered(abi);
         let variant = per_thread(abi).unwrap_or_else(|| plain.clone());
@@ -59,7 +65,8 @@ fn define(out: &mut Sections, condition: &str, name: &str, target: &str, variant
     if target == variant {
         return out.add(condition, &format!("#define {name} PFN_{target}\n"));
     }
-    let both = |test: &str| if condition.is_empty() { test.to_owned() } else { format!("{condition} && {test}") };
+    let both =
+        |test: &str| if condition.is_empty() { test.to_owned() } else { format!("{condition} && {test}") };
     out.add(&both(PER_THREAD), &format!("#define {name} PFN_{variant}\n"));
     out.add(&both(&format!("!{PER_THREAD}")), &format!("#define {name} PFN_{target}\n"));
 }

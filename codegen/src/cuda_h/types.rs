@@ -57,7 +57,8 @@ fn alias(history: &History, a: &Alias, out: &mut Sections) {
         out.add(&then.condition(0), &format!("typedef {}{name};\n", ctype::c(target)));
     }
     let since = history.changed(&a.name).unwrap_or(a.since);
-    out.add(&Span::from(since).condition(0), &format!("typedef {}{};\n", ctype::c(&a.target), a.name));
+    let condition = history.condition(&a.name, Span::from(since), 0);
+    out.add(&condition, &format!("typedef {}{};\n", ctype::c(&a.target), a.name));
 }
 
 fn renamed(history: &History, e: &Enum, out: &mut Sections) {
@@ -77,10 +78,14 @@ fn enumeration(history: &History, e: &Enum, name: &str) -> String {
         let line = |number: i64| format!("{},\n", enumerator(enumerator_name, number));
         let known = e.since;
         match history.values(enumerator_name) {
-            Some(all) => all.into_iter().for_each(|(span, value)| values.add(&span.condition(known), &line(value))),
+            Some(all) => {
+                for (span, value) in all {
+                    values.add(&history.condition(enumerator_name, span, known), &line(value));
+                }
+            }
             None => {
                 let span = history.span(enumerator_name).unwrap_or(Span::from(known));
-                values.add(&span.condition(known), &line(*number));
+                values.add(&history.condition(enumerator_name, span, known), &line(*number));
             }
         }
     }
@@ -106,7 +111,7 @@ fn callback(c: &Callback, out: &mut Sections) {
 fn structure(catalogue: &Catalogue, history: &History, s: &Struct, out: &mut Sections) {
     let since = older_forms(catalogue, history, &s.name, s.since, out);
     let text = shared(&s.name, &declaration(catalogue, history, s));
-    out.add(&Span::from(since).condition(0), &text);
+    out.add(&history.condition(&s.name, Span::from(since), 0), &text);
 }
 
 /// Declares what a struct was before, and returns since when it is what it is.
