@@ -225,8 +225,13 @@ fn names() -> Vec<Case> {
             cases.extend([shared.clone().with("static", alone), shared]);
         }
     }
-    cases.push(Case::new("names/none", Driver::None));
-    cases.push(Case::new("names/none", Driver::Value(MISSING)).environment(&[("CHECK_MESSAGE", MISSING)]));
+    let drop_in = |build: Build| build.drop_in().option("-DCUDA_H");
+    for none in [
+        Case::new("names/none", Driver::None),
+        Case::new("names/none", Driver::Value(MISSING)).environment(&[("CHECK_MESSAGE", MISSING)]),
+    ] {
+        cases.extend([none.clone().with("cuda.h", drop_in), none]);
+    }
     cases
 }
 

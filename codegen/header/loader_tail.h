@@ -4,8 +4,8 @@ extern "C" {
 #endif
 
 /*
- * Opens a driver, for programs that know dlopen. `driver` is NULL for the one that cushim finds, or "software", or the
- * path of a library. Returns NULL if it cannot be opened; cushim_last_error_message then says what was tried.
+ * Opens a driver, for programs that know dlopen. `driver` is NULL for the one that cushim finds, or "software", or
+ * the path of a library. Returns NULL if it cannot be opened; cushim_last_error_message then says what was tried.
  */
 static inline cushim_driver cushim_loader_open(const char *driver) {
   cushim_driver opened = NULL;
@@ -21,7 +21,7 @@ static inline cushim_driver cushim_loader_open(const char *driver) {
 
 /*
  * Finds a function by its exported name, for programs that know dlsym: "cuMemAlloc_v2", "cuMemcpyAsync_ptsz". Returns
- * NULL if the driver does not have it; cushim_last_error_message then says which driver does.
+ * NULL if the driver does not have it; cushim_last_error_message then says which CUDA version does.
  */
 static inline void *cushim_loader_symbol(cushim_driver driver, const char *name) {
   void *function = NULL;

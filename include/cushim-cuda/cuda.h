@@ -10,9 +10,9 @@
  * running needs the CUDA toolkit.
  *
  * Versions. This header declares what cuda.h of one CUDA version declares: that of CUDA 12.8, unless the program or
- * the compiler's command line defines CUDA_VERSION, from 11040 to 13050. With -DCUDA_VERSION=13000 cuCtxCreate has four
- * parameters. (11.4 to 11.6 declare what 11.7 does.) The names and parameters are those of that version whatever the
- * driver is; a call never has other parameters than the driver's function expects.
+ * the compiler's command line defines CUDA_VERSION, from 11040 to 13050. With -DCUDA_VERSION=13000 cuCtxCreate has
+ * four parameters. (11.4 to 11.6 declare what 11.7 does.) The names and parameters are those of that version whatever
+ * the driver is; a call never has other parameters than the driver's function expects.
  *
  * Results. If there is no driver, cuInit returns CUDA_ERROR_NO_DEVICE (100). A function that the driver does not have
  * returns CUDA_ERROR_NOT_FOUND (500) and writes nothing. After either, cushim_last_error_message says why.
@@ -6144,7 +6144,7 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #if CUDA_VERSION >= 12000
 #define cuStreamBatchMemOp __CUDA_API_PTSZ(cuStreamBatchMemOp_v2)
 #endif
-#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamBatchMemOp_v2 __CUDA_API_PTSZ(cuStreamBatchMemOp_v2)
 #endif
 #define cuStreamBeginCapture __CUDA_API_PTSZ(cuStreamBeginCapture_v2)
@@ -6186,34 +6186,28 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #if CUDA_VERSION >= 12000
 #define cuStreamWaitValue32 __CUDA_API_PTSZ(cuStreamWaitValue32_v2)
 #endif
-#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#define cuStreamWaitValue32_v2 __CUDA_API_PTSZ(cuStreamWaitValue32_v2)
-#endif
 #if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#define cuStreamWaitValue32_v2 __CUDA_API_PTSZ(cuStreamWaitValue32_v2)
 #define cuStreamWaitValue64 __CUDA_API_PTSZ(cuStreamWaitValue64)
 #endif
 #if CUDA_VERSION >= 12000
 #define cuStreamWaitValue64 __CUDA_API_PTSZ(cuStreamWaitValue64_v2)
 #endif
-#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#define cuStreamWaitValue64_v2 __CUDA_API_PTSZ(cuStreamWaitValue64_v2)
-#endif
 #if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#define cuStreamWaitValue64_v2 __CUDA_API_PTSZ(cuStreamWaitValue64_v2)
 #define cuStreamWriteValue32 __CUDA_API_PTSZ(cuStreamWriteValue32)
 #endif
 #if CUDA_VERSION >= 12000
 #define cuStreamWriteValue32 __CUDA_API_PTSZ(cuStreamWriteValue32_v2)
 #endif
-#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#define cuStreamWriteValue32_v2 __CUDA_API_PTSZ(cuStreamWriteValue32_v2)
-#endif
 #if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#define cuStreamWriteValue32_v2 __CUDA_API_PTSZ(cuStreamWriteValue32_v2)
 #define cuStreamWriteValue64 __CUDA_API_PTSZ(cuStreamWriteValue64)
 #endif
 #if CUDA_VERSION >= 12000
 #define cuStreamWriteValue64 __CUDA_API_PTSZ(cuStreamWriteValue64_v2)
 #endif
-#if defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION < 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamWriteValue64_v2 __CUDA_API_PTSZ(cuStreamWriteValue64_v2)
 #endif
 #define cuTexRefGetAddress cuTexRefGetAddress_v2
@@ -6245,7 +6239,7 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #define cuMemAdvise cuMemAdvise_v2
 #define cuMemPrefetchAsync __CUDA_API_PTSZ(cuMemPrefetchAsync_v2)
 #endif
-#if CUDA_VERSION >= 12020 && CUDA_VERSION >= 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION >= 12020 && CUDA_VERSION >= 12000 && CUDA_VERSION < 13000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuMemPrefetchAsync_v2 __CUDA_API_PTSZ(cuMemPrefetchAsync_v2)
 #endif
 #if CUDA_VERSION >= 12030 && CUDA_VERSION >= 13000
@@ -6262,13 +6256,13 @@ CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUten
 #if CUDA_VERSION >= 12030 && CUDA_VERSION >= 13000
 #define cuStreamGetCaptureInfo __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v3)
 #endif
-#if CUDA_VERSION >= 12030 && CUDA_VERSION >= 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION >= 12030 && CUDA_VERSION >= 12000 && CUDA_VERSION < 13000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamGetCaptureInfo_v3 __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v3)
 #endif
 #if CUDA_VERSION >= 12030 && CUDA_VERSION >= 13000
 #define cuStreamUpdateCaptureDependencies __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies_v2)
 #endif
-#if CUDA_VERSION >= 12030 && CUDA_VERSION >= 12000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if CUDA_VERSION >= 12030 && CUDA_VERSION >= 12000 && CUDA_VERSION < 13000 && defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define cuStreamUpdateCaptureDependencies_v2 __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies_v2)
 #endif
 #if CUDA_VERSION >= 12050 && CUDA_VERSION >= 13000

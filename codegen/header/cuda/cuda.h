@@ -10,9 +10,9 @@
  * running needs the CUDA toolkit.
  *
  * Versions. This header declares what cuda.h of one CUDA version declares: that of CUDA 12.8, unless the program or
- * the compiler's command line defines CUDA_VERSION, from 11040 to 13050. With -DCUDA_VERSION=13000 cuCtxCreate has four
- * parameters. (11.4 to 11.6 declare what 11.7 does.) The names and parameters are those of that version whatever the
- * driver is; a call never has other parameters than the driver's function expects.
+ * the compiler's command line defines CUDA_VERSION, from 11040 to 13050. With -DCUDA_VERSION=13000 cuCtxCreate has
+ * four parameters. (11.4 to 11.6 declare what 11.7 does.) The names and parameters are those of that version whatever
+ * the driver is; a call never has other parameters than the driver's function expects.
  *
  * Results. If there is no driver, cuInit returns CUDA_ERROR_NO_DEVICE (100). A function that the driver does not have
  * returns CUDA_ERROR_NOT_FOUND (500) and writes nothing. After either, cushim_last_error_message says why.

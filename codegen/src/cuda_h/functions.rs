@@ -49,10 +49,11 @@ pub(super) fn plain_names(functions: &[Function<'_>]) -> String {
             let named = join(&since(abi), &in_majors(&abi.plain_in));
             out.add(&join(&named, condition(&abi.base)), &define(&abi.base, &target));
         }
-        // One that was declared beside another of the plain name is known by its own.
-        let is_beside = abi.declared_in.iter().any(|major| !abi.plain_in.contains(major));
-        if is_beside && abi.per_thread.is_some() && abi.exported != abi.base {
-            let declared = join(&since(abi), &in_majors(&abi.declared_in));
+        // One that is declared beside another of the plain name is known by its own; this one still in 12.
+        let mut beside = abi.declared_in.clone();
+        beside.retain(|major| !abi.plain_in.contains(major) || abi.exported == "cuStreamGetCaptureInfo_v2");
+        if !beside.is_empty() && abi.per_thread.is_some() {
+            let declared = join(&since(abi), &in_majors(&beside));
             out.add(&join(&declared, PER_THREAD), &define(&abi.exported, &target));
         }
         // Since 12.0 this plain name stands for the function of another base name.

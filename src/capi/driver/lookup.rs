@@ -12,8 +12,8 @@ use crate::object::error::{Error, Status};
 use crate::object::handle;
 use std::ffi::{c_char, c_void};
 
-/// Reports that a table lacks a function. The functions of cushim's `cuda.h` and those that `CUSHIM_CUDA_NAMES` defines
-/// call it; a program need not.
+/// Reports that a table lacks a function. The functions of cushim's `cuda.h` and those that `CUSHIM_CUDA_NAMES`
+/// defines call it; a program need not.
 ///
 /// @param[in] table The table without the entry.
 /// @param[in] name The base name of the function.
