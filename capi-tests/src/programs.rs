@@ -232,6 +232,9 @@ fn names() -> Vec<Case> {
     ] {
         cases.extend([none.clone().with("cuda.h", drop_in), none]);
     }
+    let older = ["11.4", "12.0", "12.4", ONE_VERSION]
+        .map(|version| Case::new("names/older_driver", Driver::Shell(version)));
+    cases.extend(older.map(|case| case.with("cuda.h", Build::drop_in)));
     cases
 }
 

@@ -16,7 +16,9 @@
  *
  * Results. If there is no driver, cuInit returns CUDA_ERROR_NO_DEVICE (100). A function that the driver does not have
  * returns CUDA_ERROR_NOT_FOUND (500) and writes nothing. After either, cushim_last_error_message says why.
- * cuGetErrorName and cuGetErrorString work without a driver.
+ * cuGetErrorName and cuGetErrorString work without a driver. On a driver that is older than CUDA_VERSION, the older
+ * forms of cuCtxCreate, cuEventElapsedTime, cuGetProcAddress, cuMemAdvise and cuMemPrefetchAsync stand in for the newer
+ * ones if the arguments say nothing that is new.
  *
  * Functions. Each is static inline, under the name that the driver exports: cuMemAlloc is a macro for cuMemAlloc_v2,
  * as in NVIDIA's header. CUDA_API_PER_THREAD_DEFAULT_STREAM and __CUDA_API_VERSION_INTERNAL do what they do there.
@@ -3557,6 +3559,14 @@ static inline cushim_cuda_function cushim_cuda_find(const cushim_driver_table *t
   return cushim_found != NULL ? ((CUresult(CUDAAPI *) types)cushim_found)values                                \
                               : (CUresult)cushim_table_missing(cushim_table, name, abi)
 
+/* The same for a function that an older one can stand for, if the driver has only that. */
+#define CUSHIM_CUDA_ELSE(stream, row, name, abi, types, values, older)                                        \
+  const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
+  cushim_cuda_function cushim_found = cushim_cuda_find(cushim_table, row);                                     \
+  if (cushim_found != NULL) return ((CUresult(CUDAAPI *) types)cushim_found)values;                            \
+  older;                                                                                                       \
+  return (CUresult)cushim_table_missing(cushim_table, name, abi)
+
 /* The same for a function that writes a text to *pStr, which cushim has as well. */
 #define CUSHIM_CUDA_TEXT(stream, row, name, abi, types, values, text)                                         \
   const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
@@ -3565,6 +3575,22 @@ static inline cushim_cuda_function cushim_cuda_find(const cushim_driver_table *t
   if (pStr == NULL) return CUDA_ERROR_INVALID_VALUE;                                                           \
   *pStr = (text);                                                                                              \
   return *pStr != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE
+
+/* Whether an older form can say this location: the ordinal of a device, or CU_DEVICE_CPU for the host. */
+static inline int cushim_cuda_is_ordinal(const CUmemLocation_v1 *location) {
+  return (int)location->type == 1 || (int)location->type == 2;
+}
+static inline CUdevice cushim_cuda_ordinal(const CUmemLocation_v1 *location) {
+  return (int)location->type == 1 ? (CUdevice)location->id : (CUdevice)-1;
+}
+#if CUDA_VERSION >= 12000
+/* What the older form of cuGetProcAddress does not say by itself. */
+static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
+  const int is_found = result == CUDA_SUCCESS && *pfn != NULL;
+  if (found != NULL) *found = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return result;
+}
+#endif
 
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuArray3DCreate(CUarray *pHandle, const void *pAllocateArray) {
@@ -3618,6 +3644,9 @@ CUSHIM_CUDA_FUNCTION cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice_v
   CUSHIM_CUDA_CALL(0, 13, "cuCtxCreate", 2000, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuCtxCreate_3020(CUcontext *pctx, unsigned int flags, CUdevice_v1 dev) {
+  CUSHIM_CUDA_CALL(0, 14, "cuCtxCreate", 3020, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice_v1 dev) {
   CUSHIM_CUDA_CALL(0, 14, "cuCtxCreate", 3020, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
@@ -3830,6 +3859,9 @@ CUSHIM_CUDA_FUNCTION cuEventDestroy(CUevent hEvent) {
 CUSHIM_CUDA_FUNCTION cuEventDestroy_v2(CUevent hEvent) {
   CUSHIM_CUDA_CALL(0, 87, "cuEventDestroy", 4000, (CUevent), (hEvent));
 }
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuEventElapsedTime_2000(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
+  CUSHIM_CUDA_CALL(0, 88, "cuEventElapsedTime", 2000, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
   CUSHIM_CUDA_CALL(0, 88, "cuEventElapsedTime", 2000, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd));
@@ -3895,6 +3927,9 @@ CUSHIM_CUDA_FUNCTION cuGetErrorString(CUresult error, const char **pStr) {
 }
 CUSHIM_CUDA_FUNCTION cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId) {
   CUSHIM_CUDA_CALL(0, 119, "cuGetExportTable", 3000, (const void **, const CUuuid *), (ppExportTable, pExportTableId));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGetProcAddress_11030(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags) {
+  CUSHIM_CUDA_CALL(0, 120, "cuGetProcAddress", 11030, (const char *, void **, int, cuuint64_t), (symbol, pfn, driverVersion, flags));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGetProcAddress(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags) {
@@ -4289,6 +4324,9 @@ CUSHIM_CUDA_FUNCTION cuMemAddressFree(CUdeviceptr_v2 ptr, size_t size) {
 CUSHIM_CUDA_FUNCTION cuMemAddressReserve(CUdeviceptr_v2 *ptr, size_t size, size_t alignment, CUdeviceptr_v2 addr, unsigned long long flags) {
   CUSHIM_CUDA_CALL(0, 233, "cuMemAddressReserve", 10020, (CUdeviceptr_v2 *, size_t, size_t, CUdeviceptr_v2, unsigned long long), (ptr, size, alignment, addr, flags));
 }
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuMemAdvise_8000(CUdeviceptr_v2 devPtr, size_t count, CUmem_advise advice, CUdevice_v1 device) {
+  CUSHIM_CUDA_CALL(0, 234, "cuMemAdvise", 8000, (CUdeviceptr_v2, size_t, CUmem_advise, CUdevice_v1), (devPtr, count, advice, device));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuMemAdvise(CUdeviceptr_v2 devPtr, size_t count, CUmem_advise advice, CUdevice_v1 device) {
   CUSHIM_CUDA_CALL(0, 234, "cuMemAdvise", 8000, (CUdeviceptr_v2, size_t, CUmem_advise, CUdevice_v1), (devPtr, count, advice, device));
@@ -4459,6 +4497,9 @@ CUSHIM_CUDA_FUNCTION cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribut
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
   CUSHIM_CUDA_CALL(0, 278, "cuMemPoolTrimTo", 11020, (CUmemoryPool, size_t), (pool, minBytesToKeep));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuMemPrefetchAsync_8000(CUdeviceptr_v2 devPtr, size_t count, CUdevice_v1 dstDevice, CUstream hStream) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 279, "cuMemPrefetchAsync", 8000, (CUdeviceptr_v2, size_t, CUdevice_v1, CUstream), (devPtr, count, dstDevice, hStream));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemPrefetchAsync)(CUdeviceptr_v2 devPtr, size_t count, CUdevice_v1 dstDevice, CUstream hStream) {
@@ -5369,7 +5410,7 @@ CUSHIM_CUDA_FUNCTION cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
   CUSHIM_CUDA_CALL(0, 463, "cuCtxGetId", 12000, (CUcontext, unsigned long long *), (ctx, ctxId));
 }
 CUSHIM_CUDA_FUNCTION cuGetProcAddress_v2(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags, CUdriverProcAddressQueryResult *symbolFound) {
-  CUSHIM_CUDA_CALL(0, 464, "cuGetProcAddress", 12000, (const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *), (symbol, pfn, driverVersion, flags, symbolFound));
+  CUSHIM_CUDA_ELSE(0, 464, "cuGetProcAddress", 12000, (const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *), (symbol, pfn, driverVersion, flags, symbolFound), return cushim_cuda_told(cushim_cuda_cuGetProcAddress_11030(symbol, pfn, driverVersion, flags), pfn, symbolFound));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
   CUSHIM_CUDA_CALL(0, 465, "cuGraphAddKernelNode", 12000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v2 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
@@ -5503,15 +5544,15 @@ CUSHIM_CUDA_FUNCTION cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *
   CUSHIM_CUDA_CALL(0, 501, "cuGraphNodeSetParams", 12020, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuMemAdvise_v2(CUdeviceptr_v2 devPtr, size_t count, CUmem_advise advice, CUmemLocation_v1 location) {
-  CUSHIM_CUDA_CALL(0, 502, "cuMemAdvise", 12020, (CUdeviceptr_v2, size_t, CUmem_advise, CUmemLocation_v1), (devPtr, count, advice, location));
+  CUSHIM_CUDA_ELSE(0, 502, "cuMemAdvise", 12020, (CUdeviceptr_v2, size_t, CUmem_advise, CUmemLocation_v1), (devPtr, count, advice, location), if (cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemAdvise_8000(devPtr, count, advice, cushim_cuda_ordinal(&location)));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemPrefetchAsync_v2)(CUdeviceptr_v2 devPtr, size_t count, CUmemLocation_v1 location, unsigned int flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 503, "cuMemPrefetchAsync", 12020, (CUdeviceptr_v2, size_t, CUmemLocation_v1, unsigned int, CUstream), (devPtr, count, location, flags, hStream));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 503, "cuMemPrefetchAsync", 12020, (CUdeviceptr_v2, size_t, CUmemLocation_v1, unsigned int, CUstream), (devPtr, count, location, flags, hStream), if (flags == 0 && cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemPrefetchAsync_8000(devPtr, count, cushim_cuda_ordinal(&location), hStream));
 }
 #endif
 #if CUDA_VERSION >= 12020 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemPrefetchAsync_v2(CUdeviceptr_v2 devPtr, size_t count, CUmemLocation_v1 location, unsigned int flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 503, "cuMemPrefetchAsync", 12020, (CUdeviceptr_v2, size_t, CUmemLocation_v1, unsigned int, CUstream), (devPtr, count, location, flags, hStream));
+  CUSHIM_CUDA_ELSE(0, 503, "cuMemPrefetchAsync", 12020, (CUdeviceptr_v2, size_t, CUmemLocation_v1, unsigned int, CUstream), (devPtr, count, location, flags, hStream), if (flags == 0 && cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemPrefetchAsync_8000(devPtr, count, cushim_cuda_ordinal(&location), hStream));
 }
 #endif
 #if CUDA_VERSION >= 12030 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
@@ -5638,7 +5679,7 @@ CUSHIM_CUDA_FUNCTION cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
 #endif
 #if CUDA_VERSION >= 12050 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 537, "cuCtxCreate", 12050, (CUcontext *, CUctxCreateParams *, unsigned int, CUdevice), (pctx, ctxCreateParams, flags, dev));
+  CUSHIM_CUDA_ELSE(0, 537, "cuCtxCreate", 12050, (CUcontext *, CUctxCreateParams *, unsigned int, CUdevice), (pctx, ctxCreateParams, flags, dev), if (ctxCreateParams == NULL) return cushim_cuda_cuCtxCreate_3020(pctx, flags, dev));
 }
 CUSHIM_CUDA_FUNCTION cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
   CUSHIM_CUDA_CALL(0, 538, "cuCtxRecordEvent", 12050, (CUcontext, CUevent), (hCtx, hEvent));
@@ -5681,7 +5722,7 @@ CUSHIM_CUDA_FUNCTION cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *
   CUSHIM_CUDA_CALL(0, 548, "cuCheckpointProcessUnlock", 12080, (int, CUcheckpointUnlockArgs *), (pid, args));
 }
 CUSHIM_CUDA_FUNCTION cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
-  CUSHIM_CUDA_CALL(0, 549, "cuEventElapsedTime", 12080, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd));
+  CUSHIM_CUDA_ELSE(0, 549, "cuEventElapsedTime", 12080, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd), return cushim_cuda_cuEventElapsedTime_2000(pMilliseconds, hStart, hEnd));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemBatchDecompressAsync)(CUmemDecompressParams *paramsArray, size_t count, unsigned int flags, size_t *errorIndex, CUstream stream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 550, "cuMemBatchDecompressAsync", 12060, (CUmemDecompressParams *, size_t, unsigned int, size_t *, CUstream), (paramsArray, count, flags, errorIndex, stream));

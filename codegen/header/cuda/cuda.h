@@ -16,7 +16,9 @@
  *
  * Results. If there is no driver, cuInit returns CUDA_ERROR_NO_DEVICE (100). A function that the driver does not have
  * returns CUDA_ERROR_NOT_FOUND (500) and writes nothing. After either, cushim_last_error_message says why.
- * cuGetErrorName and cuGetErrorString work without a driver.
+ * cuGetErrorName and cuGetErrorString work without a driver. On a driver that is older than CUDA_VERSION, the older
+ * forms of cuCtxCreate, cuEventElapsedTime, cuGetProcAddress, cuMemAdvise and cuMemPrefetchAsync stand in for the newer
+ * ones if the arguments say nothing that is new.
  *
  * Functions. Each is static inline, under the name that the driver exports: cuMemAlloc is a macro for cuMemAlloc_v2,
  * as in NVIDIA's header. CUDA_API_PER_THREAD_DEFAULT_STREAM and __CUDA_API_VERSION_INTERNAL do what they do there.
@@ -106,6 +108,14 @@ static inline cushim_cuda_function cushim_cuda_find(const cushim_driver_table *t
   return cushim_found != NULL ? ((CUresult(CUDAAPI *) types)cushim_found)values                                \
                               : (CUresult)cushim_table_missing(cushim_table, name, abi)
 
+/* The same for a function that an older one can stand for, if the driver has only that. */
+#define CUSHIM_CUDA_ELSE(stream, row, name, abi, types, values, older)                                        \
+  const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
+  cushim_cuda_function cushim_found = cushim_cuda_find(cushim_table, row);                                     \
+  if (cushim_found != NULL) return ((CUresult(CUDAAPI *) types)cushim_found)values;                            \
+  older;                                                                                                       \
+  return (CUresult)cushim_table_missing(cushim_table, name, abi)
+
 /* The same for a function that writes a text to *pStr, which cushim has as well. */
 #define CUSHIM_CUDA_TEXT(stream, row, name, abi, types, values, text)                                         \
   const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
@@ -114,6 +124,22 @@ static inline cushim_cuda_function cushim_cuda_find(const cushim_driver_table *t
   if (pStr == NULL) return CUDA_ERROR_INVALID_VALUE;                                                           \
   *pStr = (text);                                                                                              \
   return *pStr != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE
+
+/* Whether an older form can say this location: the ordinal of a device, or CU_DEVICE_CPU for the host. */
+static inline int cushim_cuda_is_ordinal(const CUmemLocation_v1 *location) {
+  return (int)location->type == 1 || (int)location->type == 2;
+}
+static inline CUdevice cushim_cuda_ordinal(const CUmemLocation_v1 *location) {
+  return (int)location->type == 1 ? (CUdevice)location->id : (CUdevice)-1;
+}
+#if CUDA_VERSION >= 12000
+/* What the older form of cuGetProcAddress does not say by itself. */
+static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
+  const int is_found = result == CUDA_SUCCESS && *pfn != NULL;
+  if (found != NULL) *found = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return result;
+}
+#endif
 
 @functions@
 

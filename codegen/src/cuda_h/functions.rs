@@ -1,6 +1,7 @@
 //! The functions of `cuda.h`, of every release, and the macros that give them their plain names.
 
 use super::history::Span;
+use super::older;
 use super::sections::Sections;
 use crate::catalogue::{Abi, Catalogue};
 use crate::ctype;
@@ -26,6 +27,9 @@ pub(super) fn of<'a>(catalogue: &'a Catalogue, header: &str) -> Vec<Function<'a>
 pub(super) fn definitions(functions: &[Function<'_>]) -> String {
     let mut out = Sections::default();
     for function in functions {
+        if let Some(name) = older::name(function.abi) {
+            out.add("", &function.definition(name, "CUSHIM_CUDA_STREAM"));
+        }
         let visible = join(&since(function.abi), &or(&public(function.abi), ALL));
         out.add(&visible, &function.definition(function.stream_name(), "CUSHIM_CUDA_STREAM"));
         if function.abi.per_thread.is_some() {
@@ -83,7 +87,9 @@ impl Function<'_> {
         let values: Vec<&str> = abi.params.iter().map(|p| p.name.as_str()).collect();
         let values = values.join(", ");
         let call = format!("{stream}, {}, \"{}\", {}, ({types}), ({values})", self.row, abi.base, abi.number);
+        let older = older::of(&abi.exported);
         let body = match abi.base.as_str() {
+            _ if older.is_some() => format!("CUSHIM_CUDA_ELSE({call}, {})", older.unwrap_or_default()),
             "cuGetErrorName" => format!(
                 "CUSHIM_CUDA_TEXT({call}, error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name((cushim_status)error))"
             ),

@@ -2,6 +2,7 @@
 
 mod functions;
 mod history;
+mod older;
 mod pointers;
 mod sections;
 mod types;
