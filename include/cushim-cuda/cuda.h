@@ -3583,6 +3583,13 @@ static inline int cushim_cuda_is_ordinal(const CUmemLocation_v1 *location) {
 static inline CUdevice cushim_cuda_ordinal(const CUmemLocation_v1 *location) {
   return (int)location->type == 1 ? (CUdevice)location->id : (CUdevice)-1;
 }
+#if CUDA_VERSION >= 12050
+/* Whether a context is to be created as older forms create it. */
+static inline int cushim_cuda_is_plain(const CUctxCreateParams *params) {
+  return params == NULL ||
+         (params->execAffinityParams == NULL && params->numExecAffinityParams == 0 && params->cigParams == NULL);
+}
+#endif
 #if CUDA_VERSION >= 12000
 /* What the older form of cuGetProcAddress does not say by itself. */
 static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
@@ -5679,7 +5686,7 @@ CUSHIM_CUDA_FUNCTION cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
 #endif
 #if CUDA_VERSION >= 12050 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev) {
-  CUSHIM_CUDA_ELSE(0, 537, "cuCtxCreate", 12050, (CUcontext *, CUctxCreateParams *, unsigned int, CUdevice), (pctx, ctxCreateParams, flags, dev), if (ctxCreateParams == NULL) return cushim_cuda_cuCtxCreate_3020(pctx, flags, dev));
+  CUSHIM_CUDA_ELSE(0, 537, "cuCtxCreate", 12050, (CUcontext *, CUctxCreateParams *, unsigned int, CUdevice), (pctx, ctxCreateParams, flags, dev), if (cushim_cuda_is_plain(ctxCreateParams)) return cushim_cuda_cuCtxCreate_3020(pctx, flags, dev));
 }
 CUSHIM_CUDA_FUNCTION cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
   CUSHIM_CUDA_CALL(0, 538, "cuCtxRecordEvent", 12050, (CUcontext, CUevent), (hCtx, hEvent));

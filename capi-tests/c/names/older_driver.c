@@ -65,6 +65,9 @@ int main(void) {
   CHECK_OK(cuCtxDestroy(context));
   if (version < 12050) {
     memset(&params, 0, sizeof params);
+    CHECK_OK(cuCtxCreate(&context, &params, 0, device));
+    CHECK_OK(cuCtxDestroy(context));
+    params.numExecAffinityParams = 1;
     CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cuCtxCreate(&context, &params, 0, device));
     CHECK_CONTAINS(last_message(), "12.5");
   }

@@ -132,6 +132,13 @@ static inline int cushim_cuda_is_ordinal(const CUmemLocation_v1 *location) {
 static inline CUdevice cushim_cuda_ordinal(const CUmemLocation_v1 *location) {
   return (int)location->type == 1 ? (CUdevice)location->id : (CUdevice)-1;
 }
+#if CUDA_VERSION >= 12050
+/* Whether a context is to be created as older forms create it. */
+static inline int cushim_cuda_is_plain(const CUctxCreateParams *params) {
+  return params == NULL ||
+         (params->execAffinityParams == NULL && params->numExecAffinityParams == 0 && params->cigParams == NULL);
+}
+#endif
 #if CUDA_VERSION >= 12000
 /* What the older form of cuGetProcAddress does not say by itself. */
 static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {

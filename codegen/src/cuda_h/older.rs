@@ -8,7 +8,7 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
     (
         "cuCtxCreate_v4",
         ("cuCtxCreate", 3020),
-        "if (ctxCreateParams == NULL) return cushim_cuda_cuCtxCreate_3020(pctx, flags, dev)",
+        "if (cushim_cuda_is_plain(ctxCreateParams)) return cushim_cuda_cuCtxCreate_3020(pctx, flags, dev)",
     ),
     (
         "cuEventElapsedTime_v2",
