@@ -8,15 +8,19 @@
 mod oracle {
     pub(crate) mod catalogue;
     pub(crate) mod compare;
+    pub(crate) mod drop_in;
     mod exceptions;
     pub(crate) mod facts;
     pub(crate) mod fetch;
+    pub(crate) mod history;
 }
 
 use oracle::catalogue::Catalogue;
 use oracle::compare::{self, Findings, Release};
+use oracle::drop_in::{self, Side, Whose};
 use oracle::facts;
 use oracle::fetch::{fetch, say, skip};
+use oracle::history::History;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -80,6 +84,48 @@ fn the_catalogue_agrees_with_nvidias_headers() {
         findings.wrong.len(),
         findings.wrong.join("\n")
     );
+}
+
+/// A program that includes `cuda.h` sees the same behind ours as behind NVIDIA's of the same version: names, signatures,
+/// values, layouts and macros, as it is, with the per-thread default stream, and with every ABI by its exported name.
+#[test]
+fn the_cuda_h_of_ours_declares_what_nvidias_does() {
+    let Some(headers) = headers() else { return };
+    let (catalogue, history) = (Catalogue::read(), History::read());
+    let compared = |path: &PathBuf| {
+        let folder = scratch();
+        let version = version_of(path);
+        if version > NEWEST {
+            return (version, 0, Vec::new());
+        }
+        let (mut count, mut wrong) = (0, Vec::new());
+        for (name, mode) in drop_in::MODES {
+            let side = |whose| Side::of(whose, folder.path(), mode, &catalogue, &history);
+            let (theirs, ours) = (side(Whose::Theirs(path)), side(Whose::Ours(version)));
+            drop_in::compare(&catalogue, (version, name), &theirs, &ours, &mut wrong);
+            count += drop_in::count(&theirs);
+        }
+        (version, count, wrong)
+    };
+    let compared = &compared;
+    let compared: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> = headers.iter().map(|path| scope.spawn(move || compared(path))).collect();
+        all.into_iter().map(|one| one.join().expect("the headers are compared")).collect()
+    });
+    for (version, count, _) in &compared {
+        say(format_args!("our cuda.h as {version}: {count} facts like NVIDIA's"));
+    }
+    let wrong: Vec<String> = compared.into_iter().flat_map(|(_, _, wrong)| wrong).collect();
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The newest version that our `cuda.h` stands for.
+const NEWEST: u32 = 13050;
+
+fn version_of(headers: &Path) -> u32 {
+    let text = std::fs::read_to_string(headers.join("cuda.h")).expect("the header is readable");
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("#define CUDA_VERSION "));
+    line.and_then(|number| number.trim().parse().ok()).expect("cuda.h says its version")
 }
 
 fn report(catalogue: &Catalogue, releases: &[Release]) {

@@ -79,6 +79,12 @@ impl Build {
         self
     }
 
+    /// As a program that includes `cuda.h`: ours.
+    pub fn drop_in(self) -> Self {
+        let folder = repository("include/cushim-cuda");
+        self.option(format!("-I{}", folder.display()))
+    }
+
     /// With one more option.
     pub fn option(mut self, option: impl Into<String>) -> Self {
         self.options.push(option.into());
@@ -189,7 +195,7 @@ fn in_c(source: &str) -> PathBuf {
 fn headers() -> &'static [PathBuf] {
     static HEADERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let mut files = Vec::new();
-        for folder in ["include", "capi-tests/c"] {
+        for folder in ["include", "include/cushim-cuda", "capi-tests/c"] {
             add_headers(&repository(folder), &mut files);
         }
         files.sort();

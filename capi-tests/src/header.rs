@@ -3,13 +3,15 @@
 use crate::repository;
 use std::collections::BTreeSet;
 
-/// The text of `include/cushim_driver.h`.
+/// The text of `include/cushim_driver.h` and of `include/cushim_loader.h`, which it includes.
 ///
 /// # Panics
 /// If it cannot be read.
 #[must_use]
 pub fn text() -> String {
-    std::fs::read_to_string(repository("include/cushim_driver.h")).expect("the header is there")
+    let read =
+        |name: &str| std::fs::read_to_string(repository("include").join(name)).expect("the header is there");
+    read("cushim_loader.h") + &read("cushim_driver.h")
 }
 
 /// The text of `include/cushim.h`.
@@ -19,6 +21,17 @@ pub fn text() -> String {
 #[must_use]
 pub fn objects() -> String {
     std::fs::read_to_string(repository("include/cushim.h")).expect("the header is there")
+}
+
+/// The texts of the headers in `include/cushim-cuda/`.
+///
+/// # Panics
+/// If they cannot be read.
+#[must_use]
+pub fn cuda() -> String {
+    let names = ["cuda.h", "cudaTypedefs.h", "cudaProfiler.h", "builtin_types.h"];
+    let read = |name| std::fs::read_to_string(repository("include/cushim-cuda").join(name));
+    names.map(|name| read(name).expect("the header is there")).concat()
 }
 
 /// The functions that the header declares: `cushim_driver_open` and so on.
@@ -53,7 +66,7 @@ pub struct Entry {
 /// If a line of the table reads otherwise than expected.
 #[must_use]
 pub fn entries(header: &str) -> Vec<Entry> {
-    let table = between(header, "typedef struct cushim_driver_table {", "} cushim_driver_table;");
+    let table = between(header, "\nstruct cushim_driver_table {", "\n};");
     table
         .lines()
         .filter_map(|line| line.split_once("(CUSHIM_CUDAAPI *"))
@@ -96,10 +109,10 @@ pub fn names(header: &str) -> Vec<(String, Vec<String>)> {
 
 /// A C source that calls every such function with zeros for arguments, by way of a macro `CALL`.
 ///
-/// The two functions that answer without a driver are left out.
+/// The functions that answer otherwise without a driver are left out.
 #[must_use]
 pub fn calls_as_c(header: &str) -> String {
-    let answers = ["cuGetErrorName", "cuGetErrorString"];
+    let answers = ["cuGetErrorName", "cuGetErrorString", "cuInit"];
     let called = names(header).into_iter().filter(|(name, _)| !answers.contains(&name.as_str()));
     called.map(|(name, parameters)| call(&name, &parameters)).collect()
 }

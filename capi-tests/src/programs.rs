@@ -225,8 +225,16 @@ fn names() -> Vec<Case> {
             cases.extend([shared.clone().with("static", alone), shared]);
         }
     }
-    cases.push(Case::new("names/none", Driver::None));
-    cases.push(Case::new("names/none", Driver::Value(MISSING)).environment(&[("CHECK_MESSAGE", MISSING)]));
+    let drop_in = |build: Build| build.drop_in().option("-DCUDA_H");
+    for none in [
+        Case::new("names/none", Driver::None),
+        Case::new("names/none", Driver::Value(MISSING)).environment(&[("CHECK_MESSAGE", MISSING)]),
+    ] {
+        cases.extend([none.clone().with("cuda.h", drop_in), none]);
+    }
+    let older = ["11.4", "12.0", "12.4", ONE_VERSION]
+        .map(|version| Case::new("names/older_driver", Driver::Shell(version)));
+    cases.extend(older.map(|case| case.with("cuda.h", Build::drop_in)));
     cases
 }
 

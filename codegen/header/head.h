@@ -5,11 +5,11 @@
  * For C programs that call the CUDA driver API and must start on any machine: with a driver of CUDA 11.4 to 13.x, or
  * without one. Link with -lcushim instead of -lcuda. Neither building nor running needs the CUDA toolkit.
  *
- *   1. cushim_driver_open finds and opens the driver, or says why there is none.
+ *   1. cushim_driver_open finds and opens the driver, or says why there is none. (cushim_loader.h)
  *   2. cushim_driver_get_table returns the table: one function pointer per ABI, NULL if the driver does not have it.
  *   3. Or #define CUSHIM_CUDA_NAMES before you include this header: cuInit, cuCtxCreate, cuMemAlloc ... are then
  *      functions that call through the table of the default driver, with the parameters that they have in cuda.h of
- *      CUDA 12.
+ *      CUDA 12. A program that need not be edited at all includes cushim's own cuda.h, in the folder cushim-cuda.
  *
  * Types. Without cuda.h, this header declares the types of the driver API under their usual names. If cuda.h (11.7 or
  * later) was included before it, its types are used, and only what it lacks is declared. Include cuda.h before this
@@ -17,32 +17,19 @@
  *
  * Names. "CUDA 12.4" is the version that the driver reports (cuDriverGetVersion).
  *
- * Tags. @param[in] is read during the call and not kept; @param[out] is written, and is NULL or 0 after a failure;
- * @param[inout] is a struct whose struct_size the caller sets and which the call fills, and which is zeroed by a
- * failure. Pointers must not be NULL unless they are [nullable]. [owned] is a handle that the caller destroys exactly
- * once; [ended] is one that this call destroys.
- *
- * Errors. @errors lists what is particular to a function. Every function that returns a cushim_status also returns
- * CUSHIM_ERROR_INVALID_HANDLE for a handle that is not valid, CUSHIM_ERROR_INVALID_ARGUMENT for a NULL that is not
- * accepted or an impossible struct_size, and CUSHIM_ERROR_FORKED in the child of a fork, unless "@fork allowed".
- *
- * Threads. Any thread may call any function at any time.
- *
  * Only 64-bit platforms are supported.
  */
 #ifndef CUSHIM_DRIVER_H
 #define CUSHIM_DRIVER_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#if defined(UINTPTR_MAX) && UINTPTR_MAX < 0xffffffffffffffff
-#error "cushim supports 64-bit platforms only"
-#endif
+#include "cushim_loader.h"
 
 #if defined(__cuda_cuda_h__) /* not CUDA_VERSION alone, which programs define themselves */
+#if CUDA_VERSION >= 11070
 #define CUSHIM_CUDA_H CUDA_VERSION /* cuda.h was included first: its types are used */
-#if CUDA_VERSION < 11070
+#elif defined(CUSHIM_CUDA_DROP_IN)
+#define CUSHIM_CUDA_H 11070 /* cushim's own declares for older versions what 11.7 has */
+#else
 #error "cushim_driver.h works beside cuda.h of CUDA 11.7 or later, or without any"
 #endif
 #else

@@ -11,8 +11,10 @@ pub(crate) struct Abi {
     pub(crate) per_thread: Option<(String, u32)>,
     pub(crate) first_header: String,
     pub(crate) group: String,
-    /// Whether `cuda.h` 12.9 gives this ABI the plain name (or, for a younger function, its first header does).
-    pub(crate) name_in_cuda_12: bool,
+    /// The major releases whose `cuda.h` declares this ABI to every program.
+    pub(crate) declared_in: Vec<u32>,
+    /// The major releases whose `cuda.h` gives this ABI the plain name.
+    pub(crate) plain_in: Vec<u32>,
     pub(crate) params: Vec<Param>,
 }
 
@@ -20,6 +22,25 @@ impl Abi {
     /// The name of this ABI's entry in the table: `cuMemAlloc_3020`.
     pub(crate) fn slot(&self) -> String {
         format!("{}_{}", self.base, self.number)
+    }
+
+    /// The first header that declares it, as a `CUDA_VERSION`.
+    pub(crate) fn first_header_number(&self) -> u32 {
+        let (major, minor) = self.first_header.split_once('.').expect("a version");
+        let digits = |text: &str| text.parse::<u32>().expect("a number");
+        1000 * digits(major) + 10 * digits(minor)
+    }
+
+    /// Which of NVIDIA's headers declares it.
+    pub(crate) fn header(&self) -> &'static str {
+        let of = |parts: &[&str]| parts.iter().any(|part| self.base.contains(part));
+        match () {
+            () if of(&["EGL", "Egl"]) => "cudaEGL.h",
+            () if of(&["cuGL", "cuGraphicsGL"]) => "cudaGL.h",
+            () if of(&["VDPAU"]) => "cudaVDPAU.h",
+            () if of(&["cuProfiler"]) => "cudaProfiler.h",
+            () => "cuda.h",
+        }
     }
 }
 
@@ -103,6 +124,15 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
+    /// The ABI of each function to which `cuda.h` of CUDA 12 gives the plain name, or `cuda.h` of CUDA 13 if the function is
+    /// younger.
+    pub(crate) fn named_in_cuda_12(&self) -> impl Iterator<Item = &Abi> {
+        let has = |abi: &Abi, major| abi.plain_in.contains(&major);
+        let is_younger =
+            move |abi: &Abi| !self.abis.iter().any(|other| other.base == abi.base && has(other, 12));
+        self.abis.iter().filter(move |abi| has(abi, 12) || (has(abi, 13) && is_younger(abi)))
+    }
+
     pub(crate) fn read(folder: &Path) -> Self {
         let text =
             std::fs::read_to_string(folder.join("types.json")).expect("catalogue/types.json is readable");
@@ -168,11 +198,16 @@ fn read_abis(folder: &Path) -> Vec<Abi> {
                 per_thread: (!record[3].is_empty()).then(|| (column(3), integer(4))),
                 first_header: column(5),
                 group: column(6),
-                name_in_cuda_12: &record[7] == "yes",
-                params: parse_params(&record[8]),
+                declared_in: majors(&record[7]),
+                plain_in: majors(&record[8]),
+                params: parse_params(&record[9]),
             }
         })
         .collect()
+}
+
+fn majors(text: &str) -> Vec<u32> {
+    text.split_whitespace().map(|major| major.parse().expect("a major release")).collect()
 }
 
 fn parse_params(text: &str) -> Vec<Param> {
@@ -204,28 +239,31 @@ fn read_enum(value: &Value) -> Enum {
 }
 
 fn read_struct(value: &Value) -> Struct {
-    let fields = value[4].as_array().expect("a struct has fields");
     Struct {
         name: string(&value[0]),
         since: number(&value[1]) as u32,
         size: number(&value[2]),
         align: number(&value[3]),
-        fields: fields
-            .iter()
-            .map(|f| Field {
-                path: string(&f[0]),
-                offset: number(&f[1]),
-                size: number(&f[2]),
-                ty: string(&f[3]),
-            })
-            .collect(),
+        fields: read_fields(&value[4]),
     }
 }
 
-fn string(value: &Value) -> String {
+/// The members of a struct.
+pub(crate) fn read_fields(value: &Value) -> Vec<Field> {
+    let fields = value.as_array().expect("a struct has fields").iter();
+    let field = |f: &Value| Field {
+        path: string(&f[0]),
+        offset: number(&f[1]),
+        size: number(&f[2]),
+        ty: string(&f[3]),
+    };
+    fields.map(field).collect()
+}
+
+pub(crate) fn string(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("a string: {value}")).to_owned()
 }
 
-fn number(value: &Value) -> u64 {
+pub(crate) fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("a number: {value}"))
 }

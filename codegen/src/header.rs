@@ -1,36 +1,40 @@
-//! The headers: prose and functions, and in `include/cushim_driver.h` the generated types, table and names.
+//! cushim's own headers: prose and functions, and in `include/cushim_driver.h` the generated types, table and names.
 
-use crate::catalogue::{Abi, Catalogue, Param, Struct};
+use crate::catalogue::{Abi, Alias, Catalogue, Param, Struct};
 use crate::ctype;
 use crate::structs::{self, Body, Member, Part};
 use std::fmt::Write as _;
 use std::path::Path;
 
+fn part(parts: &Path, name: &str) -> String {
+    std::fs::read_to_string(parts.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// `include/cushim_loader.h`: prose, and the functions that need no type of the driver's.
+pub(crate) fn loader(parts: &Path, functions: &str) -> String {
+    part(parts, "loader_head.h") + functions + &part(parts, "loader_tail.h")
+}
+
 /// `include/cushim_driver.h`.
-pub(crate) fn write(catalogue: &Catalogue, parts: &Path, functions: &str) -> String {
-    let part =
-        |name: &str| std::fs::read_to_string(parts.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let mut out = part("head.h");
+pub(crate) fn write(catalogue: &Catalogue, parts: &Path) -> String {
+    let mut out = part(parts, "head.h");
     types(catalogue, &mut out);
     table(catalogue, &mut out);
-    out.push_str(&part("functions.h"));
-    out.push_str(functions);
-    out.push_str(&part("names.h"));
+    out.push_str(&part(parts, "functions.h"));
+    out.push_str(&part(parts, "names.h"));
     names(catalogue, &mut out);
-    out.push_str(&part("tail.h"));
+    out.push_str(&part(parts, "tail.h"));
     out
 }
 
 /// `include/cushim.h`: prose and index, and the functions of the objects.
 pub(crate) fn objects(parts: &Path, index: &str, functions: &str) -> String {
-    let part =
-        |name: &str| std::fs::read_to_string(parts.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-    part("objects_head.h")
+    part(parts, "objects_head.h")
         + index
-        + &part("objects_begin.h")
+        + &part(parts, "objects_begin.h")
         + functions
-        + &part("objects_helpers.h")
-        + &part("objects_tail.h")
+        + &part(parts, "objects_helpers.h")
+        + &part(parts, "objects_tail.h")
 }
 
 /// Declares what the included `cuda.h` does not, in an order in which every type comes before its use.
@@ -58,10 +62,7 @@ fn types(catalogue: &Catalogue, out: &mut String) {
     }
     for s in structs::in_order(catalogue) {
         guarded.item(s.since, &shared(&s.name, &format!("{}\n", c_struct(catalogue, s))));
-        let mut aliases: Vec<_> =
-            catalogue.aliases.iter().filter(|a| root(catalogue, &a.name) == s.name).collect();
-        aliases.sort_by_key(|a| depth(catalogue, &a.name));
-        for a in aliases {
+        for a in aliases_of(catalogue, &s.name) {
             guarded.item(a.since, &format!("typedef {} {};\n", a.target, a.name));
         }
     }
@@ -75,8 +76,15 @@ fn types(catalogue: &Catalogue, out: &mut String) {
     }
 }
 
+/// The names that stand for a struct, each after those that it is made from.
+pub(crate) fn aliases_of<'a>(catalogue: &'a Catalogue, name: &str) -> Vec<&'a Alias> {
+    let mut aliases: Vec<_> = catalogue.aliases.iter().filter(|a| root(catalogue, &a.name) == name).collect();
+    aliases.sort_by_key(|a| depth(catalogue, &a.name));
+    aliases
+}
+
 /// The runtime's headers declare `CUuuid` as well, with the same body, unless this macro says that somebody did.
-fn shared(name: &str, declaration: &str) -> String {
+pub(crate) fn shared(name: &str, declaration: &str) -> String {
     match name {
         "CUuuid" => {
             let guard = "CU_UUID_HAS_BEEN_DEFINED";
@@ -113,7 +121,7 @@ impl Guarded<'_> {
 }
 
 /// An enumerator; one that does not fit `int` is written as the number with the same bits.
-fn enumerator(name: &str, number: i64) -> String {
+pub(crate) fn enumerator(name: &str, number: i64) -> String {
     match number as i32 {
         i32::MIN => format!("  {name} = (-2147483647 - 1)"),
         bits => format!("  {name} = {bits}"),
@@ -125,7 +133,7 @@ fn callback(c: &crate::catalogue::Callback) -> String {
     format!("typedef {result} (CUSHIM_CUDA_CB *{})({});\n", c.name, parameters(&c.params))
 }
 
-fn parameters(params: &[Param]) -> String {
+pub(crate) fn parameters(params: &[Param]) -> String {
     if params.is_empty() {
         return "void".to_owned();
     }
@@ -133,18 +141,18 @@ fn parameters(params: &[Param]) -> String {
     list.join(", ")
 }
 
-fn names_struct(catalogue: &Catalogue, ty: &str) -> bool {
+pub(crate) fn names_struct(catalogue: &Catalogue, ty: &str) -> bool {
     ty.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| is_struct(catalogue, word))
 }
 
 /// Whether the name is that of a struct, directly or through aliases.
-fn is_struct(catalogue: &Catalogue, name: &str) -> bool {
+pub(crate) fn is_struct(catalogue: &Catalogue, name: &str) -> bool {
     let root = root(catalogue, name);
     catalogue.structs.iter().any(|s| s.name == root)
 }
 
 /// The type that a chain of aliases ends at.
-fn root<'a>(catalogue: &'a Catalogue, name: &'a str) -> &'a str {
+pub(crate) fn root<'a>(catalogue: &'a Catalogue, name: &'a str) -> &'a str {
     match catalogue.aliases.iter().find(|a| a.name == name) {
         Some(alias) => root(catalogue, &alias.target),
         None => name,
@@ -157,10 +165,15 @@ fn depth(catalogue: &Catalogue, name: &str) -> usize {
 }
 
 fn c_struct(catalogue: &Catalogue, item: &Struct) -> String {
-    let body = structs::body(catalogue, item);
-    let align = if item.align > 8 { format!("CUSHIM_ALIGN({}) ", item.align) } else { String::new() };
-    let (keyword, text) = c_body(&body, 1);
+    let (keyword, align, text) = body_of(catalogue, item);
     format!("typedef {keyword} {align}{0}_st {{\n{text}}} {0};", item.name)
+}
+
+/// What a declaration of a struct is made of: the keyword, its alignment, the members.
+pub(crate) fn body_of(catalogue: &Catalogue, item: &Struct) -> (&'static str, String, String) {
+    let align = if item.align > 8 { format!("CUSHIM_ALIGN({}) ", item.align) } else { String::new() };
+    let (keyword, text) = c_body(&structs::body(catalogue, item), 1);
+    (keyword, align, text)
 }
 
 fn c_body(body: &Body, depth: usize) -> (&'static str, String) {
@@ -206,7 +219,7 @@ fn table(catalogue: &Catalogue, out: &mut String) {
         writeln!(out, "  CUresult (CUSHIM_CUDAAPI *{})({params}); /* {} */", abi.slot(), abi.exported)
             .unwrap();
     }
-    out.push_str("} cushim_driver_table;\n\n");
+    out.push_str("};\n\n");
 }
 
 const TABLE_HEAD: &str = "
@@ -223,13 +236,13 @@ const TABLE_HEAD: &str = "
  * opened while the log is at level debug (CUSHIM_LOG=debug), cuInit is a function of cushim's that calls the
  * driver's, and then has the driver log to cushim's log (CUDA 12.9).
  */
-typedef struct cushim_driver_table {
+struct cushim_driver_table {
   size_t struct_size; /* bytes of this struct in the library that filled it */
 ";
 
 /// The familiar names, bound to the ABIs that cuda.h 12.9 gives them.
 fn names(catalogue: &Catalogue, out: &mut String) {
-    for abi in catalogue.abis.iter().filter(|a| a.name_in_cuda_12) {
+    for abi in catalogue.named_in_cuda_12() {
         name(abi, &abi.base, out);
     }
     // Since 12.0 this plain name is a macro for the function of another base name.
@@ -244,10 +257,12 @@ fn name(abi: &Abi, plain: &str, out: &mut String) {
     let missing = format!("cushim_names_missing(cushim_names_table, \"{}\", {})", abi.base, abi.number);
     let otherwise = match plain {
         "cuGetErrorName" => {
-            let name = "error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name(error)";
+            let name = "error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name((cushim_status)error)";
             format!("cushim_names_error(pStr, {name})")
         }
-        "cuGetErrorString" => "cushim_names_error(pStr, cushim_status_string(error))".to_owned(),
+        "cuGetErrorString" => {
+            "cushim_names_error(pStr, cushim_status_string((cushim_status)error))".to_owned()
+        }
         _ => missing,
     };
     writeln!(

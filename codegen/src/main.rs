@@ -6,6 +6,7 @@ mod arguments;
 mod capi;
 mod catalogue;
 mod ctype;
+mod cuda_h;
 mod declarations;
 mod header;
 mod interface;
@@ -70,17 +71,23 @@ fn outputs(root: &Path) -> Vec<Output> {
         declarations::write(files)
     };
     let parts = root.join("codegen/header");
+    let cuda = cuda_h::Headers::new(&catalogue, &root.join("catalogue"), &parts);
     let softcuda = root.join("softcuda/src");
     let rust = |path, text: String| Output { path, text: rustfmt(root, &text) };
     vec![
         Output {
-            path: "include/cushim_driver.h",
-            text: header::write(&catalogue, &parts, &declared("cushim_driver.h")),
+            path: "include/cushim_loader.h",
+            text: header::loader(&parts, &declared("cushim_loader.h")),
         },
+        Output { path: "include/cushim_driver.h", text: header::write(&catalogue, &parts) },
         Output {
             path: "include/cushim.h",
             text: header::objects(&parts, &interface::index(&interface), &declared("cushim.h")),
         },
+        Output { path: "include/cushim-cuda/cuda.h", text: cuda.cuda() },
+        Output { path: "include/cushim-cuda/cudaTypedefs.h", text: cuda.typedefs() },
+        Output { path: "include/cushim-cuda/cudaProfiler.h", text: cuda.profiler() },
+        Output { path: "include/cushim-cuda/builtin_types.h", text: cuda.builtin_types() },
         Output { path: "include/cushim.json", text: interface::json(&interface) },
         Output { path: "capi-tests/c/common/recorder.h", text: interface::recorder(&interface) },
         Output { path: "capi-tests/c/common/kinds.h", text: interface::kinds(&interface) },

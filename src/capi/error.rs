@@ -1,6 +1,6 @@
 //! Statuses and the calling thread's last error.
 //!
-//! @header cushim_driver.h
+//! @header cushim_loader.h
 //! @task find out why a call failed
 
 use super::options::OutStruct;

@@ -11,7 +11,9 @@ pub(crate) struct Abi {
     pub(crate) per_thread: Option<(String, u32)>,
     /// As a `CUDA_VERSION`; 11070 stands for that header or an older one.
     pub(crate) first_header: u32,
+    /// Whether `cuda.h` 12.9 gives this ABI the plain name (or, for a younger function, its first header does).
     pub(crate) name_in_cuda_12: bool,
+    is_plain_in_13: bool,
 }
 
 impl Abi {
@@ -86,7 +88,7 @@ impl Catalogue {
         };
         let enumerators = list("enums").flat_map(|v| v[2].as_array().expect("a list of enumerators"));
         Self {
-            abis: text("abis.csv").lines().skip(1).map(read_abi).collect(),
+            abis: read_abis(&text("abis.csv")),
             types: named("handles", 2)
                 .chain(named("callbacks", 1))
                 .chain(named("aliases", 2))
@@ -109,13 +111,22 @@ impl Catalogue {
     }
 }
 
+fn read_abis(text: &str) -> Vec<Abi> {
+    let mut abis: Vec<Abi> = text.lines().skip(1).map(read_abi).collect();
+    let named: Vec<String> =
+        abis.iter().filter(|abi| abi.name_in_cuda_12).map(|abi| abi.base.clone()).collect();
+    for abi in abis.iter_mut().filter(|abi| abi.is_plain_in_13 && !named.contains(&abi.base)) {
+        abi.name_in_cuda_12 = true;
+    }
+    abis
+}
+
 /// The columns before the parameters hold no comma of their own.
 fn read_abi(line: &str) -> Abi {
-    let columns: Vec<&str> = line.splitn(9, ',').collect();
-    let [base, number, exported, per_thread, per_thread_number, first_header, _group, plain, _params] =
-        columns[..]
+    let columns: Vec<&str> = line.splitn(10, ',').collect();
+    let [base, number, exported, per_thread, per_thread_number, first_header, _, _, plain, _] = columns[..]
     else {
-        panic!("nine columns: {line}")
+        panic!("ten columns: {line}")
     };
     let (major, minor) = first_header.split_once('.').expect("a version");
     let digits = |text: &str| text.parse::<u32>().expect("a number");
@@ -125,7 +136,8 @@ fn read_abi(line: &str) -> Abi {
         exported: exported.to_owned(),
         per_thread: (!per_thread.is_empty()).then(|| (per_thread.to_owned(), digits(per_thread_number))),
         first_header: 1000 * digits(major) + 10 * digits(minor),
-        name_in_cuda_12: plain == "yes",
+        name_in_cuda_12: plain.contains("12"),
+        is_plain_in_13: plain.contains("13"),
     }
 }
 

@@ -33,6 +33,9 @@ template <class Struct, class Locate> void member(const char *type, const char *
   }
 }
 
+// The compiler's own words for a type, in which tags stand and names that stand for other types do not.
+template <class T> constexpr const char *spelled() { return __PRETTY_FUNCTION__; }
+
 #define FIELD(type, path)                                                                              \
   member<type>(#type, #path, [](auto *at) -> decltype((void)at->path, Place{}) {                       \
     return {static_cast<std::size_t>(reinterpret_cast<char *>(&at->path) - reinterpret_cast<char *>(at)), \
@@ -47,3 +50,5 @@ template <class Struct, class Locate> void member(const char *type, const char *
   std::printf("export %s\t%s\n", name, std::is_same_v<decltype(&exported), __VA_ARGS__> ? #exported : "another type");
 #define SAME(name, ours, ...) \
   std::printf("same %s\t%s\n", name, std::is_same_v<ours, __VA_ARGS__> ? "yes" : "no");
+#define NAMED(type) std::printf("named %s\t%s\n", #type, spelled<type>());
+#define FUNCTION(name, function) std::printf("function %s\t%s\n", name, spelled<decltype(function)>());

@@ -52,7 +52,7 @@ pub(crate) fn source(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-fn succeeded(output: Output, what: &str) -> String {
+pub(crate) fn succeeded(output: Output, what: &str) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     let start: Vec<&str> = errors.lines().take(30).collect();
     assert!(output.status.success(), "{what}: {}\n{}", output.status, start.join("\n"));
@@ -69,12 +69,12 @@ fn preprocess(folder: &Path, headers: &Path, head: &str, tail: &str) -> String {
 }
 
 /// Every identifier in a preprocessed text: a name that is not there is not declared.
-fn identifiers(text: &str) -> HashSet<&str> {
+pub(crate) fn identifiers(text: &str) -> HashSet<&str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect()
 }
 
 /// Compiles a list of `facts.hpp`'s macros behind `head`, runs it and reads what it prints.
-fn take(folder: &Path, headers: Option<&Path>, head: &str, list: &str) -> Facts {
+pub(crate) fn take(folder: &Path, headers: Option<&Path>, head: &str, list: &str) -> Facts {
     let text = format!("{head}#include \"facts.hpp\"\nint main() {{\n{list}}}\n");
     let input = source(folder, "facts.cpp", &text);
     let program = folder.join("facts");

@@ -1,15 +1,25 @@
 /*
- * Without a driver every familiar name answers CUDA_ERROR_NOT_FOUND and writes nothing.
+ * Without a driver cuInit answers CUDA_ERROR_NO_DEVICE, and every other familiar name CUDA_ERROR_NOT_FOUND; it writes
+ * nothing. The last error says why there is no driver. Also compiled with CUDA_H, as a program that includes cuda.h.
  *
  * calls.inc is made from the header: a block for each name, with zeros for arguments, that ends with CALL(call).
  */
+#ifdef CUDA_H
+#include <cuda.h>
+#else
 #define CUSHIM_CUDA_NAMES
+#endif
 #include "check.h"
 
 #define CALL(call) CHECK_STATUS(CUDA_ERROR_NOT_FOUND, call)
 
 static void every_name(void) {
+  CHECK_STATUS(CUDA_ERROR_NO_DEVICE, cuInit(0));
+  CHECK(last_message()[0] != '\0');
+  if (getenv("CHECK_MESSAGE") != NULL) CHECK_CONTAINS(last_message(), getenv("CHECK_MESSAGE"));
+#ifndef CUDA_H
 #include "calls.inc"
+#endif
 }
 
 static void writes_nothing(void) {

@@ -24,7 +24,7 @@ int main(void) {
   }
   /* A table that no driver handed out. */
   table = NULL;
-  CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cuInit(0));
+  CHECK_STATUS(CUDA_ERROR_NO_DEVICE, cuInit(0));
   CHECK_CONTAINS(last_message(), "cuInit");
   CHECK_OK(cushim_driver_destroy(driver));
   return check_done();

@@ -26,6 +26,19 @@ fn examples_run() {
     });
 }
 
+/// A program that was written for `cuda.h` builds with ours, unedited, and runs on older and newer drivers.
+#[test]
+fn a_program_that_includes_cuda_h_runs_unedited() {
+    let after = Build::of(&repository("examples/porting/after.c")).program().expect("it compiles");
+    let before =
+        Build::of(&repository("examples/porting/before.c")).drop_in().program().expect("it compiles");
+    for_each(["11.4", "12.4", "13.0"], |version| {
+        let [before, after] =
+            [&before, &after].map(|program| Run::new(program, Driver::Shell(version)).output());
+        if before? == after? { Ok(()) } else { Err(format!("before.c prints something else on {version}")) }
+    });
+}
+
 /// The README's program prints the same in every standard, with each compiler, linked in both ways, on every version.
 #[test]
 fn the_main_example_prints_the_same_everywhere() {

@@ -1,4 +1,4 @@
-//! The header in every standard, with every compiler, at `-Wall -Wextra -Wpedantic -Werror`.
+//! The headers in every standard, with every compiler, at `-Wall -Wextra -Wpedantic -Werror`, and without a silent conversion.
 
 use capi_tests::build::{Build, Link};
 use capi_tests::header;
@@ -6,6 +6,20 @@ use capi_tests::matrix::{Language, compilers, standards};
 use capi_tests::parallel::for_each;
 use capi_tests::repository;
 use std::path::PathBuf;
+
+/// What compilers say of conversions that nobody asked for.
+const CONVERSIONS: [&str; 2] = ["-Wconversion", "-Wsign-conversion"];
+
+/// Each of our headers; a program's own code may convert as it likes.
+#[test]
+fn no_header_converts_silently() {
+    for_each(standards(), |(compiler, standard)| {
+        ["headers/all", "headers/cuda_h", "headers/loader"].into_iter().try_for_each(|source| {
+            let build = Build::new(source).drop_in().compiler(compiler).standard(standard);
+            CONVERSIONS.iter().fold(build, |build, option| build.option(*option)).check()
+        })
+    });
+}
 
 /// Alone and twice; with the familiar names; first without and then with them; first with and then without.
 #[test]
@@ -95,7 +109,7 @@ fn it_reads_as_expected() {
 fn its_comments_are_at_most_118_columns_wide() {
     let is_comment =
         |line: &&str| ["//", "/*", " *"].iter().any(|start| line.trim_start_matches("  ").starts_with(start));
-    let text = header::text() + &header::objects();
+    let text = header::text() + &header::objects() + &header::cuda();
     let wide: Vec<&str> = text.lines().filter(is_comment).filter(|line| line.chars().count() > 118).collect();
     assert_eq!(wide, Vec::<&str>::new());
 }

@@ -24,6 +24,19 @@ fn names_call_the_abi_of_cuda_12() {
     });
 }
 
+/// The same of the names in our `cuda.h`, which follow `CUDA_VERSION`.
+#[test]
+fn cuda_h_calls_the_abi_of_its_version() {
+    let driver = Build::new("names/fake_driver").link(Link::Without).plug_in().expect("it compiles");
+    let driver = driver.to_str().expect("a temporary folder has a plain name");
+    let versions = ["-DCUDA_VERSION=11040", "-DUSUAL", "-DCUDA_VERSION=13000"];
+    let modes = ["-DPLAIN", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM", "-D__CUDA_API_VERSION_INTERNAL"];
+    for_each(versions.iter().flat_map(|version| modes.map(|mode| (*version, mode))), |(version, mode)| {
+        let build = Build::new("names/cuda_h").drop_in().option(version).option(mode);
+        Run::new(build.program()?, Driver::Value(driver)).checks()
+    });
+}
+
 /// A plug-in with a copy of the library of its own.
 fn plug_in(name: &str, hides: bool) -> PathBuf {
     // By its name it is another one than its like.

@@ -1,6 +1,6 @@
 //! The handle of an open driver.
 //!
-//! @header cushim_driver.h
+//! @header cushim_loader.h
 
 use crate::capi::driver_object::DriverObject;
 use crate::object::error::Error;

@@ -1,6 +1,6 @@
 //! Finding one ABI of one function.
 //!
-//! @header cushim_driver.h
+//! @header cushim_loader.h
 //! @task call the driver's own functions
 
 use super::handle::{cushim_driver, with};
@@ -12,20 +12,27 @@ use crate::object::error::{Error, Status};
 use crate::object::handle;
 use std::ffi::{c_char, c_void};
 
-/// Reports that a table lacks a function. The functions that `CUSHIM_CUDA_NAMES` defines call it; a program need not.
+/// Reports that a table lacks a function. The functions of cushim's `cuda.h` and those that `CUSHIM_CUDA_NAMES`
+/// defines call it; a program need not.
 ///
 /// @param[in] table The table without the entry.
 /// @param[in] name The base name of the function.
 /// @param[in] abi The ABI number.
-/// @return `CUDA_ERROR_NOT_FOUND` (500). `cushim_last_error` says which driver lacks the function.
+/// @return `CUDA_ERROR_NOT_FOUND` (500); for `cuInit`, which a table without a driver lacks, `CUDA_ERROR_NO_DEVICE`
+///   (100), for which programs are prepared. `cushim_last_error` says which driver lacks the function, or why there is
+///   no driver.
 ///
 /// # Safety
 /// `name` is NULL or ends in NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_table_missing(table: *const Table, name: *const c_char, abi: i32) -> i32 {
+    let mut result = sys::CUDA_ERROR_NOT_FOUND;
     call(|| {
         // SAFETY: the caller vouches for `name`.
         let name = unsafe { text::given(name, "name") }?.unwrap_or_default();
+        if name == "cuInit" && !handle::forked() {
+            result = sys::CUDA_ERROR_NO_DEVICE;
+        }
         let number = u32::try_from(abi).unwrap_or(0);
         match Driver::behind(table) {
             Some(driver) => {
@@ -35,7 +42,7 @@ pub unsafe extern "C" fn cushim_table_missing(table: *const Table, name: *const 
             None => Err(no_driver(&name, number)),
         }
     });
-    sys::CUDA_ERROR_NOT_FOUND.0
+    result.0
 }
 
 /// Why a table that no driver handed out lacks a function: there is no default driver, or it is the caller's own

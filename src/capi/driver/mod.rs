@@ -1,4 +1,4 @@
-//! The raw tier: opening a driver and handing its table out. Exported through `cushim_driver.h`.
+//! The raw tier: opening a driver and handing its table out. Exported through `cushim_loader.h` and `cushim_driver.h`.
 
 use crate::driver::Driver;
 use crate::object::{driver_log, logging};

@@ -1,6 +1,6 @@
 //! Opening a driver, and giving its handle back.
 //!
-//! @header cushim_driver.h
+//! @header cushim_loader.h
 //! @task open a driver
 
 use super::handle::cushim_driver;

@@ -1,6 +1,6 @@
 //! What is known of an open driver: its library, what was tried before it, and every ABI of the catalogue.
 //!
-//! @header cushim_driver.h
+//! @header cushim_loader.h
 //! @task ask what the driver is
 
 use super::handle::{cushim_driver, with};

@@ -1,6 +1,6 @@
 //! The driver's table of functions, and that of the default driver.
 //!
-//! @header cushim_driver.h
+//! @header cushim_loader.h
 //! @task call the driver's own functions
 
 use super::handle::{cushim_driver, with};
