@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// The targets of Markdown links in the text, without those to other sites and within the page.
+/// The targets of Markdown links in the text, without those to other sites and within the page. Blocks of code have none.
 fn links(text: &str) -> impl Iterator<Item = &str> {
-    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
+    let prose = text.split("```").step_by(2);
+    let after = prose.flat_map(|text| text.split("](").skip(1));
+    let targets = after.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
     targets.filter(|target| !target.contains("://") && !target.starts_with('#'))
 }
 

@@ -1,8 +1,8 @@
 //! The examples of the pages compile, run, and print what the page says.
 //!
 //! A block of C ("```c") is one of three things, which its text tells apart: a program, which has a `main` and prints what the next
-//! block of "```text" says; what stands before `main`, beginning with `static`, `struct` or `#`; or statements. All statements of a page
-//! are one function, which finds what `c/pages/page.h` declares. Of C++ ("```cpp") programs are tested here.
+//! block of "```text" says, if there is one; what stands before `main`, beginning with `static`, `struct` or `#`; or statements.
+//! All statements of a page are one function, which finds what `c/pages/page.h` declares. Of C++ ("```cpp") programs are tested.
 
 use capi_tests::build::Build;
 use capi_tests::matrix::{C11, CPP17, Language, VERSIONS};
@@ -145,10 +145,10 @@ fn the_programs_print_what_the_pages_say() {
             let source = generated::source(&source, &example.on_its_line(&name));
             let program = Build::of(&source).standard(standard).program().expect("the program compiles");
             let printed = Run::new(&program, Driver::Software("13.0")).output();
-            assert_eq!(
-                printed.as_ref(),
-                Ok(example.printed.as_ref().expect("the page says what it prints")),
-                "{name}"
+            let printed = printed.unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(
+                example.printed.as_ref().is_none_or(|said| *said == printed),
+                "{name}: printed {printed}"
             );
         }
     }
