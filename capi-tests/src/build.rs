@@ -3,7 +3,7 @@
 
 use crate::kept::{Recipe, kept};
 use crate::libraries::{installed, library};
-use crate::matrix::{C11, Compiler, Language, Standard};
+use crate::matrix::{C11, CPP17, Compiler, Language, Standard};
 use crate::{generated, repository};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ pub enum Link {
 
 /// What a program that links `libcushim.a` names besides, as the README does; a test holds both against the compiler.
 pub const STATIC_LIBRARIES: &[&str] = &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+
+/// The warnings of programs that use `cushim.hpp`, besides those of all programs.
+const CPP_WARNINGS: &[&str] = &["-Wconversion", "-Wsign-conversion", "-Wshadow"];
 
 /// A compilation.
 #[derive(Debug, Clone)]
@@ -55,9 +58,20 @@ impl Build {
         }
     }
 
+    /// Of a source in C++ that uses `cushim.hpp`: C++17 with g++, at the warnings under which the header is clean.
+    pub fn cpp(source: &Path) -> Self {
+        let build = Self::of(source).standard(CPP17);
+        CPP_WARNINGS.iter().copied().fold(build, Self::option)
+    }
+
     /// And of another source in `c/`.
-    pub fn and(mut self, source: &str) -> Self {
-        self.sources.push(in_c(source));
+    pub fn and(self, source: &str) -> Self {
+        self.and_of(in_c(source))
+    }
+
+    /// And of another source elsewhere.
+    pub fn and_of(mut self, source: PathBuf) -> Self {
+        self.sources.push(source);
         self
     }
 
@@ -185,11 +199,11 @@ fn in_c(source: &str) -> PathBuf {
     repository("capi-tests/c").join(format!("{source}.c"))
 }
 
-/// The files that sources in C include, or could.
+/// The files that sources include, or could.
 fn headers() -> &'static [PathBuf] {
     static HEADERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let mut files = Vec::new();
-        for folder in ["include", "capi-tests/c"] {
+        for folder in ["include", "capi-tests/c", "capi-tests/cpp"] {
             add_headers(&repository(folder), &mut files);
         }
         files.sort();
@@ -203,7 +217,10 @@ fn add_headers(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in entries.map(|entry| entry.expect("the folder is readable").path()) {
         if path.is_dir() {
             add_headers(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "h" || extension == "inc") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| ["h", "hpp", "inc"].iter().any(|name| extension == *name))
+        {
             files.push(path);
         }
     }
