@@ -1,5 +1,5 @@
-// buffers.c in C++: memory of several kinds as one type. A buffer frees itself, in the order of its stream. This one does without exceptions:
-// compiled with -fno-exceptions, or with CUSHIM_NO_EXCEPTIONS, functions return what they have or the error.
+// buffers.c in C++: memory of several kinds as one type. A buffer frees itself, in the order of its stream. This one does without
+// exceptions: compiled with -fno-exceptions, or with CUSHIM_NO_EXCEPTIONS, functions return what they have or the error.
 //
 // Without a GPU: CUSHIM_DRIVER=software ./buffers
 #define CUSHIM_NO_EXCEPTIONS

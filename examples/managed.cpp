@@ -1,5 +1,5 @@
-// managed.c in C++: managed memory, moved to the device before work there needs it, and back before the host does. It prints the same with every
-// driver that lets host and device use such memory at the same time; CUSHIM_DRIVER=software needs no GPU.
+// managed.c in C++: managed memory, moved to the device before work there needs it, and back before the host does. It prints the same with
+// every driver that lets host and device use such memory at the same time; CUSHIM_DRIVER=software needs no GPU.
 #include <cushim.hpp>
 
 #include <algorithm>
@@ -12,9 +12,9 @@ constexpr std::size_t blocks = 4, bytes = 1 << 20;
 // What the driver says: where the block was moved to last.
 const char *whereabouts(const cushim::managed_memory &block) {
   switch (block.last_prefetch_location().kind()) {
-  case CUSHIM_LOCATION_DEVICE: return "to the device";
-  case CUSHIM_LOCATION_HOST: return "to the host";
-  default: return "nowhere";
+    case CUSHIM_LOCATION_DEVICE: return "to the device";
+    case CUSHIM_LOCATION_HOST: return "to the host";
+    default: return "nowhere";
   }
 }
 

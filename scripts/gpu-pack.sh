@@ -6,7 +6,7 @@ usage() {
   cat <<'TEXT'
 usage: scripts/gpu-pack.sh FOLDER
 
-Builds probe, benchmarks, the conformance suite, the C test programs and those Rust tests that take any driver (release, stripped,
+Builds probe, benchmarks, the conformance suite, the C and C++ test programs and those Rust tests that take any driver (release, stripped,
 libcushim linked statically) and puts them into FOLDER with a script that runs them all:
 
   FOLDER/run [RESULTS]    on any x86-64 Linux machine with an NVIDIA driver; prints one table, and leaves what each
@@ -24,6 +24,7 @@ case ${1:-} in
   '' | -*) usage >&2; exit 2 ;;
 esac
 command -v cargo > /dev/null || { echo 'gpu-pack.sh: needs cargo; install Rust (https://rustup.rs)' >&2; exit 69; }
+command -v c++ > /dev/null || { echo 'gpu-pack.sh: needs c++; install g++' >&2; exit 69; }
 command -v xz > /dev/null || { echo 'gpu-pack.sh: needs xz; install xz-utils' >&2; exit 69; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
@@ -58,6 +59,11 @@ for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/ra
   esac
   cc -std=c11 -O1 -Iinclude -Icapi-tests/c/common "$source" "$target/release/libcushim.a" \
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$name"
+done
+# Those in C++ are named after their counterparts: ordered-cpp.
+for source in examples/ordered.cpp examples/buffers.cpp examples/managed.cpp examples/saxpy.cpp examples/graphs/*.cpp; do
+  c++ -std=c++17 -O1 -Iinclude "$source" "$target/release/libcushim.a" -static-libstdc++ -static-libgcc \
+    -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$(basename "$source" .cpp)-cpp"
 done
 cp examples/ordered.txt examples/managed.txt examples/saxpy.txt examples/graphs/*.txt capi-tests/python/capture_mixed.py "$out/"
 strip "$out"/bin/* "$out"/lib/*
@@ -104,7 +110,9 @@ path=$(echo "$found" | awk '$1 == "file" { print $2; exit }')
 number=$(echo "$found" | awk '$1 == "version" { split($3, v, "[.,]"); print v[1] * 1000 + v[2] * 10; exit }')
 for program in "$here"/bin/*; do
   name=$(basename "$program")
-  case $name in
+  # An example in C++ prints what its counterpart in C prints.
+  base=${name%-cpp}
+  case $base in
     probe | conformance) ;;
     bench-calls)
       one bench-calls-noop "$program" --driver noop
@@ -117,8 +125,8 @@ for program in "$here"/bin/*; do
     # It needs NVIDIA's device runtime library, which the CUDA toolkit has.
     device_update) one "$name" "$program" $(find -L /usr/local/cuda* /usr/lib -maxdepth 5 -name libcudadevrt.a 2>/dev/null | head -n 1) ;;
     # What the second line tells is how long it took.
-    decoder) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$(echo "$out" | head -n 1)" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
-    ordered | managed | saxpy | heat | bisection | switch | stencil | pipeline | hybrid) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$out" = "$(cat "$2")" ]' sh "$program" "$here/$name.txt" ;;
+    decoder) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$(echo "$out" | head -n 1)" = "$(cat "$2")" ]' sh "$program" "$here/$base.txt" ;;
+    ordered | managed | saxpy | heat | bisection | switch | stencil | pipeline | hybrid) one "$name" sh -c 'out=$("$1"); echo "$out"; [ "$out" = "$(cat "$2")" ]' sh "$program" "$here/$base.txt" ;;
     *) one "$name" "$program" ;;
   esac
 done

@@ -22,7 +22,7 @@ inline bool that(bool passed, const char *file, int line, const char *what) {
   return false;
 }
 
-// One number, or what a call returned in its place.
+// The call throws an error with this status and a sentence.
 template <class Function>
 void fails(cushim_status status, Function call, const char *file, int line, const char *what) {
   try {
@@ -35,7 +35,7 @@ void fails(cushim_status status, Function call, const char *file, int line, cons
 }
 
 inline int program(void (*run)()) {
-  alarm(60);
+  alarm(240); // a program that hangs; under a sanitizer it is many times slower
   try {
     run();
   } catch (const cushim::error &error) {

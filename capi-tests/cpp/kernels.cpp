@@ -37,12 +37,12 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
   std::uint32_t result[2] = {};
   stream.fill<std::uint32_t>(numbers, 0);
   nothing.launch(stream, {});
-  add.launch(stream, {2, 32}, numbers, 3u, 2.0f);                               // 64 times 6: a buffer
-  add.launch(stream, {}, numbers.at(4), 7u, 1.0f);                              // a place
-  add.launch(stream, {}, numbers.pointer() + 4, 1u, 1.0f);                      // an address
-  add.launch(stream, {}, numbers, cushim::parameter("n", 10u), 1.0f);           // a value with a name
-  add.launch_packed(stream, {1, 2}, block{numbers.pointer(), 100, 1.0f});       // 2 times 100
-  typed.launch(stream, {}, numbers.at(4), 20, 1);                               // converted
+  add.launch(stream, {2, 32}, numbers, 3u, 2.0f);                         // 64 times 6: a buffer
+  add.launch(stream, {}, numbers.at(4), 7u, 1.0f);                        // a place
+  add.launch(stream, {}, numbers.pointer() + 4, 1u, 1.0f);                // an address
+  add.launch(stream, {}, numbers, cushim::parameter("n", 10u), 1.0f);     // a value with a name
+  add.launch_packed(stream, {1, 2}, block{numbers.pointer(), 100, 1.0f}); // 2 times 100
+  typed.launch(stream, {}, numbers.at(4), 20, 1);                         // converted
   typed.launch(stream, cushim::dim3(1, 1, 1), numbers, std::int8_t{4}, 0.5);
   stream.copy(result, numbers);
   stream.sync();

@@ -35,9 +35,9 @@ void copies(cushim::device_ref device, cushim::context_ref context, cushim::stre
   stream.copy(head, a);
   stream.sync();
   CHECK(head[0] == 0x0304 && head[1] == 0xabcd && head[2] == 0 && head[3] == 0x3f80);
-  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.fill<std::uint32_t>(a.at(2), 0, 1));    // not aligned
-  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(b.at(1), a, 4096));                // past the end
-  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(a, std::vector<char>(5000)));      // too many
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.fill<std::uint32_t>(a.at(2), 0, 1)); // not aligned
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(b.at(1), a, 4096));             // past the end
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(a, std::vector<char>(5000)));   // too many
 
   // Rows and boxes.
   stream.fill<std::uint8_t>(a, 0);
@@ -143,8 +143,9 @@ void buffers(cushim::driver_ref driver, cushim::device_ref device, cushim::conte
   options.bits = 32;
   options.shape = {4, 4};
   void *const tensor = target.export_dlpack(options);
-  const cushim::buffer imported = cushim::buffer::import_dlpack(driver, tensor);
-  CHECK(imported.pointer() == target.pointer() && imported.size() == 64);
+  bool is_read_only = true;
+  const cushim::buffer imported = cushim::buffer::import_dlpack(driver, tensor, false, &is_read_only);
+  CHECK(!is_read_only && imported.pointer() == target.pointer() && imported.size() == 64);
   options.shape = {5, 5};
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, target.export_dlpack(options));
 }

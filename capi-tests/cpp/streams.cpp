@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 static_assert(std::is_trivially_copyable_v<cushim::stream_ref> && sizeof(cushim::stream_ref) == sizeof(void *));
 static_assert(!std::is_copy_constructible_v<cushim::stream> && std::is_nothrow_move_constructible_v<cushim::stream>);
 static_assert(std::is_nothrow_destructible_v<cushim::stream> && sizeof(cushim::stream) == sizeof(void *));
-static_assert(std::is_convertible_v<const cushim::stream &, cushim::stream_ref> && !std::is_convertible_v<cushim::stream_ref, cushim::stream>);
+static_assert(std::is_convertible_v<const cushim::stream &, cushim::stream_ref> &&
+              !std::is_convertible_v<cushim::stream_ref, cushim::stream>);
 static_assert(!std::is_convertible_v<cushim::stream, cushim::event_ref> && !std::is_constructible_v<cushim::stream_ref, std::nullptr_t>);
 
 namespace {
@@ -112,6 +113,7 @@ void streams(cushim::context_ref context, bool is_none) {
   {
     const cushim::current_stream current = a.make_current();
     cushim::stream_ref::current().sync();
+    CHECK(same(cushim::stream_ref::get_current(), a));
     cushim::stream_ref::current().record_event().sync();
   }
   CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, cushim::stream_ref::current().sync());

@@ -198,7 +198,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(alone_too.filter_map(|name| once(&name)).map(|case| case.with("static", alone)));
     let in_cpp = |case: Case| case.with("C++", |build| build.standard(CPP17));
     cases.extend(self::programs(GRAPHS).iter().filter_map(once).map(in_cpp));
-    cases.extend(over_the_header_for_cpp());
+    cases.extend(cases_in_cpp());
     cases.extend(names());
     let two = Case::new("linking/units_a", Driver::Shell(ONE_VERSION));
     cases.push(two.with("linking/units_b", |build| build.and("linking/units_b")));
@@ -207,15 +207,25 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// The programs in C++ on `cushim.hpp`. They call what the header calls, which is not recorded.
-fn over_the_header_for_cpp() -> Vec<Case> {
-    let programs: Vec<String> = sources(&repository("capi-tests").join(CPP), "cpp");
-    let drivers = || CPP_VERSIONS.iter().map(|version| Driver::Shell(version)).chain([Driver::None]);
-    let case = |(program, driver): (&String, Driver<'static>)| {
-        let build = Build::cpp(&repository(&format!("capi-tests/{CPP}/{program}.cpp")));
-        Case { build, is_recorded: false, ..Case::new(&format!("{CPP}/{program}"), driver) }
+/// The programs in C++ on `cushim.hpp`, by name, and how each is built.
+#[must_use]
+pub fn in_cpp() -> Vec<(String, Build)> {
+    let folder = repository("capi-tests").join(CPP);
+    let build = |name: &String| Build::cpp(&folder.join(format!("{name}.cpp")));
+    sources(&folder, "cpp").iter().map(|name| (format!("{CPP}/{name}"), build(name))).collect()
+}
+
+/// Their cases. What they call is called by the header, and not recorded.
+fn cases_in_cpp() -> Vec<Case> {
+    let programs = in_cpp();
+    let drivers = CPP_VERSIONS.iter().map(|version| Driver::Shell(version)).chain([Driver::None]);
+    let case = |driver| {
+        move |(name, build): &(String, Build)| {
+            let build = build.clone();
+            Case { build, is_recorded: false, ..Case::new(name, driver) }
+        }
     };
-    drivers().flat_map(|driver| programs.iter().map(move |program| (program, driver))).map(case).collect()
+    drivers.flat_map(|driver| programs.iter().map(case(driver)).collect::<Vec<_>>()).collect()
 }
 
 /// With the static library, whose debug information would be most of each program.

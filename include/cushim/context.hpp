@@ -43,20 +43,28 @@ class [[nodiscard]] current_context {
 };
 
 // A context. Its copies and memsets are synchronous.
-class context_ref : public detail::transfers<cushim_context, cushim_context_copy, cushim_context_copy_3d, cushim_context_fill,
-                                             cushim_context_fill_2d> {
+class context_ref : public detail::transfers<cushim_context, cushim_context_copy, cushim_context_copy_3d,
+                                             cushim_context_fill, cushim_context_fill_2d> {
  public:
   constexpr context_ref() noexcept = default;
   constexpr context_ref(cushim_context handle) noexcept : transfers(handle) {}
   context_ref(std::nullptr_t) = delete;
 
-  [[nodiscard]] result<device_ref> device() const { return detail::ask<device_ref, cushim_device>(cushim_context_get_device, get()); }
-  [[nodiscard]] result<cushim_context_kind> kind() const { return detail::ask<cushim_context_kind>(cushim_context_get_kind, get()); }
+  [[nodiscard]] result<device_ref> device() const {
+    return detail::ask<device_ref, cushim_device>(cushim_context_get_device, get());
+  }
+  [[nodiscard]] result<cushim_context_kind> kind() const {
+    return detail::ask<cushim_context_kind>(cushim_context_get_kind, get());
+  }
   [[nodiscard]] result<CUcontext> native() const { return detail::ask<CUcontext>(cushim_context_native, get()); }
   // The error that has made the context unusable, as far as is known; CUSHIM_SUCCESS if there is none.
-  [[nodiscard]] result<cushim_status> lost() const { return detail::ask<cushim_status>(cushim_context_get_lost, get()); }
+  [[nodiscard]] result<cushim_status> lost() const {
+    return detail::ask<cushim_status>(cushim_context_get_lost, get());
+  }
   [[nodiscard]] result<std::uint64_t> id() const { return detail::ask<std::uint64_t>(cushim_context_get_id, get()); }
-  [[nodiscard]] result<std::uint32_t> flags() const { return detail::ask<std::uint32_t>(cushim_context_get_flags, get()); }
+  [[nodiscard]] result<std::uint32_t> flags() const {
+    return detail::ask<std::uint32_t>(cushim_context_get_flags, get());
+  }
   [[nodiscard]] result<cushim::stream_priorities> stream_priorities() const {
     cushim::stream_priorities range{};
     const cushim_status status = cushim_context_get_stream_priorities(get(), &range.least, &range.greatest);
@@ -65,12 +73,14 @@ class context_ref : public detail::transfers<cushim_context, cushim_context_copy
   [[nodiscard]] result<std::size_t> get_limit(CUlimit limit) const {
     return detail::ask<std::size_t>(cushim_context_get_limit, get(), limit);
   }
-  result<void> set_limit(CUlimit limit, std::size_t value) const { return detail::done(cushim_context_set_limit(get(), limit, value)); }
+  result<void> set_limit(CUlimit limit, std::size_t value) const {
+    return detail::done(cushim_context_set_limit(get(), limit, value));
+  }
   // Waits until all work in the context is done.
   result<void> sync() const { return detail::done(cushim_context_synchronize(get())); }
 
-  // For other users of CUDA on this thread: nothing here needs a current context. `make_current` pushes it, and pops when
-  // what it returns ends.
+  // For other users of CUDA on this thread: nothing here needs a current context. `make_current` pushes it, and pops
+  // when what it returns ends.
   result<void> set_current() const { return detail::done(cushim_context_set_current(get())); }
   result<void> push() const { return detail::done(cushim_context_push(get())); }
   [[nodiscard]] result<current_context> make_current() const {
@@ -94,7 +104,9 @@ class context_ref : public detail::transfers<cushim_context, cushim_context_copy
   [[nodiscard]] result<stream_ref> per_thread_stream() const;
 
   // Memory without an owner: what `allocate` returns is freed by `free`. Buffers free themselves.
-  [[nodiscard]] result<address> allocate(std::size_t bytes) const { return detail::ask<address>(cushim_context_allocate, get(), bytes); }
+  [[nodiscard]] result<address> allocate(std::size_t bytes) const {
+    return detail::ask<address>(cushim_context_allocate, get(), bytes);
+  }
   result<void> free(address pointer) const { return detail::done(cushim_context_free(get(), pointer)); }
   // An array in page-locked host memory, which frees itself; the elements are undefined. Flags are cushim_host_flags.
   template <class T>
@@ -103,7 +115,9 @@ class context_ref : public detail::transfers<cushim_context, cushim_context_copy
   result<void> register_host(void *pointer, std::size_t bytes, std::uint32_t flags = 0) const {
     return detail::done(cushim_context_register_host(get(), pointer, bytes, flags));
   }
-  result<void> unregister_host(void *pointer) const { return detail::done(cushim_context_unregister_host(get(), pointer)); }
+  result<void> unregister_host(void *pointer) const {
+    return detail::done(cushim_context_unregister_host(get(), pointer));
+  }
   // The address by which the device reaches page-locked or registered memory.
   [[nodiscard]] result<address> get_device_pointer(void *pointer) const {
     return detail::ask<address>(cushim_context_get_device_pointer, get(), pointer);
@@ -125,18 +139,19 @@ class context_ref : public detail::transfers<cushim_context, cushim_context_copy
     return detail::give(status, std::move(range));
   }
 
-  // Advice on managed memory: on one range, or on several, each with its location or all with one. Only advice about a location
-  // takes any.
+  // Advice on managed memory: on one range, or on several, each with its location or all with one. Only advice about
+  // a location takes any.
   result<void> advise(detail::items<range> ranges, CUmem_advise advice, detail::items<location> locations) const {
-    return detail::done(cushim_context_advise_batch(get(), detail::raw(ranges), ranges.size(), advice, detail::raw(locations),
-                                                    locations.size()));
+    return detail::done(cushim_context_advise_batch(get(), detail::raw(ranges), ranges.size(), advice,
+                                                    detail::raw(locations), locations.size()));
   }
   result<void> advise(detail::items<range> ranges, CUmem_advise advice) const {
     return detail::done(cushim_context_advise_batch(get(), detail::raw(ranges), ranges.size(), advice, nullptr, 0));
   }
 };
 
-class [[nodiscard]] context : public detail::owning<context, context_ref, cushim_context_destroy, cushim_context_ref> {
+class [[nodiscard]] context
+    : public detail::owning<context, context_ref, cushim_context_destroy, cushim_context_ref> {
  public:
   using owning::owning;
 
@@ -158,7 +173,8 @@ class [[nodiscard]] context : public detail::owning<context, context_ref, cushim
     return detail::ask<context, cushim_context>(cushim_context_wrap, device.get(), native, CUSHIM_BORROWED);
   }
   // The context of a green context; CUDA 12.4.
-  [[nodiscard]] static result<context> wrap_green(device_ref device, CUgreenCtx native, cushim_ownership ownership = CUSHIM_BORROWED) {
+  [[nodiscard]] static result<context> wrap_green(device_ref device, CUgreenCtx native,
+                                                  cushim_ownership ownership = CUSHIM_BORROWED) {
     return detail::ask<context, cushim_context>(cushim_context_wrap_green, device.get(), native, ownership);
   }
 };
@@ -166,7 +182,8 @@ class [[nodiscard]] context : public detail::owning<context, context_ref, cushim
 // An array in page-locked host memory: it can be moved, and frees itself, which waits for the work in the context.
 template <class T>
 class [[nodiscard]] host_array {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>, "devices copy its elements as bytes");
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
+                "devices copy its elements as bytes");
 
  public:
   using value_type = T;
@@ -174,9 +191,12 @@ class [[nodiscard]] host_array {
 
   host_array() noexcept = default;
   // Takes over memory of cushim_context_allocate_host.
-  host_array(context owned, T *data, std::size_t size) noexcept : context_(std::move(owned)), data_(data), size_(size) {}
+  host_array(context owned, T *data, std::size_t size) noexcept
+      : context_(std::move(owned)), data_(data), size_(size) {}
   host_array(host_array &&other) noexcept
-      : context_(std::move(other.context_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : context_(std::move(other.context_)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
   host_array &operator=(host_array &&other) noexcept {
     if (this != &other) {
       free();
@@ -215,10 +235,12 @@ result<host_array<T>> context_ref::allocate_host(std::size_t count, std::uint32_
   cushim_status status = cushim_context_ref(get(), &owned);
   context keeper(owned);
   if (status == CUSHIM_SUCCESS) {
-    const std::size_t bytes = count <= static_cast<std::size_t>(-1) / sizeof(T) ? count * sizeof(T) : static_cast<std::size_t>(-1);
+    const std::size_t bytes =
+        count <= static_cast<std::size_t>(-1) / sizeof(T) ? count * sizeof(T) : static_cast<std::size_t>(-1);
     status = cushim_context_allocate_host(get(), bytes, flags, &data);
   }
-  return detail::give(status, host_array<T>(std::move(keeper), static_cast<T *>(data), status == CUSHIM_SUCCESS ? count : 0));
+  return detail::give(status,
+                      host_array<T>(std::move(keeper), static_cast<T *>(data), status == CUSHIM_SUCCESS ? count : 0));
 }
 
 namespace detail {

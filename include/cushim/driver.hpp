@@ -42,7 +42,8 @@ class driver_ref : public detail::ref<cushim_driver> {
   // All of them.
   [[nodiscard]] result<std::vector<device_ref>> devices() const;
 
-  // The driver's own functions: one pointer for each ABI, NULL where the driver lacks it. Valid until the process ends.
+  // The driver's own functions: one pointer for each ABI, NULL where the driver lacks it. Valid until the process
+  // ends.
   [[nodiscard]] result<const cushim_driver_table *> table(cushim_table_kind kind = CUSHIM_TABLE_LEGACY_STREAM) const {
     return detail::ask<const cushim_driver_table *>(cushim_driver_get_table, get(), kind);
   }
@@ -60,7 +61,8 @@ class driver_ref : public detail::ref<cushim_driver> {
     return detail::ask_struct<cushim_candidate>(cushim_driver_candidate_at, get(), index);
   }
   // One of `cushim_symbol_count` ABIs, and whether the driver has it.
-  [[nodiscard]] result<cushim_symbol> get_symbol(std::size_t index, cushim_table_kind kind = CUSHIM_TABLE_LEGACY_STREAM) const {
+  [[nodiscard]] result<cushim_symbol> get_symbol(std::size_t index,
+                                                 cushim_table_kind kind = CUSHIM_TABLE_LEGACY_STREAM) const {
     return detail::ask_struct<cushim_symbol>(cushim_driver_symbol_at, get(), index, kind);
   }
   // How many releases that no call could report have failed.
@@ -103,8 +105,12 @@ class device_ref : public detail::ref<cushim_device> {
   constexpr device_ref(cushim_device handle) noexcept : ref(handle) {}
   device_ref(std::nullptr_t) = delete;
 
-  [[nodiscard]] result<driver_ref> driver() const { return detail::ask<driver_ref, cushim_driver>(cushim_device_get_driver, get()); }
-  [[nodiscard]] result<std::int32_t> ordinal() const { return detail::ask<std::int32_t>(cushim_device_get_ordinal, get()); }
+  [[nodiscard]] result<driver_ref> driver() const {
+    return detail::ask<driver_ref, cushim_driver>(cushim_device_get_driver, get());
+  }
+  [[nodiscard]] result<std::int32_t> ordinal() const {
+    return detail::ask<std::int32_t>(cushim_device_get_ordinal, get());
+  }
   [[nodiscard]] result<CUdevice> native() const { return detail::ask<CUdevice>(cushim_device_native, get()); }
   [[nodiscard]] result<std::string> name() const { return detail::ask_text(cushim_device_get_name, get()); }
   [[nodiscard]] result<std::array<std::uint8_t, 16>> uuid() const {
@@ -113,7 +119,9 @@ class device_ref : public detail::ref<cushim_device> {
     return detail::give(status, std::move(bytes));
   }
   // Bytes.
-  [[nodiscard]] result<std::size_t> total_memory() const { return detail::ask<std::size_t>(cushim_device_get_total_memory, get()); }
+  [[nodiscard]] result<std::size_t> total_memory() const {
+    return detail::ask<std::size_t>(cushim_device_get_total_memory, get());
+  }
   [[nodiscard]] result<std::int32_t> get_attribute(CUdevice_attribute attribute) const {
     return detail::ask<std::int32_t>(cushim_device_get_attribute, get(), attribute);
   }
@@ -146,7 +154,9 @@ class device_ref : public detail::ref<cushim_device> {
   [[nodiscard]] result<cushim_graph_memory> graph_memory() const {
     return detail::ask_struct<cushim_graph_memory>(cushim_device_get_graph_memory, get());
   }
-  result<void> reset_graph_memory_peaks() const { return detail::done(cushim_device_reset_graph_memory_peaks(get())); }
+  result<void> reset_graph_memory_peaks() const {
+    return detail::done(cushim_device_reset_graph_memory_peaks(get()));
+  }
   result<void> trim_graph_memory() const { return detail::done(cushim_device_trim_graph_memory(get())); }
 };
 

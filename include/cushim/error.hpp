@@ -34,8 +34,8 @@ class error : public std::runtime_error {
   explicit error(cushim_status status) : error(status, cushim_last_error_message()) {
     cushim_error_detail last = cushim_options_of<cushim_error_detail>();
     if (cushim_last_error(&last) != CUSHIM_SUCCESS) return;
-    details_ = std::make_shared<const details>(details{last.function, last.object, last.label, last.driver_log, last.abi,
-                                                       static_cast<CUresult>(last.driver_code), last.item});
+    details_ = std::make_shared<const details>(details{last.function, last.object, last.label, last.driver_log,
+                                                       last.abi, static_cast<CUresult>(last.driver_code), last.item});
   }
   // An error of the program's own.
   error(cushim_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
@@ -52,7 +52,9 @@ class error : public std::runtime_error {
     return details_ != nullptr ? details_->driver_result : CUDA_SUCCESS;
   }
   // The function of the driver that the error is about, such as "cuMemPrefetchAsync", or "".
-  [[nodiscard]] const char *function() const noexcept { return details_ != nullptr ? details_->function.c_str() : ""; }
+  [[nodiscard]] const char *function() const noexcept {
+    return details_ != nullptr ? details_->function.c_str() : "";
+  }
   // The number of its ABI, such as 12020; 0 if there is no function.
   [[nodiscard]] std::int32_t abi() const noexcept { return details_ != nullptr ? details_->abi : 0; }
   // Which item failed, from 0, if the call took several.
@@ -80,7 +82,8 @@ class error : public std::runtime_error {
   std::shared_ptr<const details> details_;
 };
 
-// A value, or the error that came instead of it. Looking at the one that is not there ends the program, with the error's message.
+// A value, or the error that came instead of it. Looking at the one that is not there ends the program, with the
+// error's message.
 template <class T>
 class [[nodiscard]] expected {
  public:

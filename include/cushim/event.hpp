@@ -59,13 +59,18 @@ class event_ref : public detail::ref<cushim_event> {
   [[nodiscard]] result<std::chrono::nanoseconds> elapsed_since(event_ref start) const {
     float milliseconds = 0;
     const cushim_status status = cushim_event_elapsed(start.get(), get(), &milliseconds);
-    return detail::give(status, std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6)));
+    return detail::give(status,
+                        std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6)));
   }
 
-  [[nodiscard]] result<context_ref> context() const { return detail::ask<context_ref, cushim_context>(cushim_event_get_context, get()); }
+  [[nodiscard]] result<context_ref> context() const {
+    return detail::ask<context_ref, cushim_context>(cushim_event_get_context, get());
+  }
   [[nodiscard]] result<CUevent> native() const { return detail::ask<CUevent>(cushim_event_native, get()); }
   // Flags are cushim_event_flags.
-  [[nodiscard]] result<std::uint32_t> flags() const { return detail::ask<std::uint32_t>(cushim_event_get_flags, get()); }
+  [[nodiscard]] result<std::uint32_t> flags() const {
+    return detail::ask<std::uint32_t>(cushim_event_get_flags, get());
+  }
 };
 
 // It does not measure time.
@@ -80,8 +85,10 @@ class [[nodiscard]] event : public detail::owning<event, event_ref, cushim_event
     const cushim_event_options raw = options.raw();
     return detail::ask<event, cushim_event>(cushim_event_create, context.get(), &raw);
   }
-  // An event that was created elsewhere: from now on cushim's to destroy, or only borrowed. The options say how it was created.
-  [[nodiscard]] static result<event> from_native_handle(context_ref context, CUevent native, const event_options &options = {}) {
+  // An event that was created elsewhere: from now on cushim's to destroy, or only borrowed. The options say how it
+  // was created.
+  [[nodiscard]] static result<event> from_native_handle(context_ref context, CUevent native,
+                                                        const event_options &options = {}) {
     const cushim_event_options raw = options.raw();
     return detail::ask<event, cushim_event>(cushim_event_wrap, context.get(), native, CUSHIM_OWNED, &raw);
   }
@@ -98,7 +105,8 @@ class [[nodiscard]] timed_event : public event {
   // Takes over an owning handle of an event that measures time.
   explicit timed_event(cushim_event owned) noexcept : event(owned) {}
 #if CUSHIM_HPP_THROWS
-  explicit timed_event(context_ref context, bool blocking_sync = false) : timed_event(create(context, blocking_sync)) {}
+  explicit timed_event(context_ref context, bool blocking_sync = false)
+      : timed_event(create(context, blocking_sync)) {}
 #endif
 
   [[nodiscard]] static result<timed_event> create(context_ref context, bool blocking_sync = false) {

@@ -50,9 +50,11 @@ class ref {
   [[nodiscard]] constexpr Handle get() const noexcept { return handle_; }
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-  // Names the object in messages; an empty text takes the name away.
+  // Names the object in messages; `set_label(nullptr)` takes the name away.
   result<void> set_label(c_string label) const { return done(cushim_set_label(handle_, label.get())); }
-  [[nodiscard]] result<std::string> label() const { return ask_text(cushim_get_label, static_cast<const void *>(handle_)); }
+  [[nodiscard]] result<std::string> label() const {
+    return ask_text(cushim_get_label, static_cast<const void *>(handle_));
+  }
   // One line about the object, such as `stream "copy"`.
   [[nodiscard]] result<std::string> describe() const {
     return ask_text(cushim_describe, static_cast<const void *>(handle_));
@@ -97,11 +99,9 @@ class owning : public Ref {
   // Gives up the ownership: whoever gets the handle destroys it.
   [[nodiscard]] handle_type release() noexcept { return std::exchange(this->handle_, nullptr); }
 
-  // Destroys the handle, and says whether that succeeded. It is empty afterwards, or, where cushim.h says that nothing is
-  // destroyed if it fails, as it was.
-  result<void> destroy() {
-    return ended(Destroy(this->handle_));
-  }
+  // Destroys the handle, and says whether that succeeded. It is empty afterwards, or, where cushim.h says that
+  // nothing is destroyed if it fails, as it was.
+  result<void> destroy() { return ended(Destroy(this->handle_)); }
 
   // Destroys the handle, whatever comes of it, and takes over another one.
   void reset(handle_type owned = nullptr) noexcept {

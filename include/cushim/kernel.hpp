@@ -42,13 +42,15 @@ class kernel_ref : public detail::ref<cushim_kernel> {
   constexpr kernel_ref(cushim_kernel handle) noexcept : ref(handle) {}
   kernel_ref(std::nullptr_t) = delete;
 
-  // Enqueues the kernel in a stream: `kernel.launch(stream, {blocks, threads}, n, 2.0f, buffer)`. Arguments are values, whose types must
-  // be those of the parameters; buffers, places and owned pointers, for pointers; parameters with names; and, in a stream under
-  // capture, conditions. The driver compares their sizes from CUDA 12.4 on. typed_kernel converts values.
+  // Enqueues the kernel in a stream: `kernel.launch(stream, {blocks, threads}, n, 2.0f, buffer)`. Arguments are
+  // values, whose types must be those of the parameters; buffers, places and owned pointers, for pointers; parameters
+  // with names; and, in a stream under capture, conditions. The driver compares their sizes from CUDA 12.4 on.
+  // typed_kernel converts values.
   template <class... Arguments>
   result<void> launch(stream_ref stream, const launch_config &config, const Arguments &...arguments) const {
     const detail::args<Arguments...> args{arguments...};
-    return detail::done(detail::owners_taken_if(cushim_kernel_launch(get(), stream.get(), &config, args.data(), args.size()), arguments...));
+    return detail::done(detail::owners_taken_if(
+        cushim_kernel_launch(get(), stream.get(), &config, args.data(), args.size()), arguments...));
   }
   // With all arguments in one block: a struct that is laid out like the parameters.
   template <class Block>
@@ -58,12 +60,16 @@ class kernel_ref : public detail::ref<cushim_kernel> {
   }
 
   [[nodiscard]] result<std::string> name() const { return detail::ask_text(cushim_kernel_get_name, get()); }
-  [[nodiscard]] result<context_ref> context() const { return detail::ask<context_ref, cushim_context>(cushim_kernel_get_context, get()); }
+  [[nodiscard]] result<context_ref> context() const {
+    return detail::ask<context_ref, cushim_context>(cushim_kernel_get_context, get());
+  }
   // Empty for a kernel that was wrapped without one.
   [[nodiscard]] result<library_ref> library() const;
   // The CUkernel; NULL for a kernel that is only a CUfunction.
   [[nodiscard]] result<CUkernel> native() const { return detail::ask<CUkernel>(cushim_kernel_native, get()); }
-  [[nodiscard]] result<CUfunction> native_function() const { return detail::ask<CUfunction>(cushim_kernel_native_function, get()); }
+  [[nodiscard]] result<CUfunction> native_function() const {
+    return detail::ask<CUfunction>(cushim_kernel_native_function, get());
+  }
 
   [[nodiscard]] result<std::int32_t> get_attribute(CUfunction_attribute attribute) const {
     return detail::ask<std::int32_t>(cushim_kernel_get_attribute, get(), attribute);
@@ -85,21 +91,26 @@ class kernel_ref : public detail::ref<cushim_kernel> {
     return detail::ask<std::uint32_t>(cushim_kernel_get_active_blocks, get(), threads, shared_bytes);
   }
   // The block size with the highest occupancy, of at most `limit` threads (0: as many as the kernel can have).
-  [[nodiscard]] result<block_suggestion> suggest_block_size(std::size_t shared_bytes = 0, std::uint32_t limit = 0) const {
+  [[nodiscard]] result<block_suggestion> suggest_block_size(std::size_t shared_bytes = 0,
+                                                            std::uint32_t limit = 0) const {
     block_suggestion found{};
     const cushim_status status =
         cushim_kernel_suggest_block_size(get(), shared_bytes, nullptr, nullptr, limit, &found.threads, &found.blocks);
     return detail::give(status, std::move(found));
   }
-  // The same where the shared memory of a block depends on its threads: `shared_bytes(threads)`, which must not throw.
-  template <class Function, class = std::enable_if_t<std::is_invocable_r_v<std::size_t, const Function &, std::uint32_t>>>
-  [[nodiscard]] result<block_suggestion> suggest_block_size(const Function &shared_bytes, std::uint32_t limit = 0) const {
+  // The same where the shared memory of a block depends on its threads: `shared_bytes(threads)`, which must not
+  // throw.
+  template <class Function,
+            class = std::enable_if_t<std::is_invocable_r_v<std::size_t, const Function &, std::uint32_t>>>
+  [[nodiscard]] result<block_suggestion> suggest_block_size(const Function &shared_bytes,
+                                                            std::uint32_t limit = 0) const {
     block_suggestion found{};
     const auto call = [](void *data, std::uint32_t threads) noexcept -> std::size_t {
       return (**static_cast<const Function *const *>(data))(threads);
     };
     const Function *function = &shared_bytes;
-    const cushim_status status = cushim_kernel_suggest_block_size(get(), 0, call, &function, limit, &found.threads, &found.blocks);
+    const cushim_status status =
+        cushim_kernel_suggest_block_size(get(), 0, call, &function, limit, &found.threads, &found.blocks);
     return detail::give(status, std::move(found));
   }
   // The dynamic shared memory that a block can have if several run on one multiprocessor.
@@ -121,8 +132,8 @@ class [[nodiscard]] kernel : public detail::owning<kernel, kernel_ref, cushim_ke
 
   // A kernel of loaded code, by its name there.
   [[nodiscard]] static result<kernel> create(library_ref library, detail::c_string name);
-  // A kernel that was loaded elsewhere; a cudaKernel_t or cudaFunction_t is the same. Its code must outlive it, or is kept by a library or
-  // an owner.
+  // A kernel that was loaded elsewhere; a cudaKernel_t or cudaFunction_t is the same. Its code must outlive it, or is
+  // kept by a library or an owner.
   [[nodiscard]] static result<kernel> wrap(context_ref context, CUkernel native) {
     return detail::ask<kernel, cushim_kernel>(cushim_kernel_wrap, context.get(), native, nullptr, nullptr);
   }
@@ -145,8 +156,8 @@ class [[nodiscard]] kernel : public detail::owning<kernel, kernel_ref, cushim_ke
   }
 };
 
-// A kernel whose parameters have these types: arguments are counted and converted when the program is compiled. Parameters that are
-// pointers, or an address, take buffers and places, too.
+// A kernel whose parameters have these types: arguments are counted and converted when the program is compiled.
+// Parameters that are pointers, or an address, take buffers and places, too.
 template <class... Parameters>
 class [[nodiscard]] typed_kernel : public kernel {
  public:
@@ -184,21 +195,30 @@ class library_ref : public detail::ref<cushim_library> {
       std::size_t needed = 0;
       status = cushim_library_get_kernel_name(get(), i, nullptr, 0, &needed);
       std::string name(needed, '\0');
-      if (status == CUSHIM_SUCCESS) status = cushim_library_get_kernel_name(get(), i, name.data(), name.size(), &needed);
+      if (status == CUSHIM_SUCCESS)
+        status = cushim_library_get_kernel_name(get(), i, name.data(), name.size(), &needed);
       name.resize(std::strlen(name.c_str()));
       names.push_back(std::move(name));
     }
     return detail::give(status, std::move(names));
   }
-  [[nodiscard]] result<variable> get_global(detail::c_string name) const { return get_variable(cushim_library_get_global, name); }
-  [[nodiscard]] result<variable> get_managed(detail::c_string name) const { return get_variable(cushim_library_get_managed, name); }
+  [[nodiscard]] result<variable> get_global(detail::c_string name) const {
+    return get_variable(cushim_library_get_global, name);
+  }
+  [[nodiscard]] result<variable> get_managed(detail::c_string name) const {
+    return get_variable(cushim_library_get_managed, name);
+  }
 
-  [[nodiscard]] result<context_ref> context() const { return detail::ask<context_ref, cushim_context>(cushim_library_get_context, get()); }
+  [[nodiscard]] result<context_ref> context() const {
+    return detail::ask<context_ref, cushim_context>(cushim_library_get_context, get());
+  }
   // The compiler's messages.
   [[nodiscard]] result<std::string> log() const { return detail::ask_text(cushim_library_get_log, get()); }
   // NULL before CUDA 12.0.
   [[nodiscard]] result<CUlibrary> native() const { return detail::ask<CUlibrary>(cushim_library_native, get()); }
-  [[nodiscard]] result<CUmodule> native_module() const { return detail::ask<CUmodule>(cushim_library_native_module, get()); }
+  [[nodiscard]] result<CUmodule> native_module() const {
+    return detail::ask<CUmodule>(cushim_library_native_module, get());
+  }
 
  private:
   template <class Function>
@@ -210,18 +230,22 @@ class library_ref : public detail::ref<cushim_library> {
 };
 
 // The code is unloaded when nothing uses it any more, its kernels included.
-class [[nodiscard]] library : public detail::owning<library, library_ref, cushim_library_destroy, cushim_library_ref> {
+class [[nodiscard]] library
+    : public detail::owning<library, library_ref, cushim_library_destroy, cushim_library_ref> {
  public:
   using owning::owning;
 
-  // Loads code: PTX, a cubin or a fatbin, in a container of bytes. PTX is compiled now; error::driver_log has the compiler's messages.
-  [[nodiscard]] static result<library> load(context_ref context, host_source image, const library_options &options = {}) {
+  // Loads code: PTX, a cubin or a fatbin, in a container of bytes. PTX is compiled now; error::driver_log has the
+  // compiler's messages.
+  [[nodiscard]] static result<library> load(context_ref context, host_source image,
+                                            const library_options &options = {}) {
     const void *const data = reinterpret_cast<const void *>(static_cast<std::uintptr_t>(image.get()->address));
     const cushim_library_options raw = raw_of(options);
     return detail::ask<library, cushim_library>(cushim_library_load, context.get(), data, image.bytes(), &raw);
   }
   // From a file, whose path is in UTF-8.
-  [[nodiscard]] static result<library> load_file(context_ref context, detail::c_string path, const library_options &options = {}) {
+  [[nodiscard]] static result<library> load_file(context_ref context, detail::c_string path,
+                                                 const library_options &options = {}) {
     const cushim_library_options raw = raw_of(options);
     return detail::ask<library, cushim_library>(cushim_library_load_file, context.get(), path.get(), &raw);
   }
@@ -250,7 +274,8 @@ inline result<kernel> kernel::wrap(context_ref context, CUkernel native, library
   return detail::ask<kernel, cushim_kernel>(cushim_kernel_wrap, context.get(), native, library.get(), nullptr);
 }
 inline result<kernel> kernel::wrap(context_ref context, CUfunction native, library_ref library) {
-  return detail::ask<kernel, cushim_kernel>(cushim_kernel_wrap_function, context.get(), native, library.get(), nullptr);
+  return detail::ask<kernel, cushim_kernel>(cushim_kernel_wrap_function, context.get(), native, library.get(),
+                                            nullptr);
 }
 
 } // namespace CUSHIM_HPP_FORM

@@ -14,8 +14,8 @@ struct dim3 : cushim_dim3 {
       : cushim_dim3{x_size, y_size, z_size} {}
 };
 
-// How a kernel is launched: by default one block of one thread. It is a cushim_launch_config with its size set; each member below
-// changes it and returns it.
+// How a kernel is launched: by default one block of one thread. It is a cushim_launch_config with its size set; each
+// member below changes it and returns it.
 struct launch_config : cushim_launch_config {
   launch_config(dim3 grid_size = {}, dim3 block_size = {}, std::uint32_t shared_memory = 0) noexcept
       : cushim_launch_config{} {
@@ -35,14 +35,18 @@ struct launch_config : cushim_launch_config {
     return with_flag(CUSHIM_LAUNCH_PRIORITY);
   }
   // The kernel may start before the one ahead of it in the stream is done.
-  launch_config &with_programmatic_serialization() noexcept { return with_flag(CUSHIM_LAUNCH_PROGRAMMATIC_SERIALIZATION); }
+  launch_config &with_programmatic_serialization() noexcept {
+    return with_flag(CUSHIM_LAUNCH_PROGRAMMATIC_SERIALIZATION);
+  }
   // An untimed event that the blocks trigger.
   launch_config &with_programmatic_event(event_ref event, std::uint32_t record_flags = 0) noexcept {
     programmatic_event = event.get();
     programmatic_event_flags = record_flags;
     return *this;
   }
-  launch_config &with_memory_sync_domain(cushim_memory_sync_domain domain) noexcept { return memory_sync_domain = domain, *this; }
+  launch_config &with_memory_sync_domain(cushim_memory_sync_domain domain) noexcept {
+    return memory_sync_domain = domain, *this;
+  }
   // Other attributes of the driver's; the array outlives the launch.
   launch_config &with_attributes(const cushim_launch_attribute *array, std::size_t count) noexcept {
     attributes = array;
@@ -53,16 +57,20 @@ struct launch_config : cushim_launch_config {
   launch_config &with_context(context_ref its_context) noexcept { return context = its_context.get(), *this; }
 
  private:
-  launch_config &with_flag(cushim_launch_flags flag) noexcept { return flags |= static_cast<std::uint32_t>(flag), *this; }
+  launch_config &with_flag(cushim_launch_flags flag) noexcept {
+    return flags |= static_cast<std::uint32_t>(flag), *this;
+  }
 };
 
-// A kernel argument with a name: exec_ref::set_parameter sets it in all nodes at once. In a stream it is just the value.
+// A kernel argument with a name: exec_ref::set_parameter sets it in all nodes at once. In a stream it is just the
+// value.
 template <class Value>
 class parameter {
   static_assert(std::is_trivially_copyable_v<Value>, "kernels take bytes");
 
  public:
-  parameter(detail::c_string name, const Value &value) noexcept : value_(value), raw_{name.get(), nullptr, sizeof(Value), 0} {}
+  parameter(detail::c_string name, const Value &value) noexcept
+      : value_(value), raw_{name.get(), nullptr, sizeof(Value), 0} {}
   [[nodiscard]] const cushim_parameter *get() const noexcept { return raw_.value = &value_, &raw_; }
 
  private:
@@ -101,8 +109,8 @@ template <class Handle>
 std::true_type is_handle(const ref<Handle> &);
 std::false_type is_handle(...);
 
-// An argument of a kernel: a buffer, a place, a condition, a parameter, an owned pointer, or the bytes of a value. It points to what it is
-// made of.
+// An argument of a kernel: a buffer, a place, a condition, a parameter, an owned pointer, or the bytes of a value. It
+// points to what it is made of.
 template <class Type>
 cushim_arg arg_of(const Type &value) noexcept {
   if constexpr (is_buffer<Type>) {
@@ -118,9 +126,12 @@ cushim_arg arg_of(const Type &value) noexcept {
   } else if constexpr (std::is_same_v<Type, cushim_arg>) {
     return value;
   } else {
-    static_assert(std::is_trivially_copyable_v<Type>, "kernels take bytes: pass trivially copyable values, buffers or places");
-    static_assert(!decltype(is_handle(std::declval<const Type &>()))::value, "this handle is no argument of a kernel");
-    static_assert(!std::is_array_v<Type> && !std::is_same_v<Type, std::nullptr_t>, "pass a device pointer or a value");
+    static_assert(std::is_trivially_copyable_v<Type>,
+                  "kernels take bytes: pass trivially copyable values, buffers or places");
+    static_assert(!decltype(is_handle(std::declval<const Type &>()))::value,
+                  "this handle is no argument of a kernel");
+    static_assert(!std::is_array_v<Type> && !std::is_same_v<Type, std::nullptr_t>,
+                  "pass a device pointer or a value");
     return {CUSHIM_ARG_BYTES, static_cast<std::uint32_t>(sizeof value), &value};
   }
 }
@@ -165,7 +176,8 @@ cushim_status owners_taken_if(cushim_status status, const Arguments &...argument
 template <class Parameter, class Argument>
 decltype(auto) as_parameter(const Argument &argument) noexcept {
   if constexpr (is_buffer<Argument> || std::is_same_v<Argument, place> || std::is_same_v<Argument, owned_pointer>) {
-    static_assert(std::is_same_v<Parameter, address> || std::is_pointer_v<Parameter>, "this parameter takes no memory");
+    static_assert(std::is_same_v<Parameter, address> || std::is_pointer_v<Parameter>,
+                  "this parameter takes no memory");
     return argument;
   } else if constexpr (is_condition<Argument>) {
     static_assert(std::is_same_v<Parameter, std::uint64_t>, "the parameter of a condition is a std::uint64_t");
@@ -173,7 +185,8 @@ decltype(auto) as_parameter(const Argument &argument) noexcept {
   } else if constexpr (is_parameter<Argument>) {
     return argument;
   } else {
-    static_assert(std::is_convertible_v<const Argument &, Parameter>, "the argument does not convert to the kernel's parameter");
+    static_assert(std::is_convertible_v<const Argument &, Parameter>,
+                  "the argument does not convert to the kernel's parameter");
     return static_cast<Parameter>(argument);
   }
 }

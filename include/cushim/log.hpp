@@ -8,12 +8,14 @@
 namespace cushim {
 inline namespace CUSHIM_HPP_FORM {
 
-// Passes every later line of the log to a callable, one at a time, on a thread of the library's own: `callable(level, target, message)`,
-// whose texts are valid during the call. It is kept until another one takes its place. An exception that leaves it ends the program.
+// Passes every later line of the log to a callable, one at a time, on a thread of the library's own: `callable(level,
+// target, message)`, whose texts are valid during the call. It is kept until another one takes its place. An
+// exception that leaves it ends the program.
 template <class Function>
 result<void> set_log_callback(cushim_log_level level, Function &&callable) {
   using kept = std::decay_t<Function>;
-  static_assert(std::is_invocable_v<kept &, cushim_log_level, const char *, const char *>, "a log callback takes level, target and message");
+  static_assert(std::is_invocable_v<kept &, cushim_log_level, const char *, const char *>,
+                "a log callback takes level, target and message");
   owner keeper = owner::of(kept(std::forward<Function>(callable)));
   const auto call = [](void *user, cushim_log_level line_level, const char *target, const char *message) noexcept {
     (*static_cast<kept *>(user))(line_level, target, message);
@@ -23,7 +25,9 @@ result<void> set_log_callback(cushim_log_level level, Function &&callable) {
   return detail::done(status);
 }
 // The log goes to stderr again, by CUSHIM_LOG.
-inline result<void> reset_log() { return detail::done(cushim_log_set_callback(nullptr, nullptr, nullptr, CUSHIM_LOG_OFF)); }
+inline result<void> reset_log() {
+  return detail::done(cushim_log_set_callback(nullptr, nullptr, nullptr, CUSHIM_LOG_OFF));
+}
 // Queues every later line of the log for `drain`.
 inline result<void> set_log_pull(cushim_log_level level) { return detail::done(cushim_log_set_pull(level)); }
 

@@ -8,8 +8,8 @@
 namespace cushim {
 inline namespace CUSHIM_HPP_FORM {
 
-// The devices, and the host if it is one of them, that have the advice "accessed by" for a range: a live set, which asks and tells the
-// driver each time and remembers nothing. Calls for one range must not run at the same time.
+// The devices, and the host if it is one of them, that have the advice "accessed by" for a range: a live set, which
+// asks and tells the driver each time and remembers nothing. Calls for one range must not run at the same time.
 class accessors {
  public:
   accessors(context_ref context, range memory) noexcept : context_(context), range_(memory) {}
@@ -19,7 +19,8 @@ class accessors {
     return detail::ask_list<location, cushim_location>(cushim_context_get_accessed_by, context_.get(), range_.get());
   }
   [[nodiscard]] result<std::size_t> size() const {
-    return detail::ask<std::size_t>(cushim_context_get_accessed_by, context_.get(), range_.get(), nullptr, std::size_t{0});
+    return detail::ask<std::size_t>(cushim_context_get_accessed_by, context_.get(), range_.get(), nullptr,
+                                    std::size_t{0});
   }
   [[nodiscard]] result<bool> contains(location where) const {
     cushim_location found[64];
@@ -30,16 +31,21 @@ class accessors {
     return detail::give(status, std::move(is_there));
   }
   result<void> insert(detail::items<location> locations) const {
-    return detail::done(cushim_context_add_accessed_by(context_.get(), range_.get(), detail::raw(locations), locations.size()));
+    return detail::done(
+        cushim_context_add_accessed_by(context_.get(), range_.get(), detail::raw(locations), locations.size()));
   }
   result<void> erase(detail::items<location> locations) const {
-    return detail::done(cushim_context_remove_accessed_by(context_.get(), range_.get(), detail::raw(locations), locations.size()));
+    return detail::done(
+        cushim_context_remove_accessed_by(context_.get(), range_.get(), detail::raw(locations), locations.size()));
   }
   // These and no others.
   result<void> assign(detail::items<location> locations) const {
-    return detail::done(cushim_context_set_accessed_by(context_.get(), range_.get(), detail::raw(locations), locations.size()));
+    return detail::done(
+        cushim_context_set_accessed_by(context_.get(), range_.get(), detail::raw(locations), locations.size()));
   }
-  result<void> clear() const { return detail::done(cushim_context_set_accessed_by(context_.get(), range_.get(), nullptr, 0)); }
+  result<void> clear() const {
+    return detail::done(cushim_context_set_accessed_by(context_.get(), range_.get(), nullptr, 0));
+  }
 
  private:
   context_ref context_;

@@ -10,9 +10,10 @@
 namespace cushim {
 inline namespace CUSHIM_HPP_FORM {
 
-// Something that is kept alive for as long as the library uses what it stands for: `owner::of(std::move(vector))`. A call that
-// takes an owner empties it if it succeeds, and leaves it as it is if it fails. What is kept is destroyed on a thread of the
-// library's own, soon after the last use (flush_callbacks waits for that); its destructor must not throw.
+// Something that is kept alive for as long as the library uses what it stands for: `owner::of(std::move(vector))`. A
+// call that takes an owner empties it if it succeeds, and leaves it as it is if it fails; one that was passed by
+// value is released then. What is kept is destroyed on a thread of the library's own, soon after the last use
+// (flush_callbacks waits for that); its destructor must not throw.
 class owner {
  public:
   // Keeps nothing.
@@ -53,12 +54,13 @@ class owner {
   bool keeps_ = false;
 };
 
-// Waits until what is due for release is released, and the log callback has been called for all lines until now. False if the
-// time is over first. Not in a release or a log callback.
+// Waits until what is due for release is released, and the log callback has been called for all lines until now.
+// False if the time is over first. Not in a release or a log callback.
 template <class Rep, class Period>
 [[nodiscard]] result<bool> flush_callbacks(std::chrono::duration<Rep, Period> timeout) {
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
-  return detail::ask<bool, std::int32_t>(cushim_flush_callbacks, static_cast<std::int64_t>(milliseconds < 0 ? 0 : milliseconds));
+  return detail::ask<bool, std::int32_t>(cushim_flush_callbacks,
+                                         static_cast<std::int64_t>(milliseconds < 0 ? 0 : milliseconds));
 }
 // Waits without a limit.
 inline result<void> flush_callbacks() {
@@ -78,7 +80,8 @@ void call(void *data) noexcept {
 template <class Function>
 inline constexpr bool is_bytes = std::is_trivially_copyable_v<Function> && alignof(Function) <= 16;
 
-// Passes a callable to a function that keeps it: to `with_bytes(function, bytes, size)` or `with_owner(function, data, owner)`.
+// Passes a callable to a function that keeps it: to `with_bytes(function, bytes, size)` or `with_owner(function,
+// data, owner)`.
 template <class Function, class WithBytes, class WithOwner>
 cushim_status keep(Function &&callable, WithBytes with_bytes, WithOwner with_owner) {
   using kept = std::decay_t<Function>;
@@ -100,7 +103,8 @@ class once {
  public:
   template <class Callable>
   explicit once(Callable &&callable) : function_(std::forward<Callable>(callable)) {}
-  once(once &&other) noexcept(std::is_nothrow_move_constructible_v<Function>) : function_(std::move(other.function_)) {}
+  once(once &&other) noexcept(std::is_nothrow_move_constructible_v<Function>)
+      : function_(std::move(other.function_)) {}
 
   void operator()() {
     if (was_called_.exchange(true)) return;

@@ -28,7 +28,8 @@ class placed {
   [[nodiscard]] Self keep_bytes() const noexcept { return with(CUSHIM_PLACE_KEEP_BYTES); }
   // The program keeps the memory for as long as a graph may use it.
   [[nodiscard]] Self caller_keeps() const noexcept { return with(CUSHIM_PLACE_CALLER_KEEPS); }
-  // The owner keeps the memory. The call that uses the place takes it, if that succeeds; until then the owner must stay where it is.
+  // The owner keeps the memory. The call that uses the place takes it, if that succeeds; until then the owner must
+  // stay where it is.
   [[nodiscard]] Self kept_by(owner &keeper) const noexcept {
     Self changed = self();
     changed.raw_.owner = keeper.get();
@@ -72,8 +73,8 @@ class placed {
 
 } // namespace detail
 
-// Where an operation reads or writes: a buffer, which converts to it, or an address that says of what kind it is. It is a value,
-// and keeps nothing alive.
+// Where an operation reads or writes: a buffer, which converts to it, or an address that says of what kind it is. It
+// is a value, and keeps nothing alive.
 class place : public detail::placed<place> {
  public:
   // The start of a buffer's memory, or bytes after it. Operations that would reach past its end are refused.
@@ -114,7 +115,8 @@ inline constexpr bool is_writable = !std::is_const_v<element_of<Container>>;
 
 } // namespace detail
 
-// The elements of a contiguous container in host memory as the source of a copy: all its bytes. The container converts to it.
+// The elements of a contiguous container in host memory as the source of a copy: all its bytes. The container
+// converts to it.
 class host_source : public detail::placed<host_source> {
  public:
   template <class Container, class = std::enable_if_t<detail::is_contiguous<const Container>>>

@@ -14,14 +14,21 @@ class location {
   // No location: what is returned where nothing is set. No call accepts it as a destination.
   constexpr location() noexcept = default;
   constexpr location(cushim_location raw) noexcept : raw_(raw) {}
+  // Unset if the handle is not valid.
   location(device_ref device);
 
-  [[nodiscard]] static constexpr location device(std::int32_t ordinal) noexcept { return {CUSHIM_LOCATION_DEVICE, ordinal}; }
+  [[nodiscard]] static constexpr location device(std::int32_t ordinal) noexcept {
+    return {CUSHIM_LOCATION_DEVICE, ordinal};
+  }
   [[nodiscard]] static constexpr location host() noexcept { return {CUSHIM_LOCATION_HOST, 0}; }
   // A NUMA node of the host, by the operating system's number; CUDA 12.2.
-  [[nodiscard]] static constexpr location host_node(std::int32_t node) noexcept { return {CUSHIM_LOCATION_HOST_NUMA, node}; }
+  [[nodiscard]] static constexpr location host_node(std::int32_t node) noexcept {
+    return {CUSHIM_LOCATION_HOST_NUMA, node};
+  }
   // The NUMA node of the calling thread; CUDA 12.2.
-  [[nodiscard]] static constexpr location current_host_node() noexcept { return {CUSHIM_LOCATION_HOST_NUMA_CURRENT, 0}; }
+  [[nodiscard]] static constexpr location current_host_node() noexcept {
+    return {CUSHIM_LOCATION_HOST_NUMA_CURRENT, 0};
+  }
 
   [[nodiscard]] constexpr cushim_location_kind kind() const noexcept { return raw_.kind; }
   [[nodiscard]] constexpr std::int32_t id() const noexcept { return raw_.id; }
@@ -39,8 +46,8 @@ class location {
   cushim_location raw_{};
 };
 
-// A range of managed memory: a buffer or a part of one, or memory of any other allocator. It keeps nothing alive. It has the layout of a
-// cushim_range.
+// A range of managed memory: a buffer or a part of one, or memory of any other allocator. It keeps nothing alive. It
+// has the layout of a cushim_range.
 class range {
  public:
   constexpr range(cushim_range raw) noexcept : raw_(raw) {}
@@ -51,7 +58,8 @@ class range {
   // The elements of a container in managed memory, or in pageable memory where the device reaches that.
   template <class Container, class = std::enable_if_t<detail::is_contiguous<const Container>>>
   explicit range(const Container &container) noexcept
-      : range(reinterpret_cast<std::uintptr_t>(std::data(container)), std::size(container) * sizeof *std::data(container)) {}
+      : range(reinterpret_cast<std::uintptr_t>(std::data(container)),
+              std::size(container) * sizeof *std::data(container)) {}
 
   [[nodiscard]] constexpr const cushim_range *get() const noexcept { return &raw_; }
 
@@ -64,7 +72,8 @@ static_assert(sizeof(location) == sizeof(cushim_location) && sizeof(range) == si
 
 // Options of batches. Zeros are the defaults.
 struct batch_options {
-  // Fail with CUSHIM_ERROR_UNSUPPORTED if the driver has no call for several, instead of enqueuing the items one by one.
+  // Fail with CUSHIM_ERROR_UNSUPPORTED if the driver has no call for several, instead of enqueuing the items one by
+  // one.
   bool refuse_loop = false;
 
   [[nodiscard]] cushim_batch_options raw() const noexcept {
@@ -82,7 +91,8 @@ class items {
  public:
   items(const Item &item) noexcept : data_(&item), size_(1) {}
   items(std::initializer_list<Item> list) noexcept : data_(std::data(list)), size_(list.size()) {}
-  template <class Container, class = std::enable_if_t<std::is_same_v<std::remove_cv_t<element_of<const Container>>, Item>>>
+  template <class Container,
+            class = std::enable_if_t<std::is_same_v<std::remove_cv_t<element_of<const Container>>, Item>>>
   items(const Container &container) noexcept : data_(std::data(container)), size_(std::size(container)) {}
 
   [[nodiscard]] const Item *data() const noexcept { return data_; }

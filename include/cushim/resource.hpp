@@ -44,7 +44,8 @@ class resource_ref : public detail::ref<cushim_resource> {
   constexpr resource_ref(cushim_resource handle) noexcept : ref(handle) {}
   resource_ref(std::nullptr_t) = delete;
 
-  // A buffer, allocated and freed in the order of the stream if the resource is stream-ordered; otherwise the stream is ignored.
+  // A buffer, allocated and freed in the order of the stream if the resource is stream-ordered; otherwise the stream
+  // is ignored.
   [[nodiscard]] result<buffer> allocate(stream_ref stream, std::size_t bytes) const;
   // A buffer of a resource that is not stream-ordered.
   [[nodiscard]] result<buffer> allocate(std::size_t bytes) const;
@@ -56,14 +57,20 @@ class resource_ref : public detail::ref<cushim_resource> {
     return detail::done(cushim_resource_deallocate(get(), stream.get(), pointer, bytes));
   }
 
-  [[nodiscard]] result<driver_ref> driver() const { return detail::ask<driver_ref, cushim_driver>(cushim_resource_get_driver, get()); }
-  [[nodiscard]] result<cushim_resource_kind> kind() const { return detail::ask<cushim_resource_kind>(cushim_resource_get_kind, get()); }
+  [[nodiscard]] result<driver_ref> driver() const {
+    return detail::ask<driver_ref, cushim_driver>(cushim_resource_get_driver, get());
+  }
+  [[nodiscard]] result<cushim_resource_kind> kind() const {
+    return detail::ask<cushim_resource_kind>(cushim_resource_get_kind, get());
+  }
   // Who can use the memory, and whether it is stream-ordered.
   [[nodiscard]] result<cushim_memory_properties> properties() const {
     return detail::ask_struct<cushim_memory_properties>(cushim_resource_get_properties, get());
   }
   // The memory pool; NULL if there is none.
-  [[nodiscard]] result<CUmemoryPool> native() const { return detail::ask<CUmemoryPool>(cushim_resource_native, get()); }
+  [[nodiscard]] result<CUmemoryPool> native() const {
+    return detail::ask<CUmemoryPool>(cushim_resource_native, get());
+  }
 
   [[nodiscard]] result<std::uint64_t> get_attribute(cushim_pool_attribute attribute) const {
     return detail::ask<std::uint64_t>(cushim_resource_get_attribute, get(), attribute);
@@ -84,7 +91,9 @@ class resource_ref : public detail::ref<cushim_resource> {
     return detail::done(cushim_resource_change_peers(get(), change, raw.data(), raw.size()));
   }
   // The most bytes that one capture needed of an arena by now.
-  [[nodiscard]] result<std::size_t> arena_bytes() const { return detail::ask<std::size_t>(cushim_resource_get_arena_bytes, get()); }
+  [[nodiscard]] result<std::size_t> arena_bytes() const {
+    return detail::ask<std::size_t>(cushim_resource_get_arena_bytes, get());
+  }
 };
 
 namespace detail {
@@ -111,7 +120,8 @@ struct custom_resource {
 #endif
   }
 
-  static cushim_status allocate(void *user, cushim_stream stream, std::size_t bytes, std::uint64_t *pointer) noexcept {
+  static cushim_status allocate(void *user, cushim_stream stream, std::size_t bytes,
+                                std::uint64_t *pointer) noexcept {
     return guarded([&]() -> result<void> {
       result<address> memory = static_cast<Memory *>(user)->allocate(stream_ref(stream), bytes);
 #if CUSHIM_HPP_THROWS
@@ -123,8 +133,11 @@ struct custom_resource {
 #endif
     });
   }
-  static cushim_status deallocate(void *user, cushim_stream stream, std::uint64_t pointer, std::size_t bytes) noexcept {
-    return guarded([&]() -> result<void> { return static_cast<Memory *>(user)->deallocate(stream_ref(stream), pointer, bytes); });
+  static cushim_status deallocate(void *user, cushim_stream stream, std::uint64_t pointer,
+                                  std::size_t bytes) noexcept {
+    return guarded([&]() -> result<void> {
+      return static_cast<Memory *>(user)->deallocate(stream_ref(stream), pointer, bytes);
+    });
   }
   static cushim_status properties(void *user, cushim_memory_properties *properties) noexcept {
     static_cast<Memory *>(user)->describe(*properties);
@@ -136,7 +149,8 @@ struct custom_resource {
 } // namespace detail
 
 // It is released when nothing uses it any more, its buffers included.
-class [[nodiscard]] resource : public detail::owning<resource, resource_ref, cushim_resource_destroy, cushim_resource_ref> {
+class [[nodiscard]] resource
+    : public detail::owning<resource, resource_ref, cushim_resource_destroy, cushim_resource_ref> {
  public:
   using owning::owning;
 
@@ -149,7 +163,8 @@ class [[nodiscard]] resource : public detail::owning<resource, resource_ref, cus
     return detail::ask<resource, cushim_resource>(cushim_resource_create_device_pool, device.get(), &raw);
   }
   // A memory pool that was created elsewhere: borrowed unless the ownership says otherwise.
-  [[nodiscard]] static result<resource> wrap_pool(device_ref device, CUmemoryPool native, cushim_ownership ownership = CUSHIM_BORROWED) {
+  [[nodiscard]] static result<resource> wrap_pool(device_ref device, CUmemoryPool native,
+                                                  cushim_ownership ownership = CUSHIM_BORROWED) {
     return detail::ask<resource, cushim_resource>(cushim_resource_wrap_pool, device.get(), native, ownership);
   }
   // Page-locked host memory. Where it comes from a pool it is stream-ordered: pass a stream always.
@@ -182,14 +197,15 @@ class [[nodiscard]] resource : public detail::owning<resource, resource_ref, cus
   [[nodiscard]] static result<resource> arena(context_ref context, std::size_t bytes) {
     return detail::ask<resource, cushim_resource>(cushim_resource_create_arena, context.get(), bytes);
   }
-  // Memory of an object of the program's, which is moved, and destroyed after the last buffer. It has, to be called on any thread:
+  // Memory of an object of the program's, which is moved, and destroyed after the last buffer. It has, to be called
+  // on any thread:
   //
   //   result<address> allocate(stream_ref stream, std::size_t bytes);
   //   result<void> deallocate(stream_ref stream, address pointer, std::size_t bytes);
   //   void describe(cushim_memory_properties &properties) noexcept;  // host memory is described; change what differs
   //
-  // The stream is empty if the resource is not stream-ordered and the caller gave none. What these throw becomes the status of the
-  // call that led to it.
+  // The stream is empty if the resource is not stream-ordered and the caller gave none. What these throw becomes the
+  // status of the call that led to it.
   template <class Memory>
   [[nodiscard]] static result<resource> custom(driver_ref driver, Memory memory) {
     using functions = detail::custom_resource<Memory>;

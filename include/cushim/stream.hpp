@@ -25,8 +25,8 @@ struct copy_attributes {
   location source_hint, destination_hint;
 
   [[nodiscard]] cushim_copy_attributes raw() const noexcept {
-    return {source_access, overlap_with_compute ? static_cast<std::uint32_t>(CUSHIM_COPY_OVERLAP_WITH_COMPUTE) : 0, *source_hint.get(),
-            *destination_hint.get()};
+    return {source_access, overlap_with_compute ? static_cast<std::uint32_t>(CUSHIM_COPY_OVERLAP_WITH_COMPUTE) : 0,
+            *source_hint.get(), *destination_hint.get()};
   }
 };
 
@@ -40,15 +40,21 @@ struct copy_item {
 class memory_operation {
  public:
   // Wait until the value in memory is as the flags say, CU_STREAM_WAIT_VALUE_*.
-  [[nodiscard]] static memory_operation wait_32(place at, std::uint32_t value, CUstreamWaitValue_flags how = CU_STREAM_WAIT_VALUE_GEQ) {
+  [[nodiscard]] static memory_operation wait_32(place at, std::uint32_t value,
+                                                CUstreamWaitValue_flags how = CU_STREAM_WAIT_VALUE_GEQ) {
     return {CUSHIM_MEMORY_WAIT_32, static_cast<std::uint32_t>(how), at, value};
   }
-  [[nodiscard]] static memory_operation wait_64(place at, std::uint64_t value, CUstreamWaitValue_flags how = CU_STREAM_WAIT_VALUE_GEQ) {
+  [[nodiscard]] static memory_operation wait_64(place at, std::uint64_t value,
+                                                CUstreamWaitValue_flags how = CU_STREAM_WAIT_VALUE_GEQ) {
     return {CUSHIM_MEMORY_WAIT_64, static_cast<std::uint32_t>(how), at, value};
   }
   // Write a value.
-  [[nodiscard]] static memory_operation write_32(place at, std::uint32_t value) { return {CUSHIM_MEMORY_WRITE_32, 0, at, value}; }
-  [[nodiscard]] static memory_operation write_64(place at, std::uint64_t value) { return {CUSHIM_MEMORY_WRITE_64, 0, at, value}; }
+  [[nodiscard]] static memory_operation write_32(place at, std::uint32_t value) {
+    return {CUSHIM_MEMORY_WRITE_32, 0, at, value};
+  }
+  [[nodiscard]] static memory_operation write_64(place at, std::uint64_t value) {
+    return {CUSHIM_MEMORY_WRITE_64, 0, at, value};
+  }
   // Any, as cushim.h has them.
   memory_operation(cushim_memory_action action, std::uint32_t flags, place at, std::uint64_t value) noexcept
       : raw_{action, flags, *at.get(), value} {}
@@ -58,7 +64,8 @@ class memory_operation {
  private:
   cushim_memory_operation raw_;
 };
-static_assert(sizeof(memory_operation) == sizeof(cushim_memory_operation), "arrays of them are passed as arrays of the structs");
+static_assert(sizeof(memory_operation) == sizeof(cushim_memory_operation),
+              "arrays of them are passed as arrays of the structs");
 
 // Ends what made a stream current, on the thread that did. Can be moved; empty afterwards.
 class [[nodiscard]] current_stream {
@@ -75,8 +82,8 @@ class [[nodiscard]] current_stream {
 };
 
 // A stream. `native` is a CUstream, and so a cudaStream_t and what cuda::stream_ref is made from.
-class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, cushim_stream_copy_3d, cushim_stream_fill,
-                                            cushim_stream_fill_2d> {
+class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, cushim_stream_copy_3d,
+                                            cushim_stream_fill, cushim_stream_fill_2d> {
  public:
   constexpr stream_ref() noexcept = default;
   constexpr stream_ref(cushim_stream handle) noexcept : transfers(handle) {}
@@ -84,6 +91,10 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
 
   // Stands for whatever stream is current on the thread that makes a call.
   [[nodiscard]] static stream_ref current() noexcept { return cushim_stream_current(); }
+  // The stream that is current on this thread.
+  [[nodiscard]] static result<stream_ref> get_current() {
+    return detail::ask<stream_ref, cushim_stream>(cushim_stream_get_current);
+  }
   // Makes it the current stream of this thread until what is returned ends.
   [[nodiscard]] result<current_stream> make_current() const {
     const cushim_status status = cushim_stream_push_current(get());
@@ -99,20 +110,27 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
   }
   // Whether all work in the stream is done.
   [[nodiscard]] result<bool> is_done() const { return detail::ask<bool, std::int32_t>(cushim_stream_query, get()); }
-  // Makes later work in the stream wait: for what an event last recorded, or for the work that is in another stream now.
+  // Makes later work in the stream wait: for what an event last recorded, or for the work that is in another stream
+  // now.
   result<void> wait(event_ref event) const { return detail::done(cushim_stream_wait_event(get(), event.get())); }
   result<void> wait(stream_ref other) const { return detail::done(cushim_stream_wait_stream(get(), other.get())); }
   // Makes it wait for what is recorded outside of a capture.
-  result<void> wait_external(event_ref event) const { return detail::done(cushim_stream_wait_event_external(get(), event.get())); }
+  result<void> wait_external(event_ref event) const {
+    return detail::done(cushim_stream_wait_event_external(get(), event.get()));
+  }
   // A new event, recorded in the stream.
-  [[nodiscard]] result<event> record_event(const event_options &options = {}) const { return recorded<event>(options.raw()); }
+  [[nodiscard]] result<event> record_event(const event_options &options = {}) const {
+    return recorded<event>(options.raw());
+  }
   [[nodiscard]] result<timed_event> record_timed_event() const {
     cushim_event_options options = cushim_options_of<cushim_event_options>();
     options.flags = static_cast<std::uint32_t>(CUSHIM_EVENT_TIMING);
     return recorded<timed_event>(options);
   }
 
-  [[nodiscard]] result<context_ref> context() const { return detail::ask<context_ref, cushim_context>(cushim_stream_get_context, get()); }
+  [[nodiscard]] result<context_ref> context() const {
+    return detail::ask<context_ref, cushim_context>(cushim_stream_get_context, get());
+  }
   [[nodiscard]] result<device_ref> device() const {
     cushim_context context = nullptr;
     cushim_device device = nullptr;
@@ -120,32 +138,46 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
     if (status == CUSHIM_SUCCESS) status = cushim_context_get_device(context, &device);
     return detail::give(status, device_ref(device));
   }
-  [[nodiscard]] result<cushim_stream_kind> kind() const { return detail::ask<cushim_stream_kind>(cushim_stream_get_kind, get()); }
+  [[nodiscard]] result<cushim_stream_kind> kind() const {
+    return detail::ask<cushim_stream_kind>(cushim_stream_get_kind, get());
+  }
   [[nodiscard]] result<CUstream> native() const { return detail::ask<CUstream>(cushim_stream_native, get()); }
   // Flags are cushim_stream_flags.
-  [[nodiscard]] result<std::uint32_t> flags() const { return detail::ask<std::uint32_t>(cushim_stream_get_flags, get()); }
-  [[nodiscard]] result<std::int32_t> priority() const { return detail::ask<std::int32_t>(cushim_stream_get_priority, get()); }
+  [[nodiscard]] result<std::uint32_t> flags() const {
+    return detail::ask<std::uint32_t>(cushim_stream_get_flags, get());
+  }
+  [[nodiscard]] result<std::int32_t> priority() const {
+    return detail::ask<std::int32_t>(cushim_stream_get_priority, get());
+  }
   [[nodiscard]] result<std::uint64_t> id() const { return detail::ask<std::uint64_t>(cushim_stream_get_id, get()); }
 
-  // Memory without an owner, from the device's current pool, allocated and freed in stream order. Buffers free themselves.
-  [[nodiscard]] result<address> allocate(std::size_t bytes) const { return detail::ask<address>(cushim_stream_allocate, get(), bytes); }
+  // Memory without an owner, from the device's current pool, allocated and freed in stream order. Buffers free
+  // themselves.
+  [[nodiscard]] result<address> allocate(std::size_t bytes) const {
+    return detail::ask<address>(cushim_stream_allocate, get(), bytes);
+  }
   result<void> free(address pointer) const { return detail::done(cushim_stream_free(get(), pointer)); }
 
-  // Has a function called, by a thread of the driver's, after the work that is in the stream now; later work waits for it. The
-  // callable is moved or copied, kept, and destroyed after the last call, on a thread of the library's own. In a stream that is
-  // being captured the graph calls it at each launch.
+  // Has a function called, by a thread of the driver's, after the work that is in the stream now; later work waits
+  // for it. The callable is moved or copied, kept, and destroyed after the last call, on a thread of the library's
+  // own. In a stream that is being captured the graph calls it at each launch.
   //
-  // It may hardly call the library (cushim_stream_host_function says what), must wait for nothing that waits for the stream, and an
-  // exception that leaves it ends the program.
+  // It may hardly call the library (cushim_stream_host_function says what), must wait for nothing that waits for the
+  // stream, and an exception that leaves it ends the program.
   template <class Function>
   result<void> host_function(Function &&function) const {
     return detail::done(detail::keep(
         std::forward<Function>(function),
-        [this](auto call, const void *bytes, std::size_t size) { return cushim_stream_host_function_bytes(get(), call, bytes, size); },
-        [this](auto call, void *data, const cushim_owner *owner) { return cushim_stream_host_function(get(), call, data, owner); }));
+        [this](auto call, const void *bytes, std::size_t size) {
+          return cushim_stream_host_function_bytes(get(), call, bytes, size);
+        },
+        [this](auto call, void *data, const cushim_owner *owner) {
+          return cushim_stream_host_function(get(), call, data, owner);
+        }));
   }
-  // The same for what can be called once only, such as a callable that fulfils a promise or gives a unique_ptr away: it is called as an rvalue
-  // and destroyed right after. Where the stream is being captured, the first launch calls it, and later ones do nothing.
+  // The same for what can be called once only, such as a callable that fulfils a promise or gives a unique_ptr away:
+  // it is called as an rvalue and destroyed right after. Where the stream is being captured, the first launch calls
+  // it, and later ones do nothing.
   template <class Function>
   result<void> host_function_once(Function &&function) const {
     static_assert(std::is_invocable_v<std::decay_t<Function>>, "a host function is called without arguments");
@@ -153,13 +185,15 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
   }
 
   // A copy with what the driver should know of it.
-  result<void> copy_with_attributes(place to, place from, std::size_t bytes, const copy_attributes &attributes) const {
+  result<void> copy_with_attributes(place to, place from, std::size_t bytes,
+                                    const copy_attributes &attributes) const {
     const cushim_copy_attributes raw = attributes.raw();
     return detail::done(
         detail::taken_if(cushim_stream_copy_with_attributes(get(), to.get(), from.get(), bytes, &raw), to, from));
   }
   // Several copies, which are not ordered among each other, each with its attributes, or all with one.
-  result<void> copy_batch(detail::items<copy_item> copies, detail::items<copy_attributes> attributes = copy_attributes(),
+  result<void> copy_batch(detail::items<copy_item> copies,
+                          detail::items<copy_attributes> attributes = copy_attributes(),
                           batch_options options = {}) const {
     std::vector<cushim_copy> raw;
     std::vector<cushim_copy_attributes> raw_attributes;
@@ -180,16 +214,20 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
   }
   // Waits for values in memory and writes such, one after the other.
   result<void> memory_operations(detail::items<memory_operation> operations) const {
-    return detail::done(cushim_stream_memory_operations(get(), operations.size() != 0 ? operations.data()->get() : nullptr,
-                                                        operations.size()));
+    return detail::done(cushim_stream_memory_operations(
+        get(), operations.size() != 0 ? operations.data()->get() : nullptr, operations.size()));
   }
 
   // Moves a range of managed memory to a location. Its contents stay.
-  result<void> prefetch(range memory, location to) const { return detail::done(cushim_stream_prefetch(get(), memory.get(), to.get())); }
+  result<void> prefetch(range memory, location to) const {
+    return detail::done(cushim_stream_prefetch(get(), memory.get(), to.get()));
+  }
   // Several, each to its location or all to one.
-  result<void> prefetch_batch(detail::items<range> ranges, detail::items<location> to, batch_options options = {}) const {
+  result<void> prefetch_batch(detail::items<range> ranges, detail::items<location> to,
+                              batch_options options = {}) const {
     const cushim_batch_options batch = options.raw();
-    return detail::done(cushim_stream_prefetch_batch(get(), detail::raw(ranges), ranges.size(), detail::raw(to), to.size(), &batch));
+    return detail::done(
+        cushim_stream_prefetch_batch(get(), detail::raw(ranges), ranges.size(), detail::raw(to), to.size(), &batch));
   }
   // Discards the contents of a range of managed memory; CUDA 13.0.
   result<void> discard(range memory) const { return detail::done(cushim_stream_discard(get(), memory.get())); }
@@ -201,10 +239,11 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
   result<void> discard_prefetch(range memory, location to) const {
     return detail::done(cushim_stream_discard_prefetch(get(), memory.get(), to.get()));
   }
-  result<void> discard_prefetch_batch(detail::items<range> ranges, detail::items<location> to, batch_options options = {}) const {
+  result<void> discard_prefetch_batch(detail::items<range> ranges, detail::items<location> to,
+                                      batch_options options = {}) const {
     const cushim_batch_options batch = options.raw();
-    return detail::done(
-        cushim_stream_discard_prefetch_batch(get(), detail::raw(ranges), ranges.size(), detail::raw(to), to.size(), &batch));
+    return detail::done(cushim_stream_discard_prefetch_batch(get(), detail::raw(ranges), ranges.size(),
+                                                             detail::raw(to), to.size(), &batch));
   }
 
  private:
@@ -224,7 +263,8 @@ namespace detail {
 
 // What gives a native stream: a CUstream, and so a cudaStream_t; or anything whose `get` does, as cuda::stream_ref.
 inline CUstream native_stream(CUstream native) noexcept { return native; }
-template <class Stream, class = std::enable_if_t<std::is_same_v<decltype(std::declval<const Stream &>().get()), CUstream>>>
+template <class Stream,
+          class = std::enable_if_t<std::is_same_v<decltype(std::declval<const Stream &>().get()), CUstream>>>
 CUstream native_stream(const Stream &stream) {
   return stream.get();
 }
@@ -252,11 +292,14 @@ class [[nodiscard]] stream : public detail::owning<stream, stream_ref, cushim_st
   // A stream that was created elsewhere and outlives this: a CUstream, a cudaStream_t, a cuda::stream_ref.
   template <class Stream>
   [[nodiscard]] static result<stream> wrap(context_ref context, const Stream &native) {
-    return detail::ask<stream, cushim_stream>(cushim_stream_wrap, context.get(), detail::native_stream(native), CUSHIM_BORROWED);
+    return detail::ask<stream, cushim_stream>(cushim_stream_wrap, context.get(), detail::native_stream(native),
+                                              CUSHIM_BORROWED);
   }
 };
 
-inline result<void> event_ref::record(stream_ref stream) const { return detail::done(cushim_event_record(get(), stream.get())); }
+inline result<void> event_ref::record(stream_ref stream) const {
+  return detail::done(cushim_event_record(get(), stream.get()));
+}
 inline result<void> event_ref::record_external(stream_ref stream) const {
   return detail::done(cushim_event_record_external(get(), stream.get()));
 }

@@ -1,5 +1,5 @@
-// Copies and memsets: the members that streams, where they are enqueued, and contexts, where they are synchronous, have in common.
-// Part of cushim.hpp.
+// Copies and memsets: the members that streams, where they are enqueued, and contexts, where they are synchronous,
+// have in common. Part of cushim.hpp.
 #ifndef CUSHIM_TRANSFERS_HPP
 #define CUSHIM_TRANSFERS_HPP
 #ifndef CUSHIM_HPP_FORM
@@ -13,8 +13,9 @@ namespace detail {
 // A value of a memset. Its type says how many bytes each has: 1, 2 or 4.
 template <class Value>
 std::uint32_t bits_of(const Value &value) noexcept {
-  static_assert(std::is_trivially_copyable_v<Value> && (sizeof(Value) == 1 || sizeof(Value) == 2 || sizeof(Value) == 4),
-                "a memset repeats a value of 1, 2 or 4 bytes");
+  static_assert(
+      std::is_trivially_copyable_v<Value> && (sizeof(Value) == 1 || sizeof(Value) == 2 || sizeof(Value) == 4),
+      "a memset repeats a value of 1, 2 or 4 bytes");
   if constexpr (sizeof(Value) == 1) {
     std::uint8_t bits;
     std::memcpy(&bits, &value, sizeof value);
@@ -48,7 +49,8 @@ cushim_status taken_if(cushim_status status, const Places &...places) noexcept {
 template <class Handle, cushim_status (*Copy)(Handle, const cushim_place *, const cushim_place *, std::size_t),
           cushim_status (*Copy3d)(Handle, const cushim_region *, const cushim_region *, const cushim_extent *),
           cushim_status (*Fill)(Handle, const cushim_place *, std::uint32_t, std::int32_t, std::size_t),
-          cushim_status (*Fill2d)(Handle, const cushim_place *, std::size_t, std::uint32_t, std::int32_t, std::size_t, std::size_t)>
+          cushim_status (*Fill2d)(Handle, const cushim_place *, std::size_t, std::uint32_t, std::int32_t, std::size_t,
+                                  std::size_t)>
 class transfers : public ref<Handle> {
  public:
   // Copies so many bytes.
@@ -67,8 +69,8 @@ class transfers : public ref<Handle> {
     return done(taken_if(Copy3d(this->get(), &target, &source, &box), to.where, from.where));
   }
 
-  // Sets memory to a value, `count` times (a memset): `stream.fill<std::uint8_t>(buffer, 0, bytes)`. The type of the value says
-  // how many bytes each has: 1, 2 or 4.
+  // Sets memory to a value, `count` times (a memset): `stream.fill<std::uint8_t>(buffer, 0, bytes)`. The type of the
+  // value says how many bytes each has: 1, 2 or 4.
   template <class Value>
   result<void> fill(place to, given_t<Value> value, std::size_t count) const {
     return done(taken_if(Fill(this->get(), to.get(), bits_of<Value>(value), sizeof(Value), count), to));
@@ -79,8 +81,10 @@ class transfers : public ref<Handle> {
 
   // Sets `height` rows of `width` values each, whose starts are `pitch` bytes apart.
   template <class Value>
-  result<void> fill_2d(place to, std::size_t pitch, given_t<Value> value, std::size_t width, std::size_t height) const {
-    return done(taken_if(Fill2d(this->get(), to.get(), pitch, bits_of<Value>(value), sizeof(Value), width, height), to));
+  result<void> fill_2d(place to, std::size_t pitch, given_t<Value> value, std::size_t width,
+                       std::size_t height) const {
+    return done(
+        taken_if(Fill2d(this->get(), to.get(), pitch, bits_of<Value>(value), sizeof(Value), width, height), to));
   }
 
  protected:
