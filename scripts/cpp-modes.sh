@@ -42,7 +42,7 @@ count=0
 for compiler in g++ clang++; do
   for standard in c++17 c++20 c++2b; do
     compile "$compiler" "$standard" '' capi-tests/cpp/*.cpp capi-tests/cpp/*/*.cpp examples/*.cpp examples/graphs/*.cpp
-    compile "$compiler" "$standard" -fno-exceptions capi-tests/cpp/linking/units_b.cpp examples/buffers.cpp
+    compile "$compiler" "$standard" -fno-exceptions capi-tests/cpp/returning.cpp capi-tests/cpp/linking/units_b.cpp examples/buffers.cpp
     compile "$compiler" "$standard" -fno-rtti capi-tests/cpp/linking/units_a.cpp
   done
 done

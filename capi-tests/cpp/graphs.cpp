@@ -1,4 +1,6 @@
 // Graphs that are built by hand: nodes of each type, edges, conditions, execs, changes.
+#include <cushim.hpp>
+
 #include "traces.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Libraries, kernels, arguments of every sort, launches.
+#include <cushim.hpp>
+
 #include "check.hpp"
 
 using namespace std::chrono_literals;
@@ -73,6 +75,9 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, add.launch(stream, {0}, cushim::owned_pointer(numbers.pointer(), keeper), 1u, 1.0f));
   CHECK(keeper);
   add.launch(stream, {}, cushim::owned_pointer(numbers.pointer(), keeper), 1u, 1.0f);
+  CHECK(!keeper);
+  keeper = cushim::owner::of(std::make_shared<int>(0));
+  add.launch(stream, {}, cushim::place::device(numbers.pointer()).kept_by(keeper), 1u, 1.0f);
   CHECK(!keeper);
   stream.sync();
   CHECK(cushim::flush_callbacks(10s) && seen.expired());

@@ -1,4 +1,6 @@
 // Managed memory: ranges, locations, advice as live sets, prefetches and discards.
+#include <cushim.hpp>
+
 #include "check.hpp"
 
 namespace {

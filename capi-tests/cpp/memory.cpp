@@ -1,4 +1,6 @@
 // Buffers, resources, copies, memsets, page-locked memory, owners of places, DLPack, libraries and kernels.
+#include <cushim.hpp>
+
 #include "check.hpp"
 
 #include <array>
@@ -81,6 +83,25 @@ void copies(cushim::device_ref device, cushim::context_ref context, cushim::stre
     stream.sync();
     CHECK(words[0] == 1 && words[7] == 4 && words[8] == 1);
   }
+}
+
+// Values that streams wait for, and write; the library takes the owners of their places.
+void memory_operations(cushim::context_ref context, cushim::stream_ref stream) {
+  const auto values = context.allocate_host<std::uint32_t>(2);
+  values[0] = 0;
+  values[1] = 0;
+  const cushim::place first = cushim::place::host(&values[0]), second = cushim::place::host(&values[1]);
+  cushim::owner keeper = cushim::owner::of(std::make_shared<int>(1));
+  const cushim::stream other{context};
+  other.memory_operations(cushim::memory_operation::wait_32(first, 1, CU_STREAM_WAIT_VALUE_EQ));
+  const cushim::event after = other.record_event();
+  CHECK(!after.is_done());
+  stream.memory_operations({cushim::memory_operation::write_32(first.kept_by(keeper), 1), cushim::memory_operation::write_32(second, 7)});
+  CHECK(!keeper);
+  after.sync();
+  stream.sync();
+  CHECK(values[0] == 1 && values[1] == 7);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.memory_operations(cushim::memory_operation::write_32(first.at(1), 1)));
 }
 
 void buffers(cushim::driver_ref driver, cushim::device_ref device, cushim::context_ref context, cushim::stream_ref stream) {
@@ -208,6 +229,7 @@ void run() {
     return;
   }
   copies(device, context, stream);
+  if (check::version() >= 12000) memory_operations(context, stream); // before, the kernel module has to enable them
   buffers(driver, device, context, stream);
   resources(driver, device, stream);
   stream.sync();

@@ -1,4 +1,6 @@
 // Drivers, devices, contexts, streams, events, host functions, owners of handles.
+#include <cushim.hpp>
+
 #include "check.hpp"
 
 #include <atomic>

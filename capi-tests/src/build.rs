@@ -24,8 +24,8 @@ pub enum Link {
 /// What a program that links `libcushim.a` names besides, as the README does; a test holds both against the compiler.
 pub const STATIC_LIBRARIES: &[&str] = &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
-/// The warnings of programs that use `cushim.hpp`, besides those of all programs.
-const CPP_WARNINGS: &[&str] = &["-Wconversion", "-Wsign-conversion", "-Wshadow"];
+/// Of programs that use `cushim.hpp`, besides those of all programs. Debug information would take a quarter of the compiler's time.
+const CPP_OPTIONS: &[&str] = &["-Wconversion", "-Wsign-conversion", "-Wshadow", "-g0"];
 
 /// A compilation.
 #[derive(Debug, Clone)]
@@ -60,8 +60,7 @@ impl Build {
 
     /// Of a source in C++ that uses `cushim.hpp`: C++17 with g++, at the warnings under which the header is clean.
     pub fn cpp(source: &Path) -> Self {
-        let build = Self::of(source).standard(CPP17);
-        CPP_WARNINGS.iter().copied().fold(build, Self::option)
+        CPP_OPTIONS.iter().copied().fold(Self::of(source).standard(CPP17), Self::option)
     }
 
     /// And of another source in `c/`.
@@ -149,15 +148,29 @@ impl Build {
 
     fn command(&self) -> Command {
         let language = self.standard.language;
-        let mut command = Command::new(self.compiler.command(language));
+        let mut command = self.compile();
+        command.args(["-x", if language == Language::C { "c" } else { "c++" }]).args(&self.sources);
+        command
+    }
+
+    /// The compiler with the options, and no source.
+    fn compile(&self) -> Command {
+        let mut command = Command::new(self.compiler.command(self.standard.language));
         command.arg(format!("-std={}", self.standard.name));
         command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]);
+        if self.is_usual_cpp() {
+            command.arg("-I").arg(precompiled::folder());
+        }
         for folder in [&repository("include"), &repository("capi-tests/c/common"), generated::folder()] {
             command.arg("-I").arg(folder);
         }
         command.args(&self.options);
-        command.args(["-x", if language == Language::C { "c" } else { "c++" }]).args(&self.sources);
         command
+    }
+
+    /// Whether it is what `cpp` makes, for which the header is there as the compiler has read it.
+    fn is_usual_cpp(&self) -> bool {
+        self.compiler == Compiler::Gcc && self.standard == CPP17 && self.options == CPP_OPTIONS
     }
 }
 
@@ -177,6 +190,9 @@ impl Recipe for Build {
     }
 
     fn make(&self, path: &Path) -> Result<(), String> {
+        if self.is_usual_cpp() {
+            precompiled::prepare()?;
+        }
         let mut command = self.command();
         command.arg("-o").arg(path);
         match self.link {
@@ -192,6 +208,40 @@ impl Recipe for Build {
         }
         command.args(["-pthread", "-ldl"]);
         finish(command).map(drop)
+    }
+}
+
+/// `cushim.hpp` as g++ has read it, for the programs in C++: reading it anew would take half the compiler's time for each. A program that
+/// it does not fit, for what it defines before, or because another header includes it first, reads the header.
+mod precompiled {
+    use super::{Build, finish, kept, repository};
+    use crate::kept::{Recipe, folder as kept_folder};
+    use std::path::{Path, PathBuf};
+
+    /// The header by itself.
+    struct Header(Build);
+
+    impl Recipe for Header {
+        fn inputs(&self) -> Result<Vec<PathBuf>, String> {
+            self.0.inputs()
+        }
+
+        fn make(&self, path: &Path) -> Result<(), String> {
+            let mut command = self.0.compile();
+            command.args(["-x", "c++-header"]).args(&self.0.sources).arg("-o").arg(path);
+            finish(command).map(drop)
+        }
+    }
+
+    /// Where the compiler looks for it first.
+    pub(super) fn folder() -> PathBuf {
+        kept_folder().join("precompiled")
+    }
+
+    /// Has it there.
+    pub(super) fn prepare() -> Result<(), String> {
+        std::fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
+        kept("precompiled/cushim.hpp.gch", &Header(Build::cpp(&repository("include/cushim.hpp")))).map(drop)
     }
 }
 

@@ -162,8 +162,9 @@ class adder {
   }
   result<node_ref> add_memory_operations(items<memory_operation> operations) const {
     return add([&](cushim_graph graph, const cushim_node *after, std::size_t count, cushim_node *node) {
-      return cushim_graph_add_memory_operations(
-          graph, after, count, operations.size() != 0 ? operations.data()->get() : nullptr, operations.size(), node);
+      return with_raw(operations, [&](const cushim_memory_operation *raw, std::size_t operation_count) {
+        return cushim_graph_add_memory_operations(graph, after, count, raw, operation_count, node);
+      });
     });
   }
   // Memory at an address that is known now and is the same at each launch.

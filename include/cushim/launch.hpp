@@ -108,6 +108,9 @@ inline constexpr bool is_condition = std::is_base_of_v<ref<cushim_condition>, Ty
 template <class Handle>
 std::true_type is_handle(const ref<Handle> &);
 std::false_type is_handle(...);
+template <class Place>
+std::true_type is_placed(const placed<Place> &);
+std::false_type is_placed(...);
 
 // An argument of a kernel: a buffer, a place, a condition, a parameter, an owned pointer, or the bytes of a value. It
 // points to what it is made of.
@@ -128,6 +131,8 @@ cushim_arg arg_of(const Type &value) noexcept {
   } else {
     static_assert(std::is_trivially_copyable_v<Type>,
                   "kernels take bytes: pass trivially copyable values, buffers or places");
+    static_assert(!decltype(is_placed(std::declval<const Type &>()))::value,
+                  "host memory is no argument of a kernel; pass a cushim::place");
     static_assert(!decltype(is_handle(std::declval<const Type &>()))::value,
                   "this handle is no argument of a kernel");
     static_assert(!std::is_array_v<Type> && !std::is_same_v<Type, std::nullptr_t>,
@@ -154,21 +159,24 @@ class args<> {
   [[nodiscard]] static constexpr std::size_t size() noexcept { return 0; }
 };
 
+// Arguments that may have an owner.
 template <class Type>
-void take_owner(const Type &value) noexcept {
-  if constexpr (std::is_same_v<Type, owned_pointer>) {
-    value.taken();
-  } else {
-    static_cast<void>(value);
-  }
-}
+inline constexpr bool has_owner = std::is_same_v<Type, owned_pointer> || std::is_same_v<Type, place>;
 
 // After success the library has the owners of the arguments.
 template <class... Arguments>
 cushim_status owners_taken_if(cushim_status status, const Arguments &...arguments) noexcept {
-  if constexpr ((std::is_same_v<Arguments, owned_pointer> || ...)) {
-    if (status == CUSHIM_SUCCESS) (take_owner(arguments), ...);
+  const auto take = [](const auto &argument) noexcept {
+    if constexpr (has_owner<std::decay_t<decltype(argument)>>) {
+      argument.taken();
+    } else {
+      static_cast<void>(argument);
+    }
+  };
+  if constexpr ((has_owner<Arguments> || ...)) {
+    if (status == CUSHIM_SUCCESS) (take(arguments), ...);
   }
+  static_cast<void>(take);
   return status;
 }
 

@@ -148,8 +148,9 @@ class node_parameters {
         }));
   }
   result<void> set_memory_operations(items<memory_operation> operations) const {
-    return done(cushim_node_set_memory_operations(
-        node(), exec(), operations.size() != 0 ? operations.data()->get() : nullptr, operations.size()));
+    return done(with_raw(operations, [this](const cushim_memory_operation *raw, std::size_t count) {
+      return cushim_node_set_memory_operations(node(), exec(), raw, count);
+    }));
   }
 
  protected:

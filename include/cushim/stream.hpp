@@ -57,15 +57,33 @@ class memory_operation {
   }
   // Any, as cushim.h has them.
   memory_operation(cushim_memory_action action, std::uint32_t flags, place at, std::uint64_t value) noexcept
-      : raw_{action, flags, *at.get(), value} {}
+      : action_(action), flags_(flags), at_(at), value_(value) {}
 
-  [[nodiscard]] const cushim_memory_operation *get() const noexcept { return &raw_; }
+  [[nodiscard]] cushim_memory_operation raw() const noexcept { return {action_, flags_, *at_.get(), value_}; }
+  // The owner of the place belongs to the library now.
+  void taken() const noexcept { at_.taken(); }
 
  private:
-  cushim_memory_operation raw_;
+  cushim_memory_action action_;
+  std::uint32_t flags_;
+  place at_;
+  std::uint64_t value_;
 };
-static_assert(sizeof(memory_operation) == sizeof(cushim_memory_operation),
-              "arrays of them are passed as arrays of the structs");
+
+namespace detail {
+
+// Passes operations to a function as an array of the structs of cushim.h, and their number.
+template <class Call>
+cushim_status with_raw(const items<memory_operation> &operations, Call call) {
+  std::vector<cushim_memory_operation> raw;
+  raw.reserve(operations.size());
+  for (std::size_t i = 0; i < operations.size(); i++) raw.push_back(operations.data()[i].raw());
+  const cushim_status status = call(raw.data(), raw.size());
+  for (std::size_t i = 0; status == CUSHIM_SUCCESS && i < operations.size(); i++) operations.data()[i].taken();
+  return status;
+}
+
+} // namespace detail
 
 // Ends what made a stream current, on the thread that did. Can be moved; empty afterwards.
 class [[nodiscard]] current_stream {
@@ -214,8 +232,9 @@ class stream_ref : public detail::transfers<cushim_stream, cushim_stream_copy, c
   }
   // Waits for values in memory and writes such, one after the other.
   result<void> memory_operations(detail::items<memory_operation> operations) const {
-    return detail::done(cushim_stream_memory_operations(
-        get(), operations.size() != 0 ? operations.data()->get() : nullptr, operations.size()));
+    return detail::done(detail::with_raw(operations, [this](const cushim_memory_operation *raw, std::size_t count) {
+      return cushim_stream_memory_operations(get(), raw, count);
+    }));
   }
 
   // Moves a range of managed memory to a location. Its contents stay.
