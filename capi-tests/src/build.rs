@@ -215,7 +215,7 @@ impl Recipe for Build {
 /// it does not fit, for what it defines before, or because another header includes it first, reads the header.
 mod precompiled {
     use super::{Build, finish, kept, repository};
-    use crate::kept::{Recipe, folder as kept_folder};
+    use crate::kept::{Recipe, folder as kept_folder, write};
     use std::path::{Path, PathBuf};
 
     /// The header by itself.
@@ -238,10 +238,12 @@ mod precompiled {
         kept_folder().join("precompiled")
     }
 
-    /// Has it there.
+    /// Has it there, beside a file of its name for who includes it again.
     pub(super) fn prepare() -> Result<(), String> {
         std::fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
-        kept("precompiled/cushim.hpp.gch", &Header(Build::cpp(&repository("include/cushim.hpp")))).map(drop)
+        let header = folder().join("cushim.hpp");
+        write(&header, &format!("#include \"{}\"\n", repository("include/cushim.hpp").display()));
+        kept("precompiled/cushim.hpp.gch", &Header(Build::cpp(&header))).map(drop)
     }
 }
 
