@@ -7,7 +7,7 @@ usage() {
 usage: scripts/gpu-pack.sh FOLDER
        scripts/gpu-pack.sh --one-file FILE [FOLDER]
 
-Builds probe, benchmarks, the conformance suite, the C test programs and those Rust tests that take any driver (release, stripped,
+Builds probe, benchmarks, the conformance suite, the C and C++ test programs and those Rust tests that take any driver (release, stripped,
 libcushim linked statically) and puts them into FOLDER with a script that runs them all:
 
   FOLDER/run [RESULTS]    on any x86-64 Linux machine with an NVIDIA driver; prints one table, and leaves what each
@@ -49,6 +49,7 @@ if [ "$one_file" ] && [ -f "${1:-}/bin.tar.xz" ]; then
   exit
 fi
 command -v cargo > /dev/null || { echo 'gpu-pack.sh: needs cargo; install Rust (https://rustup.rs)' >&2; exit 69; }
+command -v c++ > /dev/null || { echo 'gpu-pack.sh: needs c++; install g++' >&2; exit 69; }
 command -v xz > /dev/null || { echo 'gpu-pack.sh: needs xz; install xz-utils' >&2; exit 69; }
 if [ "$one_file" ] && [ $# -eq 0 ]; then
   set -- "$(mktemp -d)"
@@ -87,6 +88,11 @@ for source in examples/ordered.c examples/managed.c examples/saxpy.c examples/ra
   esac
   cc -std=c11 -O1 -Iinclude -Icapi-tests/c/common "$source" "$target/release/libcushim.a" \
     -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$name"
+done
+# Those in C++ are named after their counterparts: ordered-cpp.
+for source in examples/ordered.cpp examples/buffers.cpp examples/managed.cpp examples/saxpy.cpp examples/graphs/*.cpp; do
+  c++ -std=c++17 -O1 -Iinclude "$source" "$target/release/libcushim.a" -static-libstdc++ -static-libgcc \
+    -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc -Wl,--gc-sections -o "$out/bin/$(basename "$source" .cpp)-cpp"
 done
 cp examples/ordered.txt examples/managed.txt examples/saxpy.txt examples/graphs/*.txt capi-tests/python/capture_mixed.py "$out/"
 strip "$out"/bin/* "$out"/lib/*

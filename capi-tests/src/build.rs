@@ -3,7 +3,7 @@
 
 use crate::kept::{Recipe, kept};
 use crate::libraries::{installed, library};
-use crate::matrix::{C11, Compiler, Language, Standard};
+use crate::matrix::{C11, CPP17, Compiler, Language, Standard};
 use crate::{generated, repository};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ pub enum Link {
 
 /// What a program that links `libcushim.a` names besides, as the README does; a test holds both against the compiler.
 pub const STATIC_LIBRARIES: &[&str] = &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+
+/// Of programs that use `cushim.hpp`, besides those of all programs. Debug information would take a quarter of the compiler's time.
+const CPP_OPTIONS: &[&str] = &["-Wconversion", "-Wsign-conversion", "-Wshadow", "-g0"];
 
 /// A compilation.
 #[derive(Debug, Clone)]
@@ -55,9 +58,19 @@ impl Build {
         }
     }
 
+    /// Of a source in C++ that uses `cushim.hpp`: C++17 with g++, at the warnings under which the header is clean.
+    pub fn cpp(source: &Path) -> Self {
+        CPP_OPTIONS.iter().copied().fold(Self::of(source).standard(CPP17), Self::option)
+    }
+
     /// And of another source in `c/`.
-    pub fn and(mut self, source: &str) -> Self {
-        self.sources.push(in_c(source));
+    pub fn and(self, source: &str) -> Self {
+        self.and_of(in_c(source))
+    }
+
+    /// And of another source elsewhere.
+    pub fn and_of(mut self, source: PathBuf) -> Self {
+        self.sources.push(source);
         self
     }
 
@@ -141,15 +154,29 @@ impl Build {
 
     fn command(&self) -> Command {
         let language = self.standard.language;
-        let mut command = Command::new(self.compiler.command(language));
+        let mut command = self.compile();
+        command.args(["-x", if language == Language::C { "c" } else { "c++" }]).args(&self.sources);
+        command
+    }
+
+    /// The compiler with the options, and no source.
+    fn compile(&self) -> Command {
+        let mut command = Command::new(self.compiler.command(self.standard.language));
         command.arg(format!("-std={}", self.standard.name));
         command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]);
+        if self.is_usual_cpp() {
+            command.arg("-I").arg(precompiled::folder());
+        }
         for folder in [&repository("include"), &repository("capi-tests/c/common"), generated::folder()] {
             command.arg("-I").arg(folder);
         }
         command.args(&self.options);
-        command.args(["-x", if language == Language::C { "c" } else { "c++" }]).args(&self.sources);
         command
+    }
+
+    /// Whether it is what `cpp` makes, for which the header is there as the compiler has read it.
+    fn is_usual_cpp(&self) -> bool {
+        self.compiler == Compiler::Gcc && self.standard == CPP17 && self.options == CPP_OPTIONS
     }
 }
 
@@ -169,6 +196,9 @@ impl Recipe for Build {
     }
 
     fn make(&self, path: &Path) -> Result<(), String> {
+        if self.is_usual_cpp() {
+            precompiled::prepare()?;
+        }
         let mut command = self.command();
         command.arg("-o").arg(path);
         match self.link {
@@ -187,15 +217,51 @@ impl Recipe for Build {
     }
 }
 
+/// `cushim.hpp` as g++ has read it, for the programs in C++: reading it anew would take half the compiler's time for each. A program that
+/// it does not fit, for what it defines before, or because another header includes it first, reads the header.
+mod precompiled {
+    use super::{Build, finish, kept, repository};
+    use crate::kept::{Recipe, folder as kept_folder, write};
+    use std::path::{Path, PathBuf};
+
+    /// The header by itself.
+    struct Header(Build);
+
+    impl Recipe for Header {
+        fn inputs(&self) -> Result<Vec<PathBuf>, String> {
+            self.0.inputs()
+        }
+
+        fn make(&self, path: &Path) -> Result<(), String> {
+            let mut command = self.0.compile();
+            command.args(["-x", "c++-header"]).args(&self.0.sources).arg("-o").arg(path);
+            finish(command).map(drop)
+        }
+    }
+
+    /// Where the compiler looks for it first.
+    pub(super) fn folder() -> PathBuf {
+        kept_folder().join("precompiled")
+    }
+
+    /// Has it there, beside a file of its name for who includes it again.
+    pub(super) fn prepare() -> Result<(), String> {
+        std::fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
+        let header = folder().join("cushim.hpp");
+        write(&header, &format!("#include \"{}\"\n", repository("include/cushim.hpp").display()));
+        kept("precompiled/cushim.hpp.gch", &Header(Build::cpp(&header))).map(drop)
+    }
+}
+
 fn in_c(source: &str) -> PathBuf {
     repository("capi-tests/c").join(format!("{source}.c"))
 }
 
-/// The files that sources in C include, or could.
+/// The files that sources include, or could.
 fn headers() -> &'static [PathBuf] {
     static HEADERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let mut files = Vec::new();
-        for folder in ["include", "include/cushim-cuda", "capi-tests/c"] {
+        for folder in ["include", "include/cushim-cuda", "capi-tests/c", "capi-tests/cpp"] {
             add_headers(&repository(folder), &mut files);
         }
         files.sort();
@@ -209,7 +275,10 @@ fn add_headers(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in entries.map(|entry| entry.expect("the folder is readable").path()) {
         if path.is_dir() {
             add_headers(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "h" || extension == "inc") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| ["h", "hpp", "inc"].iter().any(|name| extension == *name))
+        {
             files.push(path);
         }
     }

@@ -1,5 +1,5 @@
-//! The programs in `c/`: which of them run where, built how. A program's name is its path there without the `.c`:
-//! `objects/streams`.
+//! The programs in `c/` and `cpp/`: which of them run where, built how. A program's name is its path in `c/` without the `.c`:
+//! `objects/streams`; of one in `cpp/` its path with that: `cpp/streams`.
 //!
 //! `tests/programs/` runs all of these cases, each once.
 
@@ -41,6 +41,10 @@ const ALONE: &[&str] = &[
     "graphs/builders",
     "graphs/exit",
 ];
+
+/// The folder of the programs in C++, beside `c/`: over `cushim.hpp`, on the versions of which one lacks what another has.
+const CPP: &str = "cpp";
+const CPP_VERSIONS: &[&str] = &["11.4", "12.4", ONE_VERSION];
 
 /// One version of the older ABIs, and the newest.
 const OLD_AND_NEW: &[&str] = &["11.4", ONE_VERSION];
@@ -194,12 +198,34 @@ pub fn cases() -> Vec<Case> {
     cases.extend(alone_too.filter_map(|name| once(&name)).map(|case| case.with("static", alone)));
     let in_cpp = |case: Case| case.with("C++", |build| build.standard(CPP17));
     cases.extend(self::programs(GRAPHS).iter().filter_map(once).map(in_cpp));
+    cases.extend(cases_in_cpp());
     cases.extend(names());
     let two = Case::new("linking/units_a", Driver::Shell(ONE_VERSION));
     cases.push(two.with("linking/units_b", |build| build.and("linking/units_b")));
     cases.extend(CONDITIONS.iter().flat_map(Condition::cases));
     cases.extend(FAULTS.iter().flat_map(Condition::cases).map(|case| Case { is_recorded: false, ..case }));
     cases
+}
+
+/// The programs in C++ on `cushim.hpp`, by name, and how each is built.
+#[must_use]
+pub fn in_cpp() -> Vec<(String, Build)> {
+    let folder = repository("capi-tests").join(CPP);
+    let build = |name: &String| Build::cpp(&folder.join(format!("{name}.cpp")));
+    sources(&folder, "cpp").iter().map(|name| (format!("{CPP}/{name}"), build(name))).collect()
+}
+
+/// Their cases. What they call is called by the header, and not recorded.
+fn cases_in_cpp() -> Vec<Case> {
+    let programs = in_cpp();
+    let drivers = CPP_VERSIONS.iter().map(|version| Driver::Shell(version)).chain([Driver::None]);
+    let case = |driver| {
+        move |(name, build): &(String, Build)| {
+            let build = build.clone();
+            Case { build, is_recorded: false, ..Case::new(name, driver) }
+        }
+    };
+    drivers.flat_map(|driver| programs.iter().map(case(driver)).collect::<Vec<_>>()).collect()
 }
 
 /// With the static library, whose debug information would be most of each program.
@@ -240,11 +266,16 @@ fn names() -> Vec<Case> {
 
 /// The programs of a folder of `c/`.
 fn programs(folder: &str) -> Vec<String> {
-    let path = repository("capi-tests/c").join(folder);
-    let entries = std::fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let names = sources(&repository("capi-tests/c").join(folder), "c");
+    names.iter().map(|name| format!("{folder}/{name}")).collect()
+}
+
+/// The names of a folder's sources of a language, without their extension.
+fn sources(path: &Path, language: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let files = entries.map(|entry| entry.expect("the folder is readable").path());
-    let sources = files.filter(|file| file.extension().is_some_and(|extension| extension == "c"));
-    let mut names: Vec<String> = sources.map(|source| format!("{folder}/{}", stem(&source))).collect();
+    let sources = files.filter(|file| file.extension().is_some_and(|extension| extension == language));
+    let mut names: Vec<String> = sources.map(|source| stem(&source).to_owned()).collect();
     names.sort_unstable();
     names
 }

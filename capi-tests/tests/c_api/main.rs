@@ -4,6 +4,7 @@
 
 mod abi;
 mod capture;
+mod cpp;
 mod devices;
 mod dlpack;
 mod examples;

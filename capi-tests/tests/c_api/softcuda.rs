@@ -87,6 +87,15 @@ fn a_program_links_it() {
     });
 }
 
+/// Its counterpart in C++ finds nothing left behind, either: owners free what they have where an exception passes.
+#[test]
+fn the_example_in_cpp_leaves_nothing_behind() {
+    let program =
+        linked(Build::cpp(&repository("examples/softcuda_faults.cpp"))).program().expect("it compiles");
+    let printed = Run::new(program, Driver::Software(ONE_VERSION)).output();
+    assert_eq!(printed.as_deref(), Ok("4 faults, 0 failures\n"));
+}
+
 /// As it is, and with a mistake in it: a buffer that nobody frees.
 #[test]
 fn the_example_tells_a_leak() {

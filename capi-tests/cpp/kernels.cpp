@@ -1,0 +1,132 @@
+// Libraries, kernels, arguments of every sort, launches.
+#include <cushim.hpp>
+
+#include "check.hpp"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr char code[] = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .u32 counter = 5;
+.visible .entry add(.param .u64 to, .param .u32 number, .param .f32 scale) {
+  .reg .u64 %to;
+  .reg .u32 %number;
+  .reg .f32 %scale, %product;
+  ld.param.u64 %to, [to];
+  ld.param.u32 %number, [number];
+  ld.param.f32 %scale, [scale];
+  cvt.rn.f32.u32 %product, %number;
+  mul.rn.f32 %product, %product, %scale;
+  cvt.rzi.u32.f32 %number, %product;
+  red.global.add.u32 [%to], %number;
+  ret;
+}
+.visible .entry nothing() { ret; }
+)";
+
+struct block {
+  cushim::address to;
+  std::uint32_t number;
+  float scale;
+};
+
+void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::buffer_ref numbers) {
+  const cushim::kernel add = library.get_kernel("add"), nothing = library.get_kernel("nothing");
+  const auto typed = library.get_typed_kernel<cushim::address, std::uint32_t, float>("add");
+  std::uint32_t result[2] = {};
+  stream.fill<std::uint32_t>(numbers, 0);
+  nothing.launch(stream, {});
+  add.launch(stream, {2, 32}, numbers, 3u, 2.0f);                         // 64 times 6: a buffer
+  add.launch(stream, {}, numbers.at(4), 7u, 1.0f);                        // a place
+  add.launch(stream, {}, numbers.pointer() + 4, 1u, 1.0f);                // an address
+  add.launch(stream, {}, numbers, cushim::parameter("n", 10u), 1.0f);     // a value with a name
+  add.launch_packed(stream, {1, 2}, block{numbers.pointer(), 100, 1.0f}); // 2 times 100
+  typed.launch(stream, {}, numbers.at(4), 20, 1);                         // converted
+  typed.launch(stream, cushim::dim3(1, 1, 1), numbers, std::int8_t{4}, 0.5);
+  stream.copy(result, numbers);
+  stream.sync();
+  CHECK(result[0] == 64 * 6 + 10 + 200 + 2 && result[1] == 7 + 1 + 20);
+
+  if (check::version() >= 12040) {
+    CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, add.launch(stream, {}, numbers, 3u));
+    try {
+      add.launch(stream, {}, numbers, 3u, 2.0);
+      CHECK(false);
+    } catch (const cushim::error &error) {
+      CHECK(error.item() == 2 && std::string(error.what()).find("8 are given") != std::string::npos);
+    }
+    CHECK(add.parameter_count() == 3 && add.get_parameter(1).offset == 8 && add.get_parameter(2).size == 4);
+    CHECK(library.kernel_names().size() == 2);
+  } else {
+    CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, add.parameter_count());
+  }
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, nothing.launch(stream, {0, 1}));
+  CHECK_FAILS(CUDA_ERROR_INVALID_VALUE, nothing.launch(stream, {1, 100000}));
+  if (check::version() >= 11080) nothing.launch(stream, cushim::launch_config().with_priority(0));
+  else CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, nothing.launch(stream, cushim::launch_config().with_priority(0)));
+
+  // An owner of an argument is released when the kernel is done, and kept if the launch fails.
+  auto guard = std::make_shared<int>(0);
+  const std::weak_ptr<int> seen = guard;
+  cushim::owner keeper = cushim::owner::of(std::move(guard));
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, add.launch(stream, {0}, cushim::owned_pointer(numbers.pointer(), keeper), 1u, 1.0f));
+  CHECK(keeper);
+  add.launch(stream, {}, cushim::owned_pointer(numbers.pointer(), keeper), 1u, 1.0f);
+  CHECK(!keeper);
+  keeper = cushim::owner::of(std::make_shared<int>(0));
+  add.launch(stream, {}, cushim::place::device(numbers.pointer()).kept_by(keeper), 1u, 1.0f);
+  CHECK(!keeper);
+  stream.sync();
+  CHECK(cushim::flush_callbacks(10s) && seen.expired());
+}
+
+void questions(cushim::context_ref context, cushim::library_ref library, cushim::stream_ref stream) {
+  const cushim::kernel add = library.get_kernel("add");
+  CHECK(add.name() == "add" && same(add.library(), library) && same(add.context(), context));
+  CHECK(add.get_active_blocks(64) > 0 && add.suggest_block_size().threads > 0 && add.get_available_shared_memory(1, 64) > 0);
+  CHECK(add.suggest_block_size([](std::uint32_t threads) { return std::size_t{threads}; }, 128).threads <= 128);
+  CHECK(add.get_attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) > 0);
+  add.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024);
+  CHECK_FAILS(CUDA_ERROR_NOT_FOUND, library.get_kernel("no such kernel"));
+  CHECK(add.native_function() != nullptr && library.native_module() != nullptr);
+  CHECK(same(cushim::kernel::wrap(context, add.native_function()), add) || check::version() >= 12000);
+
+  std::uint32_t counter = 0;
+  const cushim::variable variable = library.get_global("counter");
+  stream.copy(cushim::place::host(&counter), cushim::place::device(variable.pointer), variable.bytes);
+  stream.sync();
+  CHECK(variable.bytes == 4 && counter == 5);
+  CHECK_FAILS(CUDA_ERROR_NOT_FOUND, library.get_managed("counter"));
+}
+
+void run() {
+  const cushim::driver driver = cushim::driver::open();
+  const cushim::device_ref device = driver.get_device(0);
+  const cushim::context context = cushim::context::retain_primary(device);
+  if (driver.info().kind == CUSHIM_DRIVER_KIND_NONE) {
+    CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, cushim::library::load(context, code));
+    return;
+  }
+  const cushim::stream stream{context};
+  const cushim::buffer numbers = device.allocate(stream, 64);
+  cushim::library_options options;
+  options.verbose = true;
+  const cushim::library library = cushim::library::load(context, std::string(code), options);
+  launches(library, stream, numbers);
+  questions(context, library, stream);
+  try {
+    static_cast<void>(cushim::library::load(context, ".version 7.0\n.target sm_70\n.address_size 64\nnonsense\n"));
+    CHECK(false);
+  } catch (const cushim::error &error) {
+    CHECK(error.status() == CUDA_ERROR_INVALID_PTX && error.driver_result() == CUDA_ERROR_INVALID_PTX);
+    CHECK(*error.driver_log() != '\0' && std::string(error.name()) == "CUDA_ERROR_INVALID_PTX" && *error.function() != '\0');
+  }
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::library::load_file(context, "/nonexistent/file.ptx"));
+}
+
+} // namespace
+
+int main() { return check::program(run); }

@@ -1,0 +1,240 @@
+// Buffers, resources, copies, memsets, page-locked memory, owners of places, DLPack, libraries and kernels.
+#include <cushim.hpp>
+
+#include "check.hpp"
+
+#include <array>
+#include <cstring>
+
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class T>
+bool all_are(const std::vector<T> &values, T value) {
+  for (const T &one : values) {
+    if (one != value) return false;
+  }
+  return !values.empty();
+}
+
+void copies(cushim::device_ref device, cushim::context_ref context, cushim::stream_ref stream) {
+  const cushim::buffer a = device.allocate(stream, 4096), b = device.allocate(stream, 4096);
+  CHECK(a.size() == 4096 && a.pointer() != 0 && same(a.stream(), stream) && same(a.context(), context));
+  std::vector<std::uint32_t> words(1024), back(1024);
+  stream.fill<std::uint32_t>(a, 0x01020304);
+  stream.copy(b, a, 4096);
+  stream.copy(words, b);
+  stream.sync();
+  CHECK(all_are<std::uint32_t>(words, 0x01020304));
+  stream.fill<std::uint16_t>(a.at(2), 0xabcd, 1);
+  stream.fill<float>(a.at(4), 1.0f, 1);
+  std::array<std::uint16_t, 4> head{};
+  stream.copy(head, a);
+  stream.sync();
+  CHECK(head[0] == 0x0304 && head[1] == 0xabcd && head[2] == 0 && head[3] == 0x3f80);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.fill<std::uint32_t>(a.at(2), 0, 1)); // not aligned
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(b.at(1), a, 4096));             // past the end
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(a, std::vector<char>(5000)));   // too many
+
+  // Rows and boxes.
+  stream.fill<std::uint8_t>(a, 0);
+  stream.fill_2d<std::uint8_t>(a, 64, 7, 8, 4);
+  cushim::region from(a, 64), to(cushim::place::host(back.data()), 16);
+  from.x = 4;
+  stream.copy_3d(to, from, {8, 4});
+  stream.sync();
+  const auto *const bytes = reinterpret_cast<const std::uint8_t *>(back.data());
+  CHECK(bytes[0] == 7 && bytes[3] == 7 && bytes[4] == 0 && bytes[16 * 3 + 3] == 7 && bytes[16 * 3 + 4] == 0);
+
+  // Synchronous ones.
+  const cushim::address pointer = context.allocate(64);
+  context.fill<std::uint8_t>(cushim::place::device(pointer), 9, 64);
+  std::array<std::uint8_t, 64> here{};
+  context.copy(here, cushim::place::device(pointer));
+  CHECK(here[0] == 9 && here[63] == 9);
+  CHECK(context.get_address_range(pointer + 5).start == pointer && context.get_pointer_attributes(pointer).range_bytes == 64);
+  context.copy(cushim::place::any(here.data()), cushim::place::any(pointer), 32);
+  context.free(pointer);
+  context.free(0);
+
+  // The whole of containers, and of arrays.
+  int numbers[4] = {1, 2, 3, 4}, read[4] = {};
+  stream.copy(a, numbers);
+  stream.copy(read, a);
+  stream.sync();
+  CHECK(std::memcmp(numbers, read, sizeof read) == 0);
+#if __cplusplus >= 202002L
+  stream.copy(std::span(read).first(2), a.at(8));
+  stream.sync();
+  CHECK(read[0] == 3 && read[1] == 4);
+#endif
+
+  // Several at once.
+  if (context.device().driver().info().kind == CUSHIM_DRIVER_KIND_SOFTWARE) {
+    const std::vector<cushim::copy_item> items = {{b, a, 16}, {b.at(16), a, 16}};
+    stream.copy_batch(items);
+    stream.copy_with_attributes(b.at(32), a, 16, {});
+    stream.copy(words, b);
+    stream.sync();
+    CHECK(words[0] == 1 && words[7] == 4 && words[8] == 1);
+  }
+}
+
+// Values that streams wait for, and write; the library takes the owners of their places.
+void memory_operations(cushim::context_ref context, cushim::stream_ref stream) {
+  const auto values = context.allocate_host<std::uint32_t>(2);
+  values[0] = 0;
+  values[1] = 0;
+  const cushim::place first = cushim::place::host(&values[0]), second = cushim::place::host(&values[1]);
+  cushim::owner keeper = cushim::owner::of(std::make_shared<int>(1));
+  const cushim::stream other{context};
+  other.memory_operations(cushim::memory_operation::wait_32(first, 1, CU_STREAM_WAIT_VALUE_EQ));
+  const cushim::event after = other.record_event();
+  CHECK(!after.is_done());
+  stream.memory_operations({cushim::memory_operation::write_32(first.kept_by(keeper), 1), cushim::memory_operation::write_32(second, 7)});
+  CHECK(!keeper);
+  after.sync();
+  stream.sync();
+  CHECK(values[0] == 1 && values[1] == 7);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.memory_operations(cushim::memory_operation::write_32(first.at(1), 1)));
+}
+
+void buffers(cushim::driver_ref driver, cushim::device_ref device, cushim::context_ref context, cushim::stream_ref stream) {
+  const cushim::resource pinned = cushim::resource::pinned(context), plain = cushim::resource::synchronous(context);
+  cushim::buffer host = pinned.allocate(stream, 64);
+  stream.sync();
+  const auto bytes = host.host<std::uint8_t>();
+  CHECK(bytes.size() == 64);
+  for (std::uint8_t &byte : bytes) byte = 3;
+  const cushim::buffer second = host.copy(stream);
+  stream.sync();
+  CHECK(second.host<const std::uint8_t>()[63] == 3 && second.pointer() != host.pointer());
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, device.allocate(stream, 64).host<int>());
+  CHECK(plain.allocate(128).properties().device == 0 && !plain.properties().stream_ordered);
+  CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, device.resource().allocate(128));
+  host.destroy_on(stream);
+  CHECK(!host);
+
+  // Kept by somebody.
+  auto memory = std::make_shared<std::vector<std::uint8_t>>(256, std::uint8_t{8});
+  const std::weak_ptr<std::vector<std::uint8_t>> seen = memory;
+  {
+    const auto address = static_cast<cushim::address>(reinterpret_cast<std::uintptr_t>(memory->data()));
+    const cushim::buffer wrapped = cushim::buffer::wrap(driver, address, 256, cushim::owner::of(std::move(memory)));
+    CHECK(!seen.expired() && wrapped.size() == 256);
+  }
+  CHECK(cushim::flush_callbacks(10s) && seen.expired());
+
+  // A place with an owner: the call takes it, but only if it succeeds.
+  auto source = std::make_shared<std::array<std::uint8_t, 64>>();
+  source->fill(5);
+  const std::weak_ptr<std::array<std::uint8_t, 64>> source_seen = source;
+  const void *const data = source->data();
+  cushim::owner keeper = cushim::owner::of(std::move(source));
+  const cushim::buffer target = device.allocate(stream, 64);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, stream.copy(target.at(1), cushim::place::host(data).kept_by(keeper), 64));
+  CHECK(keeper && !source_seen.expired());
+  stream.copy(target, cushim::place::host(data).kept_by(keeper), 64);
+  CHECK(!keeper);
+  stream.sync();
+  CHECK(cushim::flush_callbacks(10s) && source_seen.expired());
+
+  // There and back.
+  std::vector<std::uint32_t> numbers(16, 1);
+  cushim::buffer scratch = cushim::buffer::scratch(stream, numbers);
+  stream.fill<std::uint32_t>(scratch, 2);
+  scratch.take_back(stream, numbers);
+  stream.sync();
+  CHECK(!scratch && all_are<std::uint32_t>(numbers, 2));
+
+  const auto locked = context.allocate_host<std::uint32_t>(16);
+  CHECK(locked.size() == 16 && context.get_device_pointer(locked.data()) != 0);
+  stream.fill<std::uint32_t>(target, 6);
+  stream.copy(locked, target);
+  stream.sync();
+  CHECK(locked[0] == 6 && locked[15] == 6);
+
+  cushim::dlpack_options options;
+  options.code = 2;
+  options.bits = 32;
+  options.shape = {4, 4};
+  void *const tensor = target.export_dlpack(options);
+  bool is_read_only = true;
+  const cushim::buffer imported = cushim::buffer::import_dlpack(driver, tensor, false, &is_read_only);
+  CHECK(!is_read_only && imported.pointer() == target.pointer() && imported.size() == 64);
+  options.shape = {5, 5};
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, target.export_dlpack(options));
+}
+
+// Memory of the program's own.
+struct own_memory {
+  std::shared_ptr<int> live;
+  bool is_full = false;
+
+  cushim::address allocate(cushim::stream_ref, std::size_t bytes) {
+    if (bytes > 1000) throw cushim::error(CUDA_ERROR_OUT_OF_MEMORY, "too many");
+    if (bytes > 500) throw std::bad_alloc();
+    ++*live;
+    return reinterpret_cast<std::uintptr_t>(::operator new(bytes));
+  }
+  void deallocate(cushim::stream_ref, cushim::address pointer, std::size_t) {
+    --*live;
+    ::operator delete(reinterpret_cast<void *>(static_cast<std::uintptr_t>(pointer)));
+  }
+  void describe(cushim_memory_properties &properties) noexcept { properties.device_accessible = 1; }
+};
+
+void resources(cushim::driver_ref driver, cushim::device_ref device, cushim::stream_ref stream) {
+  auto live = std::make_shared<int>(0);
+  {
+    const cushim::resource own = cushim::resource::custom(driver, own_memory{live});
+    const cushim::buffer buffer = own.allocate(100);
+    CHECK(own.kind() == CUSHIM_RESOURCE_CUSTOM && *live == 1 && buffer.host<int>().size() == 25);
+    CHECK_FAILS(CUDA_ERROR_OUT_OF_MEMORY, own.allocate(5000));
+    CHECK_FAILS(CUSHIM_ERROR_OUT_OF_MEMORY, own.allocate(600));
+    CHECK(same(buffer.resource(), own));
+  }
+  cushim::flush_callbacks();
+  CHECK(*live == 0 && live.use_count() == 1);
+  if (!device) return;
+
+  cushim::device_pool_options options;
+  options.choice = CUSHIM_POOL_OWN;
+  const cushim::resource pool = cushim::resource::device_pool(device, options);
+  pool.set_attribute(CUSHIM_POOL_RELEASE_THRESHOLD, 1 << 20);
+  CHECK(pool.get_attribute(CUSHIM_POOL_RELEASE_THRESHOLD) == 1 << 20 && pool.native() != nullptr && pool.peers().empty());
+  device.set_resource(pool);
+  CHECK(same(device.resource(), pool) && same(device.allocate(stream, 16).resource(), pool));
+  device.reset_resource();
+  CHECK(!same(device.resource(), pool));
+  pool.trim();
+  CHECK(same(pool.driver(), driver));
+}
+
+void run() {
+  const cushim::driver driver = cushim::driver::open();
+  const cushim::device_ref device = driver.get_device(0);
+  const cushim::context context = cushim::context::retain_primary(device);
+  const cushim::stream stream{context};
+  if (driver.info().kind == CUSHIM_DRIVER_KIND_NONE) {
+    CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, context.allocate(64));
+    CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, device.allocate(stream, 64));
+    CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, context.allocate_host<int>(64));
+    resources(driver, {}, stream);
+    return;
+  }
+  copies(device, context, stream);
+  if (check::version() >= 12000) memory_operations(context, stream); // before, the kernel module has to enable them
+  buffers(driver, device, context, stream);
+  resources(driver, device, stream);
+  stream.sync();
+}
+
+} // namespace
+
+int main() { return check::program(run); }

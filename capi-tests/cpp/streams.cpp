@@ -1,0 +1,209 @@
+// Drivers, devices, contexts, streams, events, host functions, owners of handles.
+#include <cushim.hpp>
+
+#include "check.hpp"
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <type_traits>
+
+using namespace std::chrono_literals;
+
+static_assert(std::is_trivially_copyable_v<cushim::stream_ref> && sizeof(cushim::stream_ref) == sizeof(void *));
+static_assert(!std::is_copy_constructible_v<cushim::stream> && std::is_nothrow_move_constructible_v<cushim::stream>);
+static_assert(std::is_nothrow_destructible_v<cushim::stream> && sizeof(cushim::stream) == sizeof(void *));
+static_assert(std::is_convertible_v<const cushim::stream &, cushim::stream_ref> &&
+              !std::is_convertible_v<cushim::stream_ref, cushim::stream>);
+static_assert(!std::is_convertible_v<cushim::stream, cushim::event_ref> && !std::is_constructible_v<cushim::stream_ref, std::nullptr_t>);
+
+namespace {
+
+void objects(cushim::driver_ref driver, bool is_none) {
+  CHECK(driver.info().version == check::version());
+  CHECK(driver.device_count() >= 1 && driver.devices().size() == static_cast<std::size_t>(driver.device_count()));
+  const cushim::device_ref device = driver.get_device(0);
+  CHECK(device == driver.devices()[0] && device.ordinal() == 0 && !device.name().empty());
+  CHECK(same(device.driver(), driver));
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, driver.get_device(99));
+  CHECK(device.supports("memory-pools") == !is_none);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, device.supports("no such feature"));
+
+  const cushim::context context = cushim::context::retain_primary(device);
+  CHECK(context.device() == device && context.kind() == CUSHIM_CONTEXT_PRIMARY && context.lost() == CUSHIM_SUCCESS);
+  CHECK(context.stream_priorities().greatest <= context.stream_priorities().least);
+  CHECK(same(context, cushim::context::retain_primary(device)));
+  context.sync();
+  {
+    const cushim::current_context current = context.make_current();
+    CHECK(is_none || same(driver.current_context(), context));
+  }
+  CHECK(is_none || !driver.current_context());
+  if (!is_none) {
+    const auto table = driver.table();
+    CHECK(table->cuInit_2000 != nullptr);
+    CHECK(driver.lookup<CUresult(unsigned)>("cuInit", 2000) == table->cuInit_2000);
+    CHECK(context.memory_info().free <= device.total_memory());
+  }
+}
+
+void owners(cushim::context_ref context) {
+  cushim::stream first{context};
+  first.set_label("first");
+  CHECK(first && first.label() == "first" && first.describe() == "stream \"first\"");
+  const cushim_stream handle = first.get();
+  cushim::stream second = std::move(first);
+  CHECK(!first && first.get() == nullptr && second.get() == handle);
+  CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, first.sync());
+  first.destroy(); // nothing
+
+  cushim::stream third = cushim::stream::share(second);
+  CHECK(third != second && same(third, second));
+  second = std::move(third); // what it owned is destroyed
+  CHECK(!third && second && second.get() != handle);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_HANDLE, cushim::stream_ref(handle).sync());
+  CHECK(second.label() == "first");
+  swap(second, third);
+  CHECK(third && !second);
+
+  second.reset(third.release());
+  CHECK(second && !third);
+  second.destroy();
+  CHECK(!second);
+
+  const std::string label(300, 'x');
+  const cushim::event event{context};
+  event.set_label(label);
+  CHECK(event.label() == label);
+}
+
+void streams(cushim::context_ref context, bool is_none) {
+  cushim::stream_options options;
+  options.blocking = true;
+  options.priority = context.stream_priorities().greatest;
+  const cushim::stream a{context}, b{context, options};
+  CHECK(a.kind() == CUSHIM_STREAM_CREATED && a.flags() == 0 && (is_none || b.flags() == CUSHIM_STREAM_BLOCKING));
+  CHECK(b.priority() == options.priority && same(a.context(), context) && a.device() == context.device());
+  options.priority = 1000;
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::stream(context, options));
+  CHECK(context.legacy_stream().kind() == CUSHIM_STREAM_LEGACY);
+  CHECK(context.per_thread_stream().kind() == CUSHIM_STREAM_PER_THREAD);
+  if (check::version() >= 12000) CHECK(a.id() != b.id());
+
+  // What waits is not done, and what it waits for ends it.
+  std::promise<void> go;
+  a.host_function_once([wait = go.get_future()]() mutable { wait.wait_for(10s); });
+  b.wait(a);
+  const cushim::event after = b.record_event();
+  CHECK(is_none || (!a.is_done() && !after.is_done() && !after.sync_for(1ms) && !b.sync_for(0s)));
+  go.set_value();
+  after.sync();
+  CHECK(a.sync_for(1h) && a.is_done() && after.is_done() && after.sync_for(std::chrono::seconds::max()));
+
+  const cushim::timed_event start = a.record_timed_event();
+  cushim::timed_event end{context};
+  a.wait(start);
+  end.record(a);
+  end.sync();
+  CHECK(end - start >= 0ns && end - start < 60s);
+  CHECK_FAILS(CUSHIM_ERROR_TIMING_DISABLED, after.elapsed_since(start));
+  CHECK_FAILS(CUSHIM_ERROR_NOT_RECORDED, end - cushim::timed_event(context));
+  CHECK(same(after.context(), context));
+
+  // The current stream of a thread.
+  CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, cushim::stream_ref::current().sync());
+  {
+    const cushim::current_stream current = a.make_current();
+    cushim::stream_ref::current().sync();
+    CHECK(same(cushim::stream_ref::get_current(), a));
+    cushim::stream_ref::current().record_event().sync();
+  }
+  CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, cushim::stream_ref::current().sync());
+}
+
+// What a cuda::stream_ref looks like from here.
+struct stream_like {
+  CUstream native;
+  [[nodiscard]] CUstream get() const { return native; }
+};
+
+void native_handles(cushim::context_ref context) {
+  const cushim::stream stream{context};
+  const CUstream native = stream.native();
+  const cushim::stream again = cushim::stream::wrap(context, native), like = cushim::stream::wrap(context, stream_like{native});
+  CHECK(same(again, stream) && same(like, stream) && again.native() == native);
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::stream::from_native_handle(context, native)); // it has an owner
+  const cushim::event event{context};
+  CHECK(same(cushim::event::wrap(context, event.native()), event));
+
+  const auto table = context.device().driver().table();
+  CUstream made = nullptr;
+  const cushim::current_context current = context.make_current();
+  CHECK(table->cuStreamCreate_2000(&made, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  const cushim::stream taken = cushim::stream::from_native_handle(context, made);
+  CHECK(taken.kind() == CUSHIM_STREAM_WRAPPED && taken.native() == made);
+  taken.sync();
+}
+
+void host_functions(cushim::context_ref context, bool is_none) {
+  const cushim::stream stream{context};
+  std::atomic<int> calls{0};
+  stream.host_function([&calls] { calls++; }); // bytes
+  auto counted = std::make_shared<int>(1);
+  const std::weak_ptr<int> seen = counted;
+  stream.host_function([counted, &calls] { calls += *counted; }); // kept, and destroyed
+  auto unique = std::make_unique<int>(5);
+  stream.host_function_once([unique = std::move(unique), &calls] { calls += *unique; });
+  counted.reset();
+  stream.sync();
+  CHECK(calls == 7);
+  CHECK(cushim::flush_callbacks(10s) && seen.expired());
+  cushim::flush_callbacks();
+
+  // If it fails, what was to be kept is not, and the thread's error is that of the call.
+  auto refused = std::make_shared<int>(1);
+  CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, cushim::stream_ref().host_function([refused] { std::abort(); }));
+  CHECK(refused.use_count() == 1);
+
+  // Inside, the library refuses what would call the driver.
+  std::atomic<int> status{0};
+  stream.host_function([&status, raw = stream.get()] { status = cushim_stream_synchronize(raw); });
+  stream.sync();
+  CHECK(status == CUSHIM_ERROR_IN_CALLBACK || is_none);
+}
+
+void threads(cushim::context_ref context) {
+  const cushim::stream stream{context};
+  std::vector<std::thread> all;
+  std::atomic<int> done{0};
+  for (int i = 0; i < 4; i++) {
+    all.emplace_back([&] {
+      for (int j = 0; j < 50; j++) {
+        const cushim::event event = stream.record_event();
+        event.sync();
+        done += event.is_done();
+      }
+    });
+  }
+  for (std::thread &thread : all) thread.join();
+  CHECK(done == 200);
+}
+
+void run() {
+  const cushim::driver driver = cushim::driver::open();
+  const bool is_none = driver.info().kind == CUSHIM_DRIVER_KIND_NONE;
+  const cushim::context context = cushim::context::retain_primary(driver.get_device(0));
+  objects(driver, is_none);
+  owners(context);
+  streams(context, is_none);
+  if (!is_none) native_handles(context);
+  host_functions(context, is_none);
+  threads(context);
+  cushim::driver_options missing;
+  missing.driver = "/nonexistent/libcuda.so.1";
+  CHECK_FAILS(CUSHIM_ERROR_DRIVER_UNUSABLE, cushim::driver::open(missing));
+}
+
+} // namespace
+
+int main() { return check::program(run); }

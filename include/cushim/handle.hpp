@@ -1,0 +1,145 @@
+// Handles: what all classes of objects have in common. Part of cushim.hpp.
+#ifndef CUSHIM_HANDLE_HPP
+#define CUSHIM_HANDLE_HPP
+#ifndef CUSHIM_HPP_FORM
+#error "include cushim.hpp"
+#endif
+
+namespace cushim {
+inline namespace CUSHIM_HPP_FORM {
+
+class driver;
+class driver_ref;
+class device_ref;
+class context;
+class context_ref;
+class event;
+class event_ref;
+class timed_event;
+class stream;
+class stream_ref;
+class resource;
+class resource_ref;
+class buffer;
+class buffer_ref;
+class library;
+class library_ref;
+class kernel;
+class kernel_ref;
+class graph;
+class graph_ref;
+class node_ref;
+class condition_ref;
+class exec;
+class exec_ref;
+class builder;
+class builder_ref;
+
+// A device pointer: the address of memory that a device reaches. The same as a CUdeviceptr.
+using address = std::uint64_t;
+
+namespace detail {
+
+// A handle that is not owned. Two are equal if they are the same handle; `same` compares the objects.
+template <class Handle>
+class ref {
+ public:
+  using handle_type = Handle;
+
+  // The handle for functions of cushim.h; NULL if this is empty.
+  [[nodiscard]] constexpr Handle get() const noexcept { return handle_; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+  // Names the object in messages; `set_label(nullptr)` takes the name away.
+  result<void> set_label(c_string label) const { return done(cushim_set_label(handle_, label.get())); }
+  [[nodiscard]] result<std::string> label() const {
+    return ask_text(cushim_get_label, static_cast<const void *>(handle_));
+  }
+  // One line about the object, such as `stream "copy"`.
+  [[nodiscard]] result<std::string> describe() const {
+    return ask_text(cushim_describe, static_cast<const void *>(handle_));
+  }
+
+  friend constexpr bool operator==(const ref &a, const ref &b) noexcept { return a.handle_ == b.handle_; }
+  friend constexpr bool operator!=(const ref &a, const ref &b) noexcept { return a.handle_ != b.handle_; }
+
+ protected:
+  constexpr ref() noexcept = default;
+  constexpr explicit ref(Handle handle) noexcept : handle_(handle) {}
+  ref(const ref &) noexcept = default;
+  ref &operator=(const ref &) noexcept = default;
+  ~ref() = default;
+
+  Handle handle_ = nullptr;
+};
+
+// A handle that is owned: what Self, which derives from it, is beside a Ref.
+template <class Self, class Ref, cushim_status (*Destroy)(typename Ref::handle_type),
+          cushim_status (*Reference)(typename Ref::handle_type, typename Ref::handle_type *)>
+class owning : public Ref {
+ public:
+  using ref_type = Ref;
+  using typename Ref::handle_type;
+
+  // Empty.
+  owning() noexcept = default;
+  // Takes over an owning handle.
+  explicit owning(handle_type owned) noexcept : Ref(owned) {}
+  owning(owning &&other) noexcept : Ref(other.release()) {}
+  owning &operator=(owning &&other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  owning(const owning &) = delete;
+  owning &operator=(const owning &) = delete;
+
+  // One more owner of the object.
+  [[nodiscard]] static result<Self> share(Ref object) { return ask<Self, handle_type>(Reference, object.get()); }
+
+  // Gives up the ownership: whoever gets the handle destroys it.
+  [[nodiscard]] handle_type release() noexcept { return std::exchange(this->handle_, nullptr); }
+
+  // Destroys the handle, and says whether that succeeded. It is empty afterwards, or, where cushim.h says that
+  // nothing is destroyed if it fails, as it was.
+  result<void> destroy() { return ended(Destroy(this->handle_)); }
+
+  // Destroys the handle, whatever comes of it, and takes over another one.
+  void reset(handle_type owned = nullptr) noexcept {
+    const handle_type before = std::exchange(this->handle_, owned);
+    if (before != nullptr) static_cast<void>(Destroy(before));
+  }
+
+  friend void swap(owning &a, owning &b) noexcept { std::swap(a.handle_, b.handle_); }
+
+ protected:
+  // It never throws: failures are those of `destroy`.
+  ~owning() { reset(); }
+
+  // After a call that destroys the handle.
+  result<void> ended(cushim_status status) {
+    if (status == CUSHIM_SUCCESS || !is_valid()) this->handle_ = nullptr;
+    return done(status);
+  }
+
+ private:
+  // Whether the handle outlived a failure to destroy it.
+  [[nodiscard]] bool is_valid() const noexcept {
+    char line[16];
+    return cushim_describe(this->handle_, line, sizeof line, nullptr) == CUSHIM_SUCCESS &&
+           std::strncmp(line, "destroyed", 9) != 0 && std::strncmp(line, "not a handle", 12) != 0;
+  }
+};
+
+} // namespace detail
+
+// Whether two handles, of any kind, name the same object: two owners of one stream do.
+template <class A, class B>
+[[nodiscard]] result<bool> same(const A &a, const B &b) {
+  return detail::ask<bool, std::int32_t>(cushim_same, static_cast<const void *>(a.get()),
+                                         static_cast<const void *>(b.get()));
+}
+
+} // namespace CUSHIM_HPP_FORM
+} // namespace cushim
+
+#endif // CUSHIM_HANDLE_HPP

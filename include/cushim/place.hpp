@@ -1,0 +1,173 @@
+// Places: where copies and memsets read and write. Part of cushim.hpp.
+#ifndef CUSHIM_PLACE_HPP
+#define CUSHIM_PLACE_HPP
+#ifndef CUSHIM_HPP_FORM
+#error "include cushim.hpp"
+#endif
+
+namespace cushim {
+inline namespace CUSHIM_HPP_FORM {
+
+class place;
+
+namespace detail {
+
+// What can be said of a place. Each member returns a place that has it; the original stays as it is.
+template <class Self>
+class placed {
+ public:
+  // Bytes further on.
+  [[nodiscard]] Self at(std::uint64_t offset) const noexcept {
+    Self changed = self();
+    changed.raw_.offset += offset;
+    return changed;
+  }
+  // The context of the memory, if it is a device's: a copy between two such places needs no peer access.
+  [[nodiscard]] Self in(context_ref context) const noexcept;
+  // The source is host memory whose bytes are copied during the call: the memory need not last.
+  [[nodiscard]] Self keep_bytes() const noexcept { return with(CUSHIM_PLACE_KEEP_BYTES); }
+  // The program keeps the memory for as long as a graph may use it.
+  [[nodiscard]] Self caller_keeps() const noexcept { return with(CUSHIM_PLACE_CALLER_KEEPS); }
+  // The owner keeps the memory. The call that uses the place takes it, if that succeeds; until then the owner must
+  // stay where it is.
+  [[nodiscard]] Self kept_by(owner &keeper) const noexcept {
+    Self changed = self();
+    changed.raw_.owner = keeper.get();
+    changed.keeper_ = &keeper;
+    return changed;
+  }
+
+  // For functions of cushim.h.
+  [[nodiscard]] const cushim_place *get() const noexcept { return &raw_; }
+  // The owner belongs to the library now.
+  void taken() const noexcept {
+    if (keeper_ != nullptr) keeper_->taken();
+  }
+
+ protected:
+  placed() noexcept = default;
+  placed(cushim_place_kind kind, std::uint64_t address) noexcept {
+    raw_.kind = kind;
+    raw_.address = address;
+  }
+  template <class Other>
+  explicit placed(const placed<Other> &other) noexcept : raw_(other.raw_), keeper_(other.keeper_) {}
+  ~placed() = default;
+  placed(const placed &) noexcept = default;
+  placed &operator=(const placed &) noexcept = default;
+
+ private:
+  template <class>
+  friend class placed;
+
+  [[nodiscard]] const Self &self() const noexcept { return static_cast<const Self &>(*this); }
+  [[nodiscard]] Self with(cushim_place_flags flag) const noexcept {
+    Self changed = self();
+    changed.raw_.flags |= static_cast<std::uint32_t>(flag);
+    return changed;
+  }
+
+  cushim_place raw_{};
+  owner *keeper_ = nullptr;
+};
+
+} // namespace detail
+
+// Where an operation reads or writes: a buffer, which converts to it, or an address that says of what kind it is. It
+// is a value, and keeps nothing alive.
+class place : public detail::placed<place> {
+ public:
+  // The start of a buffer's memory, or bytes after it. Operations that would reach past its end are refused.
+  place(buffer_ref buffer, std::uint64_t offset = 0) noexcept;
+  template <class Other>
+  place(const detail::placed<Other> &other) noexcept : placed(other) {}
+
+  // Host memory of any kind.
+  [[nodiscard]] static place host(const void *pointer) noexcept { return {CUSHIM_PLACE_HOST, pointer}; }
+  // Device memory.
+  [[nodiscard]] static place device(address pointer) noexcept { return {CUSHIM_PLACE_DEVICE, pointer}; }
+  // An address of either kind; the driver is asked which.
+  [[nodiscard]] static place any(address pointer) noexcept { return {CUSHIM_PLACE_AUTO, pointer}; }
+  [[nodiscard]] static place any(const void *pointer) noexcept { return {CUSHIM_PLACE_AUTO, pointer}; }
+  // An array of the driver's.
+  [[nodiscard]] static place array(CUarray array) noexcept { return {CUSHIM_PLACE_ARRAY, array}; }
+
+ private:
+  place(cushim_place_kind kind, std::uint64_t start) noexcept : placed(kind, start) {}
+  place(cushim_place_kind kind, const void *start) noexcept : placed(kind, reinterpret_cast<std::uintptr_t>(start)) {}
+};
+
+namespace detail {
+
+template <class Container>
+using element_of = std::remove_reference_t<decltype(*std::data(std::declval<Container &>()))>;
+
+// Containers with contiguous elements that can be copied as bytes: arrays, std::array, vectors, spans, strings.
+template <class Container, class = void>
+inline constexpr bool is_contiguous = false;
+template <class Container>
+inline constexpr bool
+    is_contiguous<Container, std::void_t<element_of<Container>, decltype(std::size(std::declval<Container &>()))>> =
+        std::is_trivially_copyable_v<element_of<Container>> && !std::is_void_v<element_of<Container>>;
+
+template <class Container, class = std::enable_if_t<is_contiguous<Container>>>
+inline constexpr bool is_writable = !std::is_const_v<element_of<Container>>;
+
+} // namespace detail
+
+// The elements of a contiguous container in host memory as the source of a copy: all its bytes. The container
+// converts to it.
+class host_source : public detail::placed<host_source> {
+ public:
+  template <class Container, class = std::enable_if_t<detail::is_contiguous<const Container>>>
+  host_source(const Container &container) noexcept
+      : placed(CUSHIM_PLACE_HOST, reinterpret_cast<std::uintptr_t>(std::data(container))),
+        bytes_(std::size(container) * sizeof *std::data(container)) {}
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::size_t bytes_;
+};
+
+// The elements of a contiguous container in host memory as the destination of a copy.
+class host_target : public detail::placed<host_target> {
+ public:
+  template <class Container, class = std::enable_if_t<detail::is_contiguous<std::remove_reference_t<Container>>>,
+            class = std::enable_if_t<detail::is_writable<std::remove_reference_t<Container>>>>
+  host_target(Container &&container) noexcept
+      : placed(CUSHIM_PLACE_HOST, reinterpret_cast<std::uintptr_t>(std::data(container))),
+        bytes_(std::size(container) * sizeof *std::data(container)) {}
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::size_t bytes_;
+};
+
+// The size of a box: bytes in a row, rows, slices.
+struct extent {
+  std::size_t width = 0;
+  std::size_t height = 1;
+  std::size_t depth = 1;
+
+  [[nodiscard]] cushim_extent raw() const noexcept { return {width, height, depth}; }
+};
+
+// A box of memory: rows in a pitch, slices of rows.
+struct region {
+  region(place start, std::size_t row_pitch = 0, std::size_t slice_rows = 0) noexcept
+      : where(start), pitch(row_pitch), rows(slice_rows) {}
+
+  // Where the memory starts, or the array.
+  place where;
+  // Bytes before the box in each row, rows before it in each slice, and slices before it.
+  std::size_t x = 0, y = 0, z = 0;
+  // Bytes from row to row, and rows from slice to slice; 0 for those that end where the box ends.
+  std::size_t pitch, rows;
+
+  [[nodiscard]] cushim_region raw() const noexcept { return {*where.get(), x, y, z, pitch, rows}; }
+};
+
+} // namespace CUSHIM_HPP_FORM
+} // namespace cushim
+
+#endif // CUSHIM_PLACE_HPP
