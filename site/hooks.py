@@ -41,26 +41,6 @@ LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
 the_reference = reference.Reference(ROOT)
 
 
-# Pages that may not be there.
-OPTIONAL = {"cpp.md"}
-
-
-def on_config(config):
-    """Leaves out of the navigation what is not there."""
-    def there(item):
-        if isinstance(item, dict):
-            return {title: there(inner) for title, inner in item.items()}
-        if isinstance(item, list):
-            return [there(inner) for inner in item if not missing(inner)]
-        return item
-
-    def missing(item):
-        return isinstance(item, dict) and any(page in OPTIONAL and not (ROOT / "docs" / page).exists()
-                                              for page in item.values() if isinstance(page, str))
-    config.nav = there(config.nav)
-    return config
-
-
 def on_files(files, config):
     """Adds the pages that are made, and the sources that pages link."""
     add(files, config, "style.css", (Path(__file__).parent / "style.css").read_text() + HtmlFormatter().get_style_defs(".codehilite"))
