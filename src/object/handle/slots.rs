@@ -100,7 +100,7 @@ impl Slots {
     pub(super) fn give(&self, queue: &Queue, index: u32) {
         queue.push(self, index);
         if queue.length.load(Relaxed) > LONGEST {
-            self.spill(queue);
+            self.spill(queue, 2 * BATCH);
         }
     }
 
@@ -124,10 +124,20 @@ impl Slots {
         Ok(())
     }
 
+    /// Puts all slots of the queue into the pool.
+    pub(super) fn give_all(&self, queue: &Queue) {
+        self.spill(queue, u32::MAX);
+    }
+
+    /// Moves so many slots to the pool.
     #[cold]
-    fn spill(&self, queue: &Queue) {
+    fn spill(&self, queue: &Queue, count: u32) {
+        let count = count.min(queue.length.load(Relaxed));
         let mut pool = self.pool.lock();
-        pool.free.extend((0..2 * BATCH).map_while(|_| queue.pop(self)));
+        // Without memory they stay in the queue.
+        if pool.free.try_reserve(count as usize).is_ok() {
+            pool.free.extend((0..count).map_while(|_| queue.pop(self)));
+        }
     }
 
     fn add_slot(&self, pool: &mut Pool) -> Option<u32> {
