@@ -4,6 +4,7 @@
 //! @task find out why a call failed
 
 use super::options::OutStruct;
+use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -140,6 +141,13 @@ pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
         Ok(()) => Status::SUCCESS.0,
         Err(error) => fail(error),
     }
+}
+
+/// The same for a function that waits, or reads or writes files: a thread that is cancelled meanwhile (`pthread_cancel`) comes
+/// back from it first.
+pub(super) fn long_call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
+    let _uncancelled = Deferred::new();
+    call(body)
 }
 
 /// Makes the error the thread's last one.
