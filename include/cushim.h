@@ -74,6 +74,7 @@
  *                                   host function, unless "@callback allowed"; and any call with "@callback refused"
  *   CUSHIM_ERROR_FORKED             any call in the child of a fork
  *   CUSHIM_ERROR_TOO_MANY_HANDLES   any call that returns a handle, when 16,777,216 are in use
+ *   CUSHIM_ERROR_OUT_OF_MEMORY      any call that returns a handle, when the process has no memory left
  *   the driver's                    any call that has a @driver, errors of earlier asynchronous work included
  *
  * Threads. Any thread may call any function at any time, unless @threads says otherwise. To open a driver, to launch, to

@@ -106,7 +106,8 @@ const FAULTS: &[Condition] = &[
         &[ONE_VERSION],
         &[("SOFTCUDA_FAULT", "cuMemPrefetchBatchAsync#1=1; cuMemcpyBatchAsync#2=1")],
     ),
-    // It asks for the faults itself.
+    // Its own faults are allocations, and those of the next the driver's calls.
+    Condition("softcuda/out_of_memory", &[ONE_VERSION], &[]),
     Condition("softcuda/every_fault", &["11.4", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/graph_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
     Condition("softcuda/capture_faults", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[]),

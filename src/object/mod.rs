@@ -10,6 +10,7 @@
 //! | `registry` | finds the object of a native handle |
 //! | `release` | what becomes of errors when the last hold on an object goes |
 //! | `cancellation` | threads that are cancelled in the middle of a call |
+//! | `spare` | memory for when the process has none left |
 //! | `slot` | what an object keeps for objects that it does not know |
 //! | `driver_log` | listens to the driver's log |
 //! | `logging` | where the log of the C library goes |
@@ -27,3 +28,4 @@ pub(crate) mod native;
 pub(crate) mod registry;
 pub(crate) mod release;
 pub(crate) mod slot;
+mod spare;

@@ -98,7 +98,7 @@ impl Table {
     /// Sees to it that this thread can issue so many tokens.
     #[cfg(feature = "capi")]
     pub(super) fn stock(&self, count: usize) -> Result<(), Exhausted> {
-        let count = u32::try_from(count).map_err(|_| Exhausted)?;
+        let count = u32::try_from(count).map_err(|_| Exhausted::Handles)?;
         threads::with(|record| self.slots.stock(&record.free, count))
     }
 
