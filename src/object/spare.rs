@@ -23,11 +23,7 @@ const ENOUGH: usize = 64 * 1024;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-static SPARE: Spare = Spare {
-    memory: Memory(UnsafeCell::new([0; BLOCK * BLOCKS])),
-    used: UnsafeCell::new([false; BLOCKS]),
-    locked: AtomicBool::new(false),
-};
+static SPARE: Spare = Spare::new();
 
 /// Whether spare memory was needed since the system last had enough.
 static SHORT: AtomicBool = AtomicBool::new(false);
@@ -127,6 +123,14 @@ struct Spare {
 unsafe impl Sync for Spare {}
 
 impl Spare {
+    const fn new() -> Self {
+        Self {
+            memory: Memory(UnsafeCell::new([0; BLOCK * BLOCKS])),
+            used: UnsafeCell::new([false; BLOCKS]),
+            locked: AtomicBool::new(false),
+        }
+    }
+
     fn start(&self) -> *mut u8 {
         self.memory.0.get().cast()
     }
@@ -184,17 +188,11 @@ impl Spare {
 mod tests {
     use super::*;
 
-    fn spare() -> Box<Spare> {
-        Box::new(Spare {
-            memory: Memory(UnsafeCell::new([0; BLOCK * BLOCKS])),
-            used: UnsafeCell::new([false; BLOCKS]),
-            locked: AtomicBool::new(false),
-        })
-    }
+    static TRIED: Spare = Spare::new();
 
     #[test]
     fn what_is_given_does_not_overlap_and_comes_back() {
-        let (spare, layout) = (spare(), Layout::from_size_align(MOST, 16).unwrap());
+        let (spare, layout) = (&TRIED, Layout::from_size_align(MOST, 16).unwrap());
         for _ in 0..2 {
             let given: Vec<_> =
                 std::iter::from_fn(|| Some(spare.take(layout)).filter(|it| !it.is_null())).collect();
@@ -208,10 +206,10 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_not_given() {
-        let spare = spare();
+        let spare = &TRIED;
         assert!(spare.take(Layout::from_size_align(MOST + 1, 1).unwrap()).is_null());
         assert!(spare.take(Layout::from_size_align(1, 2 * BLOCK).unwrap()).is_null());
-        assert!(!spare.has(std::ptr::null_mut()) && !spare.has((&raw const spare).cast_mut().cast()));
+        assert!(!spare.has(std::ptr::null_mut()) && !spare.has((&raw const SHORT).cast_mut().cast()));
         SHORT.store(false, Relaxed);
     }
 }
