@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/fuzz.sh [--graphs] [CALLS [SEED]]
+usage: scripts/fuzz.sh [--graphs] [--faults] [CALLS [SEED]]
 
 Makes CALLS random calls (default: 100000000) of the functions of cushim.h on softcuda, on as many processors as there are,
 each with a seed of its own, counted up from SEED (default: the time). Handles are good, stale, foreign, of another kind or
@@ -13,10 +13,12 @@ minute on one processor.
 
 A failure prints the calls that lead to it, made as few as possible, and how to replay them:
 
-  cargo run --release -p capi-tests --bin fuzz -- [--graphs] [--safe] CALLS SEED EPISODE
+  cargo run --release -p capi-tests --bin fuzz -- [--graphs] [--safe | --faults] CALLS SEED EPISODE
 
 --graphs calls the functions of graphs, nodes, execs and builders instead, and those whose work a graph can capture;
-capi-tests/c/fuzz/graphs.c says what is checked. FUZZ_VERSION=12.4 has softcuda be that driver, with or without --graphs.
+capi-tests/c/fuzz/graphs.c says what is checked. --faults has calls of the driver fail at random, with the context or alone;
+what is answered may then be anything but an internal error, and no call may crash or stand still. FUZZ_VERSION=12.4 has
+softcuda be that driver, with all of these.
 
 To compare softcuda with a GPU, let both print what every call answers, and compare. The pack of scripts/gpu-pack.sh does
 it; by hand, with the program from the pack:
@@ -31,11 +33,13 @@ Exit status: 0 every call answered as it must; 2 wrong usage; 69 a tool is missi
 TEXT
 }
 
-graphs=()
-if [ "${1-}" = --graphs ]; then
-  graphs=(--graphs)
-  shift
-fi
+options=()
+for option in --graphs --faults; do
+  if [ "${1-}" = $option ]; then
+    options+=($option)
+    shift
+  fi
+done
 case "${1-}" in
   -h | --help) usage; exit 0 ;;
   -*) usage >&2; exit 2 ;;
@@ -54,7 +58,7 @@ cargo build -q --release -p capi-tests --bin fuzz
 running=()
 for ((i = 0; i < processes; i++)); do
   echo "seed $((seed + i)): $((calls / processes)) calls"
-  "${CARGO_TARGET_DIR-target}/release/fuzz" "${graphs[@]}" $((calls / processes)) $((seed + i)) &
+  "${CARGO_TARGET_DIR-target}/release/fuzz" "${options[@]}" $((calls / processes)) $((seed + i)) &
   running+=($!)
 done
 failed=0

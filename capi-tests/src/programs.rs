@@ -53,6 +53,7 @@ const OLD_AND_NEW: &[&str] = &["11.4", ONE_VERSION];
 const CONDITIONS: &[Condition] = &[
     Condition("softcuda/no_device", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "0")]),
     Condition("softcuda/no_pools", OLD_AND_NEW, &[("SOFTCUDA_MEMORY_POOLS", "0")]),
+    Condition("softcuda/soak", &[ONE_VERSION], &[]),
     Condition("memory/buffers", OLD_AND_NEW, &[("SOFTCUDA_DEVICES", "2")]),
     Condition("graphs/many", &[ONE_VERSION], &[("CHECK_NODES", "100000")]),
     // Nodes of two devices.
@@ -109,7 +110,8 @@ const FAULTS: &[Condition] = &[
         &[ONE_VERSION],
         &[("SOFTCUDA_FAULT", "cuMemPrefetchBatchAsync#1=1; cuMemcpyBatchAsync#2=1")],
     ),
-    // It asks for the faults itself.
+    // Its own faults are allocations, and those of the next the driver's calls.
+    Condition("softcuda/out_of_memory", &[ONE_VERSION], &[]),
     Condition("softcuda/every_fault", &["11.4", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/graph_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
     Condition("softcuda/capture_faults", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[]),

@@ -74,7 +74,12 @@
  *                                   host function, unless "@callback allowed"; and any call with "@callback refused"
  *   CUSHIM_ERROR_FORKED             any call in the child of a fork
  *   CUSHIM_ERROR_TOO_MANY_HANDLES   any call that returns a handle, when 16,777,216 are in use
+ *   CUSHIM_ERROR_OUT_OF_MEMORY      any call that returns a handle, when the process has no memory left
  *   the driver's                    any call that has a @driver, errors of earlier asynchronous work included
  *
- * Threads. Any thread may call any function at any time, unless @threads says otherwise.
+ * Threads. Any thread may call any function at any time, unless @threads says otherwise. To open a driver, to
+ * launch, to destroy and to read errors takes less than 32 KiB of stack, without the driver's share. A thread that
+ * is cancelled (pthread_cancel) while it waits in a call, opens a driver, or reads or writes a file, returns from
+ * the call first; asynchronous cancellation is not supported. Functions of the program that cushim or the driver
+ * calls must return: they must not throw, call longjmp or pthread_exit, or be cancelled.
  */

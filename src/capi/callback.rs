@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task be called back, or poll instead
 
-use super::error::{call, copy_text, cushim_status};
+use super::error::{call, copy_text, cushim_status, long_call};
 use super::handles;
 use super::log::level_number;
 use super::stream::cushim_stream;
@@ -345,7 +345,7 @@ pub unsafe extern "C" fn cushim_drain_fd(fd: *mut i32) -> cushim_status {
 /// `done` is NULL or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_flush_callbacks(timeout_ms: i64, done: *mut i32) -> cushim_status {
-    call(|| {
+    long_call(|| {
         // SAFETY: the caller vouches for `done`.
         let done = unsafe { out::cleared(done, 0, "done") }?;
         let timeout = u64::try_from(timeout_ms).map_or(Duration::MAX, Duration::from_millis);

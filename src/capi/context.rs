@@ -6,7 +6,7 @@
 use super::device::cushim_device;
 use super::driver::cushim_driver;
 use super::driver_types::{CUcontext, CUgreenCtx, CUlimit};
-use super::error::{call, cushim_status};
+use super::error::{call, cushim_status, long_call};
 use super::handles::{self, Incomplete, borrowed, enter, get, owned};
 use super::{options, out};
 use crate::context::{Context, ContextKind};
@@ -363,7 +363,7 @@ pub extern "C" fn cushim_context_set_limit(
 /// @sync context
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_context_synchronize(context: cushim_context) -> cushim_status {
-    call(|| handles::hold(context)?.synchronize())
+    long_call(|| handles::hold(context)?.synchronize())
 }
 
 /// Makes a context current on the calling thread, instead of the one that is.

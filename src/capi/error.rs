@@ -4,9 +4,11 @@
 //! @task find out why a call failed
 
 use super::options::OutStruct;
+use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
+use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The result of a call: `CUSHIM_SUCCESS` (0); the driver's own `CUresult`, unchanged, which is positive; or a
@@ -82,41 +84,46 @@ pub struct cushim_error_detail {
     pub driver_log: [c_char; 4096],
 }
 
-impl cushim_error_detail {
-    /// The detail of an error, or of none.
-    pub(super) fn of(error: Option<&Error>) -> Self {
-        let mut detail = Self {
-            struct_size: size_of::<Self>(),
-            status: 0,
-            abi: 0,
-            function: [0; 64],
-            message: [0; 4096],
-            item: -1,
-            driver_code: 0,
-            reserved: 0,
-            driver_code_name: [0; 64],
-            object: [0; 256],
-            label: [0; 256],
-            driver_log: [0; 4096],
-        };
-        if let Some(error) = error {
-            detail.fill(error);
-        }
-        detail
-    }
+/// The bytes of a text of the struct.
+fn room<const SIZE: usize>(_: fn(&cushim_error_detail) -> &[c_char; SIZE]) -> usize {
+    SIZE
+}
 
-    fn fill(&mut self, error: &Error) {
-        self.status = error.status.0;
-        self.abi = error.abi as i32;
-        copy_text(&error.function, &mut self.function);
-        copy_text(&error.message, &mut self.message);
-        self.item = error.item.map_or(-1, |item| item as i64);
-        self.driver_code = error.driver_code;
-        copy_text(&error.driver_code_name, &mut self.driver_code_name);
-        copy_text(&error.object, &mut self.object);
-        copy_text(&error.label, &mut self.label);
-        copy_text(&error.driver_log, &mut self.driver_log);
+/// Writes the detail of an error, or of none, member by member: the struct is larger than some threads' stacks can bear.
+pub(super) fn tell(error: Option<&Error>, mut detail: OutStruct<'_, cushim_error_detail>) {
+    macro_rules! put {
+        ($($member:ident: $value:expr;)*) => {
+            $(detail.put(offset_of!(cushim_error_detail, $member), $value.to_ne_bytes());)*
+        };
     }
+    macro_rules! put_text {
+        ($($member:ident: $text:expr;)*) => {$(
+            let size = room(|detail| &detail.$member);
+            detail.put(offset_of!(cushim_error_detail, $member), super::text::cut(&$text, size));
+        )*};
+    }
+    match error {
+        None => {
+            put! { item: -1_i64; }
+        }
+        Some(error) => {
+            put! {
+                status: error.status.0;
+                abi: error.abi as i32;
+                item: error.item.map_or(-1, |item| item as i64);
+                driver_code: error.driver_code;
+            }
+            put_text! {
+                function: error.function;
+                message: error.message;
+                driver_code_name: error.driver_code_name;
+                object: error.object;
+                label: error.label;
+                driver_log: error.driver_log;
+            }
+        }
+    }
+    detail.finish();
 }
 
 thread_local! {
@@ -134,6 +141,13 @@ pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
         Ok(()) => Status::SUCCESS.0,
         Err(error) => fail(error),
     }
+}
+
+/// The same for a function that waits, or reads or writes files: a thread that is cancelled meanwhile (`pthread_cancel`) comes
+/// back from it first.
+pub(super) fn long_call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
+    let _uncancelled = Deferred::new();
+    call(body)
 }
 
 /// Makes the error the thread's last one.
@@ -169,11 +183,13 @@ pub(super) fn internal(panic: &(dyn std::any::Any + Send)) -> Error {
 /// `detail` is NULL or valid for writes of the bytes that its `struct_size` names.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cushim_last_error(detail: *mut cushim_error_detail) -> cushim_status {
-    let last = LAST.try_with(|last| last.borrow().clone()).ok().flatten();
     call(|| {
         // SAFETY: the caller vouches for `detail`.
         let detail = unsafe { OutStruct::cleared(detail, "detail") }?;
-        detail.fill(&cushim_error_detail::of(last.as_ref()));
+        let last = take();
+        tell(last.as_ref(), detail);
+        // A thread that is ending keeps none.
+        let _ = LAST.try_with(|place| place.replace(last));
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task find out why a call failed
 
-use super::error::{call, cushim_error_detail, cushim_status, take};
+use super::error::{call, cushim_error_detail, cushim_status, take, tell};
 use super::handles::{self, Incomplete, enter_anywhere, get, reserve};
 use super::options::OutStruct;
 use super::{out, text};
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn cushim_error_get_detail(
         // SAFETY: the caller vouches for `detail`.
         let detail = unsafe { OutStruct::cleared(detail, "detail") }?;
         let guard = enter_anywhere()?;
-        detail.fill(&cushim_error_detail::of(Some(&get(&guard, error)?.error)));
+        tell(Some(&get(&guard, error)?.error), detail);
         Ok(())
     })
 }

@@ -5,7 +5,7 @@
 
 use super::context::cushim_context;
 use super::driver_types::CUevent;
-use super::error::{call, cushim_status};
+use super::error::{call, cushim_status, long_call};
 use super::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, owned, owned_within};
 use super::stream::cushim_stream;
 use super::{options, out};
@@ -263,7 +263,7 @@ pub unsafe extern "C" fn cushim_event_query(event: cushim_event, done: *mut i32)
 /// @sync event
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_event_synchronize(event: cushim_event) -> cushim_status {
-    call(|| handles::hold(event)?.synchronize())
+    long_call(|| handles::hold(event)?.synchronize())
 }
 
 /// Waits until what an event last recorded is done, or a time is over, like `cushim_stream_synchronize_within`.
@@ -282,7 +282,7 @@ pub unsafe extern "C" fn cushim_event_synchronize_within(
     nanoseconds: u64,
     done: *mut i32,
 ) -> cushim_status {
-    call(|| {
+    long_call(|| {
         // SAFETY: the caller vouches for `done`.
         let done = unsafe { out::cleared(done, 0, "done") }?;
         let event = handles::hold(event)?;

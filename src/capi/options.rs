@@ -120,6 +120,18 @@ impl<T> OutStruct<'_, T> {
         Ok(Self { bytes, _of: PhantomData })
     }
 
+    /// Writes bytes of the member at this offset, as far as the struct goes; [`finish`](Self::finish) ends the struct.
+    pub(super) fn put(&mut self, offset: usize, bytes: impl IntoIterator<Item = u8>) {
+        let place = self.bytes.get_mut(offset..).unwrap_or_default();
+        place.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+    }
+
+    /// Writes the number of bytes written into its `struct_size`.
+    pub(super) fn finish(self) {
+        // SAFETY: the struct is aligned, and begins with its size.
+        unsafe { self.bytes.as_mut_ptr().cast::<usize>().write(self.bytes.len()) };
+    }
+
     /// Writes `full` as far as the struct goes, and the number of bytes written into its `struct_size`.
     pub(super) fn fill(self, full: &T) {
         let size = self.bytes.len();
@@ -130,8 +142,8 @@ impl<T> OutStruct<'_, T> {
                 self.bytes.as_mut_ptr(),
                 size,
             );
-            self.bytes.as_mut_ptr().cast::<usize>().write(size);
         }
+        self.finish();
     }
 }
 

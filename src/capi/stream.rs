@@ -5,7 +5,7 @@
 
 use super::context::cushim_context;
 use super::driver_types::CUstream;
-use super::error::{call, cushim_status};
+use super::error::{call, cushim_status, long_call};
 use super::event::cushim_event;
 use super::handles::{self, Incomplete, Lent, borrowed, enter, enter_anywhere, get, owned};
 use super::{options, out};
@@ -439,7 +439,7 @@ pub unsafe extern "C" fn cushim_stream_query(stream: cushim_stream, done: *mut i
 /// @sync stream
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_synchronize(stream: cushim_stream) -> cushim_status {
-    call(|| handles::hold(stream)?.synchronize())
+    long_call(|| handles::hold(stream)?.synchronize())
 }
 
 /// Waits until all work in a stream is done, or a time is over. CUDA has no such call: cushim queries the stream
@@ -459,7 +459,7 @@ pub unsafe extern "C" fn cushim_stream_synchronize_within(
     nanoseconds: u64,
     done: *mut i32,
 ) -> cushim_status {
-    call(|| {
+    long_call(|| {
         // SAFETY: the caller vouches for `done`.
         let done = unsafe { out::cleared(done, 0, "done") }?;
         let stream = handles::hold(stream)?;

@@ -16,7 +16,6 @@ use super::version::Version;
 use std::ffi::{CStr, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::ThreadId;
 
 pub(super) fn open(options: &OpenOptions) -> Result<Driver, OpenError> {
     check(options)?;
@@ -192,7 +191,13 @@ struct Opened {
 }
 
 /// The libraries that are being examined, and by which threads.
-static EXAMINED: Mutex<Vec<(ThreadId, Library)>> = Mutex::new(Vec::new());
+static EXAMINED: Mutex<Vec<(usize, Library)>> = Mutex::new(Vec::new());
+
+/// A number of this thread's, as long as it lives. The standard library's would take memory that may not be there.
+fn thread_number() -> usize {
+    thread_local!(static PLACE: u8 = const { 0 });
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
+}
 
 fn open_place(place: &Place, wanted: Wanted) -> Result<&'static Core, Refusal> {
     let lookup = match place.origin {
@@ -243,7 +248,7 @@ fn keep(library: Library, core: Core, named: bool) -> &'static Core {
 /// A library that looks for a driver when it is asked for its version, and finds itself, would be asked for ever.
 fn examine_once(library: Library) -> Result<Core, Refusal> {
     let examined = || EXAMINED.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = (std::thread::current().id(), library);
+    let own = (thread_number(), library);
     if examined().contains(&own) {
         return Err(Refusal::new("it is this library that looks for a driver; name another", None));
     }

@@ -281,13 +281,24 @@ fn with_c_name<T>(name: &str, use_it: impl FnOnce(&CStr) -> T) -> T {
     use_it(CStr::from_bytes_until_nul(&room).expect("names of the catalogue are shorter than the room"))
 }
 
+/// The table of these addresses, made where it stays, since threads with small stacks open drivers, too.
+pub(super) fn table(addresses: &[*const c_void; Table::LEN]) -> Box<Table> {
+    const _: () = assert!(size_of::<Table>() == (1 + Table::LEN) * size_of::<*const c_void>());
+    const _: () = assert!(align_of::<Table>() == align_of::<*const c_void>());
+    let mut words = Vec::with_capacity(1 + addresses.len());
+    words.push(std::ptr::without_provenance(size_of::<Table>()));
+    words.extend_from_slice(addresses);
+    // SAFETY: a table is its size and that many pointers to functions, of which a null pointer is the `None`.
+    unsafe { Box::from_raw(Box::into_raw(words.into_boxed_slice()).cast()) }
+}
+
 /// The same table with the per-thread variants in the places of their plain forms. Where a driver lacks a variant the
 /// entry is empty: the plain form would work on another stream.
-pub(super) fn per_thread_table(plain: &[*const c_void; Table::LEN], variants: &[Symbol]) -> Table {
-    let mut addresses = *plain;
+pub(super) fn per_thread_table(plain: &[*const c_void; Table::LEN], variants: &[Symbol]) -> Box<Table> {
+    let mut addresses = Box::new(*plain);
     let places = ROWS.iter().enumerate().filter(|(_, row)| row.per_thread.is_some());
     for ((place, _), variant) in places.zip(variants) {
         addresses[place] = variant.address;
     }
-    Table::from_addresses(&addresses)
+    table(&addresses)
 }

@@ -295,7 +295,8 @@ pub(super) fn check_own(
 ) -> Result<(), Error> {
     let foreign = conditions.iter().find(|(_, condition)| !condition.is_of(std::ptr::from_ref(tree).cast()));
     let Some((index, condition)) = foreign else { return Ok(()) };
-    let graph = Arc::clone(&tree.lock().graph(graph).object);
+    // A graph that was lost meanwhile is refused as such, by who looks at it next.
+    let Some(graph) = tree.lock().graph_object(graph) else { return Ok(()) };
     let refusal = format!("argument {index}: {condition} belongs to another graph than {graph}");
     let mut error = Error::new(Status::INVALID_ARGUMENT, refusal).about(*condition);
     error.item = Some(*index);

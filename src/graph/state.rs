@@ -308,6 +308,11 @@ impl State {
         self.graphs[id.0 as usize].as_ref().expect("a graph is listed until it is removed")
     }
 
+    /// The object of a graph that may have been lost.
+    pub(super) fn graph_object(&self, id: GraphId) -> Option<Arc<GraphObject>> {
+        self.graphs.get(id.0 as usize)?.as_ref().map(|graph| Arc::clone(&graph.object))
+    }
+
     pub(super) fn graph_mut(&mut self, id: GraphId) -> &mut GraphState {
         self.graphs[id.0 as usize].as_mut().expect("a graph is listed until it is removed")
     }

@@ -7,6 +7,7 @@
 use crate::driver::is_privileged;
 use crate::object::callback;
 use crate::object::callback::pull::{self, Item, Line, MOST_LINES};
+use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use parking_lot::RwLock;
@@ -117,7 +118,10 @@ impl Log for Logger {
         let destination = DESTINATION.read().clone();
         match destination {
             Destination::Undecided | Destination::Stderr(None) => {}
-            Destination::Stderr(Some(logger)) => logger.log(record),
+            Destination::Stderr(Some(logger)) => {
+                let _uncancelled = Deferred::new();
+                logger.log(record);
+            }
             Destination::Callback(_) if DELIVERING.get() => {}
             Destination::Callback(callback) => callback.take(record),
             Destination::Pull => pull::push(Item::Line(line(record))),

@@ -9,11 +9,15 @@
 //! | `native` | a native handle, who destroys it, and when |
 //! | `registry` | finds the object of a native handle |
 //! | `release` | what becomes of errors when the last hold on an object goes |
+//! | `cancellation` | threads that are cancelled in the middle of a call |
+//! | `spare` | memory for when the process has none left |
 //! | `slot` | what an object keeps for objects that it does not know |
 //! | `driver_log` | listens to the driver's log |
 //! | `logging` | where the log of the C library goes |
 
 pub(crate) mod callback;
+#[cfg(feature = "capi")]
+pub(crate) mod cancellation;
 pub(crate) mod driver_log;
 pub(crate) mod error;
 pub(crate) mod handle;
@@ -24,3 +28,4 @@ pub(crate) mod native;
 pub(crate) mod registry;
 pub(crate) mod release;
 pub(crate) mod slot;
+mod spare;

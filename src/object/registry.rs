@@ -65,8 +65,10 @@ impl<T> Registry<T> {
         let is_this = |entry: &Entry<T>| entry.key == key && std::ptr::eq(entry.object.as_ptr(), object);
         if let Some(index) = bucket.iter().position(is_this) {
             let entry = bucket.swap_remove(index);
+            // One that had several objects once keeps no memory for that.
+            let emptied = if bucket.is_empty() { std::mem::take(&mut *bucket) } else { Bucket::new_const() };
             drop(bucket);
-            drop(entry);
+            drop((entry, emptied));
         }
     }
 }

@@ -3,6 +3,7 @@
 #define FUZZ_EPISODE_H
 
 #include "effects.h"
+#include "faults.h"
 #include "others.h"
 
 #include "control.h"
@@ -15,8 +16,10 @@ static void step(void) {
   order_before(&plan);
   progress->returned = 0;
   progress->calls++;
+  faults_begin();
   line->status = plan.function->call(plan.arguments);
   progress->returned = 1;
+  faults_end(line->status);
   if (settings.transcript) {
     /* Whether work is done yet is no property of the driver. */
     const int races = line->status == CUDA_ERROR_NOT_READY || (is_named(&plan, "cushim_event_elapsed") && line->status == 0);

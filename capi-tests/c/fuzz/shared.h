@@ -28,6 +28,7 @@ struct fuzz_settings {
   uint64_t calls, seed, first;
   int safe;       /* only what a real driver bears */
   int transcript; /* a line for every call */
+  int faults;     /* calls of the driver fail at random */
 };
 static struct fuzz_settings settings;
 
@@ -80,9 +81,13 @@ static void show_line(FILE *to, const struct fuzz_line *line, int returned) {
   else fprintf(to, ") did not return\n");
 }
 
+/* How a process ends in which something was not as it would be without faults: the next episode has one of its own. */
+enum { ENDED_BY_A_FAULT = 4 };
+
 /* Ends the process that works: something is not as it must be. */
 __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *what, ...) {
   va_list arguments;
+  if (settings.faults && progress->calls > 0) _exit(ENDED_BY_A_FAULT);
   va_start(arguments, what);
   if (progress->alone != 1) {
     fprintf(stderr, "fuzz: ");

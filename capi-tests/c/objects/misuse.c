@@ -162,6 +162,30 @@ static void used_after_fork(void) {
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* That the process is a child comes before where in it the call is made. */
+static void CUSHIM_CUDA_CB fork_inside(void *data) {
+  int *status = (int *)data;
+  int32_t done;
+  pid_t child;
+  CHECK_STATUS(CUSHIM_ERROR_IN_CALLBACK, cushim_stream_synchronize(all.stream));
+  CHECK_STATUS(CUSHIM_ERROR_IN_CALLBACK, cushim_flush_callbacks(0, &done));
+  fflush(NULL);
+  child = fork();
+  if (child == 0) {
+    alarm(30);
+    _exit(cushim_stream_synchronize(all.stream) != CUSHIM_ERROR_FORKED ||
+          cushim_flush_callbacks(0, &done) != CUSHIM_ERROR_FORKED || cushim_stream_destroy(all.stream) != CUSHIM_ERROR_FORKED);
+  }
+  if (child < 0 || waitpid(child, status, 0) != child) *status = -1;
+}
+
+static void forked_in_a_host_function(void) {
+  int status = -1;
+  CHECK_OK(cushim_stream_host_function(all.stream, fork_inside, &status, NULL));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static void used_after_reset(void) {
   cushim_stream stream = new_stream(all.context);
   int32_t done;
@@ -196,6 +220,7 @@ int main(void) {
   no_stream();
   called_from_a_host_function();
   used_after_fork();
+  forked_in_a_host_function();
   used_after_reset();
   close_objects(&all);
   return check_done();

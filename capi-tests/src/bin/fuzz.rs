@@ -1,4 +1,4 @@
-//! Runs `c/fuzz/fuzz.c` on softcuda with the arguments given: `fuzz [--safe] [--transcript] [calls [seed [episode]]]`; or
+//! Runs `c/fuzz/fuzz.c` on softcuda with the arguments given: `fuzz [--safe] [--transcript] [--faults] [calls [seed [episode]]]`; or
 //! `c/fuzz/graphs.c`, with `--graphs` before them.
 //!
 //! `FUZZ_VERSION` names another version than the newest. `scripts/fuzz.sh` calls it.

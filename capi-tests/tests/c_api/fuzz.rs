@@ -30,6 +30,15 @@ fn two_hundred_thousand_calls_of_graphs() {
     });
 }
 
+/// While calls of the driver fail: nothing crashes, stands still, or is an internal error.
+#[test]
+fn fifty_thousand_calls_with_faults() {
+    for_each(["fuzz/fuzz", "fuzz/graphs"], |source| {
+        let program = Build::new(source).link(Link::Static).option("-O1").program()?;
+        Run::new(program, Driver::Software(ONE_VERSION)).arg("--faults").arg("50000").arg("3").checks()
+    });
+}
+
 /// One seed is one sequence: what it answers can be compared between drivers.
 #[test]
 fn a_transcript_is_the_same_each_time() {

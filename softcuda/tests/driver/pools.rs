@@ -208,6 +208,27 @@ fn what_a_pool_holds() {
     });
 }
 
+/// As if somebody had waited for the free itself; an event that was recorded before does not count.
+#[test]
+fn an_event_of_another_stream_settles_a_free() {
+    alone("an_event_of_another_stream_settles_a_free", &[], || {
+        let cu = with_context();
+        let (own, s, other) = (default_pool(&cu), free_stream(&cu), free_stream(&cu));
+        let (before, after) = (event(&cu), event(&cu));
+        let p = allocate(&cu, 1 << 20, s);
+        record(&cu, before, other);
+        assert_eq!(free(&cu, p, s), 0);
+        while cu.call("cuStreamQuery", &[s]) != 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(cu.call("cuEventSynchronize", &[before]), 0);
+        assert_eq!(number(&cu, own, RESERVED), 1 << 20);
+        record(&cu, after, other);
+        assert_eq!(cu.call("cuEventSynchronize", &[after]), 0);
+        assert_eq!(number(&cu, own, RESERVED), 0);
+    });
+}
+
 /// Documented: when a stream may have what another one freed.
 #[test]
 fn reuse() {

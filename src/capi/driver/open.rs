@@ -5,7 +5,7 @@
 
 use super::handle::cushim_driver;
 use crate::capi::driver_object::DriverObject;
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, cushim_status, long_call};
 use crate::capi::{options, out, text};
 use crate::driver::{Choice, CustomGetter, OpenOptions};
 use crate::object::error::{Error, Status};
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn cushim_driver_open(
     options: *const cushim_driver_options,
     driver: *mut cushim_driver,
 ) -> cushim_status {
-    call(|| {
+    long_call(|| {
         // SAFETY: the caller vouches for `driver`.
         let driver = unsafe { out::cleared(driver, std::ptr::null_mut(), "driver") }?;
         let _guard = handle::enter()?;

@@ -7,6 +7,7 @@ use super::handle::{cushim_driver, with};
 use crate::capi::error::{self, call, cushim_status, fail};
 use crate::capi::out;
 use crate::driver::{Driver, Table};
+use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use crate::object::handle;
 use std::cell::Cell;
@@ -108,6 +109,7 @@ fn default_driver() -> Result<&'static Driver, Error> {
 }
 
 fn open_default() -> Result<Driver, Error> {
+    let _uncancelled = Deferred::new();
     super::start_log(true);
     OPENING.set(true);
     let opened = std::panic::catch_unwind(Driver::open);

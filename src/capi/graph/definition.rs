@@ -5,7 +5,7 @@
 
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUgraph;
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, cushim_status, long_call};
 use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, ownership, reserve};
 use crate::capi::{options, out, text};
 use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions, Node, NodeObject};
@@ -354,7 +354,7 @@ pub unsafe extern "C" fn cushim_graph_write_dot(
     path: *const c_char,
     flags: u32,
 ) -> cushim_status {
-    call(|| {
+    long_call(|| {
         // SAFETY: the caller vouches for the text.
         let path = unsafe { text::bytes(path, "path") }?;
         let guard = enter()?;
@@ -389,7 +389,7 @@ pub unsafe extern "C" fn cushim_graph_write_json(
     path: *const c_char,
     flags: u32,
 ) -> cushim_status {
-    call(|| {
+    long_call(|| {
         // SAFETY: the caller vouches for the text.
         let path = unsafe { text::required(path, "path") }?;
         options::check_flags(flags, WITHOUT_ADDRESSES)?;

@@ -5,7 +5,7 @@
 
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CUjit_option, CUlibrary, CUmodule};
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, cushim_status, long_call};
 use crate::capi::handles::{self, Incomplete, borrowed, enter_anywhere, get, hold, owned};
 use crate::capi::{input, options, out, pointer, text};
 use crate::kernel::image::MOST_BYTES;
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn cushim_library_load(
     options: *const cushim_library_options,
     library: *mut cushim_library,
 ) -> cushim_status {
-    call(|| {
+    long_call(|| {
         // SAFETY: the caller vouches for `library`.
         let library = unsafe { out::cleared(library, null_mut(), "library") }?;
         pointer::check(image.cast::<u8>(), "image")?;
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn cushim_library_load_file(
     options: *const cushim_library_options,
     library: *mut cushim_library,
 ) -> cushim_status {
-    call(|| {
+    long_call(|| {
         // SAFETY: the caller vouches for `library`.
         let library = unsafe { out::cleared(library, null_mut(), "library") }?;
         // SAFETY: the caller vouches for `path`.

@@ -1,5 +1,7 @@
 //! A descriptor that is readable while something is set.
 
+#[cfg(target_os = "linux")]
+use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 
 /// An eventfd.
@@ -29,14 +31,14 @@ impl EventFd {
 
     /// Makes it readable.
     pub(super) fn set(&self) {
-        let one = 1_u64;
+        let (one, _uncancelled) = (1_u64, Deferred::new());
         // SAFETY: writes eight bytes. It fails only if it is readable anyway.
         unsafe { libc::write(self.number(), (&raw const one).cast(), size_of::<u64>()) };
     }
 
     /// Makes it unreadable.
     pub(super) fn clear(&self) {
-        let mut count = 0_u64;
+        let (mut count, _uncancelled) = (0_u64, Deferred::new());
         // SAFETY: reads eight bytes, or none if it is not readable.
         unsafe { libc::read(self.number(), (&raw mut count).cast(), size_of::<u64>()) };
     }

@@ -174,14 +174,14 @@ const STEPS: u32 = 8;
 /// [`Status::IN_CALLBACK`] inside a release function, a log callback, or a function that the driver called, where it
 /// would wait for itself.
 pub fn flush(timeout: Duration) -> Result<bool, Error> {
+    if forked() {
+        return Err(handle::Forked.into());
+    }
     if IS_WORKER.get() || is_inside() {
         return Err(Error::new(
             Status::IN_CALLBACK,
             "waiting for callbacks inside a callback would never end; wait for them on a thread of your own",
         ));
-    }
-    if forked() {
-        return Err(handle::Forked.into());
     }
     let mut queue = QUEUE.lock();
     let mut last = queue.handed_over;

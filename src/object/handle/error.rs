@@ -158,16 +158,27 @@ impl From<Forked> for Error {
     }
 }
 
-/// All slots of the table are in use.
+/// Why there is no token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exhausted;
+pub(crate) enum Exhausted {
+    /// All slots of the table are in use.
+    Handles,
+    /// The process has no memory for an object.
+    Memory,
+}
 
 impl From<Exhausted> for Error {
-    fn from(_: Exhausted) -> Self {
-        Self::new(
-            Status::TOO_MANY_HANDLES,
-            "16,777,216 handles are in use, and the library can tell no more apart; destroy those that are not needed any \
-             more",
-        )
+    fn from(exhausted: Exhausted) -> Self {
+        match exhausted {
+            Exhausted::Handles => Self::new(
+                Status::TOO_MANY_HANDLES,
+                "16,777,216 handles are in use, and the library can tell no more apart; destroy those that are not needed \
+                 any more",
+            ),
+            Exhausted::Memory => Self::new(
+                Status::OUT_OF_MEMORY,
+                "the process has no memory left for a new object; free some, and try again",
+            ),
+        }
     }
 }

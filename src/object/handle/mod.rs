@@ -15,6 +15,7 @@
 //! | `token` | what the 64 bits mean |
 //! | `object` | what an object brings: its header with label and tokens; what a look-up lends |
 //! | `threads` | which threads are inside a call |
+//! | `records` | where records of threads live, and which are taken |
 //! | `slots` | where slots live, and which are free |
 //! | `table` | issue, look up, destroy, let go |
 //! | `labels` | the labels of the handles that were destroyed last |
@@ -26,6 +27,7 @@ mod fork;
 pub(crate) mod kind;
 mod labels;
 mod object;
+mod records;
 mod slots;
 mod sync;
 mod table;

@@ -8,6 +8,7 @@ use super::Exhausted;
 use super::object::Operations;
 use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Mutex, const_fn};
 use super::token::SLOTS;
+use crate::object::spare;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const CHUNK: usize = if cfg!(loom) { 2 } else { 1024 };
@@ -76,21 +77,22 @@ impl Slots {
 
     /// Takes a free slot, from the queue if it has one.
     pub(super) fn take(&self, queue: &Queue) -> Result<u32, Exhausted> {
-        if queue.length.load(Relaxed) == 0 {
-            self.refill(queue)?;
-        }
-        queue.pop(self).ok_or(Exhausted)
+        self.stock(queue, 1)?;
+        queue.pop(self).ok_or(Exhausted::Handles)
     }
 
     /// Sees to it that the queue has so many, so that as many can be taken.
-    #[cfg(feature = "capi")]
     #[inline]
     pub(super) fn stock(&self, queue: &Queue, count: u32) -> Result<(), Exhausted> {
+        // What would have a slot needs memory, too.
+        if spare::is_short() {
+            return Err(Exhausted::Memory);
+        }
         while queue.length.load(Relaxed) < count {
             let before = queue.length.load(Relaxed);
             self.refill(queue)?;
             if queue.length.load(Relaxed) == before {
-                return Err(Exhausted);
+                return Err(Exhausted::Handles);
             }
         }
         Ok(())
@@ -100,7 +102,7 @@ impl Slots {
     pub(super) fn give(&self, queue: &Queue, index: u32) {
         queue.push(self, index);
         if queue.length.load(Relaxed) > LONGEST {
-            self.spill(queue);
+            self.spill(queue, 2 * BATCH);
         }
     }
 
@@ -115,30 +117,42 @@ impl Slots {
     fn refill(&self, queue: &Queue) -> Result<(), Exhausted> {
         let mut pool = self.pool.lock();
         for _ in 0..BATCH {
-            match pool.free.pop().or_else(|| self.add_slot(&mut pool)) {
-                Some(index) => queue.push(self, index),
-                None if queue.length.load(Relaxed) == 0 => return Err(Exhausted),
-                None => break,
+            match pool.free.pop().map_or_else(|| self.add_slot(&mut pool), Ok) {
+                Ok(index) => queue.push(self, index),
+                Err(exhausted) if queue.length.load(Relaxed) == 0 => return Err(exhausted),
+                Err(_) => break,
             }
         }
         Ok(())
     }
 
-    #[cold]
-    fn spill(&self, queue: &Queue) {
-        let mut pool = self.pool.lock();
-        pool.free.extend((0..2 * BATCH).map_while(|_| queue.pop(self)));
+    /// Puts all slots of the queue into the pool.
+    pub(super) fn give_all(&self, queue: &Queue) {
+        self.spill(queue, u32::MAX);
     }
 
-    fn add_slot(&self, pool: &mut Pool) -> Option<u32> {
+    /// Moves so many slots to the pool.
+    #[cold]
+    fn spill(&self, queue: &Queue, count: u32) {
+        let count = count.min(queue.length.load(Relaxed));
+        let mut pool = self.pool.lock();
+        // Without memory they stay in the queue.
+        if pool.free.try_reserve(count as usize).is_ok() {
+            pool.free.extend((0..count).map_while(|_| queue.pop(self)));
+        }
+    }
+
+    fn add_slot(&self, pool: &mut Pool) -> Result<u32, Exhausted> {
         let index = pool.fresh;
-        let chunk = self.chunks.get(index as usize / CHUNK)?;
+        let chunk = self.chunks.get(index as usize / CHUNK).ok_or(Exhausted::Handles)?;
         if chunk.load(Relaxed).is_null() {
-            let slots: Box<[Slot]> = (0..CHUNK).map(|_| Slot::new()).collect();
-            chunk.store(Box::leak(slots).as_mut_ptr(), Release);
+            let mut slots = Vec::new();
+            slots.try_reserve_exact(CHUNK).map_err(|_| Exhausted::Memory)?;
+            slots.resize_with(CHUNK, Slot::new);
+            chunk.store(slots.leak().as_mut_ptr(), Release);
         }
         pool.fresh += 1;
-        Some(index)
+        Ok(index)
     }
 }
 

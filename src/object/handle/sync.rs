@@ -88,7 +88,8 @@ pub(super) fn publish(cell: &AtomicU64, value: u64) {
     if EXCHANGE {
         cell.swap(value, Ordering::SeqCst);
     } else {
-        cell.store(value, Ordering::Relaxed);
+        // Who reads it knows what came before: of a record that changed hands, that the thread before has left.
+        cell.store(value, Ordering::Release);
         fence(Ordering::SeqCst);
     }
 }

@@ -9,9 +9,10 @@ use super::error::{Exhausted, Fault, HandleError, Named};
 use super::kind::Kind;
 use super::labels::Labels;
 use super::object::{Header, Object, Operations, Owned, Ref, kind_of};
+use super::records::{Record, Records};
 use super::slots::{Slot, Slots};
 use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn};
-use super::threads::{self, Call, Record, Threads};
+use super::threads::{self, Call};
 use super::token::{Brand, LAST_USE, Token};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::mem::ManuallyDrop;
@@ -24,7 +25,7 @@ const PATIENCE: u32 = if cfg!(loom) { 0 } else { 16 };
 
 /// All handles of this copy of the library.
 pub(super) struct Table {
-    pub(super) threads: Threads,
+    pub(super) records: Records,
     slots: Slots,
     /// The labels of destroyed tokens.
     labels: Mutex<Labels>,
@@ -61,7 +62,7 @@ impl Table {
     const_fn! {
         pub(super) fn new() -> Self {
             Self {
-                threads: Threads::new(),
+                records: Records::new(),
                 slots: Slots::new(),
                 labels: Mutex::new(Labels::new()),
                 deferred: Mutex::new(Vec::new()),
@@ -97,7 +98,7 @@ impl Table {
     /// Sees to it that this thread can issue so many tokens.
     #[cfg(feature = "capi")]
     pub(super) fn stock(&self, count: usize) -> Result<(), Exhausted> {
-        let count = u32::try_from(count).map_err(|_| Exhausted)?;
+        let count = u32::try_from(count).map_err(|_| Exhausted::Handles)?;
         threads::with(|record| self.slots.stock(&record.free, count))
     }
 
@@ -378,7 +379,7 @@ impl Table {
         barrier();
         // To wait for an outer call of the own thread would be in vain.
         let patience = if exempt.is_some() { PATIENCE } else { 0 };
-        let mut blockers = self.threads.inside(exempt, patience);
+        let mut blockers = self.records.inside(exempt, patience);
         if blockers.is_empty() {
             return true;
         }
@@ -426,6 +427,11 @@ impl Table {
         }
     }
 
+    /// Gives others the free slots of a thread that ends.
+    pub(super) fn give_slots(&self, own: &Record) {
+        self.slots.give_all(&own.free);
+    }
+
     fn keep_label(&self, token: Token, label: Option<Arc<str>>) {
         if let Some(label) = label {
             self.labels.lock().remember(token, label);
@@ -444,12 +450,17 @@ impl Deferred {
 #[cfg(all(test, not(loom)))]
 impl Table {
     pub(super) fn live_objects(&self) -> Vec<(Kind, usize)> {
-        let count = |kind| self.threads.records().map(|record| record.objects(kind)).sum::<i64>();
+        let count = |kind| self.records.all().map(|record| record.objects(kind)).sum::<i64>();
         let kinds = (0..Kind::END as u8).filter_map(Kind::from_number);
         kinds
             .filter_map(|kind| Some((kind, usize::try_from(count(kind)).ok()?)))
             .filter(|(_, n)| *n > 0)
             .collect()
+    }
+
+    /// How many slots were ever in use.
+    pub(super) fn slots_ever(&self) -> usize {
+        self.slots.used().count()
     }
 
     pub(super) fn owning_tokens(&self) -> Vec<Token> {

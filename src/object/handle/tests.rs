@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::process::Command;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::mpsc;
+use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -491,9 +491,36 @@ fn records_of_ended_threads_are_used_again() {
             };
             thread::spawn(work).join().unwrap();
         }
-        let records = sync::table().threads.records().count();
-        assert!(records <= 3, "{records} records for two threads at a time");
+        let ever = sync::table().records.all().filter(|record| record.was_used()).count();
+        assert!(ever <= 3, "{ever} records for two threads at a time");
         assert!(is_now(enter().unwrap().destroy::<Other>(token)), "all of them have left");
+    });
+}
+
+/// Destroys look at none of them, and their slots are others'.
+#[test]
+fn threads_that_ended_cost_nothing() {
+    alone("threads_that_ended_cost_nothing", || {
+        const THREADS: usize = 1000;
+        let (made, all_there) = (no_drops(), Barrier::new(THREADS));
+        thread::scope(|threads| {
+            let work = || {
+                let token = owning(Probe::new(&made)).unwrap();
+                all_there.wait();
+                destroy(token);
+            };
+            let started: Vec<_> = (0..THREADS).map(|_| threads.spawn(work)).collect();
+            // Only then are they gone: a scope waits for their work alone.
+            started.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        let _here = enter().unwrap();
+        let table = sync::table();
+        assert_eq!(table.records.taken().count(), 1, "this thread's");
+        assert!(table.records.all().filter(|record| record.was_used()).count() >= THREADS);
+        assert_eq!(collect(), 0);
+        let slots = table.slots_ever();
+        (0..slots).for_each(|_| assert!(owning(Probe::new(&made)).is_ok()));
+        assert_eq!(table.slots_ever(), slots, "those of the threads are used again");
     });
 }
 

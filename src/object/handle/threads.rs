@@ -1,50 +1,19 @@
 //! Which threads are inside a call, so that a destroy knows whom it has to wait for.
 //!
-//! Every thread that calls has a record. Records are linked into a list that only grows; a thread that ends leaves its
-//! record to a later one.
+//! Every thread that calls has a [record](super::records), which a thread that ends leaves to a later one.
 
 use super::Forked;
-#[cfg(test)]
-use super::Kind;
 use super::fork::{self, forked};
-use super::slots::Queue;
-use super::sync::{
-    AtomicBool, AtomicPtr, AtomicU8, AtomicU64, SEEN, barrier, const_fn, per_thread, publish, spin_loop,
-    table,
-};
+use super::records::{Record, Records};
+use super::sync::{SEEN, barrier, per_thread, publish, spin_loop, table};
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-// What only its own thread uses takes no part in what loom explores.
-#[cfg(test)]
-use std::sync::atomic::AtomicI64;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 
 /// A destroy found this thread inside a call and left it the release.
 const WANTED: u8 = 1;
 /// The thread is past its thread-local destructors: it gives the record back at the end of each call.
 const TRANSIENT: u8 = 2;
-
-/// What the library knows of one thread. Two cache lines to itself, since its thread writes to it in every call.
-#[repr(align(128))]
-pub(super) struct Record {
-    /// Odd while the thread is inside a call; one more at each entry and each leave.
-    call: AtomicU64,
-    /// Calls within the call; used by the record's thread only.
-    nested: AtomicU32,
-    /// What to do on leaving: `WANTED`, `TRANSIENT`.
-    errands: AtomicU8,
-    /// Whether a thread has the record.
-    taken: AtomicBool,
-    /// The record made before this one.
-    next: AtomicPtr<Record>,
-    /// Free slots at hand; used by the record's thread only.
-    pub(super) free: Queue,
-    /// By kind, objects that this record's threads made, less those that they dropped; the sum over all records counts. For
-    /// the tests.
-    #[cfg(test)]
-    objects: [AtomicI64; Kind::END],
-}
 
 /// What a thread knows of itself, in one place, since finding that takes as long as all that a look-up does there. It has no
 /// destructor, so it is there until the thread is gone.
@@ -67,7 +36,7 @@ impl Drop for AtExit {
         let _ = THREAD.try_with(|thread| thread.record.set(None));
         // A guard that was never dropped: the call never ends, and nobody else may continue it.
         if let Some(record) = self.0.take().filter(|record| !is_inside(record.call.load(Relaxed))) {
-            record.taken.store(false, Release);
+            give_back(record);
         }
     }
 }
@@ -162,7 +131,7 @@ pub(super) fn with<R>(body: impl FnOnce(&'static Record) -> R) -> R {
     let record = current();
     let result = body(record);
     if record.errands.load(Relaxed) & TRANSIENT != 0 && !is_inside(record.call.load(Relaxed)) {
-        give_back(record);
+        give_back_transient(record);
     }
     result
 }
@@ -176,7 +145,7 @@ fn current() -> &'static Record {
 #[cold]
 fn first() -> &'static Record {
     fork::watch();
-    let record = table().threads.take_record();
+    let record = table().records.take();
     THREAD.with(|thread| thread.record.set(Some(record)));
     if AT_EXIT.try_with(|at_exit| at_exit.0.set(Some(record))).is_err() {
         record.errands.fetch_or(TRANSIENT, Relaxed);
@@ -184,10 +153,19 @@ fn first() -> &'static Record {
     record
 }
 
-fn give_back(record: &'static Record) {
+fn give_back_transient(record: &'static Record) {
     THREAD.with(|thread| thread.record.set(None));
     record.errands.fetch_and(!TRANSIENT, Relaxed);
-    record.taken.store(false, Release);
+    give_back(record);
+}
+
+/// Leaves the record of a thread that ends to another one.
+fn give_back(record: &'static Record) {
+    // In the child of a fork the lock may be held for ever. Loom's table goes before the last thread does.
+    if !forked() && !cfg!(loom) {
+        table().give_slots(record);
+    }
+    record.give_back();
 }
 
 /// Does what was left to the thread while it was inside a call.
@@ -202,7 +180,7 @@ fn run_errands(record: &'static Record) {
         record.errands.fetch_and(!WANTED, Relaxed);
     }
     if errands & TRANSIENT != 0 {
-        give_back(record);
+        give_back_transient(record);
     }
     if collect {
         table().collect();
@@ -240,32 +218,6 @@ impl Drop for Hold {
     }
 }
 
-impl Record {
-    fn new() -> Self {
-        Self {
-            call: AtomicU64::new(0),
-            nested: AtomicU32::new(0),
-            errands: AtomicU8::new(0),
-            taken: AtomicBool::new(true),
-            next: AtomicPtr::new(std::ptr::null_mut()),
-            free: Queue::new(),
-            #[cfg(test)]
-            objects: [const { AtomicI64::new(0) }; Kind::END],
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) fn count(&self, kind: Kind, change: i64) {
-        let count = &self.objects[kind as usize];
-        count.store(count.load(Relaxed) + change, Relaxed);
-    }
-
-    #[cfg(all(test, not(loom)))]
-    pub(super) fn objects(&self, kind: Kind) -> i64 {
-        self.objects[kind as usize].load(Relaxed)
-    }
-}
-
 /// Calls of other threads, as a destroy sees them.
 impl Call {
     fn of(record: &'static Record) -> Option<Self> {
@@ -285,23 +237,11 @@ impl Call {
     }
 }
 
-/// All records.
-pub(super) struct Threads {
-    newest: AtomicPtr<Record>,
-}
-
-impl Threads {
-    const_fn! {
-        pub(super) fn new() -> Self {
-            Self { newest: AtomicPtr::new(std::ptr::null_mut()) }
-        }
-    }
-
+impl Records {
     /// The threads inside a call, other than `exempt`, after up to `patience` looks: most calls take less time than it
     /// takes to defer a release. Must follow a `publish` or a `barrier` after what the calls are not to see any more.
     pub(super) fn inside(&self, exempt: Option<&Record>, patience: u32) -> Vec<Call> {
-        let others =
-            self.records().filter(|record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));
+        let others = self.taken().filter(|record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));
         let mut others = others.filter_map(Call::of);
         let Some(first) = others.next() else { return Vec::new() };
         let mut blockers: Vec<_> = std::iter::once(first).chain(others).collect();
@@ -314,33 +254,4 @@ impl Threads {
         }
         blockers
     }
-
-    pub(super) fn records(&self) -> impl Iterator<Item = &'static Record> {
-        let newest = reference(self.newest.load(SEEN));
-        std::iter::successors(newest, |record| reference(record.next.load(Relaxed)))
-    }
-
-    fn take_record(&self) -> &'static Record {
-        let take = |record: &&'static Record| !record.taken.swap(true, Acquire);
-        let free = |record: &&'static Record| !record.taken.load(Relaxed);
-        self.records().filter(free).find(take).unwrap_or_else(|| self.add_record())
-    }
-
-    fn add_record(&self) -> &'static Record {
-        let record: &'static Record = Box::leak(Box::new(Record::new()));
-        let mut newest = self.newest.load(Relaxed);
-        loop {
-            record.next.store(newest, Relaxed);
-            let pointer = std::ptr::from_ref(record).cast_mut();
-            match self.newest.compare_exchange(newest, pointer, SeqCst, Relaxed) {
-                Ok(_) => return record,
-                Err(other) => newest = other,
-            }
-        }
-    }
-}
-
-fn reference(record: *mut Record) -> Option<&'static Record> {
-    // SAFETY: the list holds leaked records only, and they are shared and changed through atomics only.
-    unsafe { record.cast_const().as_ref() }
 }

@@ -3,6 +3,7 @@
 #define FUZZ_GRAPHS_EPISODE_H
 
 #include "../cleared.h"
+#include "../faults.h"
 #include "choose.h"
 
 #include "control.h"
@@ -143,8 +144,10 @@ static void step(void) {
   memcpy(line->arguments, call.arguments, sizeof call.arguments);
   progress->returned = 0;
   progress->calls++;
+  faults_begin();
   line->status = call.function->call(call.arguments);
   progress->returned = 1;
+  faults_end(line->status);
   if (settings.transcript) printf("%" PRIu64 ".%d %s %d\n", progress->episode, progress->step, call.function->name, (int)line->status);
   if (progress->alone == 2) show_line(stderr, line, 1);
   judge(&call, line->status);
