@@ -3,14 +3,13 @@
 use super::object::{GraphObject, NodeObject};
 use super::state::{GraphId, NodeId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, Node, condition, refusal, relations, restriction};
+use super::{Graph, Node, condition, keeping, refusal, relations, restriction};
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
 use crate::object::error::Error;
-use crate::op::attachment::Prepared;
 use crate::op::node::{NodeOperation, Parameters};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
@@ -73,14 +72,15 @@ impl Graph {
             unsafe { rehearse(tree, &mut parameters, at) }
                 .map_err(|error| operation.explain(failed(error), at))?;
         }
-        let prepared = if operation.has_holds() { Some(Prepared::on(native).map_err(failed)?) } else { None };
+        let keeps = operation.has_holds();
+        let prepared = if keeps { state.prepare(graph).map_err(failed)? } else { None };
         let related = relations::kept(state);
         // SAFETY: the caller vouches for what the operation uses; the nodes are nodes of this graph, which the lock keeps.
         let added = unsafe { add_native(native, &natives, &mut parameters, at) };
         drop(related);
         let added = added.map_err(|error| operation.explain(failed(error), at))?;
         // From here on nothing fails.
-        let attachment = prepared.map(|prepared| prepared.commit(operation.holds().0));
+        let attachment = keeping::kept(keeps, prepared, || operation.holds().0);
         let output = O::output(&parameters);
         let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
         let node = NodeState { attachment, context, ..NodeState::new(added, parameters) };

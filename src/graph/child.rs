@@ -59,6 +59,7 @@ impl Graph {
         let natives = before(&pair.outer, self.object.id, after)?;
         pair.check_restrictions(self, child)?;
         pair.outer.check_parameters_of(pair.inner())?;
+        pair.share_alike()?;
         let native = pair.add(self, child, &natives, RawNode::MovedChild);
         let native = native.map_err(|failure| refusal::of_add(failure, after))?;
         let id = pair.take_over(self, native)?;
@@ -89,6 +90,7 @@ impl Graph {
         let natives = before(&pair.outer, self.object.id, after)?;
         pair.check_restrictions(self, child)?;
         child.definition.tree.check_contexts(pair.inner(), child.object.as_ref())?;
+        pair.share_with_outer()?;
         let known = Known::of(&child.definition.tree, pair.inner_mut(), child.object.id)?;
         known.check_parameters(&pair.outer)?;
         updatable::check_copied(&child.definition.tree, pair.inner(), child)?;
@@ -140,6 +142,23 @@ impl<'a> Pair<'a> {
 
     fn inner_mut(&mut self) -> &mut State {
         self.inner.as_mut().unwrap_or(&mut self.outer)
+    }
+
+    /// What others can copy with the outer graph, the driver's graph keeps, also what is about to be copied into it.
+    fn share_with_outer(&mut self) -> Result<(), Error> {
+        let is_shared = self.outer.is_shared;
+        match &mut self.inner {
+            Some(inner) if is_shared => self.trees[1].share(inner),
+            _ => Ok(()),
+        }
+    }
+
+    /// One definition is shared with others if one of the two is.
+    fn share_alike(&mut self) -> Result<(), Error> {
+        if self.inner().is_shared {
+            self.trees[0].share(&mut self.outer)?;
+        }
+        self.share_with_outer()
     }
 
     /// Driver 580 crashes on a graph that is embedded in itself (measured).

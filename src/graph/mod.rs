@@ -12,6 +12,7 @@
 //! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
 //! | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
 //! | `owner` | owners of a node |
+//! | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
 //! | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
 //! | `condition`, `conditional` | conditions, and the nodes that look at them |
 //! | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
@@ -34,6 +35,7 @@ mod edges;
 mod exec;
 mod foreign;
 mod json;
+mod keeping;
 mod memory;
 mod moved;
 mod node;
@@ -124,14 +126,17 @@ impl Graph {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native graph is NULL"));
         }
-        if let Some(tree) = Tree::known(context.driver(), native)
-            && let Some(definition) = tree.wrap_again(ownership)?
-        {
-            return Ok(Self { definition, object: Arc::clone(tree.root()) });
+        if let Some(tree) = Tree::known(context.driver(), native) {
+            tree.share(&mut tree.lock())?;
+            if let Some(definition) = tree.wrap_again(ownership)? {
+                return Ok(Self { definition, object: Arc::clone(tree.root()) });
+            }
         }
         // SAFETY: the caller vouches for the handle.
         let native = unsafe { RawGraph::adopt(context.table(), native) };
-        Ok(Self::new(context, native, ownership))
+        let graph = Self::new(context, native, ownership);
+        graph.definition.tree.lock().is_shared = true;
+        Ok(graph)
     }
 
     fn new(context: &Arc<Context>, native: RawGraph, ownership: Ownership) -> Self {
@@ -169,12 +174,14 @@ impl Graph {
         self.object.kind
     }
 
-    /// The driver's own handle.
+    /// The driver's own handle. What nodes keep the driver's graph keeps from now on, for copies that others make of it.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the graph was removed.
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's.
     pub fn native(&self) -> Result<sys::CUgraph, Error> {
-        Ok(self.lock()?.graph(self.object.id).native.handle())
+        let mut state = self.lock()?;
+        self.definition.tree.share(&mut state)?;
+        Ok(state.graph(self.object.id).native.handle())
     }
 
     /// The node whose child graph or body it is; `None` for the root.

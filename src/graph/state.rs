@@ -130,6 +130,8 @@ pub(super) struct State {
     pub(super) has_relatives: bool,
     /// What graphs keep for nodes that nobody could tell when they were captured.
     pub(super) unplaced: Vec<(GraphId, Attachment)>,
+    /// Whether others can have the driver's graph. Then that keeps what nodes use, and not the definition.
+    pub(super) is_shared: bool,
     /// Whether a builder makes it: its first capture is under way.
     pub(super) is_new: bool,
     /// Whether a recapture ended without it: the driver's nodes are gone, or nobody knows what they are.
@@ -185,6 +187,7 @@ impl State {
             allocating: 0,
             has_relatives: false,
             unplaced: Vec::new(),
+            is_shared: false,
             is_new: false,
             is_lost: false,
         }
@@ -390,6 +393,14 @@ impl State {
     /// All nodes of all graphs.
     pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut NodeState> {
         self.nodes.values_mut()
+    }
+
+    /// What is kept, to be changed, and the graphs that it is kept for.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn kept_mut(
+        &mut self,
+    ) -> (impl Iterator<Item = &mut NodeState>, &mut [(GraphId, Attachment)], &[Option<GraphState>]) {
+        (self.nodes.values_mut(), &mut self.unplaced, &self.graphs)
     }
 
     /// How many nodes there ever were.

@@ -188,6 +188,11 @@ impl Tree {
         }
     }
 
+    /// Others can have the driver's graph from now on; refused if that cannot keep what nodes use.
+    pub(super) fn share(&self, state: &mut State) -> Result<(), Error> {
+        state.share().map_err(|error| self.failed(error, self.root().as_ref()))
+    }
+
     fn is_known_no_more(&self, state: &State) {
         if let Some(root) = state.root() {
             KNOWN.remove(self.driver(), root.native.handle().addr(), self);
@@ -222,6 +227,7 @@ impl Tree {
     /// graph lets go of everything that it keeps alive.
     pub(super) fn end_use(&self) {
         let mut state = self.lock();
+        state.let_go();
         let attached: Vec<_> =
             state.nodes_mut().filter_map(|node| Some((node.graph, node.attachment.take()?))).collect();
         let unplaced = std::mem::take(&mut state.unplaced);
@@ -238,7 +244,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let state = std::mem::replace(self.state.get_mut(), State::new());
+        let mut state = std::mem::replace(self.state.get_mut(), State::new());
         self.is_known_no_more(&state);
         if !*self.owned.get_mut() {
             return;
@@ -251,6 +257,7 @@ impl Drop for Tree {
             // SAFETY: nobody has the definition any more.
             let destroyed = unsafe { state.graph(GraphId::ROOT).native.destroy() };
             drop(relatives);
+            state.let_go();
             context.released(destroyed, object)
         });
     }

@@ -17,8 +17,9 @@ use crate::event::Event;
 use crate::graph::object::GraphObject;
 use crate::graph::state::{NodeId, NodeState, State};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, GraphKind, Node, condition, foreign, relations, restriction};
+use crate::graph::{Graph, GraphKind, Node, condition, foreign, keeping, relations, restriction};
 use crate::object::error::{Error, Status};
+use crate::object::release::report;
 use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
 use crate::op::node::Parameters;
@@ -78,7 +79,7 @@ struct Parts {
 
 /// Nothing of this library captures the stream any more.
 pub(super) fn sink_ends(stream: &Stream) {
-    stream.capture_ends::<Sink>();
+    stream.capture_ends();
 }
 
 impl Capture {
@@ -163,7 +164,7 @@ impl Capture {
 
     /// The next operation in the stream comes after this node.
     pub(super) fn go_on_after(&self, stream: &Stream, node: &Node) -> Result<(), Error> {
-        let mut after = [node.native()?];
+        let mut after = [node.own_native()?];
         // SAFETY: the node is one of the graph that is captured.
         unsafe { calls::set_dependencies(self.table(), stream.raw(), &mut after) }
             .map_err(|error| self.failed(error))
@@ -393,9 +394,9 @@ impl Capture {
         self.check_valid()?;
         restriction::check(tree, &state, graph, &parameters, at)?;
         state.check_parameters(&parameters)?;
-        let native = &state.graph(graph).native;
+        self.share_with_others_of(&mut state, stream)?;
         let failed = |error| tree.failed(error, self.object());
-        let prepared = has_holds.then(|| Prepared::on(native)).transpose().map_err(failed)?;
+        let prepared = if has_holds { state.prepare(graph).map_err(failed)? } else { None };
         let related = relations::kept(&state);
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, own.as_deref()) };
@@ -404,7 +405,7 @@ impl Capture {
         if let Err(failure) = issued {
             return Err(self.not_captured(&state, failure, info, prepared, &parameters));
         }
-        let attachment = prepared.map(|prepared| prepared.commit(holds(operation)));
+        let attachment = keeping::kept(has_holds, prepared, || holds(operation));
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
         // SAFETY: nothing was called on the stream since.
         let tail = info.ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
@@ -419,6 +420,16 @@ impl Capture {
             None => keep_for_graph(&mut state, graph, attachment),
         }
         Ok(())
+    }
+
+    /// Who has the native stream can ask it for the graph that it is captured into.
+    #[inline]
+    fn share_with_others_of(&self, state: &mut State, stream: &Stream) -> Result<(), Error> {
+        if stream.may_be_known_to_others() { self.tree().share(state) } else { Ok(()) }
+    }
+
+    fn share_with_others_if(&self, is_known: bool) -> Result<(), Error> {
+        if is_known { self.tree().share(&mut self.tree().lock()) } else { Ok(()) }
     }
 
     fn was_captured(&self, state: &mut State, node: NodeState) {
@@ -494,6 +505,7 @@ impl CaptureSink for Capture {
             Captured::Refused(why) => Err(operation.refused(stream, why)),
             Captured::Record(event) => {
                 let event = Arc::clone(event);
+                self.share_with_others_if(event.may_be_recorded_by_others())?;
                 // SAFETY: as above.
                 self.capture_plainly("a record", || unsafe { operation.issue(stream, None) }, stream)?;
                 let this: Weak<dyn CaptureSink> = self.this.clone();
@@ -508,6 +520,13 @@ impl CaptureSink for Capture {
         }
     }
 
+    fn is_known_to_others(&self) {
+        if !self.is_over() {
+            // Where it fails, the next operation that is captured tries again, and answers for it.
+            report(self.tree().driver(), self.share_with_others_if(true));
+        }
+    }
+
     fn under(&self) -> Under {
         Under { graph: self.tree().number(), is_body: !self.is_root() }
     }
@@ -516,6 +535,7 @@ impl CaptureSink for Capture {
         if self.is_over() {
             return Err(ended(event));
         }
+        self.share_with_others_if(stream.may_be_known_to_others())?;
         let is_blocking = !stream.is_default() && !stream.is_non_blocking()?;
         let wait = || stream.here(|raw| raw.wait(event.raw()));
         self.capture_plainly("a fork", wait, &self.stream)?;

@@ -19,12 +19,12 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// What an instance of the definition holds.
-    pub(super) fn of(tree: &Tree, state: &State) -> Self {
+    /// What an instance of the definition holds, and this, which the definition had kept.
+    pub(super) fn of(tree: &Tree, state: &State, kept: Option<Version>) -> Self {
         let mut contexts = vec![Arc::clone(tree.context())];
         state.contexts().iter().for_each(|context| note(&mut contexts, context));
-        let attachments = state.nodes().filter_map(|(_, node)| node.attachment.as_ref());
-        Self { contexts, versions: attachments.map(|attachment| attachment.version()).collect() }
+        let of_nodes = state.nodes().filter_map(|(_, node)| node.attachment.as_ref()?.version());
+        Self { contexts, versions: of_nodes.chain(kept).collect() }
     }
 
     /// The instance was updated from another definition. Its contexts stay: a launch may be in flight.
