@@ -10,6 +10,7 @@ use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
 use crate::object::error::Error;
+use crate::object::handle::Token;
 use crate::op::node::{NodeOperation, Parameters};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
@@ -18,6 +19,34 @@ use std::sync::Arc;
 
 /// Native handles of the nodes that come before another.
 pub(super) type Natives = SmallVec<[CUgraphNode; 8]>;
+
+/// The nodes that come before another, as callers name them.
+pub(crate) trait Predecessors {
+    /// The handle of the only one, if it is named by a handle.
+    fn only(&self) -> Option<Token> {
+        None
+    }
+
+    /// Shows one after the other, with its index.
+    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error>;
+}
+
+impl<N: Borrow<NodeObject>> Predecessors for [N] {
+    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error> {
+        self.iter().enumerate().try_for_each(|(index, node)| show(index, node.borrow()))
+    }
+}
+
+/// The node whose handle was given out last. In a chain the next one comes after it, and need not have it looked up.
+pub(super) struct Last {
+    token: Token,
+    pub(super) id: NodeId,
+    graph: GraphId,
+    native: CUgraphNode,
+}
+
+// SAFETY: the native node is used under the lock of the definition.
+unsafe impl Send for Last {}
 
 impl Graph {
     /// Adds an operation as a node, which runs when all of these are done; without any, when the graph is launched. What the
@@ -37,7 +66,7 @@ impl Graph {
     ) -> Result<(Node, O::Output), Error> {
         let after: SmallVec<[&NodeObject; 8]> = after.iter().map(|node| node.object.as_ref()).collect();
         // SAFETY: as the caller vouches.
-        let (added, output) = unsafe { self.add_after(&after, operation) }?;
+        let (added, output) = unsafe { self.add_after(after.as_slice(), operation) }?;
         Ok((added.node(), output))
     }
 
@@ -45,7 +74,7 @@ impl Graph {
     /// As for [`add`](Self::add).
     pub(crate) unsafe fn add_after<O: NodeOperation>(
         &self,
-        after: &[impl Borrow<NodeObject>],
+        after: &(impl Predecessors + ?Sized),
         operation: &mut O,
     ) -> Result<(Added<'_>, O::Output), Error> {
         if self.object.is_gone() {
@@ -108,6 +137,15 @@ impl Added<'_> {
         inner.iter().map(|graph| Arc::clone(&self.state.graph(*graph).object)).collect()
     }
 
+    /// It has this handle from now on.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn has_handle(&mut self, token: Token) {
+        let node = self.state.node(self.id);
+        let last = Last { token, id: self.id, graph: node.graph, native: node.native };
+        self.state.last = Some(last);
+    }
+
     pub(super) fn node(mut self) -> Node {
         Node { tree: Arc::clone(self.tree), object: Arc::clone(self.new_object()) }
     }
@@ -118,14 +156,22 @@ impl Added<'_> {
 pub(super) fn before(
     state: &State,
     graph: GraphId,
-    after: &[impl Borrow<NodeObject>],
+    after: &(impl Predecessors + ?Sized),
 ) -> Result<Natives, Error> {
     let mut natives = Natives::new();
-    for (index, node) in after.iter().map(Borrow::borrow).enumerate() {
+    if let (Some(token), Some(last)) = (after.only(), &state.last)
+        && last.token == token
+        && last.graph == graph
+    {
+        natives.push(last.native);
+        return Ok(natives);
+    }
+    after.each(&mut |index, node| {
         node.check_there()?;
         let known = state.find_object(node).filter(|known| known.graph == graph);
         natives.push(known.ok_or_else(|| refusal::of_another_graph(node, index))?.native);
-    }
+        Ok(())
+    })?;
     Ok(natives)
 }
 

@@ -1,6 +1,6 @@
 //! Graphs as nodes of other graphs.
 
-use super::add::{Added, before};
+use super::add::{Added, Predecessors, before};
 use super::below::list_below;
 use super::copy::Known;
 use super::foreign;
@@ -15,7 +15,6 @@ use crate::driver::sys::{CUgraph, CUgraphNode};
 use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
 use parking_lot::MutexGuard;
-use std::borrow::Borrow;
 use std::sync::Arc;
 
 impl Graph {
@@ -27,7 +26,7 @@ impl Graph {
     /// nodes that this one cannot hold; the driver's, for a graph that allocates memory or has conditional nodes.
     pub fn add_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
-        let node = self.add_child_after(&after, child)?.node();
+        let node = self.add_child_after(after.as_slice(), child)?.node();
         let inner = node.graphs()?.remove(0);
         Ok((node, inner))
     }
@@ -41,14 +40,14 @@ impl Graph {
     /// that this one cannot hold; [`Status::UNSUPPORTED`] before driver 12.9; the driver's.
     pub fn move_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
-        let node = self.move_child_after(&after, child)?.node();
+        let node = self.move_child_after(after.as_slice(), child)?.node();
         let inner = node.graphs()?.remove(0);
         Ok((node, inner))
     }
 
     pub(crate) fn move_child_after(
         &self,
-        after: &[impl Borrow<NodeObject>],
+        after: &(impl Predecessors + ?Sized),
         child: &Self,
     ) -> Result<Added<'_>, Error> {
         let tree = &self.definition.tree;
@@ -82,7 +81,7 @@ impl Graph {
 
     pub(crate) fn add_child_after(
         &self,
-        after: &[impl Borrow<NodeObject>],
+        after: &(impl Predecessors + ?Sized),
         child: &Self,
     ) -> Result<Added<'_>, Error> {
         let mut pair = Pair::lock(self, child)?;

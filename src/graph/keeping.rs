@@ -54,7 +54,7 @@ impl State {
 }
 
 /// What a node keeps, if it `keeps` anything, once nothing can fail any more.
-#[inline]
+#[inline(always)]
 pub(super) fn kept(
     keeps: bool,
     prepared: Option<Prepared<'_>>,

@@ -11,6 +11,7 @@
 //! | `add`, `remove`, `set` | nodes are added, removed and changed |
 //! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
 //! | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
+//! | `lent` | a graph for the time of a call |
 //! | `owner` | owners of a node |
 //! | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
 //! | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
@@ -36,6 +37,8 @@ mod exec;
 mod foreign;
 mod json;
 mod keeping;
+#[cfg(feature = "capi")]
+mod lent;
 mod memory;
 mod moved;
 mod node;
@@ -55,7 +58,7 @@ mod updatable;
 #[cfg(feature = "capi")]
 pub(crate) use crate::driver::calls::graph::query::Toward;
 #[cfg(feature = "capi")]
-pub(crate) use add::Added;
+pub(crate) use add::{Added, Predecessors};
 pub use builder::{Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Embedding};
 #[cfg(feature = "capi")]
 pub(crate) use condition::ConditionObject;
@@ -77,8 +80,12 @@ use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::{Driver, sys};
 use crate::object::error::{Error, Status};
+#[cfg(feature = "capi")]
+use crate::object::handle::Ref;
 use crate::object::native::Ownership;
 use definition::Definition;
+#[cfg(feature = "capi")]
+pub(crate) use lent::Lent;
 use parking_lot::MutexGuard;
 use state::State;
 use std::ffi::CStr;
@@ -142,6 +149,13 @@ impl Graph {
     fn new(context: &Arc<Context>, native: RawGraph, ownership: Ownership) -> Self {
         let (definition, object) = Tree::around(context, native, ownership);
         Self { definition, object }
+    }
+
+    /// The graph that a handle names, for the time of a call.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn lent<'g>(object: &'g Ref<'_, GraphObject>) -> Result<Lent<'g>, Error> {
+        Lent::of(object)
     }
 
     /// The graph that a handle names.

@@ -1,5 +1,6 @@
 //! What is known of the graphs and nodes of one definition.
 
+use super::add::Last;
 pub(super) use super::by_node::{ByNode, NodeId};
 use super::condition::{ConditionId, ConditionState};
 use super::conditional::ConditionalKind;
@@ -128,6 +129,8 @@ pub(super) struct State {
     pub(super) allocating: u32,
     /// Whether something was ever made of the definition, or it of another one: see [`relations`](super::relations).
     pub(super) has_relatives: bool,
+    /// The node whose handle was given out last, if it is there.
+    pub(super) last: Option<Last>,
     /// What graphs keep for nodes that nobody could tell when they were captured.
     pub(super) unplaced: Vec<(GraphId, Attachment)>,
     /// Whether others can have the driver's graph. Then that keeps what nodes use, and not the definition.
@@ -186,6 +189,7 @@ impl State {
             execs: Vec::new(),
             allocating: 0,
             has_relatives: false,
+            last: None,
             unplaced: Vec::new(),
             is_shared: false,
             is_new: false,
@@ -246,6 +250,7 @@ impl State {
         if !self.execs.is_empty() {
             self.remove_for_execs(id);
         }
+        self.last.take_if(|last| last.id == id);
         let node = self.nodes.remove(id).expect("a node is listed until it is removed");
         self.free.push(id);
         let siblings = &mut self.graph_mut(node.graph).nodes;
@@ -300,6 +305,7 @@ impl State {
     /// A recapture ended without the graph.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
+        self.last = None;
     }
 
     /// Whether a recapture ended without the graph: no call of the driver's names a node any more.

@@ -299,6 +299,7 @@ impl Threads {
 
     /// The threads inside a call, other than `exempt`, after up to `patience` looks: most calls take less time than it
     /// takes to defer a release. Must follow a `publish` or a `barrier` after what the calls are not to see any more.
+    #[inline]
     pub(super) fn inside(&self, exempt: Option<&Record>, patience: u32) -> Vec<Call> {
         let others =
             self.records().filter(|record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));

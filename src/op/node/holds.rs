@@ -2,10 +2,12 @@
 
 use crate::event::Event;
 use crate::object::callback::Owner;
+use crate::object::pool::{Current, Pool};
 use crate::op::Arguments;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
+use std::thread::LocalKey;
 
 /// Something that is kept alive: an object, or what a caller lent.
 pub(crate) type Hold = Arc<dyn Any + Send + Sync>;
@@ -38,6 +40,17 @@ pub(crate) struct Slot {
     pub(crate) object: Option<Hold>,
     /// What a caller lent.
     pub(crate) owner: Option<Arc<Owner>>,
+}
+
+thread_local! {
+    static POOL: Current<Holds> = const { Current::new() };
+}
+
+impl Pool for Holds {
+    #[inline]
+    fn current() -> &'static LocalKey<Current<Self>> {
+        &POOL
+    }
 }
 
 impl Slot {
