@@ -18,6 +18,7 @@
 //! | `condition`, `conditional` | conditions, and the nodes that look at them |
 //! | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
 //! | `updatable` | kernel nodes that kernels update |
+//! | `unasked` | captured nodes that the driver was not asked for yet |
 //! | `exec` | what is instantiated from a definition |
 //! | `builder` | graphs that are captured from streams |
 //! | `memory` | the memory that a device keeps for graphs |
@@ -53,6 +54,7 @@ mod restriction;
 mod set;
 mod state;
 mod tree;
+mod unasked;
 mod updatable;
 
 #[cfg(feature = "capi")]

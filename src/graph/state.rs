@@ -7,6 +7,7 @@ use super::conditional::ConditionalKind;
 use super::exec::{Kept, Removed};
 use super::object::{GraphObject, NodeObject};
 use super::tree::Tree;
+use super::unasked::Unasked;
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraphNode;
@@ -135,6 +136,8 @@ pub(super) struct State {
     pub(super) unplaced: Vec<(GraphId, Attachment)>,
     /// Whether others can have the driver's graph. Then that keeps what nodes use, and not the definition.
     pub(super) is_shared: bool,
+    /// Nodes that the driver was not asked for yet.
+    pub(super) unasked: Unasked,
     /// Whether a builder makes it: its first capture is under way.
     pub(super) is_new: bool,
     /// Whether a recapture ended without it: the driver's nodes are gone, or nobody knows what they are.
@@ -192,6 +195,7 @@ impl State {
             last: None,
             unplaced: Vec::new(),
             is_shared: false,
+            unasked: Unasked::default(),
             is_new: false,
             is_lost: false,
         }
@@ -237,7 +241,9 @@ impl State {
         if let Some(context) = &node.context {
             note(&mut self.contexts, context);
         }
-        if let Some(index) = &mut self.by_native {
+        if let Some(index) = &mut self.by_native
+            && !node.native.is_null()
+        {
             index.insert(node.native.addr(), id);
         }
         self.allocating += u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
@@ -264,6 +270,14 @@ impl State {
         }
         self.allocating -= u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
         node
+    }
+
+    /// The native handle of a node that was not known before.
+    pub(super) fn set_native(&mut self, id: NodeId, native: CUgraphNode) {
+        self.node_mut(id).native = native;
+        if let Some(index) = &mut self.by_native {
+            index.insert(native.addr(), id);
+        }
     }
 
     /// Takes a graph without nodes off the list.
@@ -313,18 +327,22 @@ impl State {
         self.is_lost
     }
 
+    #[inline]
     pub(super) fn graph(&self, id: GraphId) -> &GraphState {
         self.graphs[id.0 as usize].as_ref().expect("a graph is listed until it is removed")
     }
 
+    #[inline]
     pub(super) fn graph_mut(&mut self, id: GraphId) -> &mut GraphState {
         self.graphs[id.0 as usize].as_mut().expect("a graph is listed until it is removed")
     }
 
+    #[inline]
     pub(super) fn node(&self, id: NodeId) -> &NodeState {
         self.nodes.get(id).expect("a node is listed until it is removed")
     }
 
+    #[inline]
     pub(super) fn node_mut(&mut self, id: NodeId) -> &mut NodeState {
         self.nodes.get_mut(id).expect("a node is listed until it is removed")
     }

@@ -96,6 +96,16 @@ impl Tree {
     /// Keeps others from editing meanwhile. No code of a caller's runs while it is held.
     #[inline]
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        if state.has_unasked() {
+            state.ask(self.table());
+        }
+        state
+    }
+
+    /// The same for whoever needs no native handle of a node: while it is captured, or when the driver's graph is gone.
+    #[inline]
+    pub(super) fn lock_unasked(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
@@ -153,14 +163,21 @@ impl Tree {
 
     /// What was captured is complete: the driver's graph is destroyed with this.
     pub(super) fn own(&self) {
-        self.lock().is_new = false;
+        let mut state = self.lock_unasked();
+        state.is_new = false;
+        if state.has_unasked() {
+            state.ask(self.table());
+        }
+        drop(state);
         self.owned.store(true, Relaxed);
     }
 
     /// The driver's graph is gone, or must not be touched any more: whatever names a part of it says so.
     pub(super) fn abandon(&self) {
         self.owned.store(false, Relaxed);
-        let (graphs, nodes, conditions) = std::mem::replace(&mut *self.lock(), State::new()).into_parts();
+        let mut state = std::mem::replace(&mut *self.lock_unasked(), State::new());
+        state.let_go();
+        let (graphs, nodes, conditions) = state.into_parts();
         graphs.iter().for_each(|(_, graph)| graph.object.was_abandoned());
         for (_, node) in nodes {
             if let Some(object) = &node.object {
@@ -190,6 +207,9 @@ impl Tree {
 
     /// Others can have the driver's graph from now on; refused if that cannot keep what nodes use.
     pub(super) fn share(&self, state: &mut State) -> Result<(), Error> {
+        if state.has_unasked() {
+            state.ask(self.table());
+        }
         state.share().map_err(|error| self.failed(error, self.root().as_ref()))
     }
 

@@ -28,6 +28,7 @@ use begin::{begin_body, begin_new, destroy_unused};
 use parking_lot::Mutex;
 use recapture::begin_again;
 use std::collections::HashSet;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
@@ -265,7 +266,7 @@ impl Capture {
 
     /// The streams with work that was not joined.
     fn unjoined(&self) -> Result<Vec<String>, Error> {
-        let _state = self.tree().lock();
+        let _state = self.tree().lock_unasked();
         let parts = self.parts.lock();
         if parts.members.is_empty() || parts.broken.is_some() {
             return Ok(Vec::new());
@@ -301,7 +302,7 @@ impl Capture {
 
     fn end_root(&self) -> Result<Graph, Error> {
         let result = calls::end(self.table(), self.stream.raw());
-        let refused = result.err().map(|error| self.not_ended(&self.tree().lock(), error));
+        let refused = result.err().map(|error| self.not_ended(&self.tree().lock_unasked(), error));
         self.is_over_now();
         match refused {
             // The driver's graph has a body that must not be looked at: it stays where it is.
@@ -338,7 +339,7 @@ impl Capture {
             self.is_over_now();
             return ended.map(|_| self.graph.clone());
         }
-        let why = self.breaks(&self.tree().lock(), "the end", None);
+        let why = self.breaks(&self.tree().lock_unasked(), "the end", None);
         std::mem::forget(Arc::clone(&self.stream));
         self.is_over_now();
         self.tree().abandon();
@@ -390,7 +391,7 @@ impl Capture {
         let checked = CheckedNode::of(tree, graph, stream, operation)?;
         let CheckedNode { own, parameters, has_holds, is_ours } = checked;
         let at = own.as_ref().unwrap_or(stream.context());
-        let mut state = tree.lock();
+        let mut state = tree.lock_unasked();
         self.check_valid()?;
         restriction::check(tree, &state, graph, &parameters, at)?;
         state.check_parameters(&parameters)?;
@@ -401,14 +402,22 @@ impl Capture {
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, own.as_deref()) };
         drop(related);
-        let info = calls::info(self.table(), stream.raw().handle());
+        let asks_later =
+            self.is_root() && is_one_node(&parameters) && !self.is_again && state.may_ask_later();
+        let ask = || calls::info(self.table(), stream.raw().handle());
         if let Err(failure) = issued {
-            return Err(self.not_captured(&state, failure, info, prepared, &parameters));
+            return Err(self.not_captured(&state, failure, ask(), prepared, &parameters));
         }
         let attachment = keeping::kept(has_holds, prepared, || holds(operation));
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
+        if asks_later {
+            self.last.store(state.made().wrapping_add(1), Relaxed);
+            let node = NodeState { attachment, context, ..NodeState::new(null_mut(), parameters) };
+            state.list_unasked(node, stream.raw().handle());
+            return Ok(());
+        }
         // SAFETY: nothing was called on the stream since.
-        let tail = info.ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
+        let tail = ask().ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
         match tail {
             Some(native) => {
                 let node = NodeState { attachment, context, is_ours, ..NodeState::new(native, parameters) };
@@ -466,7 +475,7 @@ impl Capture {
         call: impl FnOnce() -> Result<(), Error>,
         stream: &Stream,
     ) -> Result<(), Error> {
-        let state = self.tree().lock();
+        let state = self.tree().lock_unasked();
         self.check_valid()?;
         call().map_err(|mut failure| {
             let info = calls::info(self.table(), stream.raw().handle());
@@ -585,6 +594,12 @@ impl CheckedNode {
             _ => Err(Error::new(Status::INTERNAL, "an operation that is no node was captured as one")),
         }
     }
+}
+
+/// Whether the driver makes one node of it, and nothing else.
+#[inline]
+fn is_one_node(parameters: &Parameters) -> bool {
+    matches!(parameters, Parameters::Kernel(kernel) if kernel.attributes().is_empty())
 }
 
 /// What the node of an operation keeps.
