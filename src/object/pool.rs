@@ -1,6 +1,7 @@
 //! Values of one type that are made in great numbers, and mostly end together: what the nodes of a graph do and keep. Many share one
 //! allocation, which is freed with the last of them; so each costs a few instructions where an allocation of its own takes hundreds.
 
+use parking_lot::Mutex;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,6 +13,10 @@ use std::thread::LocalKey;
 
 /// How many values share an allocation.
 const PLACES: usize = 32;
+
+/// How many bytes of a type's allocations are kept for later, at most: what graphs that are built again and again need would otherwise be
+/// given back to the system, whose new pages take longer than all the rest.
+const SPARE: usize = 4 << 20;
 
 /// An allocation.
 struct Chunk<T> {
@@ -28,8 +33,41 @@ struct Place<T> {
     value: T,
 }
 
-impl<T> Chunk<T> {
+/// Allocations that are kept for later.
+pub(crate) struct Spare<T>(Mutex<Vec<NonNull<Chunk<T>>>>);
+
+// SAFETY: nobody has a place in them.
+unsafe impl<T> Sync for Spare<T> {}
+
+impl<T> Spare<T> {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// One of them. Nobody waits for that: another thread may have been there when this process was forked.
+    fn take(&self) -> Option<NonNull<Chunk<T>>> {
+        self.0.try_lock()?.pop()
+    }
+
+    /// Keeps one, unless there are enough.
+    fn keep(&self, chunk: NonNull<Chunk<T>>) -> bool {
+        let Some(mut kept) =
+            self.0.try_lock().filter(|kept| kept.len() < const { SPARE / size_of::<Chunk<T>>() })
+        else {
+            return false;
+        };
+        kept.push(chunk);
+        true
+    }
+}
+
+impl<T: Pool> Chunk<T> {
     fn allocate() -> NonNull<Self> {
+        if let Some(spare) = T::spare().take() {
+            // SAFETY: nobody has a place in it.
+            unsafe { spare.as_ref() }.left.store(PLACES, Ordering::Relaxed);
+            return spare;
+        }
         let mut new = Box::<Self>::new_uninit();
         // SAFETY: the field is there; the places need no value.
         unsafe {
@@ -48,19 +86,27 @@ impl<T> Chunk<T> {
         let left = unsafe { &chunk.as_ref().left };
         if left.fetch_sub(places, Ordering::Release) == places {
             left.load(Ordering::Acquire);
-            // SAFETY: nobody has a place in it any more, so the values are dropped.
+            Self::end(chunk);
+        }
+    }
+
+    /// Nobody has a place in it any more.
+    #[cold]
+    fn end(chunk: NonNull<Self>) {
+        if !T::spare().keep(chunk) {
+            // SAFETY: the values are dropped, and nobody else has it.
             drop(unsafe { Box::from_raw(chunk.as_ptr()) });
         }
     }
 }
 
 /// The allocation in which a thread's next value has its place, and how many places of it are taken.
-pub(crate) struct Current<T> {
+pub(crate) struct Current<T: Pool> {
     chunk: Cell<Option<NonNull<Chunk<T>>>>,
     taken: Cell<usize>,
 }
 
-impl<T> Current<T> {
+impl<T: Pool> Current<T> {
     pub(crate) const fn new() -> Self {
         Self { chunk: Cell::new(None), taken: Cell::new(PLACES) }
     }
@@ -84,7 +130,7 @@ impl<T> Current<T> {
     }
 }
 
-impl<T> Drop for Current<T> {
+impl<T: Pool> Drop for Current<T> {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.get().filter(|_| self.taken.get() < PLACES) {
             // SAFETY: the thread ends, and takes none of them any more.
@@ -106,6 +152,9 @@ fn place<T>(chunk: NonNull<Chunk<T>>, index: usize) -> NonNull<Place<T>> {
 pub(crate) trait Pool: Sized + 'static {
     /// Where this thread's next value has its place.
     fn current() -> &'static LocalKey<Current<Self>>;
+
+    /// The type's allocations that are kept for later.
+    fn spare() -> &'static Spare<Self>;
 }
 
 /// A value that shares its allocation with others.
@@ -137,7 +186,7 @@ fn put<T: Pool>(value: T) -> NonNull<Place<T>> {
 /// # Safety
 /// Nobody uses the value any more.
 #[inline]
-unsafe fn end<T>(place: NonNull<Place<T>>) {
+unsafe fn end<T: Pool>(place: NonNull<Place<T>>) {
     // SAFETY: as the caller vouches.
     unsafe {
         let chunk = place.as_ref().chunk;
@@ -148,7 +197,7 @@ unsafe fn end<T>(place: NonNull<Place<T>>) {
 
 /// A place in an allocation that has no others: for a thread that is ending.
 #[cold]
-fn alone<T>() -> NonNull<Place<T>> {
+fn alone<T: Pool>() -> NonNull<Place<T>> {
     let chunk = Chunk::allocate();
     // SAFETY: nobody has the others.
     unsafe { Chunk::give_up(chunk, PLACES - 1) };
@@ -252,7 +301,11 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    struct Value(#[allow(dead_code, reason = "its count is looked at")] Arc<()>, usize);
+    struct Value {
+        #[allow(dead_code, reason = "its count is looked at")]
+        counted: Arc<()>,
+        number: usize,
+    }
 
     thread_local! {
         static CURRENT: Current<Value> = const { Current::new() };
@@ -262,15 +315,20 @@ mod tests {
         fn current() -> &'static LocalKey<Current<Self>> {
             &CURRENT
         }
+
+        fn spare() -> &'static Spare<Self> {
+            static SPARE: Spare<Value> = Spare::new();
+            &SPARE
+        }
     }
 
     #[test]
     fn each_value_is_dropped_once_whichever_thread_and_order() {
         let count = Arc::new(());
-        let make = |number| Pooled::new(Value(Arc::clone(&count), number));
+        let make = |number| Pooled::new(Value { counted: Arc::clone(&count), number });
         let mut values: Vec<_> = (0..100).map(make).collect();
-        assert!(values.iter().enumerate().all(|(index, value)| value.1 == index));
-        values[7].1 = 70;
+        assert!(values.iter().enumerate().all(|(index, value)| value.number == index));
+        values[7].number = 70;
         drop(values.split_off(50));
         assert_eq!(Arc::strong_count(&count), 51);
         let there = std::thread::scope(|scope| {
@@ -278,7 +336,7 @@ mod tests {
             scope.spawn(|| (0..40).map(make).collect::<Vec<_>>()).join().expect("it makes values")
         });
         assert_eq!(Arc::strong_count(&count), 25 + 40 + 1);
-        assert!(there.iter().enumerate().all(|(index, value)| value.1 == index));
+        assert!(there.iter().enumerate().all(|(index, value)| value.number == index));
         drop((there, values));
         assert_eq!(Arc::strong_count(&count), 1);
     }
@@ -286,12 +344,12 @@ mod tests {
     #[test]
     fn a_value_of_several_is_dropped_with_the_last() {
         let count = Arc::new(());
-        let first = Shared::new(Value(Arc::clone(&count), 7));
+        let first = Shared::new(Value { counted: Arc::clone(&count), number: 7 });
         let others: Vec<_> = (0..100).map(|_| first.clone()).collect();
         drop(first);
         std::thread::scope(|scope| {
             for other in others {
-                scope.spawn(move || assert_eq!(other.1, 7));
+                scope.spawn(move || assert_eq!(other.number, 7));
             }
         });
         assert_eq!(Arc::strong_count(&count), 1);

@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::object::callback::Owner;
-use crate::object::pool::{Current, Pool};
+use crate::object::pool::{Current, Pool, Spare};
 use crate::op::Arguments;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -50,6 +50,11 @@ impl Pool for Holds {
     #[inline]
     fn current() -> &'static LocalKey<Current<Self>> {
         &POOL
+    }
+
+    fn spare() -> &'static Spare<Self> {
+        static SPARE: Spare<Holds> = Spare::new();
+        &SPARE
     }
 }
 

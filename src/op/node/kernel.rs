@@ -10,7 +10,7 @@ use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribut
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::callback::Owner;
 use crate::object::error::Error;
-use crate::object::pool::{Current, Pool, Pooled};
+use crate::object::pool::{Current, Pool, Pooled, Spare};
 use crate::op::launch::Given;
 use crate::op::{Launch, Operation, Traits};
 use std::fmt;
@@ -41,6 +41,11 @@ impl Pool for Kept {
     #[inline]
     fn current() -> &'static LocalKey<Current<Self>> {
         &POOL
+    }
+
+    fn spare() -> &'static Spare<Self> {
+        static SPARE: Spare<Kept> = Spare::new();
+        &SPARE
     }
 }
 
