@@ -9,7 +9,6 @@
 //! | `native` | a native handle, who destroys it, and when |
 //! | `registry` | finds the object of a native handle |
 //! | `release` | what becomes of errors when the last hold on an object goes |
-//! | `pool` | values that are made in great numbers share allocations |
 //! | `slot` | what an object keeps for objects that it does not know |
 //! | `driver_log` | listens to the driver's log |
 //! | `logging` | where the log of the C library goes |
@@ -22,7 +21,6 @@ mod log_lines;
 #[cfg(feature = "capi")]
 pub(crate) mod logging;
 pub(crate) mod native;
-pub(crate) mod pool;
 pub(crate) mod registry;
 pub(crate) mod release;
 pub(crate) mod slot;

@@ -19,7 +19,6 @@ use crate::driver::calls::graph::user_object::RawUserObject;
 use crate::driver::{CallError, Table};
 use crate::object::callback::{hand_over, is_worker, later};
 use crate::object::handle::forked;
-use crate::object::pool::Shared;
 use crate::op::node::Holds;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -27,7 +26,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Weak};
 
 /// What a user object keeps alive, once it was filled.
-type Content = Mutex<SmallVec<[Shared<Holds>; 1]>>;
+type Content = Mutex<SmallVec<[Arc<Holds>; 1]>>;
 
 /// What a node keeps alive.
 pub(crate) struct Attachment(By);
@@ -41,7 +40,7 @@ enum By {
 }
 
 /// What the definition keeps for a node. Dropping it leaves it to the worker.
-struct Own(Option<Shared<Holds>>);
+struct Own(Option<Arc<Holds>>);
 
 /// A user object of the driver's, to which a graph has a reference.
 #[derive(Clone)]
@@ -98,10 +97,10 @@ impl<'a> Prepared<'a> {
 
     /// From now on it keeps this.
     pub(crate) fn commit(self, holds: Holds) -> Attachment {
-        self.filled(Shared::new(holds))
+        self.filled(Arc::new(holds))
     }
 
-    fn filled(mut self, holds: Shared<Holds>) -> Attachment {
+    fn filled(mut self, holds: Arc<Holds>) -> Attachment {
         let object = self.object.take().expect("it is committed once");
         object.fill([holds]);
         Attachment(By::Graph(Box::new(object)))
@@ -118,7 +117,7 @@ impl Drop for Prepared<'_> {
 }
 
 impl UserObject {
-    fn fill(&self, holds: impl IntoIterator<Item = Shared<Holds>>) {
+    fn fill(&self, holds: impl IntoIterator<Item = Arc<Holds>>) {
         if let Some(content) = self.content.upgrade() {
             content.lock().extend(holds);
         }
@@ -135,7 +134,7 @@ impl Attachment {
     /// What the definition keeps by itself.
     #[inline]
     pub(crate) fn of_definition(holds: Holds) -> Self {
-        Self(By::Definition(Own(Some(Shared::new(holds)))))
+        Self(By::Definition(Own(Some(Arc::new(holds)))))
     }
 
     /// Refuses what the definition is to keep, where no instance could keep it.
@@ -176,7 +175,7 @@ impl Attachment {
     }
 
     /// What the definition keeps.
-    fn own(&self) -> Option<&Shared<Holds>> {
+    fn own(&self) -> Option<&Arc<Holds>> {
         match &self.0 {
             By::Definition(own) => own.0.as_ref(),
             By::Graph(_) => None,
@@ -184,7 +183,7 @@ impl Attachment {
     }
 
     /// The same, taken out.
-    fn take_own(&mut self) -> Option<Shared<Holds>> {
+    fn take_own(&mut self) -> Option<Arc<Holds>> {
         match &mut self.0 {
             By::Definition(own) => own.0.take(),
             By::Graph(_) => None,
@@ -220,7 +219,7 @@ impl Attachment {
 pub(crate) struct Lent<'a> {
     /// `None` if there is nothing to keep.
     prepared: Option<Prepared<'a>>,
-    holds: SmallVec<[Shared<Holds>; 1]>,
+    holds: SmallVec<[Arc<Holds>; 1]>,
 }
 
 impl<'a> Lent<'a> {
@@ -269,10 +268,10 @@ extern "C" fn let_go(content: *mut c_void) {
 }
 
 /// What was let go of, and the worker has not yet.
-static LEAVING: Mutex<Vec<Shared<Holds>>> = Mutex::new(Vec::new());
+static LEAVING: Mutex<Vec<Arc<Holds>>> = Mutex::new(Vec::new());
 
 /// Has the worker let go. A graph that ends leaves as much as it has nodes: one task serves all that comes before the worker looks.
-fn leave(holds: SmallVec<[Shared<Holds>; 1]>) {
+fn leave(holds: SmallVec<[Arc<Holds>; 1]>) {
     if holds.is_empty() {
         return;
     }

@@ -278,7 +278,7 @@ impl NodeChange for KernelChange<'_, '_> {
             config.check()?;
             changed.set_config(config.shape(), attributes(config));
         }
-        Ok(Parameters::Kernel(changed))
+        Ok(Parameters::Kernel(Box::new(changed)))
     }
 
     fn keeps(&self, now: &Kept) -> bool {
@@ -397,7 +397,7 @@ impl NodeChange for ArgumentChange<'_, '_> {
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
         let mut changed = kernel_of(now)?.clone();
         self.put(changed.arguments_mut(), at)?;
-        Ok(Parameters::Kernel(changed))
+        Ok(Parameters::Kernel(Box::new(changed)))
     }
 
     fn apply(&mut self, now: &mut Parameters, at: &Arc<Context>) -> Result<Undo, Error> {

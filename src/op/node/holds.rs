@@ -2,12 +2,10 @@
 
 use crate::event::Event;
 use crate::object::callback::Owner;
-use crate::object::pool::{Current, Pool, Spare};
 use crate::op::Arguments;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
-use std::thread::LocalKey;
 
 /// Something that is kept alive: an object, or what a caller lent.
 pub(crate) type Hold = Arc<dyn Any + Send + Sync>;
@@ -40,22 +38,6 @@ pub(crate) struct Slot {
     pub(crate) object: Option<Hold>,
     /// What a caller lent.
     pub(crate) owner: Option<Arc<Owner>>,
-}
-
-thread_local! {
-    static POOL: Current<Holds> = const { Current::new() };
-}
-
-impl Pool for Holds {
-    #[inline]
-    fn current() -> &'static LocalKey<Current<Self>> {
-        &POOL
-    }
-
-    fn spare() -> &'static Spare<Self> {
-        static SPARE: Spare<Holds> = Spare::new();
-        &SPARE
-    }
 }
 
 impl Slot {

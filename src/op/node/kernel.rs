@@ -1,7 +1,7 @@
 //! Launches as nodes.
 
 use super::holds::{ArgumentHolds, Slot};
-use super::{Conditions, Holds, KeptArguments, NodeOperation, NodeType, Parameters};
+use super::{Conditions, Holds, Kept, KeptArguments, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawKernelNode;
 use crate::driver::calls::kernel::function::RawKernel;
@@ -10,17 +10,13 @@ use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribut
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::callback::Owner;
 use crate::object::error::Error;
-use crate::object::pool::{Current, Pool, Pooled, Spare};
 use crate::op::launch::Given;
 use crate::op::{Launch, Operation, Traits};
 use std::fmt;
 use std::sync::{Arc, Weak};
-use std::thread::LocalKey;
 
 /// What a kernel node runs, how, and with what.
-pub struct KernelParameters(Pooled<Kept>);
-
-struct Kept {
+pub struct KernelParameters {
     kernel: Weak<Kernel>,
     raw: RawKernel,
     shape: RawShape,
@@ -29,25 +25,9 @@ struct Kept {
 }
 
 // SAFETY: what the attributes point to is the driver's, and not followed here.
-unsafe impl Send for Kept {}
+unsafe impl Send for KernelParameters {}
 // SAFETY: as above.
-unsafe impl Sync for Kept {}
-
-thread_local! {
-    static POOL: Current<Kept> = const { Current::new() };
-}
-
-impl Pool for Kept {
-    #[inline]
-    fn current() -> &'static LocalKey<Current<Self>> {
-        &POOL
-    }
-
-    fn spare() -> &'static Spare<Self> {
-        static SPARE: Spare<Kept> = Spare::new();
-        &SPARE
-    }
-}
+unsafe impl Sync for KernelParameters {}
 
 impl KernelParameters {
     /// What the driver says of a node: its arguments where it tells the kernel's parameters, too.
@@ -66,7 +46,7 @@ impl KernelParameters {
         let kernel = Kernel::of_native(at.driver(), native.handle());
         let there = at.live(at).ok();
         let layout = there.and_then(|context| native.parameters(context).ok()).unwrap_or_default();
-        Self(Pooled::new(Kept {
+        Self {
             kernel: kernel.as_ref().map_or_else(Weak::new, Arc::downgrade),
             raw: native,
             shape: RawShape {
@@ -77,64 +57,64 @@ impl KernelParameters {
             attributes: Box::default(),
             // SAFETY: the driver's own copies of the arguments, as large as the kernel takes them.
             arguments: unsafe { KeptArguments::of_driver(raw.kernelParams.cast(), &layout) },
-        }))
+        }
     }
 
     /// The kernel, as long as it is there.
     #[must_use]
     pub fn kernel(&self) -> Option<Arc<Kernel>> {
-        self.0.kernel.upgrade()
+        self.kernel.upgrade()
     }
 
     /// Blocks in each direction.
     #[must_use]
     pub fn grid(&self) -> [u32; 3] {
-        self.0.shape.grid
+        self.shape.grid
     }
 
     /// Threads of a block in each direction.
     #[must_use]
     pub fn block(&self) -> [u32; 3] {
-        self.0.shape.block
+        self.shape.block
     }
 
     /// Bytes of dynamic shared memory for each block.
     #[must_use]
     pub fn shared(&self) -> u32 {
-        self.0.shape.shared
+        self.shape.shared
     }
 
     /// The attributes of the launch that were set.
     #[must_use]
     pub fn attributes(&self) -> &[CUlaunchAttribute] {
-        &self.0.attributes
+        &self.attributes
     }
 
     /// One of them, by the driver's number.
     #[must_use]
     pub fn attribute(&self, id: CUlaunchAttributeID) -> Option<&CUlaunchAttribute> {
-        self.0.attributes.iter().find(|attribute| attribute.id == id)
+        self.attributes.iter().find(|attribute| attribute.id == id)
     }
 
     /// The arguments.
     #[must_use]
     pub fn arguments(&self) -> &KeptArguments {
-        &self.0.arguments
+        &self.arguments
     }
 
     pub(super) fn arguments_mut(&mut self) -> &mut KeptArguments {
-        &mut self.0.arguments
+        &mut self.arguments
     }
 
     /// The value of the parameter of this name, if it has it.
     pub(crate) fn parameter(&self, name: &str) -> Option<&[u8]> {
-        let (index, _) = self.0.arguments.names().iter().find(|(_, of)| **of == *name)?;
-        self.0.arguments.bytes(*index as usize)
+        let (index, _) = self.arguments.names().iter().find(|(_, of)| **of == *name)?;
+        self.arguments.bytes(*index as usize)
     }
 
     /// Gives arguments that are a parameter of this name another value, of as many bytes.
     pub(crate) fn set_parameter(&mut self, name: &str, value: &[u8]) {
-        self.0.arguments.set_parameter(name, value);
+        self.arguments.set_parameter(name, value);
     }
 
     /// Whether both have the same attributes, with the same values.
@@ -144,45 +124,43 @@ impl KernelParameters {
         let is_in = |attribute: &CUlaunchAttribute| {
             other.attribute(attribute.id).is_some_and(|other| bytes(other) == bytes(attribute))
         };
-        self.0.attributes.len() == other.0.attributes.len() && self.0.attributes.iter().all(is_in)
+        self.attributes.len() == other.attributes.len() && self.attributes.iter().all(is_in)
     }
 
     /// Another kernel from now on.
     pub(super) fn set_kernel(&mut self, kernel: &Arc<Kernel>) {
-        self.0.kernel = Arc::downgrade(kernel);
+        self.kernel = Arc::downgrade(kernel);
         // SAFETY: the node holds the kernel, or its lender keeps it.
-        self.0.raw = unsafe { kernel.raw().again() };
+        self.raw = unsafe { kernel.raw().again() };
     }
 
     pub(super) fn set_config(&mut self, shape: RawShape, attributes: Box<[CUlaunchAttribute]>) {
-        (self.0.shape, self.0.attributes) = (shape, attributes);
+        (self.shape, self.attributes) = (shape, attributes);
     }
 
     pub(super) fn set_arguments(&mut self, arguments: Option<KeptArguments>) {
         if let Some(arguments) = arguments {
-            self.0.arguments = arguments;
+            self.arguments = arguments;
         }
     }
 
     #[inline]
     pub(super) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
-        let Kept { raw: kernel, shape, .. } = &*self.0;
-        self.0
-            .arguments
-            .with_raw(|arguments| call(RawKernelNode { kernel, context, shape: *shape, arguments }))
+        let Self { raw: kernel, shape, .. } = self;
+        self.arguments.with_raw(|arguments| call(RawKernelNode { kernel, context, shape: *shape, arguments }))
     }
 }
 
 impl Clone for KernelParameters {
     fn clone(&self) -> Self {
-        Self(Pooled::new(Kept {
-            kernel: Weak::clone(&self.0.kernel),
+        Self {
+            kernel: Weak::clone(&self.kernel),
             // SAFETY: the copy of the node refers to what this one keeps.
-            raw: unsafe { self.0.raw.again() },
-            shape: self.0.shape,
-            attributes: self.0.attributes.clone(),
-            arguments: self.0.arguments.clone(),
-        }))
+            raw: unsafe { self.raw.again() },
+            shape: self.shape,
+            attributes: self.attributes.clone(),
+            arguments: self.arguments.clone(),
+        }
     }
 }
 
@@ -192,7 +170,7 @@ impl fmt::Debug for KernelParameters {
             .field("kernel", &self.kernel())
             .field("grid", &self.grid())
             .field("block", &self.block())
-            .field("arguments", &self.0.arguments)
+            .field("arguments", &self.arguments)
             .finish_non_exhaustive()
     }
 }
@@ -232,19 +210,19 @@ impl NodeOperation for Launch<'_, '_> {
 
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
         let checked = Operation::check(self, at)?;
-        let mut parameters = KernelParameters(Pooled::new(Kept {
+        let mut parameters = Box::new(KernelParameters {
             kernel: Arc::downgrade(self.kernel),
             // SAFETY: the node holds the kernel, or its lender keeps it.
             raw: unsafe { self.kernel.raw().again() },
             shape: self.config.shape(),
             attributes: attributes(self.config),
             arguments: KeptArguments::default(),
-        }));
+        });
         match &self.arguments {
             // SAFETY: whoever made the arguments vouched for their bytes.
-            Given::Each(arguments) => unsafe { parameters.0.arguments.add(arguments) },
+            Given::Each(arguments) => unsafe { parameters.arguments.add(arguments) },
             Given::Packed(_) => {
-                parameters.0.arguments = KeptArguments::of_block(checked.block(), self.kernel.layout());
+                parameters.arguments = KeptArguments::of_block(checked.block(), self.kernel.layout());
             }
         }
         Ok(Parameters::Kernel(parameters))
@@ -260,7 +238,7 @@ impl NodeOperation for Launch<'_, '_> {
         has_arguments || self.config.programmatic_event.is_some() || !self.kernel.is_lent()
     }
 
-    fn holds(&mut self) -> super::Kept {
+    fn holds(&mut self) -> Kept {
         let kernel = match self.kernel.is_lent() {
             true => Slot::default(),
             false => Slot::object(Arc::<Kernel>::clone(self.kernel)),
@@ -271,7 +249,7 @@ impl NodeOperation for Launch<'_, '_> {
             Given::Packed(_) => ArgumentHolds::default(),
         };
         let arguments = arguments.with_event(event);
-        super::Kept(Holds { slots: [kernel, Slot::default()], arguments, inner: None })
+        Kept(Holds { slots: [kernel, Slot::default()], arguments, inner: None })
     }
 
     fn take_back(&mut self) -> Vec<Owner> {

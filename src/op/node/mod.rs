@@ -147,7 +147,7 @@ pub enum Parameters {
     /// Nothing, or nothing but what its type says.
     Plain(NodeType),
     /// A launch.
-    Kernel(KernelParameters),
+    Kernel(Box<KernelParameters>),
     /// A copy.
     Copy(Box<CopyParameters>),
     /// A memset.
