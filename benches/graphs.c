@@ -139,7 +139,7 @@ static void our_capture(cushim_kernel kernel, const cushim_arg *args) {
   cushim_builder builder;
   cushim_stream captured;
   size_t i;
-  MUST(cushim_builder_create_on(stream, NULL, &builder));
+  MUST(cushim_builder_create(context, NULL, &builder)); /* with a stream of its own, which the driver's calls do not name */
   MUST(cushim_builder_begin(builder));
   captured = cushim_builder_stream(builder);
   for (i = 0; i < nodes; i++) MUST(cushim_kernel_launch(kernel, captured, NULL, args, 2));

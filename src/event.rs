@@ -209,7 +209,7 @@ impl Event {
     /// The driver's own handle, a `CUevent`.
     #[must_use]
     pub fn native(self: &Arc<Self>) -> sys::CUevent {
-        self.is_shared();
+        self.is_known_to_others();
         self.list();
         self.raw().handle()
     }

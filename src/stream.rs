@@ -216,7 +216,7 @@ impl Stream {
     /// The driver's own handle, a `CUstream` (the runtime's `cudaStream_t` has the same value).
     #[must_use]
     pub fn native(&self) -> sys::CUstream {
-        self.may_be_captured_by_others();
+        self.is_known_to_others();
         self.raw().handle()
     }
 

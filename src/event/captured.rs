@@ -2,8 +2,7 @@
 
 use super::Event;
 use crate::object::error::{Error, Status};
-use crate::object::slot::Slot;
-use std::any::Any;
+use crate::object::slot::{Exposed, ExposedSlot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -16,13 +15,13 @@ const OTHERS: u8 = 2;
 pub(super) struct Mark {
     state: AtomicU8,
     /// The capture, of a type that a later floor knows.
-    capture: Slot,
+    capture: ExposedSlot,
 }
 
 impl Mark {
     /// `is_shared`: whether others have the native event, too.
     pub(super) fn new(is_shared: bool) -> Self {
-        Self { state: AtomicU8::new(if is_shared { OTHERS } else { 0 }), capture: Slot::new() }
+        Self { state: AtomicU8::new(if is_shared { OTHERS } else { 0 }), capture: ExposedSlot::new() }
     }
 }
 
@@ -45,8 +44,18 @@ impl Event {
         }
     }
 
+    /// The native handle is about to be handed out.
+    pub(super) fn is_known_to_others(&self) {
+        self.is_shared();
+        if self.is_captured()
+            && let Some(capture) = self.mark.capture.any()
+        {
+            capture.is_known_to_others();
+        }
+    }
+
     /// The capture of this library's that has recorded it last, if one has.
-    pub(crate) fn captured_in<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+    pub(crate) fn captured_in<T: Exposed>(&self) -> Option<Arc<T>> {
         if self.is_captured() { self.mark.capture.get() } else { None }
     }
 
@@ -55,17 +64,17 @@ impl Event {
     }
 
     /// A capture has recorded it.
-    pub(crate) fn was_captured<T: Any + Send + Sync>(&self, capture: Arc<T>) {
-        drop(self.mark.capture.lock().replace(Some(capture)));
+    pub(crate) fn was_captured(&self, capture: Arc<dyn Exposed>) {
+        drop(self.mark.capture.replace(Some(capture)));
         self.mark.state.fetch_or(OURS, Relaxed);
     }
 
     /// It was recorded in a stream that is not under capture.
     #[cold]
-    pub(crate) fn was_recorded_outside<T: Any + Send + Sync>(&self) {
+    pub(crate) fn was_recorded_outside(&self) {
         if self.is_captured() {
             self.mark.state.fetch_and(!OURS, Relaxed);
-            drop(self.mark.capture.lock().replace(None::<Arc<T>>));
+            drop(self.mark.capture.replace(None));
         }
     }
 

@@ -3,14 +3,14 @@
 use super::object::{GraphObject, NodeObject};
 use super::state::{GraphId, NodeId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, Node, condition, refusal, relations, restriction};
+use super::{Graph, Node, condition, keeping, refusal, relations, restriction};
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
 use crate::object::error::Error;
-use crate::op::attachment::Prepared;
+use crate::object::handle::Token;
 use crate::op::node::{NodeOperation, Parameters};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
@@ -19,6 +19,34 @@ use std::sync::Arc;
 
 /// Native handles of the nodes that come before another.
 pub(super) type Natives = SmallVec<[CUgraphNode; 8]>;
+
+/// The nodes that come before another, as callers name them.
+pub(crate) trait Predecessors {
+    /// The handle of the only one, if it is named by a handle.
+    fn only(&self) -> Option<Token> {
+        None
+    }
+
+    /// Shows one after the other, with its index.
+    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error>;
+}
+
+impl<N: Borrow<NodeObject>> Predecessors for [N] {
+    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error> {
+        self.iter().enumerate().try_for_each(|(index, node)| show(index, node.borrow()))
+    }
+}
+
+/// The node whose handle was given out last. In a chain the next one comes after it, and need not have it looked up.
+pub(super) struct Last {
+    token: Token,
+    pub(super) id: NodeId,
+    graph: GraphId,
+    native: CUgraphNode,
+}
+
+// SAFETY: the native node is used under the lock of the definition.
+unsafe impl Send for Last {}
 
 impl Graph {
     /// Adds an operation as a node, which runs when all of these are done; without any, when the graph is launched. What the
@@ -38,7 +66,7 @@ impl Graph {
     ) -> Result<(Node, O::Output), Error> {
         let after: SmallVec<[&NodeObject; 8]> = after.iter().map(|node| node.object.as_ref()).collect();
         // SAFETY: as the caller vouches.
-        let (added, output) = unsafe { self.add_after(&after, operation) }?;
+        let (added, output) = unsafe { self.add_after(after.as_slice(), operation) }?;
         Ok((added.node(), output))
     }
 
@@ -46,7 +74,7 @@ impl Graph {
     /// As for [`add`](Self::add).
     pub(crate) unsafe fn add_after<O: NodeOperation>(
         &self,
-        after: &[impl Borrow<NodeObject>],
+        after: &(impl Predecessors + ?Sized),
         operation: &mut O,
     ) -> Result<(Added<'_>, O::Output), Error> {
         if self.object.is_gone() {
@@ -73,14 +101,15 @@ impl Graph {
             unsafe { rehearse(tree, &mut parameters, at) }
                 .map_err(|error| operation.explain(failed(error), at))?;
         }
-        let prepared = if operation.has_holds() { Some(Prepared::on(native).map_err(failed)?) } else { None };
+        let keeps = operation.has_holds();
+        let prepared = if keeps { state.prepare(graph).map_err(failed)? } else { None };
         let related = relations::kept(state);
         // SAFETY: the caller vouches for what the operation uses; the nodes are nodes of this graph, which the lock keeps.
         let added = unsafe { add_native(native, &natives, &mut parameters, at) };
         drop(related);
         let added = added.map_err(|error| operation.explain(failed(error), at))?;
         // From here on nothing fails.
-        let attachment = prepared.map(|prepared| prepared.commit(operation.holds().0));
+        let attachment = keeping::kept(keeps, prepared, || operation.holds().0);
         let output = O::output(&parameters);
         let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
         let node = NodeState { attachment, context, ..NodeState::new(added, parameters) };
@@ -108,6 +137,15 @@ impl Added<'_> {
         inner.iter().map(|graph| Arc::clone(&self.state.graph(*graph).object)).collect()
     }
 
+    /// It has this handle from now on.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn has_handle(&mut self, token: Token) {
+        let node = self.state.node(self.id);
+        let last = Last { token, id: self.id, graph: node.graph, native: node.native };
+        self.state.last = Some(last);
+    }
+
     pub(super) fn node(mut self) -> Node {
         Node { tree: Arc::clone(self.tree), object: Arc::clone(self.new_object()) }
     }
@@ -118,14 +156,22 @@ impl Added<'_> {
 pub(super) fn before(
     state: &State,
     graph: GraphId,
-    after: &[impl Borrow<NodeObject>],
+    after: &(impl Predecessors + ?Sized),
 ) -> Result<Natives, Error> {
     let mut natives = Natives::new();
-    for (index, node) in after.iter().map(Borrow::borrow).enumerate() {
+    if let (Some(token), Some(last)) = (after.only(), &state.last)
+        && last.token == token
+        && last.graph == graph
+    {
+        natives.push(last.native);
+        return Ok(natives);
+    }
+    after.each(&mut |index, node| {
         node.check_there()?;
         let known = state.find_object(node).filter(|known| known.graph == graph);
         natives.push(known.ok_or_else(|| refusal::of_another_graph(node, index))?.native);
-    }
+        Ok(())
+    })?;
     Ok(natives)
 }
 

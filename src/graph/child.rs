@@ -1,6 +1,6 @@
 //! Graphs as nodes of other graphs.
 
-use super::add::{Added, before};
+use super::add::{Added, Predecessors, before};
 use super::below::list_below;
 use super::copy::Known;
 use super::foreign;
@@ -15,7 +15,6 @@ use crate::driver::sys::{CUgraph, CUgraphNode};
 use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
 use parking_lot::MutexGuard;
-use std::borrow::Borrow;
 use std::sync::Arc;
 
 impl Graph {
@@ -27,7 +26,7 @@ impl Graph {
     /// nodes that this one cannot hold; the driver's, for a graph that allocates memory or has conditional nodes.
     pub fn add_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
-        let node = self.add_child_after(&after, child)?.node();
+        let node = self.add_child_after(after.as_slice(), child)?.node();
         let inner = node.graphs()?.remove(0);
         Ok((node, inner))
     }
@@ -41,14 +40,14 @@ impl Graph {
     /// that this one cannot hold; [`Status::UNSUPPORTED`] before driver 12.9; the driver's.
     pub fn move_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
-        let node = self.move_child_after(&after, child)?.node();
+        let node = self.move_child_after(after.as_slice(), child)?.node();
         let inner = node.graphs()?.remove(0);
         Ok((node, inner))
     }
 
     pub(crate) fn move_child_after(
         &self,
-        after: &[impl Borrow<NodeObject>],
+        after: &(impl Predecessors + ?Sized),
         child: &Self,
     ) -> Result<Added<'_>, Error> {
         let tree = &self.definition.tree;
@@ -59,6 +58,7 @@ impl Graph {
         let natives = before(&pair.outer, self.object.id, after)?;
         pair.check_restrictions(self, child)?;
         pair.outer.check_parameters_of(pair.inner())?;
+        pair.share_alike()?;
         let native = pair.add(self, child, &natives, RawNode::MovedChild);
         let native = native.map_err(|failure| refusal::of_add(failure, after))?;
         let id = pair.take_over(self, native)?;
@@ -81,7 +81,7 @@ impl Graph {
 
     pub(crate) fn add_child_after(
         &self,
-        after: &[impl Borrow<NodeObject>],
+        after: &(impl Predecessors + ?Sized),
         child: &Self,
     ) -> Result<Added<'_>, Error> {
         let mut pair = Pair::lock(self, child)?;
@@ -89,6 +89,7 @@ impl Graph {
         let natives = before(&pair.outer, self.object.id, after)?;
         pair.check_restrictions(self, child)?;
         child.definition.tree.check_contexts(pair.inner(), child.object.as_ref())?;
+        pair.share_with_outer()?;
         let known = Known::of(&child.definition.tree, pair.inner_mut(), child.object.id)?;
         known.check_parameters(&pair.outer)?;
         updatable::check_copied(&child.definition.tree, pair.inner(), child)?;
@@ -140,6 +141,23 @@ impl<'a> Pair<'a> {
 
     fn inner_mut(&mut self) -> &mut State {
         self.inner.as_mut().unwrap_or(&mut self.outer)
+    }
+
+    /// What others can copy with the outer graph, the driver's graph keeps, also what is about to be copied into it.
+    fn share_with_outer(&mut self) -> Result<(), Error> {
+        let is_shared = self.outer.is_shared;
+        match &mut self.inner {
+            Some(inner) if is_shared => self.trees[1].share(inner),
+            _ => Ok(()),
+        }
+    }
+
+    /// One definition is shared with others if one of the two is.
+    fn share_alike(&mut self) -> Result<(), Error> {
+        if self.inner().is_shared {
+            self.trees[0].share(&mut self.outer)?;
+        }
+        self.share_with_outer()
     }
 
     /// Driver 580 crashes on a graph that is embedded in itself (measured).

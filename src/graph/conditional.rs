@@ -1,6 +1,6 @@
 //! Conditional nodes.
 
-use super::add::{Added, before};
+use super::add::{Added, Predecessors, before};
 use super::below::list_below;
 use super::condition::{self, Condition, ConditionId};
 use super::object::NodeObject;
@@ -15,7 +15,6 @@ use crate::driver::sys::{
 };
 use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
-use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// How a conditional node decides.
@@ -101,14 +100,14 @@ impl Graph {
         bodies: usize,
     ) -> Result<(Node, Vec<Graph>), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
-        let node = self.add_conditional_after(&after, condition, kind, bodies)?.node();
+        let node = self.add_conditional_after(after.as_slice(), condition, kind, bodies)?.node();
         let bodies = node.graphs()?;
         Ok((node, bodies))
     }
 
     pub(crate) fn add_conditional_after(
         &self,
-        after: &[impl Borrow<NodeObject>],
+        after: &(impl Predecessors + ?Sized),
         condition: &Condition,
         kind: ConditionalKind,
         bodies: usize,

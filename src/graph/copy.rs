@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::object::error::{Error, Status};
 use crate::object::native::Ownership;
+use crate::op::attachment::Attachment;
 use crate::op::node::NodeType;
 use std::sync::Arc;
 
@@ -85,6 +86,8 @@ pub(super) struct Known {
     /// The context in which they run, unless they name another.
     context: Arc<Context>,
     nodes: Vec<KnownNode>,
+    /// What is kept for nodes that nobody can tell.
+    unplaced: Vec<Attachment>,
     is_ordered: bool,
 }
 
@@ -110,7 +113,9 @@ impl Known {
             };
             nodes.push(KnownNode::of(state.node(id), child));
         }
-        Ok(Self { context: Arc::clone(tree.context()), nodes, is_ordered })
+        let unplaced = state.unplaced.iter().filter(|(of, _)| *of == graph);
+        let unplaced = unplaced.map(|(_, attachment)| attachment.of_copy()).collect();
+        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, is_ordered })
     }
 
     /// Refuses parameters that have another size in the definition which the copy is to be part of.
@@ -136,6 +141,7 @@ impl Known {
                 format!("the driver's copy, {object}, has not as many nodes"),
             ));
         }
+        state.unplaced.extend(self.unplaced.into_iter().map(|attachment| (copy, attachment)));
         for (node, native) in self.nodes.into_iter().zip(natives) {
             let node_state = NodeState { native, ..node.state }.moved(&self.context, tree.context());
             let id = state.list_node(copy, node_state);
@@ -159,8 +165,7 @@ impl KnownNode {
         let state = NodeState {
             is_ours: node.is_ours,
             context: node.context.clone(),
-            // The copy has a reference of its own.
-            attachment: node.attachment.clone(),
+            attachment: node.attachment.as_ref().map(Attachment::of_copy),
             is_hidden: node.is_hidden,
             ..NodeState::new(std::ptr::null_mut(), node.parameters.clone())
         };

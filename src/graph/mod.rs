@@ -11,11 +11,14 @@
 //! | `add`, `remove`, `set` | nodes are added, removed and changed |
 //! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
 //! | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
+//! | `lent` | a graph for the time of a call |
 //! | `owner` | owners of a node |
+//! | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
 //! | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
 //! | `condition`, `conditional` | conditions, and the nodes that look at them |
 //! | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
 //! | `updatable` | kernel nodes that kernels update |
+//! | `unasked` | captured nodes that the driver was not asked for yet |
 //! | `exec` | what is instantiated from a definition |
 //! | `builder` | graphs that are captured from streams |
 //! | `memory` | the memory that a device keeps for graphs |
@@ -34,6 +37,9 @@ mod edges;
 mod exec;
 mod foreign;
 mod json;
+mod keeping;
+#[cfg(feature = "capi")]
+mod lent;
 mod memory;
 mod moved;
 mod node;
@@ -48,12 +54,13 @@ mod restriction;
 mod set;
 mod state;
 mod tree;
+mod unasked;
 mod updatable;
 
 #[cfg(feature = "capi")]
 pub(crate) use crate::driver::calls::graph::query::Toward;
 #[cfg(feature = "capi")]
-pub(crate) use add::Added;
+pub(crate) use add::{Added, Predecessors};
 pub use builder::{Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Embedding};
 #[cfg(feature = "capi")]
 pub(crate) use condition::ConditionObject;
@@ -75,8 +82,12 @@ use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::{Driver, sys};
 use crate::object::error::{Error, Status};
+#[cfg(feature = "capi")]
+use crate::object::handle::Ref;
 use crate::object::native::Ownership;
 use definition::Definition;
+#[cfg(feature = "capi")]
+pub(crate) use lent::Lent;
 use parking_lot::MutexGuard;
 use state::State;
 use std::ffi::CStr;
@@ -124,19 +135,29 @@ impl Graph {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native graph is NULL"));
         }
-        if let Some(tree) = Tree::known(context.driver(), native)
-            && let Some(definition) = tree.wrap_again(ownership)?
-        {
-            return Ok(Self { definition, object: Arc::clone(tree.root()) });
+        if let Some(tree) = Tree::known(context.driver(), native) {
+            tree.share(&mut tree.lock())?;
+            if let Some(definition) = tree.wrap_again(ownership)? {
+                return Ok(Self { definition, object: Arc::clone(tree.root()) });
+            }
         }
         // SAFETY: the caller vouches for the handle.
         let native = unsafe { RawGraph::adopt(context.table(), native) };
-        Ok(Self::new(context, native, ownership))
+        let graph = Self::new(context, native, ownership);
+        graph.definition.tree.lock().is_shared = true;
+        Ok(graph)
     }
 
     fn new(context: &Arc<Context>, native: RawGraph, ownership: Ownership) -> Self {
         let (definition, object) = Tree::around(context, native, ownership);
         Self { definition, object }
+    }
+
+    /// The graph that a handle names, for the time of a call.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn lent<'g>(object: &'g Ref<'_, GraphObject>) -> Result<Lent<'g>, Error> {
+        Lent::of(object)
     }
 
     /// The graph that a handle names.
@@ -169,12 +190,14 @@ impl Graph {
         self.object.kind
     }
 
-    /// The driver's own handle.
+    /// The driver's own handle. What nodes keep the driver's graph keeps from now on, for copies that others make of it.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the graph was removed.
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's.
     pub fn native(&self) -> Result<sys::CUgraph, Error> {
-        Ok(self.lock()?.graph(self.object.id).native.handle())
+        let mut state = self.lock()?;
+        self.definition.tree.share(&mut state)?;
+        Ok(state.graph(self.object.id).native.handle())
     }
 
     /// The node whose child graph or body it is; `None` for the root.

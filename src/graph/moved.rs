@@ -18,6 +18,7 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
     for removed in from.take_remembered() {
         state.remember(removed.moved_from(before));
     }
+    let unplaced = std::mem::take(&mut from.unplaced);
     let (graphs, nodes, conditions) = from.into_parts();
     let first = ConditionId(state.conditions.len() as u32);
     for (id, graph) in graphs {
@@ -30,6 +31,7 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
     for (id, node) in nodes {
         moved.list_node(tree, state, id, node, first);
     }
+    state.unplaced.extend(unplaced.into_iter().map(|(graph, attachment)| (moved.graphs[&graph], attachment)));
     for mut condition in conditions {
         // One whose graph was removed only keeps its number.
         let is_ended = condition.is_ended();

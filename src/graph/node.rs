@@ -94,11 +94,19 @@ impl Node {
         objects.into_iter().map(Self::hold).collect()
     }
 
-    /// The driver's own handle.
+    /// The driver's own handle, by which others can have the driver's graph, too ([`Graph::native`]).
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed.
+    /// [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) if the node was removed; the driver's.
     pub fn native(&self) -> Result<sys::CUgraphNode, Error> {
+        let mut state = self.tree.lock();
+        let id = self.object.check_there()?;
+        self.tree.share(&mut state)?;
+        Ok(state.node(id).native)
+    }
+
+    /// The same for calls of this library's.
+    pub(super) fn own_native(&self) -> Result<sys::CUgraphNode, Error> {
         let state = self.tree.lock();
         Ok(state.node(self.object.check_there()?).native)
     }

@@ -1,9 +1,8 @@
 //! Owners of a node: what callers lend for as long as it may run.
 
-use super::Node;
+use super::{Node, keeping};
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
-use crate::op::attachment::Prepared;
 use crate::op::node::{Holds, KeptMemory, Parameters};
 use std::sync::Arc;
 
@@ -33,16 +32,16 @@ impl Node {
                 format!("slot {slot} of {} is an object's, which the node keeps by itself", self.object);
             return Err((Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()), owner));
         }
-        let graph = state.graph(node.graph);
-        let prepared = match Prepared::on(&graph.native) {
+        let prepared = match state.prepare(node.graph) {
             Ok(prepared) => prepared,
             Err(error) => return Err((tree.failed(error, self.object.as_ref()), owner)),
         };
         let mut holds = node.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
         holds.slots[slot].owner = Some(Arc::new(owner));
-        let attachment = prepared.commit(holds);
+        let attachment = keeping::kept(true, prepared, || holds);
         let graph_id = node.graph;
-        let before = state.node_mut(self.object.id).attachment.replace(attachment);
+        let before = &mut state.node_mut(self.object.id).attachment;
+        let before = std::mem::replace(before, attachment);
         let released = before.map_or(Ok(()), |before| before.release(&state.graph(graph_id).native));
         let released = released.map_err(|error| tree.failed(error, self.object.as_ref()));
         drop(state);

@@ -1,11 +1,12 @@
 //! Why something cannot be done with a graph: the driver's own answer is one number for nearly everything.
 
+use super::add::Predecessors;
 use super::object::NodeObject;
 use super::state::State;
 use crate::driver::sys;
 use crate::object::error::{Error, Status};
 use crate::op::node::Parameters;
-use std::borrow::Borrow;
+use std::collections::HashSet;
 
 fn add(mut failure: Error, why: &str) -> Error {
     failure.message.push_str(". ");
@@ -33,15 +34,18 @@ pub(super) fn of_another_graph(node: &NodeObject, index: usize) -> Error {
 
 /// A node that was not added.
 #[cold]
-pub(super) fn of_add(failure: Error, after: &[impl Borrow<NodeObject>]) -> Error {
+pub(super) fn of_add(failure: Error, after: &(impl Predecessors + ?Sized)) -> Error {
     if !is_invalid(&failure) {
         return failure;
     }
-    let after: Vec<&NodeObject> = after.iter().map(Borrow::borrow).collect();
-    let twice = after
-        .iter()
-        .enumerate()
-        .find(|(index, node)| after[..*index].iter().any(|other| std::ptr::eq(*other, **node)));
+    let (mut seen, mut twice) = (HashSet::new(), None);
+    // Whoever cannot be shown was refused before.
+    let _ = after.each(&mut |index, node| {
+        if !seen.insert(std::ptr::from_ref(node)) && twice.is_none() {
+            twice = Some((index, node.to_string()));
+        }
+        Ok(())
+    });
     let Some((index, node)) = twice else { return failure };
     let mut failure = add(failure, &format!("It is to come after {node} twice; name each node once"));
     failure.item = Some(index);

@@ -96,6 +96,7 @@ fn forget_graph(tree: &Tree, state: &mut State, id: GraphId) {
     }
     let graph = state.unlist_graph(id);
     graph.object.was_removed();
+    state.unplaced.retain(|(of, _)| *of != id);
     state
         .conditions
         .iter_mut()

@@ -4,14 +4,13 @@ use super::add::has_attributes;
 use super::object::NodeObject;
 use super::state::{NodeId, State};
 use super::tree::Tree;
-use super::{Node, condition, read, refusal, relations, restriction, updatable};
+use super::{Node, condition, keeping, read, refusal, relations, restriction, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::node as calls;
 use crate::driver::sys::{CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, CUgraphNode};
 use crate::driver::{CallError, Table};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
-use crate::op::attachment::Prepared;
 use crate::op::node::{Holds, Kept, NodeChange, NodeType, Parameters};
 use std::sync::Arc;
 
@@ -94,8 +93,8 @@ unsafe fn set<C: NodeChange>(
     restriction::check(tree, state, graph, &parameters, at)?;
     state.check_parameters(&parameters)?;
     let kept = Kept(state.node(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()));
-    let raw_graph = &state.graph(graph).native;
-    let prepared = if change.keeps(&kept) { Some(Prepared::on(raw_graph).map_err(failed)?) } else { None };
+    let keeps = change.keeps(&kept);
+    let prepared = if keeps { state.prepare(graph).map_err(failed)? } else { None };
     let related = relations::kept(state);
     // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
     let set = unsafe { set_native(tree.table(), native, &mut now, &mut parameters, at) };
@@ -106,7 +105,7 @@ unsafe fn set<C: NodeChange>(
         change.why(refusal::of_updatable(failure, name, "it keeps this attribute"), &parameters, at)
     })?;
     // From here on nothing fails.
-    let attachment = prepared.map(|prepared| prepared.commit(change.kept(kept).0));
+    let attachment = keeping::kept(keeps, prepared, || change.kept(kept).0);
     state.keep_for_execs(id);
     state.list_parameters(&parameters);
     let node = state.node_mut(id);

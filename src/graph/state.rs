@@ -1,11 +1,13 @@
 //! What is known of the graphs and nodes of one definition.
 
+use super::add::Last;
 pub(super) use super::by_node::{ByNode, NodeId};
 use super::condition::{ConditionId, ConditionState};
 use super::conditional::ConditionalKind;
 use super::exec::{Kept, Removed};
 use super::object::{GraphObject, NodeObject};
 use super::tree::Tree;
+use super::unasked::Unasked;
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraphNode;
@@ -128,8 +130,14 @@ pub(super) struct State {
     pub(super) allocating: u32,
     /// Whether something was ever made of the definition, or it of another one: see [`relations`](super::relations).
     pub(super) has_relatives: bool,
+    /// The node whose handle was given out last, if it is there.
+    pub(super) last: Option<Last>,
     /// What graphs keep for nodes that nobody could tell when they were captured.
     pub(super) unplaced: Vec<(GraphId, Attachment)>,
+    /// Whether others can have the driver's graph. Then that keeps what nodes use, and not the definition.
+    pub(super) is_shared: bool,
+    /// Nodes that the driver was not asked for yet.
+    pub(super) unasked: Unasked,
     /// Whether a builder makes it: its first capture is under way.
     pub(super) is_new: bool,
     /// Whether a recapture ended without it: the driver's nodes are gone, or nobody knows what they are.
@@ -184,7 +192,10 @@ impl State {
             execs: Vec::new(),
             allocating: 0,
             has_relatives: false,
+            last: None,
             unplaced: Vec::new(),
+            is_shared: false,
+            unasked: Unasked::default(),
             is_new: false,
             is_lost: false,
         }
@@ -230,7 +241,9 @@ impl State {
         if let Some(context) = &node.context {
             note(&mut self.contexts, context);
         }
-        if let Some(index) = &mut self.by_native {
+        if let Some(index) = &mut self.by_native
+            && !node.native.is_null()
+        {
             index.insert(node.native.addr(), id);
         }
         self.allocating += u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
@@ -243,6 +256,7 @@ impl State {
         if !self.execs.is_empty() {
             self.remove_for_execs(id);
         }
+        self.last.take_if(|last| last.id == id);
         let node = self.nodes.remove(id).expect("a node is listed until it is removed");
         self.free.push(id);
         let siblings = &mut self.graph_mut(node.graph).nodes;
@@ -256,6 +270,14 @@ impl State {
         }
         self.allocating -= u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
         node
+    }
+
+    /// The native handle of a node that was not known before.
+    pub(super) fn set_native(&mut self, id: NodeId, native: CUgraphNode) {
+        self.node_mut(id).native = native;
+        if let Some(index) = &mut self.by_native {
+            index.insert(native.addr(), id);
+        }
     }
 
     /// Takes a graph without nodes off the list.
@@ -297,6 +319,7 @@ impl State {
     /// A recapture ended without the graph.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
+        self.last = None;
     }
 
     /// Whether a recapture ended without the graph: no call of the driver's names a node any more.
@@ -304,6 +327,7 @@ impl State {
         self.is_lost
     }
 
+    #[inline]
     pub(super) fn graph(&self, id: GraphId) -> &GraphState {
         self.graphs[id.0 as usize].as_ref().expect("a graph is listed until it is removed")
     }
@@ -313,14 +337,17 @@ impl State {
         self.graphs.get(id.0 as usize)?.as_ref().map(|graph| Arc::clone(&graph.object))
     }
 
+    #[inline]
     pub(super) fn graph_mut(&mut self, id: GraphId) -> &mut GraphState {
         self.graphs[id.0 as usize].as_mut().expect("a graph is listed until it is removed")
     }
 
+    #[inline]
     pub(super) fn node(&self, id: NodeId) -> &NodeState {
         self.nodes.get(id).expect("a node is listed until it is removed")
     }
 
+    #[inline]
     pub(super) fn node_mut(&mut self, id: NodeId) -> &mut NodeState {
         self.nodes.get_mut(id).expect("a node is listed until it is removed")
     }
@@ -395,6 +422,14 @@ impl State {
     /// All nodes of all graphs.
     pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut NodeState> {
         self.nodes.values_mut()
+    }
+
+    /// What is kept, to be changed, and the graphs that it is kept for.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn kept_mut(
+        &mut self,
+    ) -> (impl Iterator<Item = &mut NodeState>, &mut [(GraphId, Attachment)], &[Option<GraphState>]) {
+        (self.nodes.values_mut(), &mut self.unplaced, &self.graphs)
     }
 
     /// How many nodes there ever were.

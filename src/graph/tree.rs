@@ -96,6 +96,16 @@ impl Tree {
     /// Keeps others from editing meanwhile. No code of a caller's runs while it is held.
     #[inline]
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        if state.has_unasked() {
+            state.ask(self.table());
+        }
+        state
+    }
+
+    /// The same for whoever needs no native handle of a node: while it is captured, or when the driver's graph is gone.
+    #[inline]
+    pub(super) fn lock_unasked(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
@@ -153,14 +163,21 @@ impl Tree {
 
     /// What was captured is complete: the driver's graph is destroyed with this.
     pub(super) fn own(&self) {
-        self.lock().is_new = false;
+        let mut state = self.lock_unasked();
+        state.is_new = false;
+        if state.has_unasked() {
+            state.ask(self.table());
+        }
+        drop(state);
         self.owned.store(true, Relaxed);
     }
 
     /// The driver's graph is gone, or must not be touched any more: whatever names a part of it says so.
     pub(super) fn abandon(&self) {
         self.owned.store(false, Relaxed);
-        let (graphs, nodes, conditions) = std::mem::replace(&mut *self.lock(), State::new()).into_parts();
+        let mut state = std::mem::replace(&mut *self.lock_unasked(), State::new());
+        state.let_go();
+        let (graphs, nodes, conditions) = state.into_parts();
         graphs.iter().for_each(|(_, graph)| graph.object.was_abandoned());
         for (_, node) in nodes {
             if let Some(object) = &node.object {
@@ -186,6 +203,14 @@ impl Tree {
                 object.was_removed(node.parameters.clone());
             }
         }
+    }
+
+    /// Others can have the driver's graph from now on; refused if that cannot keep what nodes use.
+    pub(super) fn share(&self, state: &mut State) -> Result<(), Error> {
+        if state.has_unasked() {
+            state.ask(self.table());
+        }
+        state.share().map_err(|error| self.failed(error, self.root().as_ref()))
     }
 
     fn is_known_no_more(&self, state: &State) {
@@ -222,6 +247,7 @@ impl Tree {
     /// graph lets go of everything that it keeps alive.
     pub(super) fn end_use(&self) {
         let mut state = self.lock();
+        state.let_go();
         let attached: Vec<_> =
             state.nodes_mut().filter_map(|node| Some((node.graph, node.attachment.take()?))).collect();
         let unplaced = std::mem::take(&mut state.unplaced);
@@ -238,7 +264,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let state = std::mem::replace(self.state.get_mut(), State::new());
+        let mut state = std::mem::replace(self.state.get_mut(), State::new());
         self.is_known_no_more(&state);
         if !*self.owned.get_mut() {
             return;
@@ -251,6 +277,7 @@ impl Drop for Tree {
             // SAFETY: nobody has the definition any more.
             let destroyed = unsafe { state.graph(GraphId::ROOT).native.destroy() };
             drop(relatives);
+            state.let_go();
             context.released(destroyed, object)
         });
     }

@@ -8,6 +8,38 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Slot(Mutex<Option<Arc<dyn Any + Send + Sync>>>);
 
+/// What stands in a slot and has to know when others get the native handle of the object whose slot that is.
+pub(crate) trait Exposed: Any + Send + Sync {
+    /// Others can have the native handle from now on.
+    fn is_known_to_others(&self);
+}
+
+/// A slot for what has to know that.
+#[derive(Default)]
+pub(crate) struct ExposedSlot(Mutex<Option<Arc<dyn Exposed>>>);
+
+impl ExposedSlot {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// What the slot holds.
+    pub(crate) fn get<T: Exposed>(&self) -> Option<Arc<T>> {
+        let value: Arc<dyn Any + Send + Sync> = self.any()?;
+        value.downcast().ok()
+    }
+
+    /// The same, of whatever type it is.
+    pub(crate) fn any(&self) -> Option<Arc<dyn Exposed>> {
+        self.0.lock().clone()
+    }
+
+    /// Puts a value in, or none; the one before comes out, to be dropped when the lock is not held any more.
+    pub(crate) fn replace(&self, value: Option<Arc<dyn Exposed>>) -> Option<Arc<dyn Exposed>> {
+        std::mem::replace(&mut *self.0.lock(), value)
+    }
+}
+
 impl Slot {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(None))

@@ -1,35 +1,55 @@
 //! What a node keeps alive, and who lets go of it when.
 //!
-//! The driver counts for us. What a node keeps stands in a user object of the driver's, to which the node's graph has a
-//! reference; clones of the graph, and what is instantiated from it, take references of their own. So a clone, an instance, and
-//! a launch in flight keep what they use, whatever becomes of the node meanwhile. A user object never changes: another version
-//! of what the node keeps is another user object, which is retained *before* the node is changed and filled when that has
-//! succeeded, so that a failure leaves nothing behind.
+//! As long as nobody else can have the driver's graph, its definition keeps what its nodes use, and the driver knows nothing of it. What
+//! the driver makes of the graph, it copies: each instance gets all that the nodes use by then, as one user object of the driver's, which
+//! the graph refers to while it is copied ([`Lent`]).
+//!
+//! Of a graph that others may copy, too, each node's version of what it keeps is a user object, to which the node's graph has a reference.
+//! A user object never changes: another version is another user object, which is retained *before* the node is changed and filled when
+//! that has succeeded, so that a failure leaves nothing behind.
+//!
+//! In both cases the driver counts: clones of the graph, and what is instantiated from it, take references of their own. So a clone, an
+//! instance, and a launch in flight keep what they use, whatever becomes of the node meanwhile.
 //!
 //! When the last reference goes, the driver calls us on whatever thread that is, inside whatever call, where hardly any call of
 //! the driver is allowed: what was kept goes to the worker, which lets go of it.
 
-use crate::driver::CallError;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::user_object::RawUserObject;
+use crate::driver::{CallError, Table};
 use crate::object::callback::{hand_over, is_worker, later};
 use crate::object::handle::forked;
 use crate::op::node::Holds;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::{Arc, Weak};
 
-/// What one version of a node keeps alive, once the node has it.
-type Content = Mutex<Option<Holds>>;
+/// What a user object keeps alive, once it was filled.
+type Content = Mutex<SmallVec<[Arc<Holds>; 1]>>;
 
-/// What a node keeps alive, as the definition knows it: it holds nothing itself.
-#[derive(Clone)]
-pub(crate) struct Attachment {
-    object: RawUserObject,
-    version: Weak<Content>,
+/// What a node keeps alive.
+pub(crate) struct Attachment(By);
+
+/// Who keeps it.
+enum By {
+    /// The definition.
+    Definition(Own),
+    /// The driver's graph; the definition holds nothing.
+    Graph(Box<UserObject>),
 }
 
-/// One version of a node, which is kept by the driver's objects that refer to it.
+/// What the definition keeps for a node. Dropping it leaves it to the worker.
+struct Own(Option<Arc<Holds>>);
+
+/// A user object of the driver's, to which a graph has a reference.
+#[derive(Clone)]
+struct UserObject {
+    object: RawUserObject,
+    content: Weak<Content>,
+}
+
+/// What is kept by the driver's objects that refer to it.
 pub(crate) struct Version(Weak<Content>);
 
 impl Version {
@@ -40,10 +60,8 @@ impl Version {
 
     /// Lets go of what is kept, although the driver's objects still refer to it: they are never used again.
     pub(crate) fn abandon(self) {
-        if let Some(content) = self.0.upgrade()
-            && let Some(holds) = content.lock().take()
-        {
-            later(holds);
+        if let Some(content) = self.0.upgrade() {
+            leave(std::mem::take(&mut *content.lock()));
         }
     }
 }
@@ -52,15 +70,16 @@ impl Version {
 #[must_use = "it is taken back otherwise"]
 pub(crate) struct Prepared<'a> {
     graph: &'a RawGraph,
-    attachment: Option<Attachment>,
+    /// `None` once it is somebody's.
+    object: Option<UserObject>,
 }
 
 impl<'a> Prepared<'a> {
     /// Has the graph refer to a user object that keeps nothing yet.
     pub(crate) fn on(graph: &'a RawGraph) -> Result<Self, CallError> {
-        let version = Arc::new(Content::default());
-        let kept = Arc::downgrade(&version);
-        let data = Arc::into_raw(version).cast_mut().cast::<c_void>();
+        let content = Arc::new(Content::default());
+        let kept = Arc::downgrade(&content);
+        let data = Arc::into_raw(content).cast_mut().cast::<c_void>();
         // SAFETY: the function takes exactly this.
         let object =
             unsafe { RawUserObject::create(graph.table(), data, Some(let_go)) }.inspect_err(|_| {
@@ -68,85 +87,203 @@ impl<'a> Prepared<'a> {
                 drop(unsafe { Arc::from_raw(data.cast::<Content>()) });
             })?;
         object.retain_on(graph)?;
-        Ok(Self { graph, attachment: Some(Attachment { object, version: kept }) })
+        Ok(Self { graph, object: Some(UserObject { object, content: kept }) })
     }
 
     /// Leaves it to its graph, which cannot be asked to let go any more.
     pub(crate) fn leave(mut self) {
-        self.attachment = None;
+        self.object = None;
     }
 
     /// From now on it keeps this.
-    pub(crate) fn commit(mut self, holds: Holds) -> Attachment {
-        let attachment = self.attachment.take().expect("it is committed once");
-        if let Some(version) = attachment.version.upgrade() {
-            // SAFETY: nobody else knows the version yet but the driver, which leaves it alone as long as there is this count of it.
-            unsafe { *version.data_ptr() = Some(holds) };
-        }
-        attachment
+    pub(crate) fn commit(self, holds: Holds) -> Attachment {
+        self.filled(Arc::new(holds))
+    }
+
+    fn filled(mut self, holds: Arc<Holds>) -> Attachment {
+        let object = self.object.take().expect("it is committed once");
+        object.fill([holds]);
+        Attachment(By::Graph(Box::new(object)))
     }
 }
 
 impl Drop for Prepared<'_> {
     fn drop(&mut self) {
-        if let Some(attachment) = self.attachment.take() {
+        if let Some(object) = self.object.take() {
             // An error leaves an empty object with the graph.
-            let _ = attachment.release(self.graph);
+            let _ = object.release(self.graph);
         }
+    }
+}
+
+impl UserObject {
+    fn fill(&self, holds: impl IntoIterator<Item = Arc<Holds>>) {
+        if let Some(content) = self.content.upgrade() {
+            content.lock().extend(holds);
+        }
+    }
+
+    /// Has the graph let go.
+    fn release(self, graph: &RawGraph) -> Result<(), CallError> {
+        // SAFETY: the graph is alive, and has the reference: each of these stands for one.
+        unsafe { self.object.release_from(graph) }
     }
 }
 
 impl Attachment {
-    /// Has the graph let go.
+    /// What the definition keeps by itself.
+    #[inline]
+    pub(crate) fn of_definition(holds: Holds) -> Self {
+        Self(By::Definition(Own(Some(Arc::new(holds)))))
+    }
+
+    /// Refuses what the definition is to keep, where no instance could keep it.
+    #[inline]
+    pub(crate) fn check_possible(table: &Table) -> Result<(), CallError> {
+        RawUserObject::check_there(table)
+    }
+
+    /// Whether the definition keeps it by itself.
+    pub(crate) fn is_of_definition(&self) -> bool {
+        matches!(self.0, By::Definition(_))
+    }
+
+    /// Has whoever keeps it let go.
     pub(crate) fn release(self, graph: &RawGraph) -> Result<(), CallError> {
-        // SAFETY: the graph is alive, and has the reference: each attachment stands for one.
-        unsafe { self.object.release_from(graph) }
-    }
-
-    /// Shows what is kept; `None` if it is kept no more.
-    pub(crate) fn with<R>(&self, look: impl FnOnce(&Holds) -> R) -> Option<R> {
-        let version = self.version.upgrade()?;
-        let result = version.lock().as_ref().map(look);
-        // Only if others made the driver let go meanwhile.
-        if let Some(last) = Arc::into_inner(version) {
-            later(last);
+        match self.0 {
+            By::Definition(own) => {
+                drop(own);
+                Ok(())
+            }
+            By::Graph(object) => object.release(graph),
         }
-        result
     }
 
-    /// What is kept, for those who may have to let go of it.
-    pub(crate) fn version(&self) -> Version {
-        Version(Weak::clone(&self.version))
+    /// The same for the node of a copy that the driver made: that has a reference of its own to what the driver keeps.
+    pub(crate) fn of_copy(&self) -> Self {
+        Self(match &self.0 {
+            By::Definition(own) => By::Definition(Own(own.0.clone())),
+            By::Graph(object) => By::Graph(object.clone()),
+        })
+    }
+
+    /// Has the driver's graph keep it in place of the definition.
+    pub(crate) fn give(&mut self, prepared: Prepared<'_>) {
+        if let Some(holds) = self.take_own() {
+            *self = prepared.filled(holds);
+        }
+    }
+
+    /// What the definition keeps.
+    fn own(&self) -> Option<&Arc<Holds>> {
+        match &self.0 {
+            By::Definition(own) => own.0.as_ref(),
+            By::Graph(_) => None,
+        }
+    }
+
+    /// The same, taken out.
+    fn take_own(&mut self) -> Option<Arc<Holds>> {
+        match &mut self.0 {
+            By::Definition(own) => own.0.take(),
+            By::Graph(_) => None,
+        }
+    }
+
+    /// What is kept, for those who may have to let go of it in place of the driver.
+    pub(crate) fn version(&self) -> Option<Version> {
+        match &self.0 {
+            By::Definition(_) => None,
+            By::Graph(object) => Some(Version(Weak::clone(&object.content))),
+        }
     }
 
     /// The same once more: what is kept, to be kept by another version.
     pub(crate) fn holds(&self) -> Holds {
-        self.with(Holds::clone).unwrap_or_default()
+        let object = match &self.0 {
+            By::Definition(own) => return own.0.as_deref().cloned().unwrap_or_default(),
+            By::Graph(object) => object,
+        };
+        let Some(content) = object.content.upgrade() else { return Holds::default() };
+        let holds = content.lock().first().map(|holds| Holds::clone(holds)).unwrap_or_default();
+        // Only if others made the driver let go meanwhile.
+        if let Some(last) = Arc::into_inner(content) {
+            later(last);
+        }
+        holds
+    }
+}
+
+/// What definitions keep for nodes, referred to by the driver's graph while the driver copies that.
+#[must_use = "it is taken back otherwise"]
+pub(crate) struct Lent<'a> {
+    /// `None` if there is nothing to keep.
+    prepared: Option<Prepared<'a>>,
+    holds: SmallVec<[Arc<Holds>; 1]>,
+}
+
+impl<'a> Lent<'a> {
+    /// Lends what is kept for these nodes by their definition.
+    pub(crate) fn to(
+        graph: &'a RawGraph,
+        all: impl Iterator<Item = &'a Attachment>,
+    ) -> Result<Self, CallError> {
+        let holds: SmallVec<_> = all.filter_map(Attachment::own).cloned().collect();
+        let prepared = if holds.is_empty() { None } else { Some(Prepared::on(graph)?) };
+        Ok(Self { prepared, holds })
+    }
+
+    /// The driver is done, and a copy that it made has a reference of its own. Answers with what that keeps, and what came of taking back
+    /// the graph's.
+    pub(crate) fn end(self, was_copied: bool) -> (Option<Version>, Result<(), CallError>) {
+        let Self { prepared: Some(mut prepared), holds } = self else { return (None, Ok(())) };
+        let Some(object) = prepared.object.take_if(|_| was_copied) else { return (None, Ok(())) };
+        object.fill(holds);
+        let version = Version(Weak::clone(&object.content));
+        (Some(version), object.release(prepared.graph))
+    }
+}
+
+/// Lets go of what definitions keep for these nodes: all at once.
+pub(crate) fn let_go_of<'a>(all: impl Iterator<Item = &'a mut Attachment>) {
+    leave(all.filter_map(Attachment::take_own).collect());
+}
+
+impl Drop for Own {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(holds) = self.0.take() {
+            leave(SmallVec::from_buf([holds]));
+        }
     }
 }
 
 /// What the driver calls when the last reference is gone.
-extern "C" fn let_go(version: *mut c_void) {
+extern "C" fn let_go(content: *mut c_void) {
     // SAFETY: the pointer is what `Prepared::on` made of an `Arc`, and this is called once.
-    let version = unsafe { Arc::from_raw(version.cast::<Content>()) };
-    if let Some(holds) = Arc::into_inner(version).and_then(Mutex::into_inner) {
-        leave(holds);
+    let content = unsafe { Arc::from_raw(content.cast::<Content>()) };
+    if let Some(content) = Arc::into_inner(content) {
+        leave(content.into_inner());
     }
 }
 
-/// What the driver let go of, and the worker has not yet.
-static LEAVING: Mutex<Vec<Holds>> = Mutex::new(Vec::new());
+/// What was let go of, and the worker has not yet.
+static LEAVING: Mutex<Vec<Arc<Holds>>> = Mutex::new(Vec::new());
 
 /// Has the worker let go. A graph that ends leaves as much as it has nodes: one task serves all that comes before the worker looks.
-fn leave(holds: Holds) {
+fn leave(holds: SmallVec<[Arc<Holds>; 1]>) {
+    if holds.is_empty() {
+        return;
+    }
     if forked() {
         // It belongs to the parent.
         return std::mem::forget(holds);
     }
     let mut leaving = LEAVING.lock();
-    leaving.push(holds);
+    let was_empty = leaving.is_empty();
+    leaving.extend(holds);
     // Who waits for the worker waits for what the worker hands over, too.
-    if leaving.len() == 1 || is_worker() {
+    if was_empty || is_worker() {
         hand_over(Box::new(|| {
             let gone = std::mem::take(&mut *LEAVING.lock());
             drop(gone); // outside of the lock: objects may end with it

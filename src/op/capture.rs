@@ -11,6 +11,7 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_ACTIVE;
 use crate::event::Event;
 use crate::object::error::{Error, Status};
+use crate::object::slot::Exposed;
 use crate::stream::{CapturedBy, Stream, StreamKind};
 use std::sync::{Arc, Weak};
 
@@ -56,6 +57,9 @@ pub(crate) trait CaptureSink: Send + Sync {
     /// Into which graph it captures.
     fn under(&self) -> Under;
 
+    /// Others can have the native stream from now on, or an event that was recorded in it, and by these the driver's graph.
+    fn is_known_to_others(&self);
+
     /// A stream that is not under capture is to wait for an event that this capture has recorded: it becomes part of the capture.
     fn fork(&self, stream: &Stream, event: &Event) -> Result<(), Error>;
 }
@@ -87,6 +91,20 @@ pub(crate) struct Sink(pub(crate) Arc<dyn CaptureSink>);
 
 /// What events that were recorded there keep.
 pub(crate) struct Recorded(pub(crate) Weak<dyn CaptureSink>);
+
+impl Exposed for Sink {
+    fn is_known_to_others(&self) {
+        self.0.is_known_to_others();
+    }
+}
+
+impl Exposed for Recorded {
+    fn is_known_to_others(&self) {
+        if let Some(sink) = self.0.upgrade() {
+            sink.is_known_to_others();
+        }
+    }
+}
 
 /// Captures the operation if the stream is under capture.
 ///
@@ -206,6 +224,8 @@ impl CaptureSink for Others {
         Under { graph: OTHERS, is_body: false }
     }
 
+    fn is_known_to_others(&self) {}
+
     fn fork(&self, stream: &Stream, event: &Event) -> Result<(), Error> {
         stream.may_be_captured_by_others();
         stream.here(|raw| raw.wait(event.raw()))
@@ -250,5 +270,5 @@ pub(crate) fn ended(event: &Event) -> Error {
 /// An event was recorded in a stream that is not under capture.
 #[cold]
 pub(super) fn recorded_outside(event: &Event) {
-    event.was_recorded_outside::<Recorded>();
+    event.was_recorded_outside();
 }

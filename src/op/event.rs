@@ -205,7 +205,7 @@ impl Event {
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the stream belongs to another driver; the driver's, also for a stream of another
     /// context.
-    #[inline]
+    #[inline(always)]
     pub fn record(self: &Arc<Self>, stream: &Stream) -> Result<(), Error> {
         // SAFETY: a record touches no memory, and the event is alive.
         unsafe { stream.enqueue(&mut Record::new(self)) }
@@ -226,7 +226,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the event belongs to another driver; the driver's.
-    #[inline]
+    #[inline(always)]
     pub fn wait_event(&self, event: &Arc<Event>) -> Result<(), Error> {
         // SAFETY: waiting touches no memory, and the event is alive.
         unsafe { self.enqueue(&mut Wait::new(event)) }

@@ -3,8 +3,7 @@
 use super::{Stream, StreamKind};
 use crate::driver::calls::host_function::is_capturing;
 use crate::object::error::{Error, Status};
-use crate::object::slot::Slot;
-use std::any::Any;
+use crate::object::slot::{Exposed, ExposedSlot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -17,13 +16,13 @@ const ASK: u8 = 2;
 pub(super) struct Capturing {
     state: AtomicU8,
     /// The capture, of a type that a later floor knows.
-    capture: Slot,
+    capture: ExposedSlot,
 }
 
 impl Capturing {
     /// `is_shared`: whether others have the native stream, too.
     pub(super) fn new(is_shared: bool) -> Self {
-        Self { state: AtomicU8::new(if is_shared { ASK } else { 0 }), capture: Slot::new() }
+        Self { state: AtomicU8::new(if is_shared { ASK } else { 0 }), capture: ExposedSlot::new() }
     }
 }
 
@@ -45,7 +44,7 @@ impl Stream {
 
     /// Who captures the stream.
     #[inline]
-    pub(crate) fn captured_by<T: Any + Send + Sync>(&self) -> Result<CapturedBy<T>, Error> {
+    pub(crate) fn captured_by<T: Exposed>(&self) -> Result<CapturedBy<T>, Error> {
         let state = self.capturing.state.load(Relaxed);
         if state == 0 {
             return Ok(CapturedBy::Nobody);
@@ -84,16 +83,32 @@ impl Stream {
         }
     }
 
+    /// Whether others may have the native stream.
+    #[inline]
+    pub(crate) fn may_be_known_to_others(&self) -> bool {
+        self.capturing.state.load(Relaxed) & ASK != 0
+    }
+
+    /// The native handle is about to be handed out.
+    pub(super) fn is_known_to_others(&self) {
+        self.may_be_captured_by_others();
+        if self.capturing.state.load(Relaxed) & OURS != 0
+            && let Some(capture) = self.capturing.capture.any()
+        {
+            capture.is_known_to_others();
+        }
+    }
+
     /// This capture has the stream from now on.
-    pub(crate) fn capture_begins<T: Any + Send + Sync>(&self, capture: Arc<T>) {
-        drop(self.capturing.capture.lock().replace(Some(capture)));
+    pub(crate) fn capture_begins(&self, capture: Arc<dyn Exposed>) {
+        drop(self.capturing.capture.replace(Some(capture)));
         self.capturing.state.fetch_or(OURS, Relaxed);
     }
 
     /// No capture of this library's has it any more.
-    pub(crate) fn capture_ends<T: Any + Send + Sync>(&self) {
+    pub(crate) fn capture_ends(&self) {
         self.capturing.state.fetch_and(!OURS, Relaxed);
-        drop(self.capturing.capture.lock().replace(None::<Arc<T>>));
+        drop(self.capturing.capture.replace(None));
     }
 
     /// Refuses, for a stream under capture, what would invalidate that.

@@ -228,6 +228,60 @@ static void hybrids(void) {
   CHECK_OK(cushim_builder_destroy(builder));
 }
 
+/* Each node is known, and has its parameters and its label: whether its handle is asked for never, once in between, or each time. */
+static void which_is_which(void) {
+  enum { NODES = 24, NEVER, ONCE, ALWAYS };
+  int asked;
+  for (asked = NEVER; asked <= ALWAYS; asked++) {
+    cushim_builder builder = begun(), at[3] = {NULL, NULL, NULL};
+    cushim_node nodes[NODES], tail = NULL, last = NULL;
+    cushim_graph graph = NULL;
+    size_t count = 0;
+    uint32_t i;
+    at[0] = builder;
+    CHECK_OK(cushim_builder_fork(builder, &at[1], 2));
+    for (i = 0; i < NODES; i++) {
+      cushim_builder here = at[i % 3];
+      if (i % 4 == 3) set_in(cushim_builder_stream(here), 8 + (int)i, i);
+      else append(here, (int)(i % 3), i);
+      if (asked == ALWAYS || (asked == ONCE && i == 15)) {
+        char name[16];
+        snprintf(name, sizeof name, "number %u", (unsigned)i);
+        CHECK_OK(cushim_builder_get_tail(here, &tail, 1, &count));
+        CHECK(count == 1 && tail != last);
+        CHECK_OK(cushim_set_label(tail, name));
+        last = tail;
+      }
+    }
+    CHECK_OK(cushim_builder_join(builder, &at[1], 2));
+    CHECK_OK(cushim_builder_end(builder, &graph));
+    CHECK_OK(cushim_graph_get_nodes(graph, nodes, NODES, &count));
+    CHECK(count == NODES);
+    for (i = 0; i < NODES && count == NODES; i++) {
+      char name[16];
+      snprintf(name, sizeof name, "number %u", (unsigned)i);
+      if (i % 4 == 3) {
+        cushim_fill_node filled = CUSHIM_OPTIONS(cushim_fill_node);
+        CHECK_OK(cushim_node_get_fill(nodes[i], NULL, &filled));
+        CHECK(filled.value == i && filled.to.address == slot(8 + (int)i));
+      } else {
+        cushim_arg args[2];
+        uint64_t values[2];
+        CHECK_OK(cushim_node_get_arguments(nodes[i], NULL, args, 2, &count, values, sizeof values, NULL));
+        CHECK(count == 2 && *(const uint64_t *)args[0].value == slot((int)(i % 3)) && *(const uint32_t *)args[1].value == i);
+        count = NODES;
+      }
+      CHECK((strstr(description(nodes[i]), name) != NULL) == (asked == ALWAYS || (asked == ONCE && i == 15)));
+    }
+    CHECK(edge_count(graph) == NODES - 3);
+    CHECK_OK(cushim_exec_destroy(new_exec(graph)));
+    CHECK_OK(cushim_graph_destroy(graph));
+    CHECK_OK(cushim_builder_destroy(builder));
+    CHECK_OK(cushim_builder_destroy(at[1]));
+    CHECK_OK(cushim_builder_destroy(at[2]));
+  }
+}
+
 /* A loop whose body is captured, with a fork in it; work goes on behind it. */
 static void loops(void) {
   cushim_builder builder = begun(), body = NULL, fork = NULL;
@@ -499,6 +553,7 @@ int main(void) {
   pipelines();
   host_memory();
   hybrids();
+  which_is_which();
   memory_in_captures();
   captured_anew();
   events_of_others();

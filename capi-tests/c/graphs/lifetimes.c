@@ -488,6 +488,118 @@ static void foreign_clones(void) {
   CHECK(released_soon(&count, 1) == 1);
 }
 
+/* The same of copies that others make of what such a graph is part of, or was made of: in every order. */
+static void foreign_clones_of_parts(void) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  int count = 0, early = 0, late = 0;
+  cushim_graph graph = new_graph(), child = new_graph(), inner = NULL;
+  cushim_node node = NULL;
+  CUgraph native = NULL, copies[3] = {NULL, NULL, NULL};
+  size_t i;
+  CHECK_OK(cushim_graph_native(graph, &native));
+  add_owned(child, NULL, 1, &count);
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &node, &inner));
+  add_owned(inner, NULL, 2, &early);
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copies[0], native));
+  CHECK_OK(cushim_graph_native(inner, &native));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copies[1], native));
+  add_owned(inner, NULL, 3, &late);
+  CHECK_OK(cushim_graph_native(child, &native));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copies[2], native));
+  CHECK_OK(cushim_node_remove(node));
+  CHECK(released_soon(&late, 1) == 1);
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released(&count) == 0 && released(&early) == 0);
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphDestroy_10000(copies[1]));
+  CHECK(released(&early) == 0);
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphDestroy_10000(copies[0]));
+  CHECK(released_soon(&early, 1) == 1 && released(&count) == 0);
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphDestroy_10000(copies[2]));
+  CHECK(released_soon(&count, 1) == 1);
+  for (i = 0; i < 3; i++) CHECK(copies[i] != NULL);
+}
+
+/* An exec keeps what its graph's nodes used when it was made; the graph, and its copies, what they use now. */
+static void each_for_itself(void) {
+  int counts[4] = {0};
+  cushim_owner other = counted(&counts[2]);
+  cushim_graph graph = new_graph(), copy;
+  cushim_node first = add_owned(graph, NULL, 1, &counts[0]), second = add_owned(graph, first, 2, &counts[1]);
+  cushim_exec exec = new_exec(graph), later;
+  copy = clone_of(graph);
+  CHECK_OK(cushim_node_remove(second));
+  CHECK_OK(cushim_node_set_owner(first, 1, &other));
+  add_owned(graph, first, 4, &counts[3]);
+  later = new_exec(graph);
+  CHECK(result_of_exec(exec) == 12 && result_of_exec(later) == 14 && result_of(copy) == 12);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released(&counts[0]) == 0 && counts[1] == 0 && counts[2] == 0 && counts[3] == 0);
+  CHECK_OK(cushim_exec_destroy(later));
+  CHECK(released_soon(&counts[2], 1) == 1 && released_soon(&counts[3], 1) == 1 && counts[0] == 0);
+  CHECK_OK(cushim_exec_update(exec, copy, NULL));
+  CHECK_OK(cushim_graph_destroy(copy));
+  CHECK(result_of_exec(exec) == 12 && released(&counts[0]) == 0 && counts[1] == 0);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK(released_soon(&counts[0], 1) == 1 && released_soon(&counts[1], 1) == 1);
+}
+
+/* Who gets a native handle of a capture that is under way can ask the driver for its graph, and copy that. */
+static void foreign_clones_of_captures(void) {
+  enum { BEFORE, STREAM, EVENT, FORK, WAYS };
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  int way;
+  for (way = BEFORE; way < WAYS; way++) {
+    int early = 0, late = 0;
+    cushim_owner first = counted(&early), second = counted(&late);
+    cushim_builder builder = NULL, fork = NULL;
+    cushim_event event = new_event(all.context, 0);
+    cushim_stream stream, other = NULL;
+    cushim_place to = owned_slot(0, &first);
+    CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUstream native = NULL;
+    CUevent place = NULL;
+    CUgraph graph = NULL, copy = NULL;
+    cuuint64_t id = 0;
+    CHECK_OK(cushim_builder_create(all.context, NULL, &builder));
+    CHECK_OK(cushim_builder_begin(builder));
+    stream = cushim_builder_stream(builder);
+    if (way == BEFORE) CHECK_OK(cushim_stream_native(stream, &native));
+    CHECK_OK(cushim_stream_fill(stream, &to, 1, 4, 1));
+    CHECK_OK(cushim_event_record(event, stream));
+    if (way == STREAM) CHECK_OK(cushim_stream_native(stream, &native));
+    if (way == EVENT) {
+      /* Another stream waits for the event, and so becomes part of the capture. */
+      CHECK_OK(cushim_event_native(event, &place));
+      other = new_stream(all.context);
+      CHECK_OK(cushim_stream_native(other, &native));
+      CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamWaitEvent_3020(native, place, 0));
+    }
+    if (way == FORK) {
+      CHECK_OK(cushim_builder_fork(builder, &fork, 1));
+      CHECK_OK(cushim_stream_native(cushim_builder_stream(fork), &native));
+    }
+    to = owned_slot(1, &second);
+    CHECK_OK(cushim_stream_fill(stream, &to, 1, 4, 1));
+    if (cu->cuStreamGetCaptureInfo_12030 != NULL) {
+      CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamGetCaptureInfo_12030(native, &state, &id, &graph, NULL, NULL, NULL));
+    } else {
+      CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamGetCaptureInfo_11030(native, &state, &id, &graph, NULL, NULL));
+    }
+    if (CHECK(graph != NULL)) CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copy, graph));
+    if (way == FORK) CHECK_OK(cushim_builder_join(builder, &fork, 1));
+    CHECK_OK(cushim_builder_close(builder)); /* the capture ends without a graph */
+    CHECK_OK(cushim_builder_destroy(builder));
+    CHECK_OK(cushim_builder_destroy(fork));
+    if (way == EVENT) CHECK_OK(cushim_stream_destroy(other));
+    CHECK_OK(cushim_event_destroy(event));
+    flush_callbacks();
+    CHECK(released(&early) == 0 && released(&late) == 0);
+    CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphDestroy_10000(copy));
+    CHECK(released_soon(&early, 1) == 1 && released_soon(&late, 1) == 1);
+  }
+}
+
 /* The objects that a graph needs outlive their handles: the driver's and the context's, too. */
 static void context_and_driver(void) {
   cushim_driver driver = open_driver();
@@ -525,6 +637,9 @@ int main(void) {
     only_the_definition();
     events();
     foreign_clones();
+    foreign_clones_of_parts();
+    foreign_clones_of_captures();
+    each_for_itself();
     context_and_driver();
   }
   return close_graphs();

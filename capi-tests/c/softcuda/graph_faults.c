@@ -93,6 +93,11 @@ static cushim_status instantiate(void) { return cushim_exec_create(at.graph, NUL
 static cushim_status update(void) { return cushim_exec_update(at.exec, at.graph, NULL); }
 static cushim_status remove_node(void) { return cushim_node_remove(at.fill); }
 
+static cushim_status native(void) {
+  CUgraph graph = NULL;
+  return cushim_graph_native(at.graph, &graph);
+}
+
 static cushim_status set_dependencies(void) { return cushim_node_set_dependencies(at.fill, NULL, 0); }
 
 static cushim_status set_owner(void) {
@@ -253,6 +258,7 @@ static const struct {
     {"add_child", add_child, 0},
     {"clone", clone, 0},
     {"instantiate", instantiate, 0},
+    {"native", native, 0},
     {"update", update, 0},
     {"remove_node", remove_node, 0},
     {"set_dependencies", set_dependencies, 0},
@@ -417,17 +423,47 @@ static void no_way_back(cushim_status (*change)(void)) {
   tear_down();
 }
 
-/* A driver that cannot keep anything for graphs keeps nothing: the node is refused before it is there. */
+/* A driver that cannot keep anything for an exec makes none, and hands out no graph that others copy; the graph itself goes on. */
 static void without_user_objects(void) {
-  size_t nodes;
+  CUgraph native = (CUgraph)NOT_NULL;
   build();
-  nodes = node_count(at.graph);
-  CHECK(control.fault_set("cuUserObjectCreate#1=801") == 0);
+  CHECK_OK(add_kernel());
+  CHECK(control.fault_set("cuUserObjectCreate#1+=801") == 0);
   control.calls_reset();
-  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, add_kernel());
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, instantiate());
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_native(at.graph, &native));
   control.fault_clear();
-  CHECK(node_count(at.graph) == nodes && counts[0] == 0);
+  CHECK(at.made == NULL && native == NULL && counts[0] == 0);
+  CHECK_OK(instantiate());
+  CHECK_OK(cushim_graph_native(at.graph, &native));
+  CHECK(native != NULL);
   tear_down();
+  CHECK(released_soon(&counts[0], 1) == 1);
+}
+
+/* What the nodes of a graph keep is one user object for each exec, and one for each node once others have the driver's graph. */
+static void user_objects(void) {
+  CUgraph native = NULL;
+  build();
+  control.calls_reset();
+  CHECK_OK(add_kernel());
+  CHECK_OK(set_owner());
+  CHECK_OK(clone());
+  CHECK(control.call_count("cuUserObjectCreate") == 0);
+  CHECK_OK(instantiate());
+  CHECK_OK(cushim_exec_update(at.made, at.graph, NULL));
+  CHECK(control.call_count("cuUserObjectCreate") == 2 && control.call_count("cuGraphReleaseUserObject") == 2);
+  control.calls_reset();
+  CHECK_OK(cushim_graph_native(at.graph, &native));
+  CHECK(control.call_count("cuUserObjectCreate") > 2);
+  control.calls_reset();
+  CHECK_OK(cushim_graph_native(at.graph, &native));
+  CHECK_OK(cushim_exec_update(at.made, at.graph, NULL));
+  CHECK(control.call_count("cuUserObjectCreate") == 0);
+  CHECK_OK(add_kernel());
+  CHECK(control.call_count("cuUserObjectCreate") == 1);
+  tear_down();
+  CHECK(released_soon(&counts[0], 3) == 3);
 }
 
 int main(void) {
@@ -448,6 +484,7 @@ int main(void) {
   no_way_back(set_parameter);
   no_way_back(rebind);
   without_user_objects();
+  user_objects();
   CHECK_OK(cushim_buffer_destroy(first));
   CHECK_OK(cushim_buffer_destroy(second));
   return close_graphs();

@@ -4,10 +4,9 @@ use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{Lent, enter, get};
 use crate::capi::{input, pointer};
-use crate::graph::{Added, Graph, NodeObject};
+use crate::graph::{Added, Graph, NodeObject, Predecessors};
 use crate::object::error::Error;
-use crate::object::handle::Guard;
-use smallvec::SmallVec;
+use crate::object::handle::{Guard, Token};
 
 /// Where a node is to be added: `cushim_graph graph, const cushim_node *after, size_t after_count` of every function
 /// that adds one; and where its handle goes.
@@ -46,27 +45,41 @@ impl Where {
     }
 }
 
-/// The nodes that come before another, looked up.
-pub(super) type After<'g> = [Lent<'g, NodeObject>];
+/// The nodes that come before another, looked up when they are wanted.
+pub(super) struct After<'g> {
+    guard: &'g Guard,
+    at: Where,
+}
 
-impl Where {
-    /// Looks the nodes up.
-    ///
+impl<'g> After<'g> {
     /// # Safety
-    /// What [`cleared`](Self::cleared) was told is still so.
+    /// What [`Where::cleared`] was told is so as long as this is used.
+    unsafe fn new(guard: &'g Guard, at: Where) -> Self {
+        Self { guard, at }
+    }
+}
+
+impl Predecessors for After<'_> {
     #[inline]
-    unsafe fn look_up<'g>(
-        &self,
-        guard: &'g Guard,
-        after: &mut SmallVec<[Lent<'g, NodeObject>; 8]>,
-    ) -> Result<(), Error> {
+    fn only(&self) -> Option<Token> {
+        let Where { after, count: 1, overwritten, .. } = self.at else { return None };
+        if !pointer::is_good(after) {
+            return None;
+        }
+        // SAFETY: it is aligned, and the caller vouches for one handle.
+        Some(Token::from_pointer(overwritten.map_or_else(|| unsafe { after.read() }, |(_, node)| node)))
+    }
+
+    fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error> {
+        let mut index = 0;
         let look_up = |given| {
-            let overwritten = self.overwritten.filter(|(index, _)| *index == after.len());
-            let node = overwritten.map_or(given, |(_, node)| node);
-            get(guard, node).map(|node| after.push(node))
+            let overwritten = self.at.overwritten.filter(|(at, _)| *at == index);
+            let node: Lent<'_, NodeObject> = get(self.guard, overwritten.map_or(given, |(_, node)| node))?;
+            index += 1;
+            show(index - 1, &node)
         };
         // SAFETY: the caller vouches for the array.
-        unsafe { input::for_each(self.after, self.count, "after", look_up) }
+        unsafe { input::for_each(self.at.after, self.at.count, "after", look_up) }
     }
 }
 
@@ -99,10 +112,9 @@ pub(super) unsafe fn add_to<R>(
     let guard = enter()?;
     pointer::check_if_given(at.node, "node")?;
     let graph = get(&guard, at.graph)?;
-    let mut after = SmallVec::new();
+    let graph = Graph::lent(&graph)?;
     // SAFETY: as the caller vouches.
-    unsafe { at.look_up(&guard, &mut after) }?;
-    let graph = Graph::of(&graph)?;
+    let after = unsafe { After::new(&guard, at) };
     // Nothing fails once the node is there.
     if !at.node.is_null() {
         guard.room_for_one()?;
@@ -110,6 +122,7 @@ pub(super) unsafe fn add_to<R>(
     let mut added = add(&guard, &graph, &after)?;
     if !at.node.is_null() {
         let node = guard.borrowed_of_new(added.new_object())?;
+        added.has_handle(node);
         // SAFETY: as the caller vouches.
         unsafe { at.node.write(node.to_pointer()) };
     }

@@ -17,8 +17,9 @@ use crate::event::Event;
 use crate::graph::object::GraphObject;
 use crate::graph::state::{NodeId, NodeState, State};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, GraphKind, Node, condition, foreign, relations, restriction};
+use crate::graph::{Graph, GraphKind, Node, condition, foreign, keeping, relations, restriction};
 use crate::object::error::{Error, Status};
+use crate::object::release::report;
 use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
 use crate::op::node::Parameters;
@@ -27,6 +28,7 @@ use begin::{begin_body, begin_new, destroy_unused};
 use parking_lot::Mutex;
 use recapture::begin_again;
 use std::collections::HashSet;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
@@ -78,7 +80,7 @@ struct Parts {
 
 /// Nothing of this library captures the stream any more.
 pub(super) fn sink_ends(stream: &Stream) {
-    stream.capture_ends::<Sink>();
+    stream.capture_ends();
 }
 
 impl Capture {
@@ -163,7 +165,7 @@ impl Capture {
 
     /// The next operation in the stream comes after this node.
     pub(super) fn go_on_after(&self, stream: &Stream, node: &Node) -> Result<(), Error> {
-        let mut after = [node.native()?];
+        let mut after = [node.own_native()?];
         // SAFETY: the node is one of the graph that is captured.
         unsafe { calls::set_dependencies(self.table(), stream.raw(), &mut after) }
             .map_err(|error| self.failed(error))
@@ -264,7 +266,7 @@ impl Capture {
 
     /// The streams with work that was not joined.
     fn unjoined(&self) -> Result<Vec<String>, Error> {
-        let _state = self.tree().lock();
+        let _state = self.tree().lock_unasked();
         let parts = self.parts.lock();
         if parts.members.is_empty() || parts.broken.is_some() {
             return Ok(Vec::new());
@@ -300,7 +302,7 @@ impl Capture {
 
     fn end_root(&self) -> Result<Graph, Error> {
         let result = calls::end(self.table(), self.stream.raw());
-        let refused = result.err().map(|error| self.not_ended(&self.tree().lock(), error));
+        let refused = result.err().map(|error| self.not_ended(&self.tree().lock_unasked(), error));
         self.is_over_now();
         match refused {
             // The driver's graph has a body that must not be looked at: it stays where it is.
@@ -337,7 +339,7 @@ impl Capture {
             self.is_over_now();
             return ended.map(|_| self.graph.clone());
         }
-        let why = self.breaks(&self.tree().lock(), "the end", None);
+        let why = self.breaks(&self.tree().lock_unasked(), "the end", None);
         std::mem::forget(Arc::clone(&self.stream));
         self.is_over_now();
         self.tree().abandon();
@@ -389,25 +391,33 @@ impl Capture {
         let checked = CheckedNode::of(tree, graph, stream, operation)?;
         let CheckedNode { own, parameters, has_holds, is_ours } = checked;
         let at = own.as_ref().unwrap_or(stream.context());
-        let mut state = tree.lock();
+        let mut state = tree.lock_unasked();
         self.check_valid()?;
         restriction::check(tree, &state, graph, &parameters, at)?;
         state.check_parameters(&parameters)?;
-        let native = &state.graph(graph).native;
+        self.share_with_others_of(&mut state, stream)?;
         let failed = |error| tree.failed(error, self.object());
-        let prepared = has_holds.then(|| Prepared::on(native)).transpose().map_err(failed)?;
+        let prepared = if has_holds { state.prepare(graph).map_err(failed)? } else { None };
         let related = relations::kept(&state);
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, own.as_deref()) };
         drop(related);
-        let info = calls::info(self.table(), stream.raw().handle());
+        let asks_later =
+            self.is_root() && is_one_node(&parameters) && !self.is_again && state.may_ask_later();
+        let ask = || calls::info(self.table(), stream.raw().handle());
         if let Err(failure) = issued {
-            return Err(self.not_captured(&state, failure, info, prepared, &parameters));
+            return Err(self.not_captured(&state, failure, ask(), prepared, &parameters));
         }
-        let attachment = prepared.map(|prepared| prepared.commit(holds(operation)));
+        let attachment = keeping::kept(has_holds, prepared, || holds(operation));
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
+        if asks_later {
+            self.last.store(state.made().wrapping_add(1), Relaxed);
+            let node = NodeState { attachment, context, ..NodeState::new(null_mut(), parameters) };
+            state.list_unasked(node, stream.raw().handle());
+            return Ok(());
+        }
         // SAFETY: nothing was called on the stream since.
-        let tail = info.ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
+        let tail = ask().ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
         match tail {
             Some(native) => {
                 let node = NodeState { attachment, context, is_ours, ..NodeState::new(native, parameters) };
@@ -419,6 +429,16 @@ impl Capture {
             None => keep_for_graph(&mut state, graph, attachment),
         }
         Ok(())
+    }
+
+    /// Who has the native stream can ask it for the graph that it is captured into.
+    #[inline]
+    fn share_with_others_of(&self, state: &mut State, stream: &Stream) -> Result<(), Error> {
+        if stream.may_be_known_to_others() { self.tree().share(state) } else { Ok(()) }
+    }
+
+    fn share_with_others_if(&self, is_known: bool) -> Result<(), Error> {
+        if is_known { self.tree().share(&mut self.tree().lock()) } else { Ok(()) }
     }
 
     fn was_captured(&self, state: &mut State, node: NodeState) {
@@ -455,7 +475,7 @@ impl Capture {
         call: impl FnOnce() -> Result<(), Error>,
         stream: &Stream,
     ) -> Result<(), Error> {
-        let state = self.tree().lock();
+        let state = self.tree().lock_unasked();
         self.check_valid()?;
         call().map_err(|mut failure| {
             let info = calls::info(self.table(), stream.raw().handle());
@@ -494,6 +514,7 @@ impl CaptureSink for Capture {
             Captured::Refused(why) => Err(operation.refused(stream, why)),
             Captured::Record(event) => {
                 let event = Arc::clone(event);
+                self.share_with_others_if(event.may_be_recorded_by_others())?;
                 // SAFETY: as above.
                 self.capture_plainly("a record", || unsafe { operation.issue(stream, None) }, stream)?;
                 let this: Weak<dyn CaptureSink> = self.this.clone();
@@ -508,6 +529,13 @@ impl CaptureSink for Capture {
         }
     }
 
+    fn is_known_to_others(&self) {
+        if !self.is_over() {
+            // Where it fails, the next operation that is captured tries again, and answers for it.
+            report(self.tree().driver(), self.share_with_others_if(true));
+        }
+    }
+
     fn under(&self) -> Under {
         Under { graph: self.tree().number(), is_body: !self.is_root() }
     }
@@ -516,6 +544,7 @@ impl CaptureSink for Capture {
         if self.is_over() {
             return Err(ended(event));
         }
+        self.share_with_others_if(stream.may_be_known_to_others())?;
         let is_blocking = !stream.is_default() && !stream.is_non_blocking()?;
         let wait = || stream.here(|raw| raw.wait(event.raw()));
         self.capture_plainly("a fork", wait, &self.stream)?;
@@ -565,6 +594,12 @@ impl CheckedNode {
             _ => Err(Error::new(Status::INTERNAL, "an operation that is no node was captured as one")),
         }
     }
+}
+
+/// Whether the driver makes one node of it, and nothing else.
+#[inline]
+fn is_one_node(parameters: &Parameters) -> bool {
+    matches!(parameters, Parameters::Kernel(kernel) if kernel.attributes().is_empty())
 }
 
 /// What the node of an operation keeps.

@@ -9,6 +9,7 @@ use crate::graph::state::{self, GraphId, NodeId};
 use crate::graph::tree::Tree;
 use crate::graph::{Graph, Node, conditional, relations};
 use crate::object::error::{Error, Status};
+use crate::object::release::report;
 use crate::op::node::{Holds, NodeType};
 use parking_lot::MutexGuard;
 use std::sync::Arc;
@@ -45,18 +46,23 @@ impl Exec {
         source.check_contexts(trees.source(), graph.object.as_ref())?;
         conditional::cure(source, trees.source_mut())?;
         let Some(raw) = &state.raw else { return Err(self.gone()) };
+        let failed = |error| source.failed(error, graph.object.as_ref());
+        let lent = trees.source().lend(graph.object.id).map_err(failed)?;
         let native = &trees.source().graph(graph.object.id).native;
         let relatives = relations::changed();
         // SAFETY: node and graph are there, which the locks keep; the caller vouches for what the nodes use.
         let set = unsafe { raw.set_child(trees.own().node(id).native, native) };
         drop(relatives);
+        let (version, taken_back) = lent.end(set.is_ok());
         set.map_err(|error| refused(self.failed(error)))?;
         // From here on nothing fails.
-        state.held.join(Held::of(source, trees.source()));
+        state.held.join(Held::of(source, trees.source(), version));
         let before = self.take_over_child(&mut state, &mut trees, id, graph);
         drop(trees);
         state.retire(before);
         self.watch_all(&mut state);
+        drop(state);
+        report(source.driver(), taken_back.map_err(failed));
         Ok(())
     }
 

@@ -15,29 +15,34 @@ use std::sync::Arc;
 pub(super) struct Held {
     /// At least one: the definition's.
     contexts: Vec<Arc<Context>>,
+    /// What the driver's graph keeps, too, for its nodes.
     versions: Vec<Version>,
+    /// What definitions had kept, and the instance keeps alone.
+    own: Vec<Version>,
 }
 
 impl Held {
-    /// What an instance of the definition holds.
-    pub(super) fn of(tree: &Tree, state: &State) -> Self {
+    /// What an instance of the definition holds, and this, which the definition had kept.
+    pub(super) fn of(tree: &Tree, state: &State, kept: Option<Version>) -> Self {
         let mut contexts = vec![Arc::clone(tree.context())];
         state.contexts().iter().for_each(|context| note(&mut contexts, context));
-        let attachments = state.nodes().filter_map(|(_, node)| node.attachment.as_ref());
-        Self { contexts, versions: attachments.map(|attachment| attachment.version()).collect() }
+        let of_nodes = state.nodes().filter_map(|(_, node)| node.attachment.as_ref()?.version());
+        Self { contexts, versions: of_nodes.collect(), own: kept.into_iter().collect() }
     }
 
     /// The instance was updated from another definition. Its contexts stay: a launch may be in flight.
     pub(super) fn update(&mut self, other: Self) {
         other.contexts.iter().for_each(|context| note(&mut self.contexts, context));
-        self.versions = other.versions;
+        (self.versions, self.own) = (other.versions, other.own);
     }
 
     /// A child graph of the instance was set to another graph.
     pub(super) fn join(&mut self, other: Self) {
         other.contexts.iter().for_each(|context| note(&mut self.contexts, context));
         self.versions.extend(other.versions);
+        self.own.extend(other.own);
         self.versions.retain(Version::is_there);
+        self.own.retain(Version::is_there);
     }
 
     /// A node of the instance runs in this context from now on.
@@ -56,8 +61,12 @@ impl Held {
         self.contexts.iter().any(|context| context.is_gone())
     }
 
-    /// Lets go of what the nodes use, in place of the driver, which keeps the instance for ever.
-    pub(super) fn abandon(self) {
-        self.versions.into_iter().for_each(Version::abandon);
+    /// Lets go of what the nodes use, in place of the driver, which keeps the instance for ever; of what the definition uses, too, if that is
+    /// not used any more either.
+    pub(super) fn abandon(self, with_definition: bool) {
+        self.own.into_iter().for_each(Version::abandon);
+        if with_definition {
+            self.versions.into_iter().for_each(Version::abandon);
+        }
     }
 }

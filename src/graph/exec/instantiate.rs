@@ -8,6 +8,7 @@ use crate::driver::sys;
 use crate::graph::state::GraphId;
 use crate::graph::{Graph, GraphKind, Node, conditional, refusal, relations, restriction, updatable};
 use crate::object::error::{Error, Status};
+use crate::object::release::report;
 use crate::stream::Stream;
 use std::sync::Arc;
 
@@ -146,23 +147,27 @@ impl Graph {
         conditional::cure(tree, &mut state)?;
         let conditions = state.conditions.iter().filter_map(|condition| condition.native).collect();
         let kept = Kept::new(state.made(), conditions);
+        let failed = |error| tree.failed(error, self.object.as_ref());
+        let lent = state.lend(GraphId::ROOT).map_err(failed)?;
         let native = &state.graph(GraphId::ROOT).native;
         let relatives = relations::changed();
         let made = RawExec::instantiate(native, options.flags(), upload.map(|stream| stream.raw()));
         drop(relatives);
+        let (version, taken_back) = lent.end(made.is_ok());
         let has_limits = state.allocating > 0
             || state.has_conditions()
             || made.is_err() && updatable::find(tree, &state).is_some();
         state.execs.retain(|exec| exec.strong_count() > 0);
         let live = if has_limits { state.execs.len() } else { 0 };
-        let held = Held::of(tree, &state);
+        let held = Held::of(tree, &state, version);
         if made.is_ok() {
             state.has_relatives = true;
             state.execs.push(Arc::downgrade(&kept));
         }
         drop(state);
+        report(tree.driver(), taken_back.map_err(failed));
         let raw = made.map_err(|refused| {
-            let failure = tree.failed(refused.error, self.object.as_ref());
+            let failure = failed(refused.error);
             let (reason, node) = (InstantiateReason::of(refused.reason), blamed(tree, refused.node));
             let mut error = explain(failure, reason, node.as_ref(), live);
             if options.device_launch {

@@ -314,7 +314,7 @@ impl Drop for Exec {
         let tree = Arc::clone(&self.tree);
         native::release(self.tree.driver(), self, move |exec| {
             let result = if held.is_gone() {
-                abandon(&tree, held);
+                held.abandon(tree.context().is_gone() || tree.definition().is_none());
                 Ok(())
             } else {
                 let relatives = relations::changed();
@@ -325,13 +325,6 @@ impl Drop for Exec {
             callback::later(unreleased);
             result
         });
-    }
-}
-
-/// Lets go of what an instance held that nobody can destroy, unless the definition may still be used, which holds the same.
-fn abandon(tree: &Tree, held: Held) {
-    if tree.context().is_gone() || tree.definition().is_none() {
-        held.abandon();
     }
 }
 

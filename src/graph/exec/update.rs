@@ -9,6 +9,7 @@ use crate::graph::state::{self, GraphId};
 use crate::graph::tree::Tree;
 use crate::graph::{Graph, Node, conditional, refusal, relations, updatable};
 use crate::object::error::{Error, Status};
+use crate::object::release::report;
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 
@@ -135,10 +136,12 @@ impl Exec {
         let mut source = graph.lock()?;
         tree.check_contexts(&source, graph.object.as_ref())?;
         conditional::cure(tree, &mut source)?;
+        let lent = source.lend(GraphId::ROOT).map_err(|error| tree.failed(error, graph.object.as_ref()))?;
         let relatives = relations::changed();
         // SAFETY: the caller vouches for what the nodes use.
         let updated = unsafe { raw.update(&source.graph(GraphId::ROOT).native) };
         drop(relatives);
+        let (version, taken_back) = lent.end(updated.is_ok());
         if let Err(refused) = updated {
             let name = updatable::find(tree, &source);
             drop((source, state));
@@ -153,7 +156,7 @@ impl Exec {
             );
             return Err(UpdateFailure { error, reason, node, other });
         }
-        let held = Held::of(tree, &source);
+        let held = Held::of(tree, &source, version);
         state.held.update(held);
         let base = self.take_over(tree, source);
         state.base = base;
@@ -161,6 +164,8 @@ impl Exec {
         // The driver keeps what the new definition's nodes use; what single nodes used, launches until now may still use.
         state.retire_own();
         self.watch_all(&mut state);
+        drop(state);
+        report(tree.driver(), taken_back.map_err(|error| tree.failed(error, graph.object.as_ref())));
         Ok(())
     }
 

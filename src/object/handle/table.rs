@@ -420,6 +420,7 @@ impl Table {
     }
 
     /// Makes the slot free for another token, unless it has had its last.
+    #[inline]
     fn free(&self, index: u32, own: &Record) {
         let last = Token(self.slots.known(index).word.load(Relaxed));
         if self.brand().uses(last) < LAST_USE {

@@ -240,6 +240,7 @@ impl Call {
 impl Records {
     /// The threads inside a call, other than `exempt`, after up to `patience` looks: most calls take less time than it
     /// takes to defer a release. Must follow a `publish` or a `barrier` after what the calls are not to see any more.
+    #[inline]
     pub(super) fn inside(&self, exempt: Option<&Record>, patience: u32) -> Vec<Call> {
         let others = self.taken().filter(|record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));
         let mut others = others.filter_map(Call::of);

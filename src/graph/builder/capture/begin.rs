@@ -29,6 +29,7 @@ pub(super) fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph
     let graph = Graph::new(stream.context(), native, Ownership::Borrowed);
     let mut state = graph.definition.tree.lock();
     state.is_new = true;
+    state.is_shared = stream.may_be_known_to_others();
     // Nodes are captured after those that are there.
     state.graph_mut(graph.object.id).is_ordered = true;
     drop(state);
@@ -46,7 +47,10 @@ pub(super) fn destroy_unused(table: &'static Table, ended: Result<CUgraph, CallE
 /// Begins to capture into a body, after the nodes that are in it.
 pub(super) fn begin_body(stream: &Arc<Stream>, mode: CaptureMode, body: &Body) -> Result<Graph, Error> {
     let (table, graph) = (stream.context().table(), &body.graph);
-    let state = graph.lock()?;
+    let mut state = graph.lock()?;
+    if stream.may_be_known_to_others() {
+        graph.definition.tree.share(&mut state)?;
+    }
     let known = state.graph(graph.object.id);
     let failed = |error| stream.context().failed(error, graph.object.as_ref());
     let after = leaves(table, &known.native).map_err(failed)?;

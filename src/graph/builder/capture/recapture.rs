@@ -136,6 +136,9 @@ pub(super) fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph
         );
         return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
     }
+    if stream.may_be_known_to_others() {
+        tree.share(&mut state)?;
+    }
     let native = state.graph(object.id).native.handle();
     let related = relations::kept(&state);
     // SAFETY: the definition is alive, and the lock keeps it as it is.
