@@ -8,7 +8,7 @@ use super::definition::{cushim_graph, cushim_node, invalid};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{borrowed, get};
 use crate::capi::out;
-use crate::graph::Graph;
+use crate::graph::{Graph, Predecessors};
 use crate::object::error::Error;
 use crate::object::handle;
 
@@ -76,6 +76,8 @@ pub unsafe extern "C" fn cushim_graph_add_child(
             add_to(
                 at,
                 |guard, graph, after| {
+                    // What is wrong with `after` is said before what is wrong with the graphs.
+                    after.each(&mut |_, _| Ok(()))?;
                     let child = Graph::of(&*get(guard, child)?)?;
                     match is_moved {
                         true => graph.move_child_after(after, &child),
