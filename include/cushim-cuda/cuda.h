@@ -17,8 +17,8 @@
  * Results. If there is no driver, cuInit returns CUDA_ERROR_NO_DEVICE (100). A function that the driver does not have
  * returns CUDA_ERROR_NOT_FOUND (500) and writes nothing. After either, cushim_last_error_message says why.
  * cuGetErrorName and cuGetErrorString work without a driver. On a driver that is older than CUDA_VERSION, the older
- * forms of cuCtxCreate, cuEventElapsedTime, cuGetProcAddress, cuMemAdvise and cuMemPrefetchAsync stand in for the newer
- * ones if the arguments say nothing that is new.
+ * forms of cuCtxCreate, cuEventElapsedTime, cuGetProcAddress, cuMemAdvise and cuMemPrefetchAsync stand in for the
+ * newer ones if the arguments say nothing that is new.
  *
  * Functions. Each is static inline, under the name that the driver exports: cuMemAlloc is a macro for cuMemAlloc_v2,
  * as in NVIDIA's header. CUDA_API_PER_THREAD_DEFAULT_STREAM and __CUDA_API_VERSION_INTERNAL do what they do there.
