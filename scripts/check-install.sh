@@ -138,8 +138,9 @@ with_meson() {
   prints "$work/meson-$1"
 }
 
-# It finds softcuda beside the library.
+# It finds softcuda beside the library, and each version of it.
 probe() {
+  [[ -f $lib/libsoftcuda-11.4.so && -f $lib/libsoftcuda-13.5.so ]] || fail "$lib lacks versions of softcuda"
   "$prefix/bin/cushim-probe" > "$work/log" || { cat "$work/log"; exit 1; }
 }
 

@@ -138,6 +138,9 @@ if [[ $release ]]; then
   # Where debuggers look for sources of packages. The last that matches counts.
   sources=/usr/src/cushim-$version
   remap="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=/usr/src/cargo"
+  # Of the standard library, where rustup has its sources: as rustc calls them otherwise.
+  commit=$(rustc -vV | sed -n 's/^commit-hash: //p')
+  remap+=$'\x1f'"--remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$commit"
   remap+=$'\x1f'"--remap-path-prefix=$PWD=$sources"
   [[ -z ${CARGO_TARGET_DIR-} ]] || remap+=$'\x1f'"--remap-path-prefix=$(realpath -m "$CARGO_TARGET_DIR")=$sources/target"
   export CARGO_ENCODED_RUSTFLAGS=$remap
@@ -149,7 +152,7 @@ built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim ${softcuda:+-p softcuda}
 if [[ $probe ]]; then
   # softcuda is where the loader looks for it.
   up=$(realpath -ms --relative-to=/bin "/$libdir")
-  built+=$("${cargo[@]}" rustc "${common[@]}" -p cushim --example probe -- -C "link-arg=-Wl,-rpath,\$ORIGIN/$up")
+  built+=$'\n'$("${cargo[@]}" rustc "${common[@]}" -p cushim --example probe -- -C "link-arg=-Wl,-rpath,\$ORIGIN/$up")
 fi
 
 # built_file NAME: where cargo has put the file.
@@ -231,7 +234,7 @@ put 644 include/cushim.json share/cushim/cushim.json
 
 if [[ $softcuda ]]; then
   put_program "$(built_file 'libsoftcuda\.so')" "$libdir/libsoftcuda.so"
-  shells=$(sed -n '/"build-script-executed","package_id":"[^"]*softcuda#/ s/.*"out_dir":"\([^"]*\)".*/\1/p' <<<"$built")
+  shells=$(sed -n '/"build-script-executed","package_id":"[^"]*softcuda#/ s/.*"out_dir":"\([^"]*\)".*/\1/p' <<<"$built" | tail -n 1)
   for shell in "$shells"/libsoftcuda-*.so; do
     cp "$shell" "$work/shell"
     "${binutils}strip" --strip-unneeded "$work/shell"
