@@ -133,17 +133,11 @@ static CUcontext native_context(void) {
   return native;
 }
 
+/* The fixture's graph; it is asked for when that is made, since callbacks and forked processes cannot. */
+static CUgraph good_native_graph;
+
 /* A driver without graphs looks at none. */
-static CUgraph native_graph(void) {
-  static cushim_graph asked;
-  static CUgraph native;
-  /* Asked once for each graph: it calls the driver, which callbacks and forked processes cannot. */
-  if (fixture.graph != NULL && fixture.graph != asked) {
-    native = NULL;
-    if (CHECK_OK(cushim_graph_native(fixture.graph, &native))) asked = fixture.graph;
-  }
-  return fixture.graph != NULL && native != NULL ? native : (CUgraph)NOT_NULL;
-}
+static CUgraph native_graph(void) { return fixture.graph != NULL ? good_native_graph : (CUgraph)NOT_NULL; }
 
 static CUevent native_event(void) {
   CUevent native = NULL;
@@ -310,6 +304,7 @@ static void set_up_graph(const char *function) {
   CHECK_OK(cushim_graph_add_empty(fixture.graph, NULL, 0, &good_edge.to));
   if (strstr(function, "remove_edges") != NULL) CHECK_OK(cushim_graph_add_edges(fixture.graph, &good_edge, 1));
   CHECK_OK(cushim_exec_create(fixture.graph, NULL, &fixture.exec, NULL));
+  CHECK_OK(cushim_graph_native(fixture.graph, &good_native_graph));
 }
 
 /* All objects without code, the context current and the stream, too. */

@@ -208,23 +208,23 @@ fn what_a_pool_holds() {
     });
 }
 
-/// As if somebody had waited for the free itself; an event that was recorded before does not count.
+/// Measured on driver 580: another stream's event says nothing of the free, also if it was recorded after the free was done.
 #[test]
-fn an_event_of_another_stream_settles_a_free() {
-    alone("an_event_of_another_stream_settles_a_free", &[], || {
+fn an_event_of_another_stream_settles_no_free() {
+    alone("an_event_of_another_stream_settles_no_free", &[], || {
         let cu = with_context();
         let (own, s, other) = (default_pool(&cu), free_stream(&cu), free_stream(&cu));
-        let (before, after) = (event(&cu), event(&cu));
+        let (beside, behind) = (event(&cu), event(&cu));
         let p = allocate(&cu, 1 << 20, s);
-        record(&cu, before, other);
         assert_eq!(free(&cu, p, s), 0);
         while cu.call("cuStreamQuery", &[s]) != 0 {
             std::thread::yield_now();
         }
-        assert_eq!(cu.call("cuEventSynchronize", &[before]), 0);
+        record(&cu, beside, other);
+        assert_eq!(cu.call("cuEventSynchronize", &[beside]), 0);
         assert_eq!(number(&cu, own, RESERVED), 1 << 20);
-        record(&cu, after, other);
-        assert_eq!(cu.call("cuEventSynchronize", &[after]), 0);
+        record(&cu, behind, s);
+        assert_eq!(cu.call("cuEventSynchronize", &[behind]), 0);
         assert_eq!(number(&cu, own, RESERVED), 0);
     });
 }
