@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// The targets of Markdown links in the text, without those to other sites and within the page. Blocks of code have none.
+/// The targets of Markdown links in the text, without those to other sites and within the page. Code has none.
 fn links(text: &str) -> impl Iterator<Item = &str> {
-    let prose = text.split("```").step_by(2);
+    let prose = text.split("```").step_by(2).flat_map(str::lines).flat_map(|line| line.split('`').step_by(2));
     let after = prose.flat_map(|text| text.split("](").skip(1));
     let targets = after.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
     targets.filter(|target| !target.contains("://") && !target.starts_with('#'))
