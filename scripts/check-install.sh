@@ -93,7 +93,8 @@ headers() {
   local header
   while IFS= read -r header; do
     case $header in
-      cushim/* | *.hpp) ;;
+      cushim/*) continue ;; # parts of cushim.hpp, which includes them
+      *.hpp) ;;
       *) for cc in gcc clang; do check_header "$cc" c -std=c99 "$header"; done ;;
     esac
     for cc in g++ clang++; do check_header "$cc" c++ -std=c++17 "$header"; done
