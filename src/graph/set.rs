@@ -127,8 +127,9 @@ unsafe fn set_native(
     parameters: &mut Parameters,
     at: &Context,
 ) -> Result<(), CallError> {
-    let is_kernel = matches!(parameters, Parameters::Kernel(_));
-    let _current = if is_kernel { Some(at.entered()?) } else { None };
+    // Driver 580 crashes on kernels where no context is current, and refuses memsets of a pool's memory (measured).
+    let needs_context = matches!(parameters, Parameters::Kernel(_) | Parameters::Memset(_));
+    let _current = if needs_context { Some(at.entered()?) } else { None };
     // SAFETY: as the caller vouches.
     let set = |to: &mut Parameters| unsafe {
         let set = to.with_raw(at.native(), |raw| calls::set(table, node, raw));

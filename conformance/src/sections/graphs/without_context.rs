@@ -3,9 +3,13 @@
 use super::Asked;
 use super::launch::Launch;
 use super::scene::Scene;
-use super::work::{EVERY, Work};
-use crate::driver::{Answer, call, given};
+use super::work::{EVERY, Work, blank};
+use crate::driver::{Answer, Given, call, given};
 use crate::transcript::Lines;
+use cushim::driver::sys::{
+    CU_GRAPH_NODE_TYPE_MEMSET, CUDA_MEMCPY3D_v2, CUDA_MEMSET_NODE_PARAMS_v1, CUDA_MEMSET_NODE_PARAMS_v2,
+    CUcontext, CUdeviceptr, CUgraphNode,
+};
 use std::ptr::{null, null_mut};
 
 /// What is asked with no current context. The answer comes when it is current again.
@@ -75,4 +79,51 @@ pub(super) fn contexts(t: &mut Lines, s: &Scene) {
         let node = s.node(graph, &[], s.store(0, 1))?;
         nowhere(s, || Answer::all([call!(s.cu, cuGraphDestroyNode_10000(node)), s.count(graph)]))
     });
+    sets(t, s);
+}
+
+/// What memsets and copies need a current context for when they are set to other memory.
+fn sets(t: &mut Lines, s: &Scene) {
+    type Memory = fn(&Scene) -> Given<CUdeviceptr>;
+    type Set = fn(&Scene, CUgraphNode, CUdeviceptr) -> Answer;
+    const MEMORY: [(&str, Memory); 2] = [("plain", |s| Ok(s.there)), ("pool", |s| s.pool_memory())];
+    const SETS: [(&str, Set); 3] = [
+        ("memset set", |s, node, dst| {
+            let fill = CUDA_MEMSET_NODE_PARAMS_v1 { dst, ..s.filling(2) };
+            call!(s.cu, cuGraphMemsetNodeSetParams_10000(node, &raw const fill))
+        }),
+        ("memset set, generic", |s, node, dst| set_generic(s, node, dst, s.context)),
+        ("memset set, generic, no context", |s, node, dst| set_generic(s, node, dst, null_mut())),
+    ];
+    for (memory, make) in MEMORY {
+        for (name, set) in SETS {
+            t.line(&format!("no current context: {memory} {name}"), || -> Asked {
+                let (graph, to) = (s.graph()?, make(s)?);
+                let node = s.node(graph, &[], s.fill(1))?;
+                nowhere(s, || set(s, node, to))
+            });
+        }
+        t.line(&format!("no current context: {memory} copy set"), || -> Asked {
+            let (graph, to) = (s.graph()?, make(s)?);
+            let node = s.node(graph, &[], s.copy())?;
+            let copy = CUDA_MEMCPY3D_v2 { dstDevice: to, ..s.copying() };
+            nowhere(s, || call!(s.cu, cuGraphMemcpyNodeSetParams_10000(node, &raw const copy)))
+        });
+    }
+    t.line("no current context: pool memset set in an exec", || -> Asked {
+        let (graph, to) = (s.graph()?, s.pool_memory()?);
+        let first = Work::Fill(CUDA_MEMSET_NODE_PARAMS_v1 { dst: to, ..s.filling(1) });
+        let node = s.node(graph, &[], first)?;
+        let (exec, fill) = (s.exec(graph)?, CUDA_MEMSET_NODE_PARAMS_v1 { dst: to + 64, ..s.filling(2) });
+        nowhere(s, || {
+            call!(s.cu, cuGraphExecMemsetNodeSetParams_10020(exec, node, &raw const fill, s.context))
+        })
+    });
+}
+
+fn set_generic(s: &Scene, node: CUgraphNode, dst: CUdeviceptr, ctx: CUcontext) -> Answer {
+    let mut params = blank(CU_GRAPH_NODE_TYPE_MEMSET);
+    let CUDA_MEMSET_NODE_PARAMS_v1 { pitch, value, elementSize, width, height, .. } = s.filling(2);
+    params.u16.memset = CUDA_MEMSET_NODE_PARAMS_v2 { dst, pitch, value, elementSize, width, height, ctx };
+    call!(s.cu, cuGraphNodeSetParams_12020(node, &raw mut params))
 }

@@ -242,6 +242,15 @@ impl Span {
         self.check_pool_access_of(current.as_ref().unwrap_or(of_stream))
     }
 
+    /// The same where nothing but the current context is looked at: without one, all memory of devices' pools is refused.
+    pub(crate) fn check_pool_access_of_current(&self) -> Result<(), CUresult> {
+        match top().and_then(|context| context.life()) {
+            Some(current) => self.check_pool_access_of(&current),
+            None if self.is_pooled() && self.place() == Place::Device => Err(CUDA_ERROR_INVALID_VALUE),
+            None => Ok(()),
+        }
+    }
+
     /// The same for a certain context.
     pub(crate) fn check_pool_access_of(&self, context: &Activation) -> Result<(), CUresult> {
         if self.is_pooled() && self.place() == Place::Device { self.check_access(context) } else { Ok(()) }

@@ -9,7 +9,6 @@ use crate::abi::sys::{
 use crate::driver::graph::definition::Node;
 use crate::driver::graph::leaf::Leaf;
 use crate::driver::graph::leaf::fill::FillNode;
-use std::sync::Arc;
 
 pub(crate) fn cuGraphAddMemsetNode(
     phGraphNode: Out<CUgraphNode>,
@@ -41,7 +40,7 @@ pub(crate) fn cuGraphMemsetNodeSetParams(
 ) -> Answer {
     let params = nodeParams.get()?;
     Node::of(hNode)?.change(|leaf| match leaf {
-        Leaf::Fill(fill) => Ok(Leaf::Fill(FillNode::new(params, Arc::clone(&fill.context))?)),
+        Leaf::Fill(fill) => Ok(Leaf::Fill(fill.set(params)?)),
         _ => Err(CUDA_ERROR_INVALID_VALUE),
     })
 }

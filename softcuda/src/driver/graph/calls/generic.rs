@@ -16,6 +16,7 @@ use crate::abi::sys::{
     CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1, CUDA_MEMSET_NODE_PARAMS_v2, CUgraph,
     CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_u16 as Union, CUresult,
 };
+use crate::driver::context::current::top;
 use crate::driver::graph::definition::{Graph, Node, Work};
 use crate::driver::graph::leaf::Leaf;
 use crate::driver::graph::leaf::copy::CopyNode;
@@ -52,7 +53,7 @@ pub(crate) fn leaf(params: &CUgraphNodeParams, former: Option<&Leaf>) -> Result<
                 }
                 Ok(Leaf::Copy(CopyNode::new(given.copyParams, context(given.copyCtx)?)?.into()))
             }
-            CU_GRAPH_NODE_TYPE_MEMSET => fill(union.memset),
+            CU_GRAPH_NODE_TYPE_MEMSET => fill(union.memset, former),
             CU_GRAPH_NODE_TYPE_HOST => {
                 let given = union.host;
                 let mode = if version() >= WAITING_SINCE { given.syncMode } else { 0 };
@@ -106,10 +107,13 @@ fn kernel(parameters: Parameters, former: Option<&Leaf>) -> Result<Leaf, CUresul
     }))
 }
 
-fn fill(given: CUDA_MEMSET_NODE_PARAMS_v2) -> Result<Leaf, CUresult> {
+fn fill(given: CUDA_MEMSET_NODE_PARAMS_v2, former: Option<&Leaf>) -> Result<Leaf, CUresult> {
     let CUDA_MEMSET_NODE_PARAMS_v2 { dst, pitch, value, elementSize, width, height, ctx } = given;
     let params = CUDA_MEMSET_NODE_PARAMS_v1 { dst, pitch, value, elementSize, width, height };
-    Ok(Leaf::Fill(FillNode::new(params, context(ctx)?)?))
+    Ok(Leaf::Fill(match former {
+        Some(Leaf::Fill(former)) if ctx.is_null() && top().is_none() => former.set(params)?,
+        _ => FillNode::new(params, context(ctx)?)?,
+    }))
 }
 
 /// The graph that a caller describes for a node that holds one, and what becomes of it.

@@ -22,15 +22,17 @@ impl FillNode {
         params: CUDA_MEMSET_NODE_PARAMS_v1,
         context: Arc<Activation>,
     ) -> Result<Self, CUresult> {
-        let CUDA_MEMSET_NODE_PARAMS_v1 { dst, pitch, value, elementSize, width, height } = params;
-        let (address, unit) = (dst as usize, elementSize as usize);
-        let parameters = Parameters { address, pitch, value, unit, width, height };
-        if !matches!(unit, 1 | 2 | 4) || parameters.is_empty() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        let fill = Fill::anywhere(parameters)?;
+        let fill = fill(params)?;
         fill.span.check_pool_access_of(&context)?;
         Ok(Self::with(params, fill, context))
+    }
+
+    /// What the node becomes when it is set and keeps its context. Then memory of pools is looked at with the current
+    /// context, and refused where none is (measured).
+    pub(crate) fn set(&self, params: CUDA_MEMSET_NODE_PARAMS_v1) -> Result<Self, CUresult> {
+        let fill = fill(params)?;
+        fill.span.check_pool_access_of_current()?;
+        Ok(Self::with(params, fill, Arc::clone(&self.context)))
     }
 
     /// A node for a fill that was made for a stream.
@@ -54,4 +56,14 @@ impl FillNode {
         let ctx = self.context.context();
         CUDA_MEMSET_NODE_PARAMS_v2 { dst, pitch, value, elementSize, width, height, ctx }
     }
+}
+
+fn fill(params: CUDA_MEMSET_NODE_PARAMS_v1) -> Result<Fill, CUresult> {
+    let CUDA_MEMSET_NODE_PARAMS_v1 { dst, pitch, value, elementSize, width, height } = params;
+    let (address, unit) = (dst as usize, elementSize as usize);
+    let parameters = Parameters { address, pitch, value, unit, width, height };
+    if !matches!(unit, 1 | 2 | 4) || parameters.is_empty() {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    Fill::anywhere(parameters)
 }
