@@ -59,13 +59,14 @@ pub(super) unsafe fn bytes<'a>(text: *const c_char, what: &str) -> Result<&'a CS
 /// # Safety
 /// As [`of_at_most`], and `text` is not NULL.
 unsafe fn c_text<'a>(most: usize, text: *const c_char, what: &str) -> Result<&'a CStr, Error> {
-    // SAFETY: the caller vouches for each byte up to the NUL.
-    let length = (0..=most).find(|index| unsafe { text.add(*index).read() } == 0).ok_or_else(|| {
-        Error::new(
+    // SAFETY: the caller vouches for each byte up to the NUL, behind which nothing is read.
+    let length = unsafe { libc::strnlen(text, most + 1) };
+    if length > most {
+        return Err(Error::new(
             Status::INVALID_ARGUMENT,
             format!("{what} is longer than {most} bytes; pass a shorter text, which ends with NUL"),
-        )
-    })?;
+        ));
+    }
     // SAFETY: so many bytes were read, and the last one is the first NUL.
     Ok(unsafe { CStr::from_bytes_with_nul_unchecked(std::slice::from_raw_parts(text.cast(), length + 1)) })
 }

@@ -15,7 +15,7 @@ use crate::programs::{on_any_driver, uses_objects};
 use crate::repository;
 use crate::run::{Driver, Run};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,7 +34,7 @@ pub enum Fault {
 /// How much is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The first call of each function, in the first programs that make it; without the longest programs, and most on graphs.
+    /// The first call of each function, in the first program that makes it; without the longest programs, and most on graphs.
     Short,
     /// The first calls of each function in each program, twelve of them; fewer of the longest programs.
     Whole,
@@ -64,9 +64,6 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// So many calls of one function in one program are enough.
 const REPEATED: usize = 12;
-
-/// In so many programs, the short form lets the calls of one function fail.
-const PROGRAMS_EACH: usize = 3;
 
 /// How often a program that left something behind is tried.
 const ATTEMPTS: usize = 4;
@@ -240,14 +237,10 @@ impl Default for Sweep {
     }
 }
 
-/// Leaves of each function and fault the pairs in the first programs.
+/// Leaves of each function and fault the pair in the first program.
 fn keep_first_programs(pairs: &mut Vec<Pair>) {
-    let mut counts: HashMap<(String, Fault), usize> = HashMap::new();
-    pairs.retain(|pair| {
-        let count = counts.entry((pair.function.clone(), pair.fault)).or_default();
-        *count += 1;
-        *count <= PROGRAMS_EACH
-    });
+    let mut seen: HashSet<(String, Fault)> = HashSet::new();
+    pairs.retain(|pair| seen.insert((pair.function.clone(), pair.fault)));
 }
 
 /// The programs of `c/` that are tried.
