@@ -11,6 +11,7 @@ use crate::abi::sys::{
 use crate::driver::context;
 use crate::driver::kernel::native::{self, softcuda_kernel};
 use crate::driver::memory::{managed, table};
+use crate::instruments::cancellation::Deferred;
 use crate::instruments::live::{self, Object};
 use crate::instruments::settings::settings;
 use crate::instruments::setup::ready;
@@ -317,6 +318,7 @@ thread_local! {
 
 /// Runs `body` when the environment has been read, which may arrange the same things.
 fn run<T>(body: impl FnOnce() -> Result<T, Refusal>) -> Result<T, CUresult> {
+    let _deferred = Deferred::new();
     let refusal = || {
         let why = "the environment asks for something impossible, as was said on the standard error stream";
         Refusal(CUDA_ERROR_SYSTEM_NOT_READY, why.to_owned())
