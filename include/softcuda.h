@@ -163,7 +163,7 @@ int softcuda_residence(uint64_t address,
 // `name` is the kernel's name, `sizes` are the bytes of each of its `count` parameters (PTX knows its own; there they
 // must be right all the same), `data` is given to the function.
 //
-// Errors: 1 `name`, `sizes` or `function` is NULL.
+// Errors: 1 `name`, `sizes` or `function` is NULL, or the sizes are those of no kernel.
 int softcuda_kernel_register(const char *name,
                              const size_t *sizes,
                              size_t count,

@@ -5,6 +5,7 @@ pub(crate) mod codes;
 pub(crate) mod exports;
 pub(crate) mod names;
 pub(crate) mod pointer;
+pub(crate) mod reach;
 #[allow(dead_code, unreachable_pub)] // the whole interface, generated
 pub(crate) mod sys;
 pub(crate) mod versions;

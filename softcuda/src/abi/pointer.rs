@@ -1,11 +1,15 @@
-//! The pointers that callers pass, wrapped, so that the driver's functions check them for NULL and need no unsafe code.
+//! The pointers that callers pass, wrapped, so that the driver's functions check them and need no unsafe code.
 //!
 //! The driver API demands of its callers that a pointer that is not NULL points to what the parameter's type says, for
-//! the duration of the call. The values come from `exports` only.
+//! the duration of the call. A real driver ends the process otherwise; here NULL, and memory that cannot be read or written, is
+//! refused. Pointers need not be aligned. The values come from `exports` only.
 
 use super::Answer;
+use super::reach::{PAGE, is_at_hand};
 use super::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
-use std::ffi::{CStr, c_char, c_void};
+#[cfg(test)]
+use std::ffi::CStr;
+use std::ffi::{c_char, c_void};
 
 /// A place that the function writes (and reads, if it is an in-out parameter).
 #[repr(transparent)]
@@ -51,43 +55,44 @@ impl<T> Out<T> {
         Self(place.cast())
     }
 
-    /// Refuses NULL; for a check before the first effect.
+    /// Refuses what cannot be written; for a check before the first effect.
     pub(crate) fn check(self) -> Answer {
-        if self.0.is_null() { Err(CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+        allow(!self.0.is_null() && is_at_hand(self.address(), size_of::<T>(), true))
     }
 
-    /// Writes the value; refuses NULL.
+    /// Writes the value.
     pub(crate) fn set(self, value: T) -> Answer {
         self.check()?;
-        // SAFETY: not NULL, so valid for a write by the driver API's contract (see the head of this file).
-        unsafe { self.0.write(value) };
+        // SAFETY: it can be written, and by the driver API's contract is for that (see the head of this file).
+        unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
 
     /// Writes the value unless the caller passed NULL, where NULL means "not wanted".
     pub(crate) fn set_if_wanted(self, value: T) {
-        if !self.0.is_null() {
-            // SAFETY: as in `set`.
-            unsafe { self.0.write(value) };
-        }
+        let _not_wanted = self.set(value);
     }
 
-    /// Writes item `index` of an array; refuses a NULL array.
+    /// Writes item `index` of an array, whose items are written one after the other.
     pub(crate) fn set_item(self, index: usize, value: T) -> Answer {
-        self.check()?;
-        // SAFETY: not NULL, and the caller gave an array longer than `index`.
-        unsafe { self.0.add(index).write(value) };
+        let item = item(self.0, index, true)?.cast_mut();
+        // SAFETY: as in `set`.
+        unsafe { item.write_unaligned(value) };
         Ok(())
     }
 
-    /// Reads item `index` of an array; refuses a NULL array.
+    /// Reads item `index` of an array, whose items are read one after the other.
     pub(crate) fn item(self, index: usize) -> Result<T, CUresult>
     where
         T: Copy,
     {
-        self.check()?;
-        // SAFETY: not NULL, and the caller gave an array longer than `index`.
-        Ok(unsafe { self.0.add(index).read() })
+        self.read().item(index)
+    }
+
+    /// Refuses an array of which not all items can be read; for a check before anything else is done for each of them.
+    pub(crate) fn check_items(self, count: usize) -> Answer {
+        let size = count.checked_mul(size_of::<T>()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        allow(!self.0.is_null() && is_at_hand(self.address(), size, false))
     }
 }
 
@@ -95,13 +100,11 @@ impl Out<c_char> {
     /// Writes as much of `text` as fits into `size` bytes, with a terminating zero; refuses NULL and a size of 0, for
     /// which the measured driver crashes. It takes negative sizes for large ones.
     pub(crate) fn set_text(self, text: &str, size: i32) -> Answer {
-        self.check()?;
         let size = size as u32 as usize;
-        if size == 0 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
+        allow(!self.0.is_null() && size > 0)?;
         let length = text.len().min(size - 1);
-        // SAFETY: not NULL, so valid for `size` bytes, of which this writes at most that many.
+        allow(is_at_hand(self.address(), length + 1, true))?;
+        // SAFETY: it can be written, so valid for `size` bytes, of which this writes at most that many.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr().cast(), self.0, length);
             self.0.add(length).write(0);
@@ -127,24 +130,30 @@ impl<T> In<T> {
 }
 
 impl<T: Copy> In<T> {
-    /// Reads the value; refuses NULL.
+    /// Reads the value.
     pub(crate) fn get(self) -> Result<T, CUresult> {
-        if self.0.is_null() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        // SAFETY: not NULL, so valid for a read by the driver API's contract.
-        Ok(unsafe { self.0.read() })
+        self.item(0)
+    }
+
+    /// Reads item `index` of an array, whose items are read one after the other.
+    pub(crate) fn item(&self, index: usize) -> Result<T, CUresult> {
+        let item = item(self.0, index, false)?;
+        // SAFETY: it can be read, and is a `T` by the driver API's contract.
+        Ok(unsafe { item.read_unaligned() })
     }
 }
 
-impl<T: Copy> In<T> {
-    /// Reads item `index` of an array; refuses a NULL array.
-    pub(crate) fn item(&self, index: usize) -> Result<T, CUresult> {
-        if self.0.is_null() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        // SAFETY: not NULL, and the caller gave an array longer than `index`.
-        Ok(unsafe { self.0.add(index).read() })
+impl In<u8> {
+    /// Memory whose type another parameter tells.
+    pub(crate) fn untyped(value: *const c_void) -> Self {
+        Self(value.cast())
+    }
+
+    /// So many bytes of a caller's, who leaves them as they are during the call.
+    pub(crate) fn bytes<'a>(self, count: usize) -> Result<&'a [u8], CUresult> {
+        allow(!self.0.is_null() && is_at_hand(self.address(), count, false))?;
+        // SAFETY: they can be read, so there are not too many.
+        Ok(unsafe { std::slice::from_raw_parts(self.0, count) })
     }
 }
 
@@ -154,12 +163,39 @@ impl In<c_char> {
         Self(text.as_ptr())
     }
 
-    /// The zero-terminated text; refuses NULL and what is not UTF-8 (no name of the driver's is).
+    /// The zero-terminated text; refuses what is not UTF-8 (no name of the driver's is).
     pub(crate) fn text<'a>(self) -> Result<&'a str, CUresult> {
-        if self.0.is_null() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        // SAFETY: not NULL, so a terminated string by the driver API's contract; it outlives the call.
-        unsafe { CStr::from_ptr(self.0) }.to_str().map_err(|_| CUDA_ERROR_INVALID_VALUE)
+        std::str::from_utf8(self.until_zero()?).map_err(|_| CUDA_ERROR_INVALID_VALUE)
     }
+
+    /// The bytes before the terminating zero, which is looked for page by page.
+    pub(crate) fn until_zero<'a>(self) -> Result<&'a [u8], CUresult> {
+        let start = In(self.0.cast::<u8>());
+        let mut known = 0;
+        loop {
+            let place = start.0.wrapping_add(known);
+            // As far as its page reaches, or it may be one of the stack that lies beyond its end.
+            let part = In(place).bytes(PAGE - place.addr() % PAGE)?;
+            if let Some(length) = part.iter().position(|byte| *byte == 0) {
+                return start.bytes(known + length);
+            }
+            known += part.len();
+        }
+    }
+}
+
+/// Where item `index` of an array is. Items are asked for one after the other: the page of the one before is known, so that a count
+/// which is too large ends where the memory does.
+fn item<T>(array: *const T, index: usize, writes: bool) -> Result<*const T, CUresult> {
+    allow(!array.is_null())?;
+    let size = size_of::<T>();
+    let at = index.checked_mul(size).and_then(|offset| array.addr().checked_add(offset));
+    let at = at.filter(|at| at.checked_add(size).is_some()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    let is_known = index > 0 && (at - 1) / PAGE == (at + size - 1) / PAGE;
+    allow(is_known || is_at_hand(at, size, writes))?;
+    Ok(array.wrapping_add(index))
+}
+
+fn allow(condition: bool) -> Answer {
+    if condition { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
 }

@@ -208,7 +208,7 @@ pub(crate) fn cuEventSynchronize(hEvent: CUevent) -> Answer {
     capture::check_unsafe()?;
     if let Some(record) = event.recorded() {
         wait_for(&[Arc::clone(&record)])?;
-        pool::trim(|freed| freed.queue_id() == record.queue_id() && freed.is_before(&record));
+        pool::trim(|task| task.is_earlier_in_queue(&record));
     }
     event.context.fault()
 }

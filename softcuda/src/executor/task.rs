@@ -74,6 +74,11 @@ impl Task {
         self.number < other.number
     }
 
+    /// Whether it was submitted before the other one, to the same queue.
+    pub(crate) fn is_earlier_in_queue(&self, other: &Self) -> bool {
+        self.queue_id() == other.queue_id() && self.is_before(other)
+    }
+
     /// Whether it has run, and everything before it.
     pub(crate) fn is_finished(&self) -> bool {
         self.finished.load(Ordering::Acquire)

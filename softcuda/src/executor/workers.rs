@@ -1,6 +1,7 @@
 //! The driver's threads.
 
 use super::task::Task;
+use crate::instruments::cancellation::Deferred;
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -107,6 +108,11 @@ impl Workers {
 pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
     // Signals are for the program's own threads; a new thread inherits the mask.
     let before = block_signals();
+    let body = move || {
+        // For good: a function of the program's may cancel the thread that it runs on.
+        std::mem::forget(Deferred::new());
+        body();
+    };
     let started = std::thread::Builder::new().name(name.to_owned()).spawn(body).is_ok();
     // SAFETY: gives back the mask that `block_signals` found.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };

@@ -1,6 +1,7 @@
 //! What the machine has for devices that are made of its memory.
 
 use std::fs::read_to_string;
+use std::sync::LazyLock;
 
 /// What a device has is a multiple of this, and no less.
 const UNIT: u64 = 64 << 20;
@@ -17,6 +18,15 @@ pub(super) fn memory_for(devices: usize) -> u64 {
     let available = limits.fold(field("/proc/meminfo", "MemAvailable").unwrap_or(UNIT), u64::min);
     let each = available / devices.max(1) as u64;
     (each / UNIT * UNIT).clamp(UNIT, MOST)
+}
+
+/// Bytes of memory that the machine has, and of what it can put aside; more than any has if it does not say.
+pub(crate) fn physical() -> u64 {
+    static PHYSICAL: LazyLock<u64> = LazyLock::new(|| {
+        let of = |name| field("/proc/meminfo", name);
+        of("MemTotal").map_or(u64::MAX, |memory| memory.saturating_add(of("SwapTotal").unwrap_or(0)))
+    });
+    *PHYSICAL
 }
 
 /// A value of a file of lines like `MemTotal: 24684092 kB`, in bytes.

@@ -1,12 +1,14 @@
 //! What a test arranges and observes: settings, faults, counts, traces, the log, what lives. The instruments import nothing
 //! that they observe: objects tell them of themselves (`live::register`), and the interface asks them at every call.
 
+pub(crate) mod cancellation;
 pub(crate) mod complain;
 pub(crate) mod counts;
 pub(crate) mod fault;
 pub(crate) mod live;
 pub(crate) mod log;
-mod machine;
+pub(crate) mod machine;
+pub(crate) mod output;
 pub(crate) mod schedule;
 pub(crate) mod selection;
 pub(crate) mod settings;

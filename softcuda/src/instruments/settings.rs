@@ -1,5 +1,6 @@
 //! Which driver this process sees: the environment, read once, and the shell's word on the version.
 
+use super::cancellation::Deferred;
 use super::complain::complain;
 use super::machine;
 use super::schedule::Schedule;
@@ -35,6 +36,7 @@ static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
 /// The settings; `None` if the environment asks for something impossible, which has then been said on stderr.
 pub(crate) fn settings() -> Option<&'static Settings> {
     let settings = SETTINGS.get_or_init(|| {
+        let _deferred = Deferred::new();
         let claimed = *CLAIMED.lock();
         read(claimed).map_err(|message| complain(&message)).ok()
     });

@@ -1,5 +1,6 @@
 //! What a test has arranged by the environment, beside the settings: faults, a trace, a report at the end.
 
+use super::cancellation::Deferred;
 use super::complain::complain;
 use super::settings::{settings, switch, variable};
 use super::{fault, live, trace};
@@ -13,6 +14,7 @@ pub(crate) fn ready() -> bool {
 }
 
 fn arrange() -> Result<(), String> {
+    let _deferred = Deferred::new();
     variable("SOFTCUDA_FAULT", (), |text| {
         fault::set(text).map_err(|why| format!("a list of faults: {why}"))
     })?;

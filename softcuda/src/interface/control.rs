@@ -4,6 +4,7 @@
 #![allow(unreachable_pub)] // cbindgen declares what is public
 #![allow(non_camel_case_types)] // types of C
 
+use crate::abi::pointer::In;
 use crate::abi::sys::{
     CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND,
     CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNKNOWN, CUresult,
@@ -11,6 +12,7 @@ use crate::abi::sys::{
 use crate::driver::context;
 use crate::driver::kernel::native::{self, softcuda_kernel};
 use crate::driver::memory::{managed, table};
+use crate::instruments::cancellation::Deferred;
 use crate::instruments::live::{self, Object};
 use crate::instruments::settings::settings;
 use crate::instruments::setup::ready;
@@ -18,7 +20,7 @@ use crate::instruments::{counts, fault, selection, trace};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Error, Write as _};
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -178,6 +180,9 @@ pub extern "C" fn softcuda_dump(fd: c_int) -> c_int {
     status(|| {
         let why =
             |error| Refusal(CUDA_ERROR_OPERATING_SYSTEM, format!("descriptor {fd} takes no text: {error}"));
+        if fd < 0 {
+            return Err(why(Error::from_raw_os_error(libc::EBADF)));
+        }
         // SAFETY: lent by the caller for the duration of the call, and not closed here.
         let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
         file.write_all(live::lines().as_bytes()).map_err(why)
@@ -244,7 +249,7 @@ pub unsafe extern "C" fn softcuda_residence(address: u64, place: *mut c_int) -> 
 /// `name` is the kernel's name, `sizes` are the bytes of each of its `count` parameters (PTX knows its own; there they
 /// must be right all the same), `data` is given to the function.
 ///
-/// Errors: 1 `name`, `sizes` or `function` is NULL.
+/// Errors: 1 `name`, `sizes` or `function` is NULL, or the sizes are those of no kernel.
 ///
 /// # Safety
 /// `name` is NULL or terminated; `sizes` is NULL or has `count` numbers; the function may be called with `data` from other
@@ -268,8 +273,22 @@ pub unsafe extern "C" fn softcuda_kernel_register(
         }
         // SAFETY: the caller's promise.
         let name = unsafe { CStr::from_ptr(name) }.to_owned();
-        // SAFETY: as above.
-        let sizes = (0..count).map(|index| unsafe { sizes.add(index).read() }).collect();
+        let mut all = 0_usize;
+        let mut place = |index| {
+            let size = In::at(sizes).item(index).ok()?;
+            all = all.saturating_add(size);
+            (size > 0 && all <= MOST_PARAMETERS).then_some(size)
+        };
+        let too_large = || {
+            let why = format!(
+                "a kernel has at most {MOST_PARAMETERS} bytes of parameters, of 1 byte and more each"
+            );
+            Refusal(CUDA_ERROR_INVALID_VALUE, why)
+        };
+        let sizes = (0..count).map_while(&mut place).collect::<Vec<_>>();
+        if sizes.len() < count {
+            return Err(too_large());
+        }
         native::register(name, sizes, function, data);
         Ok(())
     })
@@ -308,6 +327,9 @@ pub extern "C" fn softcuda_bytes(address: u64, size: usize) -> *mut c_void {
     bytes.unwrap_or(std::ptr::null_mut()).cast()
 }
 
+/// Bytes of parameters, of the devices that have most.
+const MOST_PARAMETERS: usize = 32764;
+
 /// Why a control function fails: the driver's result that comes nearest, and a sentence.
 struct Refusal(CUresult, String);
 
@@ -317,6 +339,7 @@ thread_local! {
 
 /// Runs `body` when the environment has been read, which may arrange the same things.
 fn run<T>(body: impl FnOnce() -> Result<T, Refusal>) -> Result<T, CUresult> {
+    let _deferred = Deferred::new();
     let refusal = || {
         let why = "the environment asks for something impossible, as was said on the standard error stream";
         Refusal(CUDA_ERROR_SYSTEM_NOT_READY, why.to_owned())

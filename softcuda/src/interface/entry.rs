@@ -7,6 +7,7 @@ use crate::abi::sys::{
     CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
 };
 use crate::driver::{call, context};
+use crate::instruments::cancellation::Deferred;
 use crate::instruments::complain::complain;
 use crate::instruments::counts::{self, FAULTS, TRACE};
 use crate::instruments::trace::{self, Arguments, Line};
@@ -42,6 +43,7 @@ fn run(
     describe: impl FnOnce(&mut Arguments),
     body: impl FnOnce() -> Answer,
 ) -> CUresult {
+    let _deferred = Deferred::new();
     let call = || {
         if !setup::ready() {
             return Err(CUDA_ERROR_SYSTEM_NOT_READY);

@@ -8,6 +8,7 @@ use crate::abi::sys::{
 };
 use crate::instruments::log::kept::{KEPT, newest_that_fit};
 use crate::instruments::log::{detail, listeners};
+use crate::instruments::output;
 use std::ffi::{c_char, c_void};
 
 pub(crate) fn cuLogsRegisterCallback(
@@ -35,7 +36,7 @@ pub(crate) fn cuLogsDumpToFile(iterator: Out<CUlogIterator>, pathToFile: In<c_ch
     check_flags(flags)?;
     let path = pathToFile.text()?;
     let (text, end) = KEPT.lock().since(iterator.item(0).ok());
-    std::fs::write(path, text).map_err(|error| {
+    output::write(path, &text).map_err(|error| {
         detail(format!("cannot write {path}: {error}"));
         CUDA_ERROR_OPERATING_SYSTEM
     })?;

@@ -135,6 +135,198 @@ fn registered_memory_that_is_gone() {
     }
 }
 
+/// Whatever a parameter points to that cannot be read, or written, is refused; nothing needs to be aligned.
+#[test]
+fn parameters_that_point_nowhere() {
+    alone("parameters_that_point_nowhere", &[], || {
+        let cu = with_context();
+        let s = stream(&cu);
+        let (_, module) = load(&cu, "");
+        let (mut kernel, mut graph, mut node, mut found) = (0u64, 0u64, 0u64, 0u64);
+        assert_eq!(cu.call("cuModuleGetFunction", &[at(&mut kernel), module, first(b"k\0")]), 0);
+        assert_eq!(cu.call("cuGraphCreate", &[at(&mut graph), 0]), 0);
+        let (none, read_only, gone) = (pages(1), pages(1), pages(1));
+        protect(none, libc::PROT_NONE);
+        protect(read_only, libc::PROT_READ);
+        unmap(gone, 1);
+        let config = [1 | 1 << 32, 1 | 1 << 32, 1 | 1 << 32, 0, s, 0, 0];
+        let launch =
+            |list: u64, block: u64| cu.call("cuLaunchKernelEx", &[first(&config), kernel, list, block]);
+        let node_of =
+            |list: u64, block: u64| [kernel, 1 | 1 << 32, 1 | 1 << 32, 1 | 1 << 32, 0, list, block, 0, 0];
+        for bad in [none, gone, 8, 0xdead_beef_dead_beef, u64::MAX - 7] {
+            let each = |name: &str, arguments: &[u64]| {
+                assert_eq!(cu.call(name, arguments), INVALID_VALUE, "{name} with {bad:#x}");
+            };
+            assert_eq!((launch(first(&[bad]), 0), launch(bad, 0), launch(0, bad)), (1, 1, 1), "{bad:#x}");
+            assert_eq!(launch(0, first(&[1, bad, 2, first(&[8u64]), 0])), INVALID_VALUE);
+            assert_eq!(launch(0, first(&[1, first(&[0u64]), 2, bad, 0])), INVALID_VALUE);
+            each("cuLaunchKernelEx", &[bad, kernel, 0, 0]);
+            for params in [node_of(first(&[bad]), 0), node_of(bad, 0), node_of(0, bad)] {
+                each("cuGraphAddKernelNode_v2", &[at(&mut node), graph, 0, 0, first(&params)]);
+            }
+            each("cuGraphAddKernelNode_v2", &[at(&mut node), graph, 0, 0, bad]);
+            each("cuGraphAddEmptyNode", &[at(&mut node), graph, bad, 1]);
+            each("cuModuleLoadData", &[at(&mut found), bad]);
+            each("cuModuleGetFunction", &[at(&mut found), module, bad]);
+            each("cuModuleLoad", &[at(&mut found), bad]);
+            each("cuGetProcAddress_v2", &[bad, at(&mut found), 12000, 0, 0]);
+            each("cuMemcpy2D_v2", &[bad]);
+            each("cuGraphGetNodes", &[graph, 0, bad]);
+            each("cuMemAlloc_v2", &[bad, 64]);
+            each("cuStreamGetFlags", &[s, bad]);
+        }
+        assert_eq!(cu.call("cuMemAlloc_v2", &[read_only, 64]), INVALID_VALUE);
+        let mut room = [0u8; 24];
+        assert_eq!(cu.call("cuMemAlloc_v2", &[at(&mut room[1]), 64]), 0);
+        // No text has an end here.
+        let end = pages(2) + PAGE as u64;
+        protect(end, libc::PROT_NONE);
+        // SAFETY: a page of the test's own.
+        unsafe { ((end - PAGE as u64) as *mut u8).write_bytes(b'x', PAGE) };
+        for start in [end - PAGE as u64, end - 1] {
+            assert_eq!(cu.call("cuModuleLoadData", &[at(&mut found), start]), INVALID_VALUE);
+            assert_eq!(cu.call("cuModuleGetFunction", &[at(&mut found), module, start]), INVALID_VALUE);
+        }
+        assert_eq!(synchronize(&cu, s), 0);
+    });
+}
+
+/// Arrays that end with the program's memory, and are said to go on.
+#[test]
+fn counts_that_are_too_large() {
+    alone("counts_that_are_too_large", &[], || {
+        let cu = with_context();
+        let (s, (_, device)) = (stream(&cu), cu.allocate(64));
+        let (mut graph, mut node, mut found) = (0u64, 0u64, 0u64);
+        assert_eq!(cu.call("cuGraphCreate", &[at(&mut graph), 0]), 0);
+        assert_eq!(cu.call("cuGraphAddEmptyNode", &[at(&mut node), graph, 0, 0]), 0);
+        let list = |item: u64, count: u64| {
+            let end = pages(2) + PAGE as u64;
+            protect(end, libc::PROT_NONE);
+            let start = end - 8 * count;
+            // SAFETY: the last words of a page.
+            (0..count as usize).for_each(|i| unsafe { (start as *mut u64).add(i).write(item) });
+            start
+        };
+        let (nodes, zeros, sizes, places) = (list(node, 3), list(0, 3), list(64, 3), list(device, 3));
+        for count in [1 << 30, 1 << 61, u64::MAX] {
+            let each = |name: &str, arguments: &[u64]| {
+                assert_eq!(cu.call(name, arguments), INVALID_VALUE, "{name} with {count:#x}");
+            };
+            each("cuGraphAddEmptyNode", &[at(&mut found), graph, nodes, count]);
+            each("cuGraphAddDependencies", &[graph, nodes, nodes, count]);
+            each("cuGraphRemoveDependencies", &[graph, nodes, nodes, count]);
+            let mut room = count;
+            each("cuGraphGetNodes", &[graph, zeros, at(&mut room)]);
+            each("cuStreamBeginCaptureToGraph", &[s, graph, nodes, 0, count, 0]);
+            let attributes = [1u64, 0, 0, 0];
+            let batch = [places, places, sizes, count, first(&attributes), first(&[0u64]), 1, 0, s];
+            each("cuMemcpyBatchAsync", &batch);
+            each(
+                "cuModuleLoadDataEx",
+                &[at(&mut found), first(b".version 7.0\0"), count.min(u64::from(u32::MAX)), zeros, zeros],
+            );
+            each(
+                "cuPointerGetAttributes",
+                &[count.min(u64::from(u32::MAX)), list(1 | 1 << 32, 1), zeros, device],
+            );
+            let bytes = list(8, 1);
+            assert_eq!(
+                cu.call("softcuda_kernel_register", &[first(b"n\0"), bytes, count, bytes, 0]),
+                INVALID_VALUE
+            );
+        }
+        // A kernel that nobody could launch; bodies that no machine has room for.
+        let huge = [u64::MAX, u64::MAX];
+        assert_eq!(
+            cu.call("softcuda_kernel_register", &[first(b"n\0"), first(&huge), 2, device, 0]),
+            INVALID_VALUE
+        );
+        let (mut context, mut condition) = (0u64, 0u64);
+        assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
+        let create = [at(&mut condition), graph, context, 0, 0];
+        assert_eq!(cu.call("cuGraphConditionalHandleCreate", &create), 0);
+        let mut params = [0u64; 32];
+        // A conditional node; the condition; a switch of 2^32 - 1 bodies; where they are told; the context.
+        (params[0], params[2], params[3], params[5]) =
+            (13, condition, 2 | u64::from(u32::MAX) << 32, context);
+        assert_eq!(
+            cu.call("cuGraphAddNode_v2", &[at(&mut found), graph, 0, 0, 0, first(&params)]),
+            OUT_OF_MEMORY
+        );
+        assert_eq!(cu.call("softcuda_dump", &[u64::MAX]), OPERATING_SYSTEM);
+    });
+}
+
+/// What nodes and captured copies name is the program's to unmap before they run; so is the driver's own memory that it can reach.
+#[test]
+fn memory_that_is_gone_when_a_graph_runs() {
+    for user in ["a node", "an exec", "a capture", "pinned", "managed"] {
+        let said = alone("memory_that_is_gone_when_a_graph_runs", &[("SOFTCUDA_TEST_CASE", user)], || {
+            let cu = with_context();
+            let s = stream(&cu);
+            let (size, good, bad) = (PAGE as u64, pages(1), pages(1));
+            let (_, device) = cu.allocate(size);
+            let (mut graph, mut captured, mut context) = (0u64, 0u64, 0u64);
+            assert_eq!(cu.call("cuCtxGetCurrent", &[at(&mut context)]), 0);
+            assert_eq!(cu.call("cuGraphCreate", &[at(&mut graph), 0]), 0);
+            // Of 25 words: types and addresses of source and destination, and what is copied.
+            let copy = |host: u64| {
+                let mut params = [0u64; 25];
+                (params[4], params[5], params[15], params[17]) = (1, host, 2, device);
+                (params[22], params[23], params[24]) = (size, 1, 1);
+                params
+            };
+            let launch = |graph: u64, set: Option<u64>| {
+                let mut exec = 0u64;
+                assert_eq!(cu.call("cuGraphInstantiateWithFlags", &[at(&mut exec), graph, 0]), 0);
+                if let Some(node) = set {
+                    let params = copy(bad);
+                    let set = [exec, node, first(&params), context];
+                    assert_eq!(cu.call("cuGraphExecMemcpyNodeSetParams", &set), 0);
+                }
+                unmap(bad, 1);
+                assert_eq!((cu.call("cuGraphLaunch", &[exec, s]), synchronize(&cu, s)), (0, ILLEGAL_ADDRESS));
+            };
+            let add = |host: u64| {
+                let (mut node, params) = (0u64, copy(host));
+                let arguments = [at(&mut node), graph, 0, 0, first(&params), context];
+                assert_eq!(cu.call("cuGraphAddMemcpyNode", &arguments), 0);
+                node
+            };
+            match user {
+                "a node" => {
+                    add(bad);
+                    launch(graph, None);
+                }
+                "an exec" => launch(graph, Some(add(good))),
+                "a capture" => {
+                    assert_eq!(cu.call("cuStreamBeginCapture_v2", &[s, 0]), 0);
+                    assert_eq!(cu.call("cuMemcpyHtoDAsync_v2", &[device, bad, size, s]), 0);
+                    assert_eq!(cu.call("cuStreamEndCapture", &[s, at(&mut captured)]), 0);
+                    launch(captured, None);
+                }
+                _ => {
+                    let mut own = 0u64;
+                    let (name, flags) =
+                        if user == "pinned" { ("cuMemHostAlloc", 0) } else { ("cuMemAllocManaged", 1) };
+                    assert_eq!(
+                        cu.call(name, &[at(&mut own), 1 << 46, flags]),
+                        OUT_OF_MEMORY,
+                        "more than there is"
+                    );
+                    assert_eq!(cu.call(name, &[at(&mut own), size, flags]), 0);
+                    protect(own, libc::PROT_READ);
+                    assert_eq!(cu.call("cuMemsetD8Async", &[own, 1, size, s]), 0);
+                    assert_eq!(synchronize(&cu, s), ILLEGAL_ADDRESS);
+                }
+            }
+        });
+        assert!(said.is_empty() || said.contains("illegal address"), "{said}");
+    }
+}
+
 /// What a module says of its variables.
 #[test]
 fn modules_with_impossible_variables() {
@@ -287,6 +479,15 @@ fn files_that_do_not_end() {
             assert_eq!(cu.call("cuLibraryLoadFromFile", &arguments), expected, "{name}");
             assert_eq!(cu.call("cuLinkAddFile_v2", &[linker, 1, file, 0, 0, 0]), expected, "{name}");
         }
+        // Nobody reads the pipe, nor has the device room.
+        let mut graph = 0u64;
+        assert_eq!(cu.call("cuGraphCreate", &[at(&mut graph), 0]), 0);
+        for name in [path("pipe"), "/dev/full\0".to_owned(), path(".")] {
+            let file = first(name.as_bytes());
+            assert_eq!(cu.call("cuGraphDebugDotPrint", &[graph, file, 0]), OPERATING_SYSTEM, "{name}");
+            assert_eq!(cu.call("cuLogsDumpToFile", &[0, file, 0]), OPERATING_SYSTEM, "{name}");
+        }
+        assert_eq!(cu.call("softcuda_trace_start", &[first(path("pipe").as_bytes())]), FILE_NOT_FOUND);
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         fs::remove_dir_all(&folder).expect("the folder is ours");
     });

@@ -229,6 +229,39 @@ fn an_event_of_another_stream_settles_no_free() {
     });
 }
 
+/// Measured on driver 580: an event of a stream that waited for the free tells of it. An earlier event of that stream does not.
+#[test]
+fn an_event_of_a_stream_that_waited_settles_a_free() {
+    alone("an_event_of_a_stream_that_waited_settles_a_free", &[], || {
+        let cu = with_context();
+        let (own, s, behind, far) = (default_pool(&cu), free_stream(&cu), free_stream(&cu), free_stream(&cu));
+        let (freed, before, after) = (event(&cu), event(&cu), event(&cu));
+        let order = |first: u64, e: u64, then: u64| {
+            record(&cu, e, first);
+            assert_eq!(cu.call("cuStreamWaitEvent", &[then, e, 0]), 0);
+        };
+        let settles = |e: u64| {
+            assert_eq!(cu.call("cuEventSynchronize", &[e]), 0);
+            number(&cu, own, RESERVED) == 0
+        };
+        for chain in [false, true] {
+            let p = allocate(&cu, 1 << 20, s);
+            record(&cu, freed, s);
+            assert_eq!(cu.call("cuStreamWaitEvent", &[behind, freed, 0]), 0);
+            assert_eq!(free(&cu, p, s), 0);
+            record(&cu, before, behind);
+            assert!(!settles(before), "it waited for what was before the free");
+            order(s, freed, behind);
+            if chain {
+                order(behind, freed, far);
+            }
+            record(&cu, after, if chain { far } else { behind });
+            assert!(!settles(before), "recorded before the wait");
+            assert!(settles(after), "chain: {chain}");
+        }
+    });
+}
+
 /// Documented: when a stream may have what another one freed.
 #[test]
 fn reuse() {

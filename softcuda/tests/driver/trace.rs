@@ -1,5 +1,6 @@
 //! The trace.
 
+use crate::common::streams::{stream, synchronize};
 use crate::common::{INVALID_VALUE, Library, OUT_OF_MEMORY, alone, at, shell_path, with_context};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -160,5 +161,58 @@ fn threads() {
         threads.sort_unstable();
         threads.dedup();
         assert_eq!(threads.len(), 4);
+    });
+}
+
+unsafe extern "C" {
+    fn pthread_cancel(thread: libc::pthread_t) -> i32;
+    fn pthread_setcancelstate(state: i32, before: *mut i32) -> i32;
+}
+
+/// Cancels the calling thread, as soon as that can take effect, and calls the body; then nobody is cancelled any more.
+fn cancelled(body: impl FnOnce()) {
+    let mut before = -1;
+    // SAFETY: ends the calling thread if a cancellation point comes before the third call. The state, 1, is that of being out of reach.
+    unsafe {
+        assert_eq!(pthread_cancel(libc::pthread_self()), 0);
+        body();
+        assert_eq!(pthread_setcancelstate(1, &raw mut before), 0);
+    }
+    assert_eq!(before, 0, "the call has left the state as it was");
+}
+
+extern "C" fn cancels_its_thread(_: u64) {
+    // SAFETY: the driver's own thread.
+    unsafe { pthread_cancel(libc::pthread_self()) };
+}
+
+/// Where a thread is cancelled that is inside a call, the call comes back first, whatever it writes.
+#[test]
+fn threads_that_are_cancelled() {
+    alone("threads_that_are_cancelled", &[("SOFTCUDA_TRACE", "-")], || {
+        let cu = Library::core();
+        cancelled(|| assert_eq!(cu.call("cuInit", &[0]), 0));
+        let cu = with_context();
+        let s = stream(&cu);
+        let host: extern "C" fn(u64) = cancels_its_thread;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                cancelled(|| {
+                    let (mut device, mut found) = (0u64, 0u64);
+                    assert_eq!(cu.call("cuDeviceGet", &[at(&mut device), 0]), 0);
+                    assert_eq!(cu.call("softcuda_dump", &[2]), 0);
+                    assert_eq!(cu.call("softcuda_trace_start", &[c"/dev/null".as_ptr() as u64]), 0);
+                    // A failed load writes a line on the standard error stream.
+                    assert_ne!(
+                        cu.call("cuModuleLoadData", &[at(&mut found), c"nonsense".as_ptr() as u64]),
+                        0
+                    );
+                });
+            });
+        });
+        for _ in 0..2 {
+            assert_eq!(cu.call("cuLaunchHostFunc", &[s, host as usize as u64, 0]), 0);
+            assert_eq!(synchronize(&cu, s), 0);
+        }
     });
 }

@@ -14,6 +14,7 @@ use crate::abi::sys::{
     CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS, CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS,
     CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE, CUDA_ERROR_OPERATING_SYSTEM, CUgraph, CUgraphDebugDot_flags,
 };
+use crate::instruments::output;
 use std::ffi::c_char;
 use std::fmt::{self, Write};
 
@@ -166,5 +167,5 @@ pub(crate) fn cuGraphDebugDotPrint(hGraph: CUgraph, path: In<c_char>, flags: u32
     let mut text = String::from("digraph dot {\n");
     let drawn = draw(&graph, Wanted(flags), &mut text).and_then(|()| text.write_str("}\n"));
     let written = drawn.map_err(|_| CUDA_ERROR_OPERATING_SYSTEM);
-    written.and_then(|()| std::fs::write(path, text).map_err(|_| CUDA_ERROR_OPERATING_SYSTEM))
+    written.and_then(|()| output::write(path, &text).map_err(|_| CUDA_ERROR_OPERATING_SYSTEM))
 }

@@ -1,7 +1,7 @@
 //! What a launch gives to a kernel, packed.
 
 use super::program::Entry;
-use crate::abi::pointer::Out;
+use crate::abi::pointer::{In, Out};
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUresult};
 use crate::instruments::log;
 use std::ffi::c_void;
@@ -40,12 +40,7 @@ pub(crate) fn extra(block: *mut c_void, size: &usize) -> [*mut c_void; 5] {
 fn from_each(kernel: &Entry, each: Out<*mut c_void>) -> Result<Box<[u8]>, CUresult> {
     let mut block = vec![0; kernel.parameter_bytes].into_boxed_slice();
     for (index, parameter) in kernel.parameters.iter().enumerate() {
-        let argument = each.item(index)?;
-        if argument.is_null() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        // SAFETY: the caller gave a pointer to as many bytes as the parameter has.
-        let bytes = unsafe { std::slice::from_raw_parts(argument.cast::<u8>(), parameter.size) };
+        let bytes = In::untyped(each.item(index)?).bytes(parameter.size)?;
         block[parameter.offset..parameter.offset + parameter.size].copy_from_slice(bytes);
     }
     Ok(block)
@@ -84,11 +79,7 @@ impl Block {
         if self.size > kernel.parameter_bytes {
             return Err(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
         }
-        if self.start.is_null() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        // SAFETY: the caller gave a block of that many bytes.
-        let given = unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.size) };
+        let given = In::untyped(self.start).bytes(self.size)?;
         let mut bytes = vec![0; kernel.parameter_bytes].into_boxed_slice();
         bytes[..self.size].copy_from_slice(given);
         Ok(bytes)

@@ -2,8 +2,9 @@
 
 use super::file;
 use crate::abi::Answer;
+use crate::abi::pointer::In;
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUresult};
-use std::ffi::{CStr, c_void};
+use std::ffi::{c_char, c_void};
 use std::io::Read as _;
 
 /// What of an image can be run here.
@@ -40,38 +41,27 @@ const LINKED: [u8; 64] = {
 impl Image {
     /// The image at an address of the caller's.
     pub(crate) fn at(image: *const c_void) -> Result<Self, CUresult> {
-        if image.is_null() {
-            return Err(CUDA_ERROR_INVALID_VALUE);
+        let start = In::untyped(image);
+        if begins(start, &LINKED)? {
+            return Ok(Self::of_linked(whole_linked(start)?));
         }
-        let start = image.cast::<u8>();
-        if begins(start, &LINKED) {
-            // SAFETY: an image of the linker's, which the caller gave whole.
-            return Ok(Self::of_linked(unsafe { whole_linked(start) }));
-        }
-        if begins(start, &ELF) {
+        if begins(start, &ELF)? {
             return Ok(Self::NoPtx);
         }
-        if begins(start, &FATBIN) {
-            // SAFETY: a fatbin's header says how long it is, and the caller gave all of it.
-            return Ok(unsafe { whole_fatbin(start) }.map_or(Self::Unknown, Self::of_fatbin));
+        if begins(start, &FATBIN)? {
+            return Ok(whole_fatbin(start)?.map_or(Self::Unknown, Self::of_fatbin));
         }
-        if begins(start, &WRAPPER) {
-            // SAFETY: the struct that nvcc puts around a fatbin: two numbers, and a pointer to the fatbin.
-            let fatbin = unsafe { start.add(8).cast::<*const c_void>().read_unaligned() };
-            return Self::inside(fatbin);
+        if begins(start, &WRAPPER)? {
+            // The struct that nvcc puts around a fatbin: two numbers, and a pointer to the fatbin.
+            return Self::inside(number(start.bytes(16)?, 8, 8) as *const c_void);
         }
-        // SAFETY: everything else is a text, which ends with NUL.
-        let text = unsafe { CStr::from_ptr(image.cast()) };
-        Ok(Self::of_text(text.to_bytes()))
+        // Everything else is a text.
+        In::at(image.cast::<c_char>()).until_zero().map(Self::of_text)
     }
 
     /// What a wrapper is around: not another one, which could be itself.
     fn inside(fatbin: *const c_void) -> Result<Self, CUresult> {
-        if !fatbin.is_null() && begins(fatbin.cast(), &WRAPPER) {
-            Ok(Self::Unknown)
-        } else {
-            Self::at(fatbin)
-        }
+        if begins(In::untyped(fatbin), &WRAPPER)? { Ok(Self::Unknown) } else { Self::at(fatbin) }
     }
 
     /// The image in a file.
@@ -123,35 +113,29 @@ pub(super) fn pack(texts: &[String]) -> Box<[u8]> {
     [&LINKED[..], &(all.len() as u64).to_le_bytes(), &all].concat().into()
 }
 
-/// Whether an image begins so.
-fn begins(start: *const u8, magic: &[u8]) -> bool {
-    // SAFETY: by the driver API's contract an image is there; the shortest has one byte, a NUL, and each further one
-    // is looked at only if those before it are as expected, and not NUL.
-    magic.iter().enumerate().all(|(i, byte)| unsafe { start.add(i).read() } == *byte)
+/// Whether an image begins so. The shortest has one byte, a NUL; each further one is looked at only if those before it are as expected.
+fn begins(start: In<u8>, magic: &[u8]) -> Result<bool, CUresult> {
+    for (at, byte) in magic.iter().enumerate() {
+        if start.item(at)? != *byte {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-/// # Safety
-/// A whole image of the linker's is there.
-unsafe fn whole_linked<'a>(start: *const u8) -> &'a [u8] {
+/// An image of the linker's, whose size follows the mark.
+fn whole_linked<'a>(start: In<u8>) -> Result<&'a [u8], CUresult> {
     let header = LINKED.len() + 8;
-    // SAFETY: the caller's promise; the size follows the mark.
-    let size = number(unsafe { std::slice::from_raw_parts(start, header) }, LINKED.len(), 8);
-    let all = size.saturating_add(header).min(file::MOST as usize);
-    // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(start, all) }
+    let size = number(start.bytes(header)?, LINKED.len(), 8);
+    start.bytes(size.saturating_add(header).min(file::MOST as usize))
 }
 
-/// `None` if it says that it is longer than any is.
-///
-/// # Safety
-/// A whole fatbin is there.
-unsafe fn whole_fatbin<'a>(start: *const u8) -> Option<&'a [u8]> {
-    // SAFETY: the caller's promise; the header has 16 bytes.
-    let header = unsafe { std::slice::from_raw_parts(start, 16) };
+/// A fatbin, whose header says how long it is; `None` if it says that it is longer than any is.
+fn whole_fatbin<'a>(start: In<u8>) -> Result<Option<&'a [u8]>, CUresult> {
+    let header = start.bytes(16)?;
     let size = number(header, 6, 2).checked_add(number(header, 8, 8));
-    let size = size.filter(|size| *size as u64 <= file::MOST)?;
-    // SAFETY: the caller's promise.
-    Some(unsafe { std::slice::from_raw_parts(start, size) })
+    let size = size.filter(|size| *size as u64 <= file::MOST);
+    size.map(|size| start.bytes(size)).transpose()
 }
 
 fn number(bytes: &[u8], at: usize, size: usize) -> usize {

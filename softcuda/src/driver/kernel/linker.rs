@@ -152,12 +152,10 @@ pub(crate) fn cuLinkAddData_v2(
 ) -> Answer {
     let linker = Linker::of(state)?;
     Options::read(numOptions, options, optionValues)?;
-    if data.is_null() || size == 0 || size as u64 > file::MOST {
+    if size == 0 || size as u64 > file::MOST {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: not NULL, so `size` bytes by the driver API's contract, of which there are not too many.
-    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
-    linker.add(input(type_, bytes)?)
+    linker.add(input(type_, In::untyped(data).bytes(size)?)?)
 }
 
 pub(crate) fn cuLinkAddFile(

@@ -5,6 +5,7 @@ use super::plain::{check_current_is_not_dead, free};
 use super::table::{self, Allocation, Kind};
 use crate::abi::Answer;
 use crate::abi::pointer::Out;
+use crate::abi::reach;
 use crate::abi::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
     CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
@@ -13,7 +14,6 @@ use crate::abi::sys::{
 };
 use crate::driver::capture;
 use crate::driver::context::current::current;
-use crate::driver::space::host_access;
 use crate::driver::space::host_pages::HostPages;
 use std::ffi::c_void;
 
@@ -68,7 +68,7 @@ pub(crate) fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
     if p.is_null()
         || bytesize == 0
         || Flags & !REGISTRATION_FLAGS != 0
-        || !host_access::is_mapped(address, end, writes)
+        || !reach::is_mapped(address, end, writes)
     {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }

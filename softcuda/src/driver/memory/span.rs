@@ -4,11 +4,12 @@ use super::access;
 use super::pages;
 use super::pool::Home;
 use super::table::{Allocation, Kind, find};
+use crate::abi::reach;
 use crate::abi::sys::{CU_MEM_ACCESS_FLAGS_PROT_NONE, CUDA_ERROR_INVALID_VALUE, CUresult};
 use crate::driver::context::Activation;
 use crate::driver::context::current::top;
 use crate::driver::device::Device;
-use crate::driver::space::{host_access, window};
+use crate::driver::space::window;
 use crate::instruments::log;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -159,14 +160,14 @@ impl Span {
         }
     }
 
-    /// Whether the host's pages are there and can be accessed so. The driver's own always are.
+    /// Whether the pages are there that the host has, too, and can be accessed so.
     pub(crate) fn is_reachable(&self, writes: bool) -> bool {
-        let is_the_callers = match &self.hold {
-            Hold::Allocation(allocation) => matches!(allocation.kind, Kind::Registered(_)),
+        let is_the_hosts = match &self.hold {
+            Hold::Allocation(allocation) => allocation.is_the_hosts(),
             Hold::Caller => !self.bytes.is_null(),
             Hold::Staged(_) => false,
         };
-        !is_the_callers || self.size == 0 || host_access::is_reachable(self.address, self.size, writes)
+        !is_the_hosts || self.size == 0 || reach::is_reachable(self.address, self.size, writes)
     }
 
     /// Whether it is memory of a pool, or of a graph.

@@ -151,9 +151,9 @@ impl Allocation {
         }
     }
 
-    /// Whether it is host memory of the program's own.
-    pub(crate) fn is_registered(&self) -> bool {
-        matches!(self.kind, Kind::Registered(_))
+    /// Whether the host knows it by the same address, and can unmap or protect it.
+    pub(crate) fn is_the_hosts(&self) -> bool {
+        self.bytes as usize == self.address
     }
 
     pub(crate) fn is_device(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Launches of kernels.
 
 use super::Action;
+use crate::abi::reach;
 use crate::abi::sys::{
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CUDA_ERROR_ASSERT,
     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_INVALID_PC,
@@ -14,13 +15,13 @@ use crate::driver::kernel::found::Found;
 use crate::driver::kernel::shape::Shape;
 use crate::driver::memory::table::{self, Allocation};
 use crate::driver::memory::{access, pages};
-use crate::driver::space::host_access;
 use crate::executor::{Turn, WorkKind};
 use crate::instruments::complain::complain;
 use crate::instruments::settings::kernel_budget;
 use crate::ptx::{self, Fault, FaultKind, Host, Region};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -107,6 +108,18 @@ fn answer(fault: &Fault) -> CUresult {
     }
 }
 
+/// Of what is larger, kernels use some: no page is made for the rest.
+const LARGE: usize = 16 << 20;
+
+/// Whether a kernel can read and write memory of the host's.
+fn can_be_used(start: usize, size: usize) -> bool {
+    if size <= LARGE {
+        reach::is_reachable(start, size, true)
+    } else {
+        reach::is_mapped(start, start + size, true)
+    }
+}
+
 /// The memory that the kernel reaches. What it has reached stays until it is done.
 struct Memory<'a> {
     context: &'a Arc<Activation>,
@@ -135,15 +148,13 @@ impl Memory<'_> {
         (start..start + size).contains(&address).then_some(Region { start, size, bytes })
     }
 
-    /// Keeps it until the kernel is done; `None` if it is the program's and not there any more, or cannot be written.
+    /// Keeps it until the kernel is done; `None` if the host has unmapped it, or forbidden to write there.
     fn hold(&self, allocation: Arc<Allocation>) -> Option<()> {
-        let mut held = self.held.lock();
-        if !held.contains_key(&allocation.address) {
-            let (address, size) = (allocation.address, allocation.size);
-            if allocation.is_registered() && !host_access::is_reachable(address, size, true) {
+        if let Entry::Vacant(place) = self.held.lock().entry(allocation.address) {
+            if allocation.is_the_hosts() && !can_be_used(allocation.address, allocation.size) {
                 return None;
             }
-            held.insert(address, allocation);
+            place.insert(allocation);
         }
         Some(())
     }

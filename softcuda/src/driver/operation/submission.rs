@@ -4,6 +4,7 @@ use super::Operation;
 use super::event::{Record, Wait};
 use crate::abi::sys::{CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUresult};
 use crate::driver::context::{self, Activation};
+use crate::driver::memory::pool;
 use crate::driver::memory::span::{Access, Span};
 use crate::executor::{self, Outcome, Queue, Task, Turn, Work, WorkKind};
 use crate::instruments::complain::complain;
@@ -25,8 +26,11 @@ pub(crate) fn submit(
     };
     let work = work(&Arc::new(operation), context, queue);
     let task = match awaited {
-        Some(record) if after.is_empty() => executor::submit(queue, work, &[record]),
-        Some(record) => executor::submit(queue, work, &[after, &[record]].concat()),
+        Some(record) => {
+            let wait = executor::submit(queue, work, &[after, &[Arc::clone(&record)]].concat());
+            pool::note_wait(&record, &wait);
+            wait
+        }
         None => executor::submit(queue, work, after),
     };
     if let Some(event) = recorded {

@@ -1,6 +1,8 @@
 //! Host memory of the driver's own.
 
 use super::window;
+use crate::driver::device;
+use crate::instruments::machine;
 
 /// Host pages of our own; dropping unmaps them.
 pub(crate) struct HostPages {
@@ -9,8 +11,12 @@ pub(crate) struct HostPages {
 }
 
 impl HostPages {
-    /// New pages; `size` is in whole ones.
+    /// New pages; `size` is in whole ones. `None` if the machine, with its devices, has not as many.
     pub(crate) fn map(size: usize) -> Option<Self> {
+        let devices = device::total_memory().saturating_mul(device::count() as u64);
+        if size as u64 > machine::physical().saturating_add(devices) {
+            return None;
+        }
         let address = window::map(size, libc::PROT_READ | libc::PROT_WRITE)?;
         Some(Self { address, size })
     }

@@ -1,7 +1,5 @@
-//! Address space, and the bytes behind it: the window of device memory, the heap of kernels, host pages of the driver's own; and
-//! what can be done with the program's.
+//! Address space, and the bytes behind it: the window of device memory, the heap of kernels, host pages of the driver's own.
 
 pub(crate) mod heap;
-pub(crate) mod host_access;
 pub(crate) mod host_pages;
 pub(crate) mod window;

@@ -21,7 +21,7 @@ pub(crate) fn cuStreamSynchronize(hStream: CUstream) -> Answer {
     let stream = Stream::of(hStream)?;
     stream.refuse_question()?;
     wait_for(&executor::unfinished_on(stream.queue()))?;
-    pool::trim(|freed| freed.queue_id() == stream.queue().id());
+    pool::trim(|task| task.queue_id() == stream.queue().id());
     stream.context.fault()
 }
 

@@ -3,9 +3,9 @@
 mod line;
 
 use super::counts::{self, TRACE};
+use super::output;
 pub(crate) use line::{Arguments, Line};
 use parking_lot::Mutex;
-use std::fs::OpenOptions;
 use std::os::fd::{AsFd as _, AsRawFd as _, IntoRawFd as _};
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -18,7 +18,7 @@ static STARTING: Mutex<()> = Mutex::new(());
 pub(crate) fn start(path: &str) -> std::io::Result<()> {
     let file = match path {
         "-" => std::io::stderr().as_fd().try_clone_to_owned()?,
-        path => OpenOptions::new().append(true).create(true).open(path)?.into(),
+        path => output::open(path, true)?.into(),
     };
     let _one_at_a_time = STARTING.lock();
     match OUTPUT.load(Ordering::Relaxed) {

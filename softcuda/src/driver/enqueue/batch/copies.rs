@@ -100,7 +100,11 @@ pub(crate) fn cuMemcpyBatchAsync(
     hStream: CUstream,
 ) -> Answer {
     let parts = |i| Ok((dsts.item(i)?, srcs.item(i)?, sizes.item(i)?));
-    let done = copies(parts, count, || spread(attrs, attrIdxs, numAttrs, count, true), hStream);
+    let attributes = || {
+        sizes.check_items(count)?;
+        spread(attrs, attrIdxs, numAttrs, count, true)
+    };
+    let done = copies(parts, count, attributes, hStream);
     tell(failIdx, done.err().map_or(NONE, |(_, failed)| failed));
     done.map_err(|(code, _)| code)
 }

@@ -3,7 +3,7 @@
 use super::{GRAPHS, Graph};
 use crate::abi::sys::{
     CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_SWITCH, CU_GRAPH_COND_TYPE_WHILE, CUDA_ERROR_INVALID_VALUE,
-    CUgraph, CUgraphConditionalNodeType, CUresult,
+    CUDA_ERROR_OUT_OF_MEMORY, CUgraph, CUgraphConditionalNodeType, CUresult,
 };
 use crate::driver::condition::Condition;
 use crate::instruments::settings::version;
@@ -63,9 +63,15 @@ impl Choice {
     }
 }
 
+/// Bodies are made when their node is: with more of them a machine's memory would be gone.
+const MOST_BODIES: u32 = 1 << 16;
+
 impl Conditional {
     /// A node with empty bodies, for a condition that no other node looks at.
     pub(crate) fn new(condition: Arc<Condition>, choice: Choice, count: u32) -> Result<Self, CUresult> {
+        if count > MOST_BODIES {
+            return Err(CUDA_ERROR_OUT_OF_MEMORY);
+        }
         if !condition.claim() {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }

@@ -33,6 +33,9 @@ static POOLS: Table<Pool> = Table::new();
 /// A block is given to an allocation of at least a half of its size, not to a smaller one.
 const WASTE: usize = 2;
 
+/// So many waits for a free are known, also of streams that are gone.
+const MANY_WAITS: usize = 64;
+
 /// Blocks at rest in any pool: where there are none, a synchronisation need not look.
 static RESTING: AtomicUsize = AtomicUsize::new(0);
 
@@ -65,6 +68,8 @@ struct Block {
     store: Store,
     /// The free, whose place in the order of work may be ahead; `None` if somebody has waited for it.
     freed: Option<Arc<Task>>,
+    /// The first wait for it in each queue that was made to wait: what comes after that in the queue tells of the free, too.
+    waits: Vec<Arc<Task>>,
 }
 
 /// The memory of one allocation; dropping it gives it back.
@@ -132,10 +137,10 @@ impl Pool {
         Some(store)
     }
 
-    fn give(&self, size: usize, block: Block) {
+    fn give(&self, size: usize, store: Store, freed: Option<Arc<Task>>) {
         let mut content = self.content.lock();
         content.used.take(size);
-        content.resting.push(block);
+        content.resting.push(Block { store, freed, waits: Vec::new() });
         RESTING.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -158,10 +163,13 @@ impl Content {
         Some(block)
     }
 
-    /// Takes note that somebody has waited for these frees.
+    /// Takes note that somebody has waited for these places in the order.
     fn settle(&mut self, is_waited_for: &impl Fn(&Task) -> bool) {
         for block in &mut self.resting {
-            block.freed.take_if(|freed| freed.is_finished() && is_waited_for(freed));
+            if block.is_idle() && block.is_told_by(is_waited_for) {
+                block.freed = None;
+                block.waits.clear();
+            }
         }
     }
 
@@ -203,6 +211,11 @@ impl Block {
         self.freed.as_ref().is_none_or(|freed| freed.is_finished())
     }
 
+    /// Whether one of these places in the order is its free's, or that of a wait for it.
+    fn is_told_by(&self, is_place: impl Fn(&Task) -> bool) -> bool {
+        self.freed.iter().chain(&self.waits).any(|task| is_place(task))
+    }
+
     fn was_freed_on(&self, queue: &Queue) -> bool {
         self.freed.as_ref().is_some_and(|freed| freed.queue_id() == queue.id())
     }
@@ -227,7 +240,7 @@ impl Pooled {
     /// Gives the memory back, to be used by others after `freed`.
     pub(crate) fn release(&self, freed: Option<Arc<Task>>) {
         if let Some(store) = self.store.lock().take() {
-            self.pool.give(self.size, Block { store, freed });
+            self.pool.give(self.size, store, freed);
         }
     }
 }
@@ -239,7 +252,25 @@ impl Drop for Pooled {
     }
 }
 
-/// Does what pools do at a synchronisation that waited for these frees: gives the device what is above their thresholds.
+/// Takes note that a queue waits for a record from this task on.
+pub(crate) fn note_wait(record: &Task, wait: &Arc<Task>) {
+    if RESTING.load(Ordering::Relaxed) > 0 {
+        POOLS.each(|pool| {
+            for block in &mut pool.content.lock().resting {
+                let is_known = block.is_told_by(|task| task.queue_id() == wait.queue_id());
+                if !is_known && block.is_told_by(|task| task.is_earlier_in_queue(record)) {
+                    if block.waits.len() >= MANY_WAITS {
+                        block.waits.retain(|wait| !wait.is_of_closed_queue());
+                    }
+                    block.waits.push(Arc::clone(wait));
+                }
+            }
+        });
+    }
+}
+
+/// Does what pools do at a synchronisation that waited for these places in the order: gives the device what is above their
+/// thresholds.
 pub(crate) fn trim(is_waited_for: impl Fn(&Task) -> bool) {
     if RESTING.load(Ordering::Relaxed) > 0 {
         POOLS.each(|pool| {
