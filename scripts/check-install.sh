@@ -6,13 +6,14 @@ usage() {
   cat <<'TEXT'
 usage: scripts/check-install.sh [--short | --installed PREFIX]
 
-Runs scripts/install.sh for a fresh prefix, moves what it installed, and proves from there:
+Runs scripts/install.sh for a fresh prefix, packs what it installed as a release does, unpacks that elsewhere, and proves from there:
   - the programs of examples/consumers build with gcc and clang, by pkg-config, CMake and Meson, with the shared and the
     static library, and print on softcuda what they should;
   - libcushim.so has the SONAME, versions of its symbols, and the marks for the loader; all are stripped, and their debug
     information is found;
   - the headers alone compile, in C and C++; cushim-probe runs;
-  - a second installation replaces the first, and --uninstall leaves nothing but files of others.
+  - a second installation replaces the first, and --uninstall leaves nothing but files of others;
+  - a Debian package installs below a root of its own, a program builds from there, and removing it leaves nothing.
 
 --short             with the cargo profile "quick", as .ci/run does; the other profile, release, takes minutes to build
 --installed PREFIX  of what is installed there, as a user sees it; nothing is built, moved or removed
@@ -39,7 +40,7 @@ case ${1-} in
   *) say "unknown option $1; see --help"; exit 2 ;;
 esac
 for tool in cargo:rust readelf:binutils nm:binutils gcc:gcc g++:g++ clang:clang clang++:clang make:make cmake:cmake meson:meson \
-  ninja:ninja-build pkg-config:pkg-config; do
+  ninja:ninja-build pkg-config:pkg-config xz:xz-utils dpkg-deb:dpkg; do
   command -v "${tool%:*}" >/dev/null || { say "needs ${tool%:*}; install ${tool#*:}"; exit 69; }
 done
 
@@ -48,6 +49,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset DESTDIR PREFIX LIBDIR CUSHIM_SOFTCUDA SOFTCUDA_VERSION LD_LIBRARY_PATH PKG_CONFIG_PATH
 export CUSHIM_DRIVER=software
+# shellcheck source=scripts/package.inc.sh
+. scripts/package.inc.sh
+# Packed and unpacked again at once. Exported, the time would have softcuda built anew.
+PACK_LEVEL=0
+SOURCE_DATE_EPOCH=0
 
 install_in() { scripts/install.sh "$1" --profile "$profile" "${@:2}" > "$work/log" || { cat "$work/log" >&2; exit 1; }; }
 
@@ -56,11 +62,13 @@ install_in() { scripts/install.sh "$1" --profile "$profile" "${@:2}" > "$work/lo
 if [[ $given ]]; then
   prefix=$(cd "$given" && pwd)
 else
-  mkdir "$work/first"
-  echo mine > "$work/first/of-others"
-  install_in "$work/first"
-  prefix=$work/moved
-  mv "$work/first" "$prefix"
+  install_in "$work/packed"
+  mkdir "$work/out" "$work/moved"
+  pack_tarballs "$work/packed" "$work/out"
+  rm -r "$work/packed"
+  for file in "$work"/out/packed{,-debug}.tar.xz; do tar -C "$work/moved" -xf "$file"; done
+  prefix=$work/moved/packed
+  echo mine > "$prefix/of-others"
 fi
 pkgconfig=$(find "$prefix" -name cushim.pc -printf '%h\n')
 export PKG_CONFIG_PATH=$pkgconfig
@@ -90,18 +98,24 @@ marks() {
 }
 
 headers() {
-  local header
+  local header pid pids
   while IFS= read -r header; do
-    case $header in
-      cushim/*) continue ;; # parts of cushim.hpp, which includes them
-      *.hpp) ;;
-      *) for cc in gcc clang; do check_header "$cc" c -std=c99 "$header"; done ;;
-    esac
-    for cc in g++ clang++; do check_header "$cc" c++ -std=c++17 "$header"; done
+    [[ $header != cushim/* ]] || continue # parts of cushim.hpp, which includes them
+    pids=()
+    for compiler in gcc clang; do
+      check_header "$compiler" "$header" &
+      pids+=($!)
+    done
+    for pid in "${pids[@]}"; do wait "$pid"; done
   done < <(cd "$prefix/include" && find . -name '*.h' -printf '%P\n' -o -name '*.hpp' -printf '%P\n' | grep cu)
 }
 
-check_header() { # compiler, language, standard, header
+check_header() { # gcc or clang, header
+  [[ $2 == *.hpp ]] || compiles "$1" c -std=c99 "$2"
+  compiles "${1/gcc/g}++" c++ -std=c++17 "$2"
+}
+
+compiles() { # compiler, language, standard, header
   echo "#include <$4>" | "$1" -x "$2" "$3" -Wall -Wextra -Wpedantic -Werror -I "$prefix/include" -I "$prefix/include/cushim-cuda" \
     -fsyntax-only - || fail "$1 does not compile $4"
 }
@@ -145,19 +159,24 @@ probe() {
   "$prefix/bin/cushim-probe" > "$work/log" || { cat "$work/log"; exit 1; }
 }
 
-# Versions that are compatible, and parts that are not there.
-find_package() { # arguments of find_package
+# finds LINE...: what find_package finds, and what not: each line is "yes" or "no", and arguments of find_package.
+finds() {
+  local line
   mkdir -p "$work/find"
-  printf 'cmake_minimum_required(VERSION 3.13)\nproject(find C)\nfind_package(%s)\n' "$1" > "$work/find/CMakeLists.txt"
+  {
+    printf 'cmake_minimum_required(VERSION 3.13)\nproject(find C)\n'
+    for line; do
+      printf 'find_package(%s QUIET)\nif(%s cushim_FOUND)\n  message(FATAL_ERROR "find_package: %s")\nendif()\n' \
+        "${line#* }" "$([[ $line == no* ]] || echo NOT)" "$line"
+    done
+  } > "$work/find/CMakeLists.txt"
   rm -rf "$work/find/build"
-  cmake -G Ninja -S "$work/find" -B "$work/find/build" -DCMAKE_PREFIX_PATH="$prefix" > "$work/log" 2>&1
+  cmake -G Ninja -S "$work/find" -B "$work/find/build" -DCMAKE_PREFIX_PATH="$prefix" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 }
 
+# Versions that are compatible, and parts that are not there.
 refusals() {
-  find_package "cushim ${version%.*} REQUIRED COMPONENTS cushim static softcuda" || { cat "$work/log"; exit 1; }
-  ! find_package 'cushim 99.0 REQUIRED' || fail 'find_package finds version 99'
-  ! find_package 'cushim 0.0.1 REQUIRED' || fail 'find_package finds version 0.0'
-  ! find_package 'cushim REQUIRED COMPONENTS nothing' || fail 'find_package finds a part that does not exist'
+  finds 'no cushim 99.0' 'no cushim 0.0.1' 'no cushim COMPONENTS nothing' "yes cushim ${version%.*} COMPONENTS cushim static softcuda"
 }
 
 check() { # what, command...
@@ -185,10 +204,9 @@ again() {
   install_in "$prefix" --libdir "$libdir" --without-softcuda --without-probe --without-debug
   [[ ! -e $prefix/lib/libcushim.so && ! -e $prefix/bin && ! -e $prefix/include/softcuda.h && -e $prefix/$libdir/libcushim.so ]] ||
     fail 'a second installation does not replace the first'
-  find_package "cushim REQUIRED" || fail "CMake does not find what is in $libdir"
+  finds 'no cushim COMPONENTS softcuda' 'yes cushim'
   PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig pkg-config --cflags --libs cushim > "$work/log"
   [[ $(< "$work/log") == *"/include "*"/$libdir "* ]] || fail "pkg-config says $(< "$work/log")"
-  ! find_package 'cushim REQUIRED COMPONENTS softcuda' || fail 'softcuda is left out, and find_package has it'
 }
 
 away() {
@@ -197,14 +215,27 @@ away() {
   left=$(cd "$prefix" && find . -mindepth 1)
   [[ $left == ./of-others ]] || fail "left behind: $left"
   ! scripts/install.sh "$prefix" --uninstall 2> "$work/log" || fail 'a second --uninstall succeeds'
-  # For packages: nothing outside DESTDIR.
-  DESTDIR=$work/destination install_in /usr --libdir lib/x --without-probe
-  [[ -e $work/destination/usr/lib/x/libcushim.so && -e $work/destination/usr/lib/x/cmake/cushim/cushim-config.cmake ]] ||
-    fail 'DESTDIR is not heeded'
-  DESTDIR=$work/destination scripts/install.sh /usr --uninstall > "$work/log"
-  [[ -z $(find "$work/destination" -type f) ]] || fail 'left behind below DESTDIR'
+}
+
+# A package of what is installed below DESTDIR.
+debian() {
+  local destination=$work/destination root=$work/root arch
+  arch=$(dpkg --print-architecture)
+  DESTDIR=$destination install_in /usr --without-debug
+  pack_deb "$destination" "$arch" "$work/out"
+  DESTDIR=$destination scripts/install.sh /usr --uninstall > "$work/log"
+  [[ -z $(find "$destination" -type f) ]] || fail 'left behind below DESTDIR'
+
+  debian_root "$root" --install "$work/out/cushim_${version}_$arch.deb"
+  "$root/usr/bin/cushim-probe" > "$work/log" || { cat "$work/log"; exit 1; }
+  # shellcheck disable=SC2046 # several flags
+  gcc examples/ordered.c $(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --cflags --libs cushim) \
+    "-Wl,-rpath,$root/usr/lib" -o "$work/ordered"
+  "$work/ordered" | diff examples/ordered.txt - || fail 'ordered, built from the package, prints something else (above)'
+  purge_deb "$root"
 }
 
 check 'a second installation' again
 check '--uninstall' away
+check 'Debian package' debian
 echo "check-install: all is well, $SECONDS s"

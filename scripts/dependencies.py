@@ -21,6 +21,11 @@ FOR_DEVELOPMENT = PERMISSIVE | {"MPL-2.0"}
 PARTS = {"cushim": ("cushim", None), "softcuda": ("softcuda", None), "probe": ("cushim", "serde_json")}
 TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"]
 
+# What zig compiles and links into the files of a release: in which of its folders, and where the licence is.
+ZIG_PARTS = [("compiler_rt", "LICENSE", {"expression": "MIT"}),
+             ("libunwind", "lib/libunwind/LICENSE.TXT", {"expression": "Apache-2.0 WITH LLVM-exception"}),
+             ("glibc start-up code", "lib/libc/glibc/LICENSES", {"license": {"name": "LGPL-2.1-or-later, with unlimited permission to link"}})]
+
 LICENCE_FILE = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
 
 
@@ -148,7 +153,7 @@ def texts(package):
     return [(path.name, path.read_text(encoding="utf-8").strip()) for path in files]
 
 
-def licences(parts, targets):
+def licences(parts, targets, with_zig):
     """The texts, each once, with the packages that have it."""
     packages = metadata()
     foreign = [packages[key] for key in linked(parts, targets) if packages[key]["source"]]
@@ -156,11 +161,29 @@ def licences(parts, targets):
     for package in foreign:
         for _, text in texts(package):
             holders.setdefault(text, []).append(f"{package['name']} {package['version']}")
+    if with_zig:
+        version, folder = zig()
+        for name, file, _ in ZIG_PARTS:
+            holders[(folder / file).read_text(encoding="utf-8").strip()] = [f"{name} of zig {version}"]
     print("Linked into what is installed here are, beside Rust's standard library (COPYRIGHT-rust.html):\n")
     for package in foreign:
         print(f"  {package['name']} {package['version']}  {package['license']}  {package['repository'] or ''}".rstrip())
+    if with_zig:
+        for name, _, licence in ZIG_PARTS:
+            print(f"  {name} of zig {version}  {licence.get('expression') or licence['license']['name']}")
     for text, names in holders.items():
         print(f"\n{'=' * 100}\n{', '.join(names)}\n{'=' * 100}\n\n{text}")
+
+
+def zig():
+    """The version of zig, and its folder."""
+    try:
+        import ziglang
+    except ImportError:
+        print("dependencies: needs ziglang; pip install ziglang", file=sys.stderr)
+        sys.exit(69)
+    version = subprocess.run([sys.executable, "-m", "ziglang", "version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    return version, Path(ziglang.__file__).parent
 
 
 def checksums():
@@ -168,12 +191,18 @@ def checksums():
     return {(package["name"], package["version"]): package.get("checksum") for package in lock["package"]}
 
 
-def sbom(parts, targets):
+def sbom(parts, targets, with_zig):
     """CycloneDX 1.5. It has no time and no random number: the same release has the same bill."""
     packages, sums, found = metadata(), checksums(), linked(parts, targets)
     version = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
     std = {"type": "library", "bom-ref": "rust-std", "name": "rust-std", "version": version,
            "licenses": [{"expression": "MIT OR Apache-2.0"}], "purl": f"pkg:generic/rust-std@{version}"}
+
+    runtime = [std]
+    if with_zig:
+        zig_version, _ = zig()
+        runtime += [{"type": "library", "bom-ref": f"zig-{name.split()[0]}", "name": name, "version": f"zig {zig_version}",
+                     "licenses": [licence]} for name, _, licence in ZIG_PARTS]
 
     def url(key):
         return f"pkg:cargo/{key[0]}@{key[1]}"
@@ -190,8 +219,9 @@ def sbom(parts, targets):
     root = next(key for key in found if key[0] == "cushim")
     bill = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
             "metadata": {"component": component(root)},
-            "components": [component(key) for key in found if key != root] + [std],
-            "dependencies": [{"ref": url(key), "dependsOn": [url(other) for other in found[key]] + ["rust-std"]} for key in found]}
+            "components": [component(key) for key in found if key != root] + runtime,
+            "dependencies": [{"ref": url(key), "dependsOn": [url(other) for other in found[key]]
+                              + [part["bom-ref"] for part in (runtime if key == root else [std])]} for key in found]}
     print(json.dumps(bill, indent=1))
 
 
@@ -205,6 +235,7 @@ def main():
     what.add_argument("--sbom", action="store_true", help="print a software bill of materials (CycloneDX, JSON)")
     parser.add_argument("--parts", default=",".join(PARTS), help="of which the licences or the bill are wanted (default: %(default)s)")
     parser.add_argument("--target", help="the Rust target (default: all)")
+    parser.add_argument("--zig", action="store_true", help="with what zig links in, for files that it linked")
     args = parser.parse_args()
     parts = args.parts.split(",")
     if unknown := [part for part in parts if part not in PARTS]:
@@ -214,9 +245,9 @@ def main():
         if args.check:
             check()
         elif args.licences:
-            licences(parts, targets)
+            licences(parts, targets, args.zig)
         else:
-            sbom(parts, targets)
+            sbom(parts, targets, args.zig)
     except Failure as failure:
         print(f"dependencies: {failure}", file=sys.stderr)
         sys.exit(1)

@@ -114,7 +114,7 @@ if [[ $target ]]; then
   python3 -m ziglang version >/dev/null 2>&1 || lacks 'ziglang; pip install ziglang'
   [[ $target == "$(uname -m)"-* ]] || binutils=${target%%-*}-linux-gnu-
 fi
-for tool in readelf objcopy strip; do
+for tool in ar readelf objcopy strip; do
   command -v "$binutils$tool" >/dev/null || lacks "$binutils$tool; install ${binutils:+${binutils/_/-}}binutils"
 done
 
@@ -132,7 +132,8 @@ rust_target=${target%%.*}
 link=("${CC:-cc}")
 if [[ $target ]]; then
   cargo=(cargo-zigbuild) build=zigbuild for_target=(--target "$target")
-  link=(python3 -m ziglang cc -target "${target/-unknown/}")
+  # As cargo-zigbuild calls it: then both use the same parts of the C library.
+  link=(python3 -m ziglang cc -g -fno-sanitize=all -target "${target/-unknown/}")
 fi
 if [[ $release ]]; then
   # Where debuggers look for sources of packages. The last that matches counts.
@@ -145,6 +146,29 @@ if [[ $release ]]; then
   [[ -z ${CARGO_TARGET_DIR-} ]] || remap+=$'\x1f'"--remap-path-prefix=$(realpath -m "$CARGO_TARGET_DIR")=$sources/target"
   export CARGO_ENCODED_RUSTFLAGS=$remap
 fi
+
+# prepare_zig: zig compiles start-up code, libunwind and its like where it needs them, with debug information that has paths of this
+# machine. It does so here, in a cache of its own, where that is taken away.
+prepare_zig() {
+  local archive members
+  ZIG_GLOBAL_CACHE_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}/zig-$target")
+  export ZIG_GLOBAL_CACHE_DIR
+  [[ ! -e $ZIG_GLOBAL_CACHE_DIR/prepared ]] || return 0
+  echo 'int main(void) { return 0; }' > "$work/main.c"
+  "${link[@]}" -o "$work/main" "$work/main.c" -lgcc_s -lm
+  "${link[@]}" -shared -o "$work/main.so" "$work/main.c" -lgcc_s -lm
+  cd "$ZIG_GLOBAL_CACHE_DIR"
+  find o -name '*.o' -exec "${binutils}strip" --strip-debug {} +
+  # Members of archives have paths for names, which strip cannot take.
+  for archive in o/*/*.a; do
+    mapfile -t members < <("${binutils}ar" t "$archive" | sed 's|.*/o/|o/|')
+    rm "$archive"
+    "${binutils}ar" rcsD "$archive" "${members[@]}"
+  done
+  touch prepared
+  cd "$OLDPWD"
+}
+[[ ! ( $release && $target ) ]] || prepare_zig
 
 # Cargo says what it built and where, whatever the configuration makes of target folders.
 common=(--locked --profile "$profile" "${for_target[@]}" --message-format json-render-diagnostics)
@@ -250,7 +274,7 @@ fi
 for text in LICENSE-MIT LICENSE-APACHE CHANGELOG.md; do put 644 "$text" "share/doc/cushim/$text"; done
 if [[ $release ]]; then
   parts=cushim${softcuda:+,softcuda}${probe:+,probe}
-  for_parts=(--parts "$parts" --target "${rust_target:-$(rustc -vV | sed -n 's/^host: //p')}")
+  for_parts=(--parts "$parts" --target "${rust_target:-$(rustc -vV | sed -n 's/^host: //p')}" ${target:+--zig})
   scripts/dependencies.py --licences "${for_parts[@]}" > "$work/licences"
   scripts/dependencies.py --sbom "${for_parts[@]}" > "$work/sbom"
   put 644 "$work/licences" share/doc/cushim/LICENSES-THIRD-PARTY.txt

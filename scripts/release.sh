@@ -67,58 +67,28 @@ cd -P "$(dirname "$0")/.."
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# shellcheck source=scripts/package.inc.sh
+. scripts/package.inc.sh
 unset DESTDIR PREFIX LIBDIR
 # Files are as old as the commit.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 
 # ── making ──
 
-# pack ARCHIVE FOLDER PATH...: the paths in the folder.
-pack() {
-  tar -C "$2" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw -cf - "${@:3}" |
-    xz -T1 -9 > "$1"
-}
-
 # make_tarballs TARGET OUT
 make_tarballs() {
-  local name=cushim-$version-${1%%-*}-linux
-  scripts/install.sh "$work/tarball/$name" --release --target "$1"
-  (cd "$work/tarball" && find "$name" -path '*/.debug/*' -print0 | LC_ALL=C sort -z) > "$work/debug"
-  mapfile -d '' -t debug < "$work/debug"
-  pack "$2/$name-debug.tar.xz" "$work/tarball" "${debug[@]}"
-  rm -r "$work/tarball/$name"/{bin,lib}/.debug
-  sed -i '\|/\.debug/|d' "$work/tarball/$name/share/cushim/installed.txt"
-  pack "$2/$name.tar.xz" "$work/tarball" "$name"
-  rm -r "$work/tarball"
+  local prefix=$work/tarball/cushim-$version-${1%%-*}-linux
+  scripts/install.sh "$prefix" --release --target "$1"
+  pack_tarballs "$prefix" "$2"
+  rm -r "$prefix"
 }
 
-# make_deb TARGET OUT: one package, for all of it is of one version.
+# make_deb TARGET OUT
 make_deb() {
-  local root=$work/deb arch machine=${1%%-*} glibc=${1##*gnu.} needed=''
+  local root=$work/deb arch machine=${1%%-*}
   case $machine in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) fail "no name of Debian's for $machine is known" ;; esac
   DESTDIR=$root scripts/install.sh /usr --libdir "lib/$machine-linux-gnu" --release --without-debug --target "$1"
-  # dpkg has a list of its own.
-  rm "$root/usr/share/cushim/installed.txt"
-  find "$root" -type d -exec chmod 755 {} +
-  mkdir "$root/DEBIAN"
-  [[ $(readelf -d "$root"/usr/lib/*/lib*.so "$root/usr/bin/cushim-probe") != *libgcc_s* ]] || needed=', libgcc-s1 | libgcc1'
-  cat > "$root/DEBIAN/control" <<CONTROL
-Package: cushim
-Version: $version
-Architecture: $arch
-Maintainer: cushim maintainers <maintainers@cushim.invalid>
-Installed-Size: $(du -sk --apparent-size "$root/usr" | cut -f1)
-Depends: libc6 (>= $glibc)$needed
-Section: libdevel
-Priority: optional
-Description: CUDA driver API for one binary
- A library for programs that use the CUDA driver: it finds the driver and its
- versioned functions at run time. With headers, a static library, the driver in
- software, softcuda, for tests without a GPU, and cushim-probe.
-CONTROL
-  echo 'activate-noawait ldconfig' > "$root/DEBIAN/triggers"
-  (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum > DEBIAN/md5sums)
-  dpkg-deb --root-owner-group -Zxz --build "$root" "$2/cushim_${version}_$arch.deb" >/dev/null
+  pack_deb "$root" "$arch" "$2"
   rm -r "$root"
 }
 
@@ -133,20 +103,24 @@ make_all() { # out
 
 # ── checking ──
 
-# wants_no_newer GLIBC FILE...
-wants_no_newer() {
-  local newest
-  newest=$(readelf -VW "${@:2}" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
-  [[ $(printf '%s\n' "GLIBC_$1" "$newest" | sort -V | tail -n 1) == "GLIBC_$1" ]] || fail "$newest is wanted, not $1: ${*:2}"
+# names_no_folder PREFIX: of this machine, or of zig; in debug information, too, which is compressed.
+names_no_folder() {
+  local place file
+  for place in "$HOME" "$PWD" /ziglang/; do
+    [[ $place == / ]] || ! grep -rlF "$place" "$1" || fail "the files above name $place"
+    while read -r file; do
+      ! readelf -Wz -p .debug_str -p .debug_line -p .debug_info "$file" | grep -F "$place" || fail "$file has the lines above"
+    done < <(find "$1" -name '*.debug' -type f)
+  done
 }
 
 # check_files PREFIX: what holds for every architecture.
 check_files() {
-  local place
-  find "$1" -name 'lib*.so*' -type f -o -name cushim-probe -type f | while read -r file; do wants_no_newer 2.17 "$file"; done
-  for place in "$HOME" "$PWD"; do
-    [[ $place == / ]] || ! grep -rlF "$place" "$1" || fail "the files above name $place"
-  done
+  local file files newest
+  mapfile -t files < <(programs "$1")
+  newest=$(newest_glibc "${files[@]}")
+  [[ $(printf '%s\n' 2.17 "$newest" | sort -V | tail -n 1) == 2.17 ]] || fail "$1 wants glibc $newest, not 2.17"
+  names_no_folder "$1"
   for file in LICENSE-MIT LICENSE-APACHE LICENSES-THIRD-PARTY.txt COPYRIGHT-rust.html cushim.cdx.json; do
     [[ -s $1/share/doc/cushim/$file ]] || fail "$1 has no $file"
   done
@@ -163,21 +137,13 @@ check_tarball() {
   say "$(basename "$1"): ok"
 }
 
-# As dpkg installs it, below a root of its own.
 check_deb() {
   local root=$work/root
-  mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
-  touch "$root/var/lib/dpkg/status"
-  dpkg() { command dpkg --root="$root" --force-depends --force-architecture --force-script-chrootless --log=/dev/null "$@" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
-  dpkg --install "$1"
+  debian_root "$root" --install "$1"
   check_files "$root/usr"
-  if [[ $1 == *"_$(command dpkg --print-architecture).deb" ]]; then
-    # The debug information is in the other package.
-    scripts/check-install.sh --installed "$root/usr"
-  fi
-  dpkg --purge cushim
-  [[ -z $(find "$root/usr" -type f 2>/dev/null) ]] || fail "the package leaves files behind: $(find "$root/usr" -type f)"
-  rm -r "$root"
+  # The debug information is in the other tarball.
+  [[ $1 != *"_$(dpkg --print-architecture).deb" ]] || scripts/check-install.sh --installed "$root/usr"
+  purge_deb "$root"
   say "$(basename "$1"): ok"
 }
 
