@@ -72,12 +72,16 @@ impl Table {
         }
     }
 
+    #[inline]
     fn brand(&self) -> Brand {
-        Brand::from_bits(self.brand.load(Relaxed)).unwrap_or_else(|| {
-            let new = Brand::from_random(RandomState::new().build_hasher().finish());
-            let first = self.brand.compare_exchange(0, new.bits(), Relaxed, Relaxed);
-            first.err().and_then(Brand::from_bits).unwrap_or(new)
-        })
+        Brand::from_bits(self.brand.load(Relaxed)).unwrap_or_else(|| self.first_brand())
+    }
+
+    #[cold]
+    fn first_brand(&self) -> Brand {
+        let new = Brand::from_random(RandomState::new().build_hasher().finish());
+        let first = self.brand.compare_exchange(0, new.bits(), Relaxed, Relaxed);
+        first.err().and_then(Brand::from_bits).unwrap_or(new)
     }
 }
 
@@ -144,6 +148,7 @@ impl Table {
 
     /// The same for an object that nobody else knows of yet, and the record of this thread.
     #[cfg(feature = "capi")]
+    #[inline]
     pub(super) fn borrowed_of_new<T: Object>(
         &self,
         object: &Arc<T>,
@@ -154,6 +159,7 @@ impl Table {
     }
 
     /// Makes a token the borrowed one of the object, which has none.
+    #[inline]
     fn put_borrowed<T: Object>(object: &Arc<T>, (slot, token): (&'static Slot, Token)) -> Token {
         let header = object.header();
         slot.link.store(header.owning.load(Relaxed), Relaxed);
@@ -169,6 +175,7 @@ impl Table {
     }
 
     /// The slot of this number, which is free, and the next token for it.
+    #[inline]
     fn token_in(&self, index: u32, kind: Kind, borrowed: bool) -> (&'static Slot, Token) {
         let slot = self.slots.known(index);
         let last = Token(slot.word.load(Relaxed));
@@ -375,8 +382,15 @@ impl Table {
 
     /// Whether no thread but `exempt` is inside a call that may have read the token in force, which has just ended. If
     /// one is, the slot is deferred, and belongs to whoever collects it.
+    #[inline]
     fn is_unread(&self, token: Token, exempt: Option<&Record>) -> bool {
         barrier();
+        self.records.inside_now(exempt).next().is_none() || self.is_unread_soon(token, exempt)
+    }
+
+    /// The same where some thread is inside a call, which most likely is over soon.
+    #[cold]
+    fn is_unread_soon(&self, token: Token, exempt: Option<&Record>) -> bool {
         // To wait for an outer call of the own thread would be in vain.
         let patience = if exempt.is_some() { PATIENCE } else { 0 };
         let mut blockers = self.records.inside(exempt, patience);
@@ -433,10 +447,16 @@ impl Table {
         self.slots.give_all(&own.free);
     }
 
+    #[inline]
     fn keep_label(&self, token: Token, label: Option<Arc<str>>) {
         if let Some(label) = label {
-            self.labels.lock().remember(token, label);
+            self.remember_label(token, label);
         }
+    }
+
+    #[cold]
+    fn remember_label(&self, token: Token, label: Arc<str>) {
+        self.labels.lock().remember(token, label);
     }
 }
 
