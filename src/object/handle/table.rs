@@ -10,7 +10,7 @@ use super::kind::Kind;
 use super::labels::Labels;
 use super::object::{Header, Object, Operations, Owned, Ref, kind_of};
 use super::records::{Record, Records};
-use super::slots::{Slot, Slots};
+use super::slots::{Free, Slot, Slots};
 use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn};
 use super::threads::{self, Call};
 use super::token::{Brand, LAST_USE, Token};
@@ -95,8 +95,8 @@ impl Table {
     #[cfg(feature = "capi")]
     #[inline]
     pub(super) fn reserve_of<T: Object>(&self, own: &Record) -> Result<Token, Exhausted> {
-        let index = self.slots.take(&own.free)?;
-        Ok(self.token_in(index, kind_of::<T>(), false).1)
+        let free = self.slots.take(&own.free)?;
+        Ok(self.token_in(&free, kind_of::<T>(), false))
     }
 
     /// Sees to it that this thread can issue so many tokens.
@@ -154,8 +154,9 @@ impl Table {
         object: &Arc<T>,
         own: &Record,
     ) -> Result<Token, Exhausted> {
-        let index = self.slots.take(&own.free)?;
-        Ok(Self::put_borrowed(object, self.token_in(index, kind_of::<T>(), true)))
+        let free = self.slots.take(&own.free)?;
+        let token = self.token_in(&free, kind_of::<T>(), true);
+        Ok(Self::put_borrowed(object, (free.slot, token)))
     }
 
     /// Makes a token the borrowed one of the object, which has none.
@@ -170,18 +171,17 @@ impl Table {
 
     /// A free slot, and the next token for it.
     fn new_token(&self, kind: Kind, borrowed: bool) -> Result<(&'static Slot, Token), Exhausted> {
-        let index = threads::with(|record| self.slots.take(&record.free))?;
-        Ok(self.token_in(index, kind, borrowed))
+        let free = threads::with(|record| self.slots.take(&record.free))?;
+        Ok((free.slot, self.token_in(&free, kind, borrowed)))
     }
 
-    /// The slot of this number, which is free, and the next token for it.
+    /// The next token for a free slot.
     #[inline]
-    fn token_in(&self, index: u32, kind: Kind, borrowed: bool) -> (&'static Slot, Token) {
-        let slot = self.slots.known(index);
-        let last = Token(slot.word.load(Relaxed));
+    fn token_in(&self, free: &Free, kind: Kind, borrowed: bool) -> Token {
+        let last = Token(free.slot.word.load(Relaxed));
         let brand = self.brand();
         let uses = if last.is_null() { 0 } else { brand.uses(last) + 1 };
-        (slot, brand.token(index as usize, uses, kind, borrowed))
+        brand.token(free.index as usize, uses, kind, borrowed)
     }
 }
 

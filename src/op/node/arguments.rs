@@ -291,7 +291,7 @@ impl KeptArguments {
     }
 
     /// The arguments as the driver takes them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn with_raw<R>(&self, call: impl FnOnce(RawArguments<'_>) -> R) -> R {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let many: Vec<_>;
