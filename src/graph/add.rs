@@ -187,8 +187,8 @@ unsafe fn add_native(
     let needs_context = matches!(parameters, Parameters::Kernel(_) | Parameters::Allocation(_));
     let _current = if needs_context { Some(at.entered()?) } else { None };
     let added = match &*parameters {
-        // SAFETY: as the caller vouches.
         Parameters::Kernel(kernel) => {
+            // SAFETY: as the caller vouches.
             Some(kernel.with_raw(at.native(), |raw| unsafe { calls::add_kernel(graph, after, raw) }))
         }
         // SAFETY: as the caller vouches.
