@@ -7,6 +7,7 @@ use crate::driver::calls::event::RawEvent;
 use crate::driver::{CallError, Driver, sys};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
+use crate::object::in_place::arc_of;
 use crate::object::native::{self, Handle, HasNative, Native, Ownership};
 use crate::object::registry::Registry;
 use crate::stream::wait_until;
@@ -158,7 +159,7 @@ impl Event {
         wrapped: bool,
         raw: RawEvent,
     ) -> Arc<Self> {
-        let event = Arc::new(Self {
+        let event = arc_of(|| Self {
             header: Header::new::<Self>(),
             wrapped,
             flags: AtomicU32::new(flags(&options)),

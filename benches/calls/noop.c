@@ -7,11 +7,15 @@
 typedef int result;
 typedef void *handle;
 
-static uintptr_t last = 0x10000;
 static _Thread_local handle current;
 
-/* A handle, or an address, that was not given before. */
-static uintptr_t fresh(void) { return last += 0x10000; }
+/* A handle, or an address, that was not given before. Threads share nothing for that, so that they lose nothing to each other here. */
+static uintptr_t fresh(void) {
+  static _Thread_local __attribute__((tls_model("initial-exec"))) uintptr_t last;
+  static _Atomic uintptr_t threads;
+  if (last == 0) last = ++threads << 40;
+  return last += 0x10000;
+}
 static char primary;
 
 result cuInit(unsigned flags) { return 0; }

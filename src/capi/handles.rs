@@ -115,9 +115,9 @@ pub(super) fn hold_all<T>(look_up: impl FnOnce(&Guard) -> Result<T, Error>) -> R
 }
 
 /// The object behind a handle, for longer than the guard.
-#[inline]
+#[inline(always)]
 pub(super) fn keep<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Arc<S::Object>, Error> {
-    get(guard, handle).map(|lent| Arc::clone(&lent))
+    get(guard, handle).map(Lent::into_arc)
 }
 
 /// The same for a handle that may be NULL.

@@ -91,7 +91,8 @@ impl Graph {
         let mut parameters = operation.parameters(at)?;
         let mut guard = tree.lock_to_edit()?;
         let state = &mut *guard;
-        let natives = before(state, graph, after)?;
+        let mut natives = Natives::new();
+        before(state, graph, after, &mut natives)?;
         restriction::check(tree, state, graph, &parameters, at)?;
         state.check_parameters(&parameters)?;
         let native = &state.graph(graph).native;
@@ -112,8 +113,7 @@ impl Graph {
         let attachment = keeping::kept(keeps, prepared, || operation.holds().0);
         let output = O::output(&parameters);
         let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
-        let node = NodeState { attachment, context, ..NodeState::new(added, parameters) };
-        let id = state.list_node(graph, node);
+        let id = state.list_node(graph, NodeState::keeping(added, parameters, attachment, context));
         Ok((Added { tree, state: guard, id }, output))
     }
 }
@@ -126,53 +126,52 @@ pub(crate) struct Added<'g> {
 }
 
 impl Added<'_> {
-    /// What handles of it name. Nobody else can ask for that until this is dropped.
-    pub(crate) fn new_object(&mut self) -> &Arc<NodeObject> {
-        self.tree.object_of(&mut self.state, self.id)
-    }
-
     /// What handles of the graphs in it name.
     pub(crate) fn graphs(&self) -> Vec<Arc<GraphObject>> {
         let inner = &self.state.node(self.id).inner;
         inner.iter().map(|graph| Arc::clone(&self.state.graph(*graph).object)).collect()
     }
 
-    /// It has this handle from now on.
+    /// Gives it its first handle, which `issue` makes of what handles of it name. Nobody else can ask for that until this is dropped.
     #[cfg(feature = "capi")]
     #[inline]
-    pub(crate) fn has_handle(&mut self, token: Token) {
-        let node = self.state.node(self.id);
-        let last = Last { token, id: self.id, graph: node.graph, native: node.native };
-        self.state.last = Some(last);
+    pub(crate) fn give_handle<E>(
+        &mut self,
+        issue: impl FnOnce(&Arc<NodeObject>) -> Result<Token, E>,
+    ) -> Result<Token, E> {
+        let (id, state) = (self.id, &mut *self.state);
+        let node = state.node_mut(id);
+        let token = issue(self.tree.object_in(node, id))?;
+        state.last = Some(Last { token, id, graph: node.graph, native: node.native });
+        Ok(token)
     }
 
     pub(super) fn node(mut self) -> Node {
-        Node { tree: Arc::clone(self.tree), object: Arc::clone(self.new_object()) }
+        Node::of(self.tree, &mut self.state, self.id)
     }
 }
 
-/// The native handles of the nodes that come before another in this graph.
+/// Lists the native handles of the nodes that come before another in this graph.
 #[inline]
 pub(super) fn before(
     state: &State,
     graph: GraphId,
     after: &(impl Predecessors + ?Sized),
-) -> Result<Natives, Error> {
-    let mut natives = Natives::new();
+    natives: &mut Natives,
+) -> Result<(), Error> {
     if let (Some(token), Some(last)) = (after.only(), &state.last)
         && last.token == token
         && last.graph == graph
     {
         natives.push(last.native);
-        return Ok(natives);
+        return Ok(());
     }
     after.each(&mut |index, node| {
         node.check_there()?;
         let known = state.find_object(node).filter(|known| known.graph == graph);
         natives.push(known.ok_or_else(|| refusal::of_another_graph(node, index))?.native);
         Ok(())
-    })?;
-    Ok(natives)
+    })
 }
 
 /// # Safety
@@ -187,8 +186,14 @@ unsafe fn add_native(
     // Driver 580 crashes on kernels where no context is current (measured). Of allocations that was not measured.
     let needs_context = matches!(parameters, Parameters::Kernel(_) | Parameters::Allocation(_));
     let _current = if needs_context { Some(at.entered()?) } else { None };
-    // SAFETY: as the caller vouches.
-    let added = parameters.with_raw(at.native(), |raw| unsafe { calls::add(graph, after, raw) });
+    let added = match &*parameters {
+        Parameters::Kernel(kernel) => {
+            // SAFETY: as the caller vouches.
+            Some(kernel.with_raw(at.native(), |raw| unsafe { calls::add_kernel(graph, after, raw) }))
+        }
+        // SAFETY: as the caller vouches.
+        _ => parameters.with_raw(at.native(), |raw| unsafe { calls::add(graph, after, raw) }),
+    };
     let node = added.unwrap_or_else(|| Err(CallError::missing("cuGraphAddNode_12030")))?;
     if !has_attributes(parameters) {
         return Ok(node);

@@ -1,6 +1,6 @@
 //! Graphs as nodes of other graphs.
 
-use super::add::{Added, Predecessors, before};
+use super::add::{Added, Natives, Predecessors, before};
 use super::below::list_below;
 use super::copy::Known;
 use super::foreign;
@@ -55,7 +55,8 @@ impl Graph {
         let mut pair = Pair::lock(self, child)?;
         pair.refuse_itself(self, child)?;
         child.check_given()?;
-        let natives = before(&pair.outer, self.object.id, after)?;
+        let mut natives = Natives::new();
+        before(&pair.outer, self.object.id, after, &mut natives)?;
         pair.check_restrictions(self, child)?;
         pair.outer.check_parameters_of(pair.inner())?;
         pair.share_alike()?;
@@ -86,7 +87,8 @@ impl Graph {
     ) -> Result<Added<'_>, Error> {
         let mut pair = Pair::lock(self, child)?;
         pair.refuse_itself(self, child)?;
-        let natives = before(&pair.outer, self.object.id, after)?;
+        let mut natives = Natives::new();
+        before(&pair.outer, self.object.id, after, &mut natives)?;
         pair.check_restrictions(self, child)?;
         child.definition.tree.check_contexts(pair.inner(), child.object.as_ref())?;
         pair.share_with_outer()?;

@@ -1,6 +1,6 @@
 //! Conditional nodes.
 
-use super::add::{Added, Predecessors, before};
+use super::add::{Added, Natives, Predecessors, before};
 use super::below::list_below;
 use super::condition::{self, Condition, ConditionId};
 use super::object::NodeObject;
@@ -117,7 +117,8 @@ impl Graph {
         kind.check_bodies(bodies)?;
         let mut state = self.lock()?;
         check_condition(tree, &state, self, condition)?;
-        let natives = before(&state, graph, after)?;
+        let mut natives = Natives::new();
+        before(&state, graph, after, &mut natives)?;
         uncure(tree, &mut state, condition.object().id)?;
         let added = add(tree, &mut state, graph, &natives, condition.object().id, kind, bodies as u32);
         let id = added.map_err(|failure| refusal::of_add(failure, after))?;

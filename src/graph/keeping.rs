@@ -62,7 +62,7 @@ pub(super) fn kept(
 ) -> Option<Attachment> {
     match prepared {
         Some(prepared) => Some(prepared.commit(holds())),
-        None if keeps => Some(Attachment::of_definition(holds())),
+        None if keeps => Some(Attachment::of_definition(holds)),
         None => None,
     }
 }

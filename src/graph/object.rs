@@ -8,6 +8,7 @@ use super::state::{GraphId, NodeId};
 use super::tree::Tree;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
+use crate::object::in_place::arc_of;
 use crate::op::node::{NodeType, Parameters};
 use parking_lot::Mutex;
 use std::fmt;
@@ -177,8 +178,9 @@ pub(crate) struct NodeObject {
 object!(NodeObject: Node, header);
 
 impl NodeObject {
+    #[inline]
     pub(super) fn new(tree: &Weak<Tree>, id: NodeId, node_type: NodeType, number: u32) -> Arc<Self> {
-        Arc::new(Self {
+        arc_of(|| Self {
             header: Header::new::<Self>(),
             tree: Weak::clone(tree),
             id,

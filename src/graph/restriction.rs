@@ -35,7 +35,7 @@ pub(super) fn require(tree: &Tree, what: &str, since: Version) -> Result<(), Err
 }
 
 /// Refuses a node that this graph cannot hold.
-#[inline]
+#[inline(always)]
 pub(super) fn check(
     tree: &Tree,
     state: &State,

@@ -65,8 +65,19 @@ pub(super) struct NodeState {
 }
 
 impl NodeState {
-    /// A node of which nothing is kept yet.
+    /// A node of which nothing is kept.
     pub(super) fn new(native: CUgraphNode, parameters: Parameters) -> Self {
+        Self::keeping(native, parameters, None, None)
+    }
+
+    /// A node for which something is kept, in a context of its own.
+    #[inline(always)]
+    pub(super) fn keeping(
+        native: CUgraphNode,
+        parameters: Parameters,
+        attachment: Option<Attachment>,
+        context: Option<Arc<Context>>,
+    ) -> Self {
         Self {
             native,
             graph: GraphId::ROOT,
@@ -74,8 +85,8 @@ impl NodeState {
             number: 0,
             parameters,
             is_ours: true,
-            context: None,
-            attachment: None,
+            context,
+            attachment,
             object: None,
             inner: Box::default(),
             condition: None,
@@ -227,6 +238,7 @@ impl State {
     }
 
     /// Lists a node of a graph, with its parameters, which were checked.
+    #[inline]
     pub(super) fn list_node(&mut self, graph: GraphId, mut node: NodeState) -> NodeId {
         self.list_parameters(&node.parameters);
         let id = self.free.pop().unwrap_or_else(|| {
@@ -247,7 +259,10 @@ impl State {
             index.insert(node.native.addr(), id);
         }
         self.allocating += u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
-        *self.nodes.place(id) = Some(node);
+        let place = self.nodes.place(id);
+        debug_assert!(place.is_none(), "the number was free");
+        // SAFETY: nothing stands there that would have to be dropped.
+        unsafe { std::ptr::from_mut(place).write(Some(node)) };
         id
     }
 

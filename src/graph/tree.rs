@@ -3,7 +3,7 @@
 use super::definition::Definition;
 use super::object::{GraphKind, GraphObject, NodeObject};
 use super::relations;
-use super::state::{GraphId, GraphState, NodeId, State};
+use super::state::{GraphId, GraphState, NodeId, NodeState, State};
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraph;
@@ -110,7 +110,7 @@ impl Tree {
     }
 
     /// The same for whoever changes something; refused while the definition is recaptured.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lock_to_edit(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.lock();
         self.root().check_usable()?;
@@ -238,7 +238,12 @@ impl Tree {
 
     /// What handles of the node name.
     pub(super) fn object_of<'s>(&self, state: &'s mut State, id: NodeId) -> &'s Arc<NodeObject> {
-        let node = state.node_mut(id);
+        self.object_in(state.node_mut(id), id)
+    }
+
+    /// The same for what is known of the node.
+    #[inline]
+    pub(super) fn object_in<'s>(&self, node: &'s mut NodeState, id: NodeId) -> &'s Arc<NodeObject> {
         let (node_type, number) = (node.node_type(), node.number);
         node.object.get_or_insert_with(|| NodeObject::new(&self.this, id, node_type, number))
     }

@@ -5,6 +5,7 @@
 //! | `error` | what went wrong, as a number and a sentence |
 //! | `log_lines` | what the driver said about a call that failed |
 //! | `handle` | handles: checked tokens |
+//! | `in_place` | objects that are made where they stay |
 //! | `callback` | what callers lend and what calls them: owners, the worker, pull mode |
 //! | `native` | a native handle, who destroys it, and when |
 //! | `registry` | finds the object of a native handle |
@@ -21,6 +22,7 @@ pub(crate) mod cancellation;
 pub(crate) mod driver_log;
 pub(crate) mod error;
 pub(crate) mod handle;
+pub(crate) mod in_place;
 mod log_lines;
 #[cfg(feature = "capi")]
 pub(crate) mod logging;

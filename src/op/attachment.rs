@@ -19,6 +19,7 @@ use crate::driver::calls::graph::user_object::RawUserObject;
 use crate::driver::{CallError, Table};
 use crate::object::callback::{hand_over, is_worker, later};
 use crate::object::handle::forked;
+use crate::object::in_place::arc_of;
 use crate::op::node::Holds;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -133,8 +134,8 @@ impl UserObject {
 impl Attachment {
     /// What the definition keeps by itself.
     #[inline]
-    pub(crate) fn of_definition(holds: Holds) -> Self {
-        Self(By::Definition(Own(Some(Arc::new(holds)))))
+    pub(crate) fn of_definition(holds: impl FnOnce() -> Holds) -> Self {
+        Self(By::Definition(Own(Some(arc_of(holds)))))
     }
 
     /// Refuses what the definition is to keep, where no instance could keep it.

@@ -10,6 +10,7 @@ mod options;
 mod report;
 mod rows;
 mod shim;
+mod threads;
 mod world;
 
 use options::Options;
@@ -32,6 +33,10 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), String> {
+    if let Some(most) = options.threads {
+        print!("{}", threads::run(options, most)?);
+        return Ok(());
+    }
     let world = World::new(options)?;
     let rows = rows::all(world);
     if options.list {

@@ -27,7 +27,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Self {
+    pub(crate) fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |part: usize| values[(values.len() - 1) * part / 4];
         Self { low: at(1), median: at(2), high: at(3) }
@@ -76,6 +76,16 @@ pub(crate) fn measure(world: &World, options: &Options, mut row: Row) -> Measure
     }
     let rounds = rounds.map(|taken| Some(taken).filter(|taken| !taken.is_empty()));
     Measured { name: row.name, goal: row.goal, rounds }
+}
+
+/// The cores that this thread may run on.
+pub(crate) fn cores() -> Vec<usize> {
+    // SAFETY: a set of no cores is all zero, and is written during the call; each index is below its size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
+        (0..libc::CPU_SETSIZE as usize).filter(|core| libc::CPU_ISSET(*core, &set)).collect()
+    }
 }
 
 /// Keeps this thread on one core; answers which. Threads that the driver has are not affected.

@@ -14,6 +14,8 @@ usage: bench-calls [--driver noop|auto|PATH] [options]
   --millis N       time for each row (default 500)
   --quick          a few rounds of each row: shows that it works, measures nothing
   --core N         the core to stay on (default: the one that the program starts on)
+  --threads N      other rows instead: one thread, two, four and so on to N make the same calls at the same time, each on a
+                   core and objects of its own; what each needs for one, raw and through cushim
   --json           one JSON object instead of the table
   --instructions   for scripts/bench-instructions.sh: runs counted calls and lists them
   --list           the names of the rows
@@ -32,6 +34,7 @@ pub(crate) struct Options {
     pub(crate) millis: u64,
     pub(crate) quick: bool,
     pub(crate) core: Option<usize>,
+    pub(crate) threads: Option<usize>,
     pub(crate) json: bool,
     pub(crate) instructions: bool,
     pub(crate) list: bool,
@@ -48,6 +51,7 @@ impl Options {
             millis: 500,
             quick: false,
             core: None,
+            threads: None,
             json: false,
             instructions: false,
             list: false,
@@ -60,6 +64,7 @@ impl Options {
                 "--filter" => options.filters.push(value()?),
                 "--millis" => options.millis = number(&argument, &value()?)?,
                 "--core" => options.core = Some(number(&argument, &value()?)?),
+                "--threads" => options.threads = Some(number(&argument, &value()?)?),
                 "--quick" => options.quick = true,
                 "--json" => options.json = true,
                 "--instructions" => options.instructions = true,

@@ -54,7 +54,7 @@ macro_rules! burst {
 }
 
 /// A raw call that has to succeed.
-fn cu(result: CUresult) {
+pub(crate) fn cu(result: CUresult) {
     assert_eq!(result, CUDA_SUCCESS, "a raw call failed");
 }
 

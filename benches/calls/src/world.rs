@@ -112,8 +112,7 @@ impl World {
     pub(crate) fn new(options: &Options) -> Result<&'static Self, String> {
         let library = options.library.clone().map_or_else(shim::beside_this_program, Ok)?;
         let call = Functions::load(&library)?;
-        let is_noop = options.driver == "noop";
-        let driver = if is_noop { open_noop(&call)? } else { open(&call, &options.driver)? };
+        let driver = open_driver(&call, options)?;
         let shim = Shim::new(call, driver)?;
         let raw = Raw::new(&shim);
         shim.record();
@@ -123,6 +122,7 @@ impl World {
         let (cudarc, untracked) = (Cudarc::new(true), Cudarc::new(false));
         let kernels = kernels::load(&shim.call, shim.context, &cudarc);
         let about = About { library: library.display().to_string(), ..shim.about() };
+        let is_noop = options.driver == NOOP_NAME;
         Ok(Box::leak(Box::new(Self { is_noop, about, raw, shim, cudarc, untracked, kernels, pinned })))
     }
 
@@ -132,6 +132,14 @@ impl World {
         let result = unsafe { entry!(self.raw.table, cuCtxSynchronize_2000)() };
         assert_eq!(result, sys::CUDA_SUCCESS, "cuCtxSynchronize");
     }
+}
+
+/// By this a user asks for the driver that does nothing.
+const NOOP_NAME: &str = "noop";
+
+/// Opens the driver that was asked for.
+pub(crate) fn open_driver(call: &Functions, options: &Options) -> Result<cushim_driver, String> {
+    if options.driver == NOOP_NAME { open_noop(call) } else { open(call, &options.driver) }
 }
 
 fn open_noop(call: &Functions) -> Result<cushim_driver, String> {
@@ -170,7 +178,7 @@ fn check_cudarc_finds(raw: &Raw) -> Result<(), String> {
 }
 
 impl Shim {
-    fn new(call: Functions, driver: cushim_driver) -> Result<Self, String> {
+    pub(crate) fn new(call: Functions, driver: cushim_driver) -> Result<Self, String> {
         let (mut device, mut context, mut stream, mut event) =
             (null_mut(), null_mut(), null_mut(), null_mut());
         let mut borrowed = null_mut();
@@ -209,7 +217,7 @@ impl Shim {
         Ok(Self { call, driver, context, stream, borrowed, event, timed, pool, buffers })
     }
 
-    fn record(&self) {
+    pub(crate) fn record(&self) {
         for event in self.timed.into_iter().chain([self.event]) {
             // SAFETY: handles are checked.
             self.call.must("record", unsafe { (self.call.cushim_event_record)(event, self.stream) });
@@ -241,7 +249,7 @@ impl Shim {
 }
 
 impl Raw {
-    fn new(shim: &Shim) -> Self {
+    pub(crate) fn new(shim: &Shim) -> Self {
         let mut table = null();
         let (mut context, mut stream, mut event) = (null_mut(), null_mut(), null_mut());
         let mut timed = [null_mut(); 2];
@@ -271,7 +279,7 @@ impl Raw {
         }
     }
 
-    fn record(&self) {
+    pub(crate) fn record(&self) {
         for event in self.timed.into_iter().chain([self.event]) {
             // SAFETY: both are alive.
             let result = unsafe { entry!(self.table, cuEventRecord_2000)(event, self.stream) };

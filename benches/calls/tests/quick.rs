@@ -51,6 +51,19 @@ fn rows_can_be_chosen() {
 }
 
 #[test]
+fn threads_are_measured_beside_each_other() {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get()).min(2).to_string();
+    let arguments = ["--driver", "noop", "--quick", "--threads", &cores];
+    let table = stdout(&arguments);
+    let report: Value = serde_json::from_str(&stdout(&[&arguments[..], &["--json"]].concat())).expect("JSON");
+    for row in report["rows"].as_array().expect("rows") {
+        assert!(row["median"].as_f64().is_some_and(|time| time > 0.0), "{row}");
+        let name = format!("{}, {}", row["name"].as_str().unwrap(), row["subject"].as_str().unwrap());
+        assert!(table.lines().any(|line| line.starts_with(&name)), "{name} is missing in {table}");
+    }
+}
+
+#[test]
 fn counted_calls_are_listed() {
     let list = stdout(&["--driver", "noop", "--instructions", "--filter", "event record"]);
     let lines: Vec<_> = list.lines().collect();
@@ -65,6 +78,7 @@ fn what_it_cannot_do_it_says() {
         (&["--filter", "no such row", "--driver", "noop"], "--list"),
         (&["--millis", "soon"], "takes a number"),
         (&["--nonsense"], "--help"),
+        (&["--threads", "99999", "--driver", "noop"], "one for each core"),
         (&["--core", "99999", "--driver", "noop"], "no core 99999"),
         (&["--library", "/nowhere/libcushim.so", "--driver", "noop"], "/nowhere/libcushim.so"),
     ] {

@@ -19,6 +19,7 @@ use std::ffi::c_void;
 ///
 /// # Safety
 /// As for [`Graph::add`].
+#[inline]
 pub(super) unsafe fn add<'g, O: NodeOperation>(
     graph: &'g Graph,
     after: &After<'_>,

@@ -121,8 +121,7 @@ pub(super) unsafe fn add_to<R>(
     }
     let mut added = add(&guard, &graph, &after)?;
     if !at.node.is_null() {
-        let node = guard.borrowed_of_new(added.new_object())?;
-        added.has_handle(node);
+        let node = added.give_handle(|object| guard.borrowed_of_new(object))?;
         // SAFETY: as the caller vouches.
         unsafe { at.node.write(node.to_pointer()) };
     }

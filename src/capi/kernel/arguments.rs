@@ -161,7 +161,7 @@ pub(super) fn list_values_and_buffers(
 ///
 /// # Safety
 /// Each value is as its kind says, for as long as the list is used.
-#[inline]
+#[inline(always)]
 pub(in crate::capi) unsafe fn list_all<'a, 'g>(
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
@@ -171,6 +171,21 @@ pub(in crate::capi) unsafe fn list_all<'a, 'g>(
     if list_values(list, args) {
         return Ok(());
     }
+    // SAFETY: as the caller vouches.
+    unsafe { list_any(list, args, guard, named) }
+}
+
+/// The same for arguments of which not all are values.
+///
+/// # Safety
+/// As for [`list_all`].
+#[inline(never)]
+unsafe fn list_any<'a, 'g>(
+    list: &mut Arguments<'a>,
+    args: &[cushim_arg],
+    guard: &'g Guard,
+    named: &'a mut Named<'g>,
+) -> Result<(), Error> {
     // SAFETY: as the caller vouches.
     unsafe {
         look_up(named, guard, args)?;

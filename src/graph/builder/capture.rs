@@ -412,7 +412,7 @@ impl Capture {
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
         if asks_later {
             self.last.store(state.made().wrapping_add(1), Relaxed);
-            let node = NodeState { attachment, context, ..NodeState::new(null_mut(), parameters) };
+            let node = NodeState::keeping(null_mut(), parameters, attachment, context);
             state.list_unasked(node, stream.raw().handle());
             return Ok(());
         }
@@ -420,7 +420,8 @@ impl Capture {
         let tail = ask().ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
         match tail {
             Some(native) => {
-                let node = NodeState { attachment, context, is_ours, ..NodeState::new(native, parameters) };
+                let mut node = NodeState::keeping(native, parameters, attachment, context);
+                node.is_ours = is_ours;
                 match self.is_again {
                     true => self.takes_over(&mut state, node),
                     false => self.was_captured(&mut state, node),

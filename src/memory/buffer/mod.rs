@@ -20,6 +20,7 @@ use crate::driver::{Driver, sys};
 use crate::object::callback;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
+use crate::object::in_place::arc_of;
 use crate::op::{Endpoint, Held, Operand, Side};
 use crate::stream::Stream;
 use known::{Keeper, Known};
@@ -84,17 +85,18 @@ impl Buffer {
         bytes: usize,
         stream: Option<&Arc<Stream>>,
     ) -> Result<Arc<Self>, Error> {
+        callback::check_allowed()?;
         Self::create_from(Arc::clone(resource), bytes, stream.cloned())
     }
 
-    /// The same for a caller that gives its holds away.
+    /// The same for a caller that gives its holds away, and is inside no function that the driver called.
     #[inline]
     pub(crate) fn create_from(
         resource: Arc<Resource>,
         bytes: usize,
         stream: Option<Arc<Stream>>,
     ) -> Result<Arc<Self>, Error> {
-        let pointer = resource.allocate(bytes, stream.as_ref())?;
+        let pointer = resource.allocate_outside(bytes, stream.as_ref())?;
         let known = Known::of_resource(&resource, stream.as_ref());
         let recorded = stream.filter(|_| resource.properties().stream_ordered);
         Ok(Self::new(None, pointer, bytes, known, Home::Resource(resource), recorded))
@@ -109,7 +111,7 @@ impl Buffer {
         home: Home,
         stream: Option<Arc<Stream>>,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        arc_of(|| Self {
             header: Header::new::<Self>(),
             driver: driver.cloned(),
             pointer,

@@ -255,6 +255,15 @@ impl Resource {
     /// captured, whose capture stays valid; the driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2); that of the caller's own.
     pub fn allocate(&self, bytes: usize, stream: Option<&Arc<Stream>>) -> Result<DevicePointer, Error> {
         callback::check_allowed()?;
+        self.allocate_outside(bytes, stream)
+    }
+
+    /// The same for a caller that is inside no function that the driver called.
+    pub(super) fn allocate_outside(
+        &self,
+        bytes: usize,
+        stream: Option<&Arc<Stream>>,
+    ) -> Result<DevicePointer, Error> {
         self.check_stream(stream)?;
         if bytes == 0 && matches!(self.source, Source::Custom(_)) {
             return Ok(DevicePointer::NULL);

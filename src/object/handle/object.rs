@@ -215,7 +215,19 @@ impl<'guard, T> Ref<'guard, T> {
     /// The same, held without the guard.
     #[cfg(feature = "capi")]
     pub(crate) fn held(self) -> Ref<'static, T> {
-        Ref::counted(Arc::clone(&self))
+        Ref::counted(self.into_arc())
+    }
+
+    /// The object, held for longer than the guard.
+    #[cfg(feature = "capi")]
+    #[inline]
+    pub(crate) fn into_arc(self) -> Arc<T> {
+        if !self.counted {
+            return Arc::clone(&self);
+        }
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: the count is ours, and nothing else gives it back: this is not dropped.
+        unsafe { ManuallyDrop::take(&mut this.object) }
     }
 
     /// # Safety

@@ -40,6 +40,12 @@ impl Slot {
     }
 }
 
+/// A slot that was taken out of a queue.
+pub(super) struct Free {
+    pub(super) index: u32,
+    pub(super) slot: &'static Slot,
+}
+
 /// All slots.
 pub(super) struct Slots {
     chunks: [AtomicPtr<Slot>; CHUNKS],
@@ -76,7 +82,8 @@ impl Slots {
     }
 
     /// Takes a free slot, from the queue if it has one.
-    pub(super) fn take(&self, queue: &Queue) -> Result<u32, Exhausted> {
+    #[inline]
+    pub(super) fn take(&self, queue: &Queue) -> Result<Free, Exhausted> {
         self.stock(queue, 1)?;
         queue.pop(self).ok_or(Exhausted::Handles)
     }
@@ -138,7 +145,7 @@ impl Slots {
         let mut pool = self.pool.lock();
         // Without memory they stay in the queue.
         if pool.free.try_reserve(count as usize).is_ok() {
-            pool.free.extend((0..count).map_while(|_| queue.pop(self)));
+            pool.free.extend((0..count).map_while(|_| queue.pop(self)).map(|free| free.index));
         }
     }
 
@@ -189,14 +196,16 @@ impl Queue {
         self.length.store(length + 1, Relaxed);
     }
 
-    fn pop(&self, slots: &Slots) -> Option<u32> {
+    #[inline]
+    fn pop(&self, slots: &Slots) -> Option<Free> {
         let length = self.length.load(Relaxed);
         if length == 0 {
             return None;
         }
         let index = self.first.load(Relaxed);
-        self.first.store(slots.known(index).link.load(Relaxed) as u32, Relaxed);
+        let slot = slots.known(index);
+        self.first.store(slot.link.load(Relaxed) as u32, Relaxed);
         self.length.store(length - 1, Relaxed);
-        Some(index)
+        Some(Free { index, slot })
     }
 }

@@ -10,7 +10,7 @@ use super::kind::Kind;
 use super::labels::Labels;
 use super::object::{Header, Object, Operations, Owned, Ref, kind_of};
 use super::records::{Record, Records};
-use super::slots::{Slot, Slots};
+use super::slots::{Free, Slot, Slots};
 use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn};
 use super::threads::{self, Call};
 use super::token::{Brand, LAST_USE, Token};
@@ -72,12 +72,16 @@ impl Table {
         }
     }
 
+    #[inline]
     fn brand(&self) -> Brand {
-        Brand::from_bits(self.brand.load(Relaxed)).unwrap_or_else(|| {
-            let new = Brand::from_random(RandomState::new().build_hasher().finish());
-            let first = self.brand.compare_exchange(0, new.bits(), Relaxed, Relaxed);
-            first.err().and_then(Brand::from_bits).unwrap_or(new)
-        })
+        Brand::from_bits(self.brand.load(Relaxed)).unwrap_or_else(|| self.first_brand())
+    }
+
+    #[cold]
+    fn first_brand(&self) -> Brand {
+        let new = Brand::from_random(RandomState::new().build_hasher().finish());
+        let first = self.brand.compare_exchange(0, new.bits(), Relaxed, Relaxed);
+        first.err().and_then(Brand::from_bits).unwrap_or(new)
     }
 }
 
@@ -91,8 +95,8 @@ impl Table {
     #[cfg(feature = "capi")]
     #[inline]
     pub(super) fn reserve_of<T: Object>(&self, own: &Record) -> Result<Token, Exhausted> {
-        let index = self.slots.take(&own.free)?;
-        Ok(self.token_in(index, kind_of::<T>(), false).1)
+        let free = self.slots.take(&own.free)?;
+        Ok(self.token_in(&free, kind_of::<T>(), false))
     }
 
     /// Sees to it that this thread can issue so many tokens.
@@ -144,16 +148,19 @@ impl Table {
 
     /// The same for an object that nobody else knows of yet, and the record of this thread.
     #[cfg(feature = "capi")]
+    #[inline]
     pub(super) fn borrowed_of_new<T: Object>(
         &self,
         object: &Arc<T>,
         own: &Record,
     ) -> Result<Token, Exhausted> {
-        let index = self.slots.take(&own.free)?;
-        Ok(Self::put_borrowed(object, self.token_in(index, kind_of::<T>(), true)))
+        let free = self.slots.take(&own.free)?;
+        let token = self.token_in(&free, kind_of::<T>(), true);
+        Ok(Self::put_borrowed(object, (free.slot, token)))
     }
 
     /// Makes a token the borrowed one of the object, which has none.
+    #[inline]
     fn put_borrowed<T: Object>(object: &Arc<T>, (slot, token): (&'static Slot, Token)) -> Token {
         let header = object.header();
         slot.link.store(header.owning.load(Relaxed), Relaxed);
@@ -164,17 +171,17 @@ impl Table {
 
     /// A free slot, and the next token for it.
     fn new_token(&self, kind: Kind, borrowed: bool) -> Result<(&'static Slot, Token), Exhausted> {
-        let index = threads::with(|record| self.slots.take(&record.free))?;
-        Ok(self.token_in(index, kind, borrowed))
+        let free = threads::with(|record| self.slots.take(&record.free))?;
+        Ok((free.slot, self.token_in(&free, kind, borrowed)))
     }
 
-    /// The slot of this number, which is free, and the next token for it.
-    fn token_in(&self, index: u32, kind: Kind, borrowed: bool) -> (&'static Slot, Token) {
-        let slot = self.slots.known(index);
-        let last = Token(slot.word.load(Relaxed));
+    /// The next token for a free slot.
+    #[inline]
+    fn token_in(&self, free: &Free, kind: Kind, borrowed: bool) -> Token {
+        let last = Token(free.slot.word.load(Relaxed));
         let brand = self.brand();
         let uses = if last.is_null() { 0 } else { brand.uses(last) + 1 };
-        (slot, brand.token(index as usize, uses, kind, borrowed))
+        brand.token(free.index as usize, uses, kind, borrowed)
     }
 }
 
@@ -375,8 +382,15 @@ impl Table {
 
     /// Whether no thread but `exempt` is inside a call that may have read the token in force, which has just ended. If
     /// one is, the slot is deferred, and belongs to whoever collects it.
+    #[inline]
     fn is_unread(&self, token: Token, exempt: Option<&Record>) -> bool {
         barrier();
+        self.records.inside_now(exempt).next().is_none() || self.is_unread_soon(token, exempt)
+    }
+
+    /// The same where some thread is inside a call, which most likely is over soon.
+    #[cold]
+    fn is_unread_soon(&self, token: Token, exempt: Option<&Record>) -> bool {
         // To wait for an outer call of the own thread would be in vain.
         let patience = if exempt.is_some() { PATIENCE } else { 0 };
         let mut blockers = self.records.inside(exempt, patience);
@@ -433,10 +447,16 @@ impl Table {
         self.slots.give_all(&own.free);
     }
 
+    #[inline]
     fn keep_label(&self, token: Token, label: Option<Arc<str>>) {
         if let Some(label) = label {
-            self.labels.lock().remember(token, label);
+            self.remember_label(token, label);
         }
+    }
+
+    #[cold]
+    fn remember_label(&self, token: Token, label: Arc<str>) {
+        self.labels.lock().remember(token, label);
     }
 }
 

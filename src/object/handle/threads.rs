@@ -238,14 +238,18 @@ impl Call {
 }
 
 impl Records {
+    /// The threads inside a call now, other than `exempt`. Must follow as [`inside`](Self::inside) must.
+    #[inline]
+    pub(super) fn inside_now(&self, exempt: Option<&Record>) -> impl Iterator<Item = Call> {
+        let others =
+            self.taken().filter(move |record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));
+        others.filter_map(Call::of)
+    }
+
     /// The threads inside a call, other than `exempt`, after up to `patience` looks: most calls take less time than it
     /// takes to defer a release. Must follow a `publish` or a `barrier` after what the calls are not to see any more.
-    #[inline]
     pub(super) fn inside(&self, exempt: Option<&Record>, patience: u32) -> Vec<Call> {
-        let others = self.taken().filter(|record| exempt.is_none_or(|exempt| !std::ptr::eq(exempt, *record)));
-        let mut others = others.filter_map(Call::of);
-        let Some(first) = others.next() else { return Vec::new() };
-        let mut blockers: Vec<_> = std::iter::once(first).chain(others).collect();
+        let mut blockers: Vec<_> = self.inside_now(exempt).collect();
         for _ in 0..patience {
             if blockers.is_empty() {
                 break;

@@ -57,6 +57,7 @@ impl KeptArguments {
     ///
     /// # Safety
     /// As for [`of`](Self::of).
+    #[inline]
     pub(super) unsafe fn add(&mut self, arguments: &Arguments<'_>) {
         let sizes = arguments.sizes().iter().map(|size| *size as usize);
         // SAFETY: the caller vouches for the bytes.
@@ -125,7 +126,7 @@ impl KeptArguments {
     ///
     /// # Safety
     /// They are written before they are looked at.
-    #[inline]
+    #[inline(always)]
     unsafe fn make_room(&mut self, places: usize, words: usize) -> (*mut Place, *mut u64) {
         if places + words > INLINE {
             self.data = SmallVec::with_capacity(places + words);
@@ -278,7 +279,7 @@ impl KeptArguments {
 
     #[inline]
     fn all(&self) -> &[u8] {
-        let words = &self.data[self.count as usize..];
+        let words = &self.data.as_slice()[self.count as usize..];
         // SAFETY: words have no padding, and as many bytes.
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
     }
@@ -290,25 +291,25 @@ impl KeptArguments {
     }
 
     /// The arguments as the driver takes them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn with_raw<R>(&self, call: impl FnOnce(RawArguments<'_>) -> R) -> R {
-        if let Some(block) = self.block() {
-            return call(RawArguments::Packed(block));
-        }
+        let mut few = [const { MaybeUninit::uninit() }; FEW];
+        let many: Vec<_>;
         let (start, places) = (self.all().as_ptr(), self.places());
         // SAFETY: each stands among the words.
         let address = |place: &Place| unsafe { start.add(place.offset as usize) }.cast::<c_void>();
-        if places.len() > FEW {
-            let addresses: Vec<_> = places.iter().map(address).collect();
-            return call(RawArguments::Each(&addresses));
-        }
-        let mut addresses = [const { MaybeUninit::uninit() }; FEW];
-        for (to, place) in addresses.iter_mut().zip(places) {
-            to.write(address(place));
-        }
-        // SAFETY: so many were written.
-        let addresses = unsafe { std::slice::from_raw_parts(addresses.as_ptr().cast(), places.len()) };
-        call(RawArguments::Each(addresses))
+        call(if let Some(block) = self.block() {
+            RawArguments::Packed(block)
+        } else if places.len() > FEW {
+            many = places.iter().map(address).collect();
+            RawArguments::Each(&many)
+        } else {
+            for (to, place) in few.iter_mut().zip(places) {
+                to.write(address(place));
+            }
+            // SAFETY: so many were written.
+            RawArguments::Each(unsafe { std::slice::from_raw_parts(few.as_ptr().cast(), places.len()) })
+        })
     }
 }
 

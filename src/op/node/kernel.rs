@@ -145,7 +145,7 @@ impl KernelParameters {
     }
 
     #[inline]
-    pub(super) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
+    pub(crate) fn with_raw<R>(&self, context: CUcontext, call: impl FnOnce(RawKernelNode<'_>) -> R) -> R {
         let Self { raw: kernel, shape, .. } = self;
         self.arguments.with_raw(|arguments| call(RawKernelNode { kernel, context, shape: *shape, arguments }))
     }
@@ -208,9 +208,12 @@ impl NodeOperation for Launch<'_, '_> {
         }
     }
 
+    #[inline]
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
         let checked = Operation::check(self, at)?;
-        let mut parameters = Box::new(KernelParameters {
+        // Made where it stays.
+        let mut parameters = Box::<KernelParameters>::new_uninit();
+        parameters.write(KernelParameters {
             kernel: Arc::downgrade(self.kernel),
             // SAFETY: the node holds the kernel, or its lender keeps it.
             raw: unsafe { self.kernel.raw().again() },
@@ -218,6 +221,8 @@ impl NodeOperation for Launch<'_, '_> {
             attributes: attributes(self.config),
             arguments: KeptArguments::default(),
         });
+        // SAFETY: it was just written.
+        let mut parameters = unsafe { parameters.assume_init() };
         match &self.arguments {
             // SAFETY: whoever made the arguments vouched for their bytes.
             Given::Each(arguments) => unsafe { parameters.arguments.add(arguments) },

@@ -77,20 +77,17 @@ pub(crate) struct RawConditional {
 /// node may run. A context is current for kernels, which crash driver 580 without.
 #[inline]
 pub(crate) unsafe fn add(
-    graph: &RawGraph,
+    definition: &RawGraph,
     after: &[CUgraphNode],
     node: RawNode<'_>,
 ) -> Result<CUgraphNode, CallError> {
-    let (table, graph, mut new) = (graph.table(), graph.handle(), null_mut());
+    let (table, graph, mut new) = (definition.table(), definition.handle(), null_mut());
     let (to, from, count): (*mut CUgraphNode, _, _) = (&raw mut new, after.as_ptr(), after.len());
     // SAFETY: writes one handle, reads as many as there are; the caller vouches for the rest.
     unsafe {
         match node {
             RawNode::Empty => call!(table, cuGraphAddEmptyNode_10000(to, graph, from, count)),
-            RawNode::Kernel(node) => node.with(table, |older, newer| match newer {
-                Some(params) => call!(table, cuGraphAddKernelNode_12000(to, graph, from, count, params)),
-                None => call!(table, cuGraphAddKernelNode_10000(to, graph, from, count, older)),
-            }),
+            RawNode::Kernel(node) => return add_kernel(definition, after, node),
             RawNode::Copy { copy, context } => {
                 call!(table, cuGraphAddMemcpyNode_10000(to, graph, from, count, copy, context))
             }
@@ -144,6 +141,28 @@ pub(crate) unsafe fn add(
             }
         }
     }?;
+    Ok(new)
+}
+
+/// The same for a kernel: what most nodes run.
+///
+/// # Safety
+/// As for [`add`].
+#[inline]
+pub(crate) unsafe fn add_kernel(
+    definition: &RawGraph,
+    after: &[CUgraphNode],
+    node: RawKernelNode<'_>,
+) -> Result<CUgraphNode, CallError> {
+    let (table, graph, mut new) = (definition.table(), definition.handle(), null_mut());
+    let (to, from, count): (*mut CUgraphNode, _, _) = (&raw mut new, after.as_ptr(), after.len());
+    // SAFETY: as for `add`.
+    node.with(table, |older, newer| unsafe {
+        match newer {
+            Some(params) => call!(table, cuGraphAddKernelNode_12000(to, graph, from, count, params)),
+            None => call!(table, cuGraphAddKernelNode_10000(to, graph, from, count, older)),
+        }
+    })?;
     Ok(new)
 }
 
