@@ -2,7 +2,7 @@
 
 use super::Event;
 use crate::object::error::{Error, Status};
-use crate::object::slot::{Exposed, ExposedSlot};
+use crate::object::slot::{Exposed, Slot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -15,13 +15,13 @@ const OTHERS: u8 = 2;
 pub(super) struct Mark {
     state: AtomicU8,
     /// The capture, of a type that a later floor knows.
-    capture: ExposedSlot,
+    capture: Slot<dyn Exposed>,
 }
 
 impl Mark {
     /// `is_shared`: whether others have the native event, too.
     pub(super) fn new(is_shared: bool) -> Self {
-        Self { state: AtomicU8::new(if is_shared { OTHERS } else { 0 }), capture: ExposedSlot::new() }
+        Self { state: AtomicU8::new(if is_shared { OTHERS } else { 0 }), capture: Slot::new() }
     }
 }
 
@@ -48,7 +48,7 @@ impl Event {
     pub(super) fn is_known_to_others(&self) {
         self.is_shared();
         if self.is_captured()
-            && let Some(capture) = self.mark.capture.any()
+            && let Some(capture) = self.mark.capture.value()
         {
             capture.is_known_to_others();
         }

@@ -4,6 +4,7 @@ use super::edges::EdgeData;
 use super::state::{GraphId, NodeId, State};
 use super::tree::Tree;
 use super::{Graph, GraphKind, foreign, read};
+use crate::driver::file;
 use crate::object::error::{Error, Status};
 use crate::op::node::{KeptMemory, Parameters};
 use std::fmt::{self, Write as _};
@@ -43,7 +44,8 @@ impl Graph {
     /// [`Status::INVALID_ARGUMENT`] if the file cannot be written; those of [`to_json`](Self::to_json).
     pub fn write_json(&self, path: &Path, options: JsonOptions) -> Result<(), Error> {
         let text = self.to_json(options)?;
-        std::fs::write(path, text).map_err(|error| {
+        let written = file::keep_pipe(path).and_then(|_pipe| std::fs::write(path, text));
+        written.map_err(|error| {
             let refusal = format!("the file {} cannot be written: {error}", path.display());
             Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref())
         })

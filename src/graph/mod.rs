@@ -80,7 +80,7 @@ pub(crate) use object::NodeObject;
 
 use crate::context::Context;
 use crate::driver::calls::graph::definition::RawGraph;
-use crate::driver::{Driver, sys};
+use crate::driver::{Driver, file, sys};
 use crate::object::error::{Error, Status};
 #[cfg(feature = "capi")]
 use crate::object::handle::Ref;
@@ -224,9 +224,13 @@ impl Graph {
     /// Writes the graph as text for Graphviz; `flags` are the driver's `CU_GRAPH_DEBUG_DOT_FLAGS_*`.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the graph was removed; `CUDA_ERROR_OPERATING_SYSTEM` if the file cannot be written; the
-    /// driver's.
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; `CUDA_ERROR_OPERATING_SYSTEM` if the file cannot be written;
+    /// [`Status::INVALID_ARGUMENT`] for a pipe that nobody reads; the driver's.
     pub fn write_dot(&self, path: &CStr, flags: u32) -> Result<(), Error> {
+        let _pipe = file::keep_pipe(&file::path(path)).map_err(|error| {
+            let refusal = format!("the file {} cannot be written: {error}", path.to_string_lossy());
+            Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref())
+        })?;
         let state = self.lock()?;
         self.definition.tree.check_contexts(&state, self.object.as_ref())?;
         state.graph(self.object.id).native.write_dot(path, flags).map_err(|error| {

@@ -3,7 +3,7 @@
 use super::{Stream, StreamKind};
 use crate::driver::calls::host_function::is_capturing;
 use crate::object::error::{Error, Status};
-use crate::object::slot::{Exposed, ExposedSlot};
+use crate::object::slot::{Exposed, Slot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -16,13 +16,13 @@ const ASK: u8 = 2;
 pub(super) struct Capturing {
     state: AtomicU8,
     /// The capture, of a type that a later floor knows.
-    capture: ExposedSlot,
+    capture: Slot<dyn Exposed>,
 }
 
 impl Capturing {
     /// `is_shared`: whether others have the native stream, too.
     pub(super) fn new(is_shared: bool) -> Self {
-        Self { state: AtomicU8::new(if is_shared { ASK } else { 0 }), capture: ExposedSlot::new() }
+        Self { state: AtomicU8::new(if is_shared { ASK } else { 0 }), capture: Slot::new() }
     }
 }
 
@@ -93,7 +93,7 @@ impl Stream {
     pub(super) fn is_known_to_others(&self) {
         self.may_be_captured_by_others();
         if self.capturing.state.load(Relaxed) & OURS != 0
-            && let Some(capture) = self.capturing.capture.any()
+            && let Some(capture) = self.capturing.capture.value()
         {
             capture.is_known_to_others();
         }

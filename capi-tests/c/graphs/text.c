@@ -1,6 +1,9 @@
 /* A graph as text: JSON, which is the same for graphs that were built in the same way, and DOT. */
 #include "conditions.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 static const char *read_file(const char *path) {
   static char text[65536];
   FILE *file = fopen(path, "r");
@@ -93,6 +96,30 @@ static void dot(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* Opening a pipe that nobody reads would wait; one that is read is written. */
+static void pipes(void) {
+  cushim_graph graph = make();
+  static char text[65536];
+  char pipe[512];
+  int reader;
+  snprintf(pipe, sizeof pipe, "%s.pipe", path);
+  if (!CHECK(mkfifo(pipe, 0600) == 0)) return;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_write_json(graph, pipe, 0));
+  CHECK_CONTAINS(last_message(), "it is a pipe that nobody reads");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_write_dot(graph, pipe, 0));
+  CHECK_CONTAINS(last_message(), "it is a pipe that nobody reads");
+  reader = open(pipe, O_RDONLY | O_NONBLOCK);
+  if (CHECK(reader >= 0)) {
+    CHECK_OK(cushim_graph_write_json(graph, pipe, 0));
+    CHECK(read(reader, text, sizeof text - 1) > 100 && text[0] == '{');
+    CHECK_OK(cushim_graph_write_dot(graph, pipe, 0));
+    CHECK(read(reader, text, sizeof text - 1) > 10 && strncmp(text, "digraph", 7) == 0);
+    close(reader);
+  }
+  unlink(pipe);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -101,6 +128,7 @@ int main(void) {
     close(made);
     json();
     dot();
+    pipes();
     unlink(path);
   }
   return close_graphs();

@@ -43,6 +43,28 @@ static void writes_a_file(void) {
   CHECK_OK(cushim_graph_write_dot(graph, "/dev/null", 0));
 }
 
+static int come_back;
+
+/* Cancels the library's own thread, and gives it the chance to end. */
+static void cancels(void *data) {
+  CHECK(data == &come_back && pthread_cancel(pthread_self()) == 0);
+  pthread_testcancel();
+  come_back++;
+}
+
+static void releases(void) {
+  const cushim_owner owner = {&come_back, cancels};
+  cushim_buffer buffer;
+  int32_t done = 0;
+  int i;
+  for (i = 1; i <= 2; i++) {
+    CHECK_OK(cushim_buffer_wrap(all.driver, NULL, 4096, 4096, NULL, &owner, &buffer));
+    CHECK_OK(cushim_buffer_destroy(buffer));
+    CHECK_OK(cushim_flush_callbacks(10000, &done));
+    CHECK(done && come_back == i);
+  }
+}
+
 static void queues_and_drains(void) {
   const cushim_owner owner = {&event, NULL};
   cushim_item item;
@@ -92,6 +114,7 @@ int main(void) {
   run_cancelled(waits);
   run_cancelled(loads_a_file);
   run_cancelled(writes_a_file);
+  releases();
   run_cancelled(queues_and_drains);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_event_destroy(event));

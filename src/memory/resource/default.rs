@@ -24,7 +24,7 @@ impl Device {
             drop(slot);
             return Ok(first);
         }
-        drop(slot.replace(Some(Arc::clone(&made))));
+        drop(slot.replace(Some(Arc::<Resource>::clone(&made))));
         Ok(made)
     }
 
@@ -37,8 +37,7 @@ impl Device {
         if let Some(resource) = &resource {
             self.check_resource(resource)?;
         }
-        let before = self.resource_slot().lock().replace(resource);
-        drop(before);
+        drop(self.resource_slot().replace(resource.map(|resource| resource as _)));
         Ok(())
     }
 

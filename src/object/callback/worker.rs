@@ -5,6 +5,7 @@
 
 use super::inside::is_inside;
 use super::signals;
+use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, forked};
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -112,6 +113,8 @@ fn start() {
 
 fn work() {
     IS_WORKER.set(true);
+    // For good: a release function may cancel the thread that it runs on, which others need.
+    std::mem::forget(Deferred::new());
     let (mut tasks, mut questions) = (VecDeque::new(), Vec::new());
     let mut pause = SHORTEST_PAUSE;
     loop {

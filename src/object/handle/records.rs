@@ -76,7 +76,7 @@ impl Record {
 struct Group {
     records: [Record; GROUP],
     /// A bit for each of them that a thread has.
-    taken: &'static AtomicU64,
+    taken: AtomicU64,
     next: Link,
 }
 
@@ -101,11 +101,11 @@ impl Link {
     /// The next group, which is made if there is none.
     fn get_or_add(&self) -> &'static Group {
         self.get().unwrap_or_else(|| {
-            let new = Box::into_raw(Group::new());
+            let new = Group::new();
             match self.0.compare_exchange(std::ptr::null_mut(), new, SeqCst, SeqCst) {
                 // SAFETY: the group is leaked, and in the list from now on.
                 Ok(_) => unsafe { &*new },
-                // SAFETY: nobody has heard of this one; another thread put the other into the list.
+                // SAFETY: nobody has heard of this one, nor uses what its records refer to; another thread put the other into the list.
                 Err(other) => unsafe {
                     drop(Box::from_raw(new));
                     &*other
@@ -116,19 +116,17 @@ impl Link {
 }
 
 impl Group {
-    /// Made where it stays: the first calls of threads with small stacks make groups, too.
-    fn new() -> Box<Self> {
-        let taken: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
-        let mut group = Box::<Self>::new_uninit();
-        let place = group.as_mut_ptr();
-        // SAFETY: each member is written, in memory of a group's size.
+    /// Made where it stays, because its records refer to it, and the first calls of threads with small stacks make groups, too.
+    fn new() -> *mut Self {
+        let place = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
+        // SAFETY: each member is written, in memory of a group's size. The group is leaked, or freed with all its records.
         unsafe {
-            (&raw mut (*place).taken).write(taken);
+            (&raw mut (*place).taken).write(AtomicU64::new(0));
             (&raw mut (*place).next).write(Link::new());
             let records = (&raw mut (*place).records).cast::<Record>();
-            (0..GROUP).for_each(|index| records.add(index).write(Record::new(taken, 1 << index)));
-            group.assume_init()
+            (0..GROUP).for_each(|index| records.add(index).write(Record::new(&(*place).taken, 1 << index)));
         }
+        place
     }
 
     /// The records whose bits are set.
