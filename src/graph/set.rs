@@ -127,8 +127,10 @@ unsafe fn set_native(
     parameters: &mut Parameters,
     at: &Context,
 ) -> Result<(), CallError> {
-    // Driver 580 crashes on kernels where no context is current, and refuses memsets of a pool's memory (measured).
-    let needs_context = matches!(parameters, Parameters::Kernel(_) | Parameters::Memset(_));
+    // Where no context is current, driver 580 crashes on kernels, refuses memsets of a pool's memory, and takes copies of it
+    // which then no exec can take over (measured).
+    let needs_context =
+        matches!(parameters, Parameters::Kernel(_) | Parameters::Memset(_) | Parameters::Copy(_));
     let _current = if needs_context { Some(at.entered()?) } else { None };
     // SAFETY: as the caller vouches.
     let set = |to: &mut Parameters| unsafe {
