@@ -155,7 +155,7 @@ prepare_zig() {
   export ZIG_GLOBAL_CACHE_DIR
   [[ ! -e $ZIG_GLOBAL_CACHE_DIR/prepared ]] || return 0
   echo 'int main(void) { return 0; }' > "$work/main.c"
-  "${link[@]}" -o "$work/main" "$work/main.c" -lgcc_s -lm
+  "${link[@]}" -pie -fPIE -o "$work/main" "$work/main.c" -lgcc_s -lm
   "${link[@]}" -shared -o "$work/main.so" "$work/main.c" -lgcc_s -lm
   cd "$ZIG_GLOBAL_CACHE_DIR"
   find o -name '*.o' -exec "${binutils}strip" --strip-debug {} +

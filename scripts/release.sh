@@ -15,14 +15,15 @@ Builds for each TARGET what scripts/install.sh --release installs, and writes in
   SHA256SUMS
 
 Each has the licences of all that is linked in, and a software bill of materials, in share/doc/cushim. The files depend on
-the sources and the tools only, not on the folder, the machine's name or the time.
+the sources and the tools only, not on the folder, the machine's name or the time; but softcuda's debug information still
+has names that depend on the folder.
 
 --target TARGET  a Rust target and the oldest glibc (default: x86_64-unknown-linux-gnu.2.17 and
                  aarch64-unknown-linux-gnu.2.17)
 --twice          build everything a second time, in another folder, and fail if a file differs
---check          of the files in FOLDER: both kinds install, build the programs of examples/consumers, run them on softcuda
-                 (those for this machine's architecture), and can be removed; none wants a newer glibc than its TARGET has,
-                 or names a folder of this machine
+--check          of the files in FOLDER: both kinds install, and can be removed; programs of examples/ that are built with them
+                 run on softcuda, as cushim-probe does; none wants a newer glibc than 2.17, or names a folder of this machine.
+                 What is for another architecture runs with qemu, if that is there (qemu-user-static, libc6-arm64-cross)
 
 Needs cargo-zigbuild and ziglang (pip install cargo-zigbuild ziglang), the Rust targets (rustup target add), dpkg-deb, xz,
 and for other architectures their binutils. Takes several minutes for each target.
@@ -126,23 +127,47 @@ check_files() {
   done
 }
 
+# check_programs MACHINE PREFIX LIBDIR
+check_programs() {
+  local qemu program system=/usr/$1-linux-gnu lib=$2/$3
+  if [[ $1 == "$(uname -m)" ]]; then
+    scripts/check-install.sh --installed "$2"
+    return
+  fi
+  qemu=$(command -v "qemu-$1-static" || command -v "qemu-$1") && [[ -d $system ]] || {
+    say "what is for $1 was not run: that needs qemu-$1 and the C library in $system"
+    return
+  }
+  export CUSHIM_DRIVER=software CUSHIM_SOFTCUDA=$lib/libsoftcuda.so
+  local link=(python3 -m ziglang cc -target "$1-linux-gnu.2.17" examples/ordered.c -I "$2/include" -o)
+  "${link[@]}" "$work/shared" -L "$lib" -lcushim "-Wl,-rpath,$lib"
+  "${link[@]}" "$work/static" "$lib/libcushim.a" -lgcc_s -lutil -lrt -lpthread -lm -ldl
+  for program in "$work"/{shared,static}; do
+    "$qemu" -L "$system" "$program" | diff examples/ordered.txt - || fail "ordered for $1 prints something else (above)"
+  done
+  unset CUSHIM_SOFTCUDA
+  "$qemu" -L "$system" "$2/bin/cushim-probe" > "$work/log" || { cat "$work/log" >&2; fail "cushim-probe for $1 fails (above)"; }
+  say "what is for $1 runs with qemu"
+}
+
 check_tarball() {
-  local name
+  local name machine
   name=$(basename "$1" .tar.xz)
   tar -C "$work" -xf "$1"
   tar -C "$work" -xf "${1%.tar.xz}-debug.tar.xz"
   check_files "$work/$name"
-  [[ $name != *"-$(uname -m)-"* ]] || scripts/check-install.sh --installed "$work/$name"
+  machine=${name%-linux}
+  check_programs "${machine##*-}" "$work/$name" lib
   scripts/install.sh "$work/$name" --uninstall
   say "$(basename "$1"): ok"
 }
 
 check_deb() {
-  local root=$work/root
+  local root=$work/root machine
   debian_root "$root" --install "$1"
   check_files "$root/usr"
-  # The debug information is in the other tarball.
-  [[ $1 != *"_$(dpkg --print-architecture).deb" ]] || scripts/check-install.sh --installed "$root/usr"
+  case $1 in *_amd64.deb) machine=x86_64 ;; *) machine=aarch64 ;; esac
+  check_programs "$machine" "$root/usr" "lib/$machine-linux-gnu"
   purge_deb "$root"
   say "$(basename "$1"): ok"
 }

@@ -40,6 +40,31 @@ fn every_name_on_a_page_is_in_a_header() {
     assert_eq!(unknown, BTreeSet::new());
 }
 
+/// The variables that a source names are those of a page's table.
+#[test]
+fn every_variable_is_on_its_page() {
+    for (page, sources) in [
+        ("docs/environment.md", ["src/driver/environment.rs", "src/object/logging.rs"]),
+        ("softcuda/README.md", ["softcuda/src/instruments/settings.rs", "softcuda/src/instruments/setup.rs"]),
+    ] {
+        let read = |path: &str| fs::read_to_string(repository(path)).expect("it can be read");
+        let of = |text: &str| {
+            text.split_once('_').is_some_and(|(first, _)| first == "CUSHIM" || first == "SOFTCUDA")
+        };
+        let page_text = read(page);
+        let rows = page_text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let named: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).filter(|name| of(name)).collect();
+        let text = sources.map(read).concat();
+        let mut known = identifiers(&text);
+        known.retain(|name| of(name) && text.contains(&format!("\"{name}\"")));
+        // The library only says it in an error; softcuda reads it.
+        if page.starts_with("docs/") {
+            known.remove("SOFTCUDA_VERSION");
+        }
+        assert_eq!(named, known, "{page}");
+    }
+}
+
 /// Libraries and languages of NVIDIA's, and a name that stands for any.
 const NO_FUNCTIONS: &[&str] = &["cuBLAS", "cuDNN", "cuFFT", "cuFile", "cuName", "cuPy"];
 

@@ -61,6 +61,34 @@ fn every_function_is_described() {
     }
 }
 
+/// The page names each member, and no other: programs that read the file count on both.
+#[test]
+fn every_member_is_on_its_page() {
+    let page = std::fs::read_to_string(repository("docs/interface.md")).expect("the page is there");
+    let (members, _) = page.split_once("## Tags").expect("the page has tags");
+    let named: BTreeSet<&str> = members
+        .split("| member |")
+        .skip(1)
+        .flat_map(|table| table.lines().skip(2).map_while(|row| row.strip_prefix("| `")))
+        .filter_map(|row| row.split_once('`'))
+        .map(|(member, _)| member)
+        .collect();
+    let interface = interface::read();
+    let functions = list(&interface, "functions");
+    let parameters = functions.iter().flat_map(|function| list(function, "parameters"));
+    let keys = |item: &Value| item.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    let there: BTreeSet<String> =
+        [&interface].into_iter().chain(functions).chain(parameters).flat_map(keys).collect();
+    let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
+    let unnamed: Vec<_> =
+        there.difference(&named).filter(|name| !members.contains(&format!("`{name}`"))).collect();
+    let absent: Vec<_> = named.difference(&there).collect();
+    assert!(
+        unnamed.is_empty() && absent.is_empty(),
+        "not on the page: {unnamed:?}; not in the file: {absent:?}"
+    );
+}
+
 fn describes(interface: &Value, function: &Value) -> bool {
     let statuses: Vec<&Value> =
         list(interface, "enums").iter().flat_map(|item| list(item, "values")).collect();
