@@ -11,14 +11,42 @@ pub(crate) fn is_reachable(address: usize, size: usize, writes: bool) -> bool {
     populate(start, end, writes).unwrap_or_else(|| is_mapped(start, end, writes))
 }
 
+/// No page, and not to be written.
+const NOTHING: (usize, bool) = (usize::MAX, false);
+
+thread_local! {
+    /// The page that the running call has asked about last, and whether to write there.
+    static ASKED: Cell<(usize, bool)> = const { Cell::new(NOTHING) };
+}
+
+/// A call begins: what the one before has found out need not be so any more.
+pub(crate) fn forget() {
+    ASKED.set(NOTHING);
+}
+
 /// The same of what a parameter points to, for every call: of the thread's own stack it costs nothing, and where the system is too old
 /// to tell quickly it is taken for true.
 pub(crate) fn is_at_hand(address: usize, size: usize, writes: bool) -> bool {
+    if size == 0 || is_on_stack(address, size) {
+        return true;
+    }
+    let (page, (asked, written)) = (address / PAGE, ASKED.get());
+    if page == asked && size <= PAGE - address % PAGE && (written || !writes) {
+        return true;
+    }
+    let answer = is_there(address, size, writes);
+    if answer {
+        ASKED.set((page, writes));
+    }
+    answer
+}
+
+fn is_there(address: usize, size: usize, writes: bool) -> bool {
     static IS_QUICK: LazyLock<bool> = LazyLock::new(|| {
         let here = 0u8;
         pages(&raw const here as usize, 1).is_some_and(|(start, end)| populate(start, end, false).is_some())
     });
-    size == 0 || is_on_stack(address, size) || !*IS_QUICK || is_reachable(address, size, writes)
+    !*IS_QUICK || is_reachable(address, size, writes)
 }
 
 /// The first byte of the pages that some bytes are in, and the end of the last one; `None` if no memory can be there.
@@ -102,7 +130,7 @@ pub(crate) fn is_mapped(start: usize, end: usize, writes: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAGE, is_at_hand, is_mapped, is_on_stack, is_reachable};
+    use super::{PAGE, forget, is_at_hand, is_mapped, is_on_stack, is_reachable};
 
     #[test]
     fn rights_of_pages_and_gaps() {
@@ -122,6 +150,7 @@ mod tests {
             let (reachable, mapped) =
                 (is_reachable(address, size, writes), is_mapped(address, address + size, writes));
             assert_eq!(reachable, mapped, "{size} bytes");
+            forget();
             assert_eq!(reachable, is_at_hand(address, size, writes), "{size} bytes");
             reachable
         };

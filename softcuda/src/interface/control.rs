@@ -5,6 +5,7 @@
 #![allow(non_camel_case_types)] // types of C
 
 use crate::abi::pointer::In;
+use crate::abi::reach;
 use crate::abi::sys::{
     CUDA_ERROR_FILE_NOT_FOUND, CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND,
     CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNKNOWN, CUresult,
@@ -340,6 +341,7 @@ thread_local! {
 /// Runs `body` when the environment has been read, which may arrange the same things.
 fn run<T>(body: impl FnOnce() -> Result<T, Refusal>) -> Result<T, CUresult> {
     let _deferred = Deferred::new();
+    reach::forget();
     let refusal = || {
         let why = "the environment asks for something impossible, as was said on the standard error stream";
         Refusal(CUDA_ERROR_SYSTEM_NOT_READY, why.to_owned())

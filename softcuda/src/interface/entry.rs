@@ -3,6 +3,7 @@
 use super::gates;
 use crate::abi::Answer;
 use crate::abi::names::EXPORTS;
+use crate::abi::reach;
 use crate::abi::sys::{
     CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_SYSTEM_NOT_READY, CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
 };
@@ -44,6 +45,7 @@ fn run(
     body: impl FnOnce() -> Answer,
 ) -> CUresult {
     let _deferred = Deferred::new();
+    reach::forget();
     let call = || {
         if !setup::ready() {
             return Err(CUDA_ERROR_SYSTEM_NOT_READY);
