@@ -17,7 +17,6 @@
 //! | `logging` | where the log of the C library goes |
 
 pub(crate) mod callback;
-#[cfg(feature = "capi")]
 pub(crate) mod cancellation;
 pub(crate) mod driver_log;
 pub(crate) mod error;

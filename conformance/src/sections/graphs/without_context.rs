@@ -110,6 +110,16 @@ fn sets(t: &mut Lines, s: &Scene) {
             nowhere(s, || call!(s.cu, cuGraphMemcpyNodeSetParams_10000(node, &raw const copy)))
         });
     }
+    for (memory, make) in MEMORY {
+        t.line(&format!("no current context: {memory} copy set, then updated"), || -> Asked {
+            let (graph, to) = (s.graph()?, make(s)?);
+            let copy = CUDA_MEMCPY3D_v2 { dstDevice: to, ..s.copying() };
+            let node = s.node(graph, &[], Work::Copy(copy))?;
+            let (exec, copy) = (s.exec(graph)?, CUDA_MEMCPY3D_v2 { dstDevice: to + 64, ..copy });
+            nowhere(s, || call!(s.cu, cuGraphMemcpyNodeSetParams_10000(node, &raw const copy)))?;
+            Ok(s.update(exec, graph, &[]))
+        });
+    }
     t.line("no current context: pool memset set in an exec", || -> Asked {
         let (graph, to) = (s.graph()?, s.pool_memory()?);
         let first = Work::Fill(CUDA_MEMSET_NODE_PARAMS_v1 { dst: to, ..s.filling(1) });

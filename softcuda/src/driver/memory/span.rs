@@ -175,6 +175,11 @@ impl Span {
         self.source() != Source::Plain
     }
 
+    /// Whether it is a device's memory from a pool, or of a graph.
+    pub(crate) fn is_of_devices_pool(&self) -> bool {
+        self.is_pooled() && self.place() == Place::Device
+    }
+
     /// Whose memory it is, if it is a device's; `None` for the host's, and for managed memory.
     pub(crate) fn device(&self) -> Option<Device> {
         match &self.hold {
@@ -247,14 +252,14 @@ impl Span {
     pub(crate) fn check_pool_access_of_current(&self) -> Result<(), CUresult> {
         match top().and_then(|context| context.life()) {
             Some(current) => self.check_pool_access_of(&current),
-            None if self.is_pooled() && self.place() == Place::Device => Err(CUDA_ERROR_INVALID_VALUE),
+            None if self.is_of_devices_pool() => Err(CUDA_ERROR_INVALID_VALUE),
             None => Ok(()),
         }
     }
 
     /// The same for a certain context.
     pub(crate) fn check_pool_access_of(&self, context: &Activation) -> Result<(), CUresult> {
-        if self.is_pooled() && self.place() == Place::Device { self.check_access(context) } else { Ok(()) }
+        if self.is_of_devices_pool() { self.check_access(context) } else { Ok(()) }
     }
 
     /// Whether it is another device's memory to which the context has access.

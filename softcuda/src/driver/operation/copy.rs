@@ -54,6 +54,19 @@ pub(crate) struct Copy {
     pub(crate) extent: Extent,
 }
 
+impl Copy {
+    /// Whether it copies the same from and to the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let form = |side: &Side| {
+            let End { kind, address, x, y, z, pitch, height, .. } = side.end;
+            (kind, [address, x, y, z, pitch, height])
+        };
+        self.extent == other.extent
+            && form(&self.from) == form(&other.from)
+            && form(&self.to) == form(&other.to)
+    }
+}
+
 /// One end, checked and held.
 #[derive(Clone)]
 pub(crate) struct Side {

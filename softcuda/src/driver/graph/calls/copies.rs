@@ -7,7 +7,6 @@ use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_MEMCPY3D_v2, CUcontext, CUg
 use crate::driver::graph::definition::Node;
 use crate::driver::graph::leaf::Leaf;
 use crate::driver::graph::leaf::copy::CopyNode;
-use std::sync::Arc;
 
 pub(crate) fn cuGraphAddMemcpyNode(
     phGraphNode: Out<CUgraphNode>,
@@ -33,7 +32,7 @@ pub(crate) fn cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: Out<CUD
 pub(crate) fn cuGraphMemcpyNodeSetParams(hNode: CUgraphNode, nodeParams: In<CUDA_MEMCPY3D_v2>) -> Answer {
     let params = nodeParams.get()?;
     Node::of(hNode)?.change(|leaf| match leaf {
-        Leaf::Copy(copy) => Ok(Leaf::Copy(CopyNode::new(params, Arc::clone(&copy.context))?.into())),
+        Leaf::Copy(copy) => Ok(Leaf::Copy(copy.set(params)?.into())),
         _ => Err(CUDA_ERROR_INVALID_VALUE),
     })
 }

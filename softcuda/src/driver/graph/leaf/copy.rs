@@ -2,6 +2,7 @@
 
 use crate::abi::sys::{CUDA_ERROR_INVALID_VALUE, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMCPY3D_v2, CUresult};
 use crate::driver::context::Activation;
+use crate::driver::context::current::top;
 use crate::driver::enqueue::copy_3d::{block, describe};
 use crate::driver::operation::Operation;
 use crate::driver::operation::copy::{Copy, Reach};
@@ -13,6 +14,9 @@ pub(crate) struct CopyNode {
     pub(crate) copy: Copy,
     pub(crate) context: Arc<Activation>,
     pub(crate) operation: Arc<Operation>,
+    /// It was set to a pool's memory where no context was current. It copies that, but no exec takes it for a copy of a pool's
+    /// memory (measured).
+    pub(crate) sees_no_pool: bool,
 }
 
 impl CopyNode {
@@ -26,6 +30,15 @@ impl CopyNode {
         Ok(Self::with(params, copy, context))
     }
 
+    /// What the node becomes when it is set and keeps its context.
+    pub(crate) fn set(&self, params: CUDA_MEMCPY3D_v2) -> Result<Self, CUresult> {
+        let new = Self::new(params, Arc::clone(&self.context))?;
+        let of_pool = [&new.copy.from, &new.copy.to].iter().any(|side| side.span.is_of_devices_pool());
+        let sees_no_pool =
+            if new.copy.is(&self.copy) { self.sees_no_pool } else { of_pool && top().is_none() };
+        Ok(Self { sees_no_pool, ..new })
+    }
+
     /// A node for a copy that was made for a stream.
     pub(crate) fn of(copy: Copy, context: Arc<Activation>) -> Self {
         Self::with(describe(&copy.to.end, &copy.from.end, copy.extent), copy, context)
@@ -33,7 +46,7 @@ impl CopyNode {
 
     fn with(params: CUDA_MEMCPY3D_v2, copy: Copy, context: Arc<Activation>) -> Self {
         let operation = Arc::new(copy.clone().into());
-        Self { params, copy, context, operation }
+        Self { params, copy, context, operation, sees_no_pool: false }
     }
 
     pub(crate) fn is_one_row(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::abi::sys::{
     CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
     CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE, CUgraphExecUpdateResult,
 };
-use crate::driver::operation::copy::{End, Side};
+use crate::driver::operation::copy::Side;
 use crate::driver::peer::reaches;
 
 /// Why a node cannot do something else.
@@ -85,17 +85,13 @@ fn fits_copy(old: &CopyNode, new: &CopyNode) -> bool {
     }
     let (from, to) = ((&old.copy.from, &new.copy.from), (&old.copy.to, &new.copy.to));
     if !old.is_one_row() {
-        return old.copy.extent == new.copy.extent && same(from) && same(to);
+        return old.copy.is(&new.copy);
+    }
+    if old.sees_no_pool != new.sees_no_pool {
+        return false;
     }
     let stays = |(old, new): (&Side, &Side)| old.span.device() == new.span.device();
     fits(from) && fits(to) && stays(from) && (stays(to) || is_open(to))
-}
-
-/// Whether it is exactly the same end.
-fn same((old, new): (&Side, &Side)) -> bool {
-    let form =
-        |End { kind, address, x, y, z, pitch, height, .. }: End| (kind, [address, x, y, z, pitch, height]);
-    form(old.end) == form(new.end)
 }
 
 /// Whether memory of the one kind stands for memory of the other.
