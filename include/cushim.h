@@ -4237,12 +4237,10 @@ cushim_status cushim_graph_get_nodes(cushim_graph graph, cushim_node *nodes, siz
 // @param[in] path The file.
 // @param[in, flags(CUgraphDebugDot_flags)] flags What to write besides nodes and edges,
 //   `CU_GRAPH_DEBUG_DOT_FLAGS_*`.
-// @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it is a
-//   pipe that nobody reads.
+// @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it is
+//   a pipe that nobody reads.
 // @driver any
-cushim_status cushim_graph_write_dot(cushim_graph graph,
-                                     const char *path,
-                                     uint32_t flags);
+cushim_status cushim_graph_write_dot(cushim_graph graph, const char *path, uint32_t flags);
 
 // Writes a graph to a file as JSON, with all graphs below it: nodes with type, label and what they do, and edges.
 // Nodes are numbered in the order in which they were added.

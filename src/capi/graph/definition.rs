@@ -343,8 +343,8 @@ pub unsafe extern "C" fn cushim_graph_get_nodes(
 /// @param[in, example("/dev/null")] path The file.
 /// @param[in, flags(CUgraphDebugDot_flags)] flags What to write besides nodes and edges,
 ///   `CU_GRAPH_DEBUG_DOT_FLAGS_*`.
-/// @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it is a
-///   pipe that nobody reads.
+/// @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it is
+///   a pipe that nobody reads.
 /// @driver any
 ///
 /// # Safety
