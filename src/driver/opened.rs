@@ -24,9 +24,7 @@ pub(super) struct Core {
     pub(super) path: Option<PathBuf>,
     pub(super) version: Option<Version>,
     pub(super) getter: GetterKind,
-    table: &'static Table,
-    /// What the objects call: the table, or where there is no driver the one whose functions do nothing.
-    object_table: &'static Table,
+    table: Box<Table>,
     /// The `cuInit` of the tables, and its number, where somebody wants to know that a program calls it.
     telling: Option<(usize, Init)>,
     resolved: Resolved,
@@ -43,7 +41,7 @@ pub(super) struct Core {
 /// The variants for the per-thread default stream.
 struct PerThread {
     symbols: Vec<Symbol>,
-    table: &'static Table,
+    table: Box<Table>,
 }
 
 impl Core {
@@ -52,7 +50,6 @@ impl Core {
         let mut table = resolve::table(&resolved.addresses);
         let telling = telling(&table);
         tell_by(&mut table, telling);
-        let table = Box::leak(table);
         let without = if resolver.library.is_some() { GetterKind::Dlsym } else { GetterKind::None };
         let core = Self {
             kind: resolver.kind,
@@ -60,7 +57,6 @@ impl Core {
             version: resolver.version,
             getter: resolver.getter.as_ref().map_or(without, Getter::kind),
             table,
-            object_table: if resolver.kind == Kind::None { &super::none::NO_OPS } else { table },
             telling,
             resolved,
             symbols: OnceLock::new(),
@@ -91,7 +87,7 @@ impl Core {
         let variants = resolver.per_thread_symbols();
         let mut table = resolve::per_thread_table(&self.resolved.addresses, &variants);
         tell_by(&mut table, self.telling);
-        PerThread { table: Box::leak(table), symbols: variants }
+        PerThread { table, symbols: variants }
     }
 }
 
@@ -144,8 +140,8 @@ impl Driver {
     pub(crate) fn behind(table: *const Table) -> Option<Self> {
         let is_behind = |driver: &&Self| {
             let per_thread = driver.core.per_thread.get();
-            std::ptr::eq(table, driver.core.table)
-                || per_thread.is_some_and(|per_thread| std::ptr::eq(table, per_thread.table))
+            std::ptr::eq(table, &raw const *driver.core.table)
+                || per_thread.is_some_and(|per_thread| std::ptr::eq(table, &raw const *per_thread.table))
         };
         KNOWN.lock().iter().find(is_behind).cloned()
     }
@@ -209,19 +205,19 @@ impl Driver {
     /// The driver's functions; those that take a stream understand the null stream as the legacy one.
     #[must_use]
     pub fn table(&self) -> &'static Table {
-        self.core.table
+        &self.core.table
     }
 
     /// The functions that the objects call: the table, or for [`Kind::None`] one whose streams and events are no-ops.
     #[must_use]
     pub(crate) fn object_table(&self) -> &'static Table {
-        self.core.object_table
+        if self.core.kind == Kind::None { &super::none::NO_OPS } else { &self.core.table }
     }
 
     /// The same functions, those that have such a variant understanding the null stream as the calling thread's.
     #[must_use]
     pub fn per_thread_table(&self) -> &'static Table {
-        self.core.per_thread().table
+        &self.core.per_thread().table
     }
 
     /// What the driver has of the ABI `abi` of the function `base`; `None` if the catalogue has no such ABI.
