@@ -13,13 +13,12 @@ use cushim::driver::sys::{
     CU_MEM_HANDLE_TYPE_NONE, CU_MEM_LOCATION_TYPE_DEVICE, CU_STREAM_MEM_OP_WRITE_VALUE_32,
     CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, CUDA_CHILD_GRAPH_NODE_PARAMS,
     CUDA_CONDITIONAL_NODE_PARAMS, CUDA_EVENT_RECORD_NODE_PARAMS, CUDA_EVENT_RECORD_NODE_PARAMS_u8,
-    CUDA_EVENT_WAIT_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1, CUDA_HOST_NODE_PARAMS_v2,
-    CUDA_HOST_NODE_PARAMS_v2_u24, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEM_ALLOC_NODE_PARAMS_v2,
-    CUDA_MEM_FREE_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMCPY3D_v2, CUDA_MEMSET_NODE_PARAMS_v1,
-    CUDA_MEMSET_NODE_PARAMS_v2, CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphConditionalHandle,
-    CUgraphConditionalNodeType, CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_u16, CUgraphNodeType,
-    CUmemLocation, CUmemPoolProps, CUstreamBatchMemOpParams, CUstreamBatchMemOpParams_v1_writeValue,
-    CUstreamBatchMemOpParams_v1_writeValue_u16,
+    CUDA_EVENT_WAIT_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1, CUDA_MEM_ALLOC_NODE_PARAMS_v1,
+    CUDA_MEM_ALLOC_NODE_PARAMS_v2, CUDA_MEM_FREE_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMCPY3D_v2,
+    CUDA_MEMSET_NODE_PARAMS_v1, CUDA_MEMSET_NODE_PARAMS_v2, CUcontext, CUdeviceptr, CUevent, CUgraph,
+    CUgraphConditionalHandle, CUgraphConditionalNodeType, CUgraphNode, CUgraphNodeParams,
+    CUgraphNodeParams_u16, CUgraphNodeType, CUmemLocation, CUmemPoolProps, CUstreamBatchMemOpParams,
+    CUstreamBatchMemOpParams_v1_writeValue, CUstreamBatchMemOpParams_v1_writeValue_u16,
 };
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -233,8 +232,9 @@ impl Scene {
             }
             Work::Fill(fill) => value.memset = with_context(&fill, self.context),
             Work::Host(CUDA_HOST_NODE_PARAMS_v1 { fn_, userData }) => {
-                let u24 = CUDA_HOST_NODE_PARAMS_v2_u24 { ctx: null_mut() };
-                value.host = CUDA_HOST_NODE_PARAMS_v2 { fn_, userData, syncMode: 0, u24 };
+                // Member by member: driver 580 refuses what is not 0 between the members, too (measured).
+                value.host.fn_ = fn_;
+                value.host.userData = userData;
             }
             Work::Child(graph) => {
                 let ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
