@@ -14,10 +14,11 @@ use crate::driver::sys::{
     CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY3D,
     CUDA_MEMSET_NODE_PARAMS_v1, CUcontext, CUdeviceptr, CUevent, CUgraph, CUgraphConditionalHandle,
     CUgraphConditionalNodeType, CUgraphDeviceNode, CUgraphNode, CUgraphNodeParams, CUgraphNodeType, CUhostFn,
-    CUlaunchAttribute, CUlaunchAttributeValue, CUstreamBatchMemOpParams,
+    CUlaunchAttribute, CUlaunchAttributeValue, CUmemorytype, CUstreamBatchMemOpParams,
 };
 use crate::driver::{CallError, Table, call};
 use std::ffi::c_void;
+use std::mem::offset_of;
 use std::ptr::null_mut;
 
 /// What a node does, in the driver's terms.
@@ -89,7 +90,11 @@ pub(crate) unsafe fn add(
             RawNode::Empty => call!(table, cuGraphAddEmptyNode_10000(to, graph, from, count)),
             RawNode::Kernel(node) => return add_kernel(definition, after, node),
             RawNode::Copy { copy, context } => {
-                call!(table, cuGraphAddMemcpyNode_10000(to, graph, from, count, copy, context))
+                let copy = without_gaps(copy);
+                call!(
+                    table,
+                    cuGraphAddMemcpyNode_10000(to, graph, from, count, copy.as_ptr().cast(), context)
+                )
             }
             RawNode::Memset { memset, context } => {
                 call!(table, cuGraphAddMemsetNode_10000(to, graph, from, count, memset, context))
@@ -166,6 +171,31 @@ pub(crate) unsafe fn add_kernel(
     Ok(new)
 }
 
+const COPY_WORDS: usize = size_of::<CUDA_MEMCPY3D>() / size_of::<u64>();
+
+/// A copy as the driver reads it, with 0 between the members, where Rust leaves anything. Driver 580 lets a copy of more than
+/// one row be set in an exec to what it is and to nothing else, and compares all bytes (measured).
+fn without_gaps(copy: &CUDA_MEMCPY3D) -> [u64; COPY_WORDS] {
+    const GAPS: [(usize, usize); 2] = [
+        (
+            offset_of!(CUDA_MEMCPY3D, srcMemoryType) + size_of::<CUmemorytype>(),
+            offset_of!(CUDA_MEMCPY3D, srcHost),
+        ),
+        (
+            offset_of!(CUDA_MEMCPY3D, dstMemoryType) + size_of::<CUmemorytype>(),
+            offset_of!(CUDA_MEMCPY3D, dstHost),
+        ),
+    ];
+    let mut words = [0; COPY_WORDS];
+    // SAFETY: the words are as large as the copy and aligned for it, and the gaps lie within.
+    unsafe {
+        words.as_mut_ptr().cast::<CUDA_MEMCPY3D>().write(*copy);
+        let bytes = words.as_mut_ptr().cast::<u8>();
+        GAPS.iter().for_each(|(start, end)| bytes.add(*start).write_bytes(0, end - start));
+    }
+    words
+}
+
 /// Sets what a node of a definition does; what was instantiated before is not changed.
 ///
 /// # Safety
@@ -178,7 +208,9 @@ pub(crate) unsafe fn set(table: &Table, node: CUgraphNode, to: RawNode<'_>) -> R
                 Some(params) => call!(table, cuGraphKernelNodeSetParams_12000(node, params)),
                 None => call!(table, cuGraphKernelNodeSetParams_10000(node, older)),
             }),
-            RawNode::Copy { copy, .. } => call!(table, cuGraphMemcpyNodeSetParams_10000(node, copy)),
+            RawNode::Copy { copy, .. } => {
+                call!(table, cuGraphMemcpyNodeSetParams_10000(node, without_gaps(copy).as_ptr().cast()))
+            }
             RawNode::Memset { memset, .. } => call!(table, cuGraphMemsetNodeSetParams_10000(node, memset)),
             RawNode::Host { function, data } => {
                 let params = CUDA_HOST_NODE_PARAMS_v1 { fn_: function, userData: data };
@@ -219,7 +251,8 @@ pub(crate) unsafe fn set_in(exec: &RawExec, node: CUgraphNode, to: RawNode<'_>) 
                 None => call!(table, cuGraphExecKernelNodeSetParams_10010(exec, node, older)),
             }),
             RawNode::Copy { copy, context } => {
-                call!(table, cuGraphExecMemcpyNodeSetParams_10020(exec, node, copy, context))
+                let copy = without_gaps(copy);
+                call!(table, cuGraphExecMemcpyNodeSetParams_10020(exec, node, copy.as_ptr().cast(), context))
             }
             RawNode::Memset { memset, context } => {
                 call!(table, cuGraphExecMemsetNodeSetParams_10020(exec, node, memset, context))
