@@ -232,7 +232,7 @@ impl Scene {
             }
             Work::Fill(fill) => value.memset = with_context(&fill, self.context),
             Work::Host(CUDA_HOST_NODE_PARAMS_v1 { fn_, userData }) => {
-                // Member by member: driver 580 refuses what is not 0 between the members, too (measured).
+                // Member by member, so that what lies between them stays 0: a debug build without was refused (seen on an H200).
                 value.host.fn_ = fn_;
                 value.host.userData = userData;
             }
