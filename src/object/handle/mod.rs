@@ -15,6 +15,7 @@
 //! | `token` | what the 64 bits mean |
 //! | `object` | what an object brings: its header with label and tokens; what a look-up lends |
 //! | `threads` | which threads are inside a call |
+//! | `record` | one thread: the call that it is inside, and what others left it to do |
 //! | `records` | where records of threads live, and which are taken |
 //! | `slots` | where slots live, and which are free |
 //! | `table` | issue, look up, destroy, let go |
@@ -27,6 +28,7 @@ mod fork;
 pub(crate) mod kind;
 mod labels;
 mod object;
+mod record;
 mod records;
 mod slots;
 mod sync;
@@ -156,7 +158,7 @@ pub(crate) fn owning_tokens() -> Vec<Token> {
 /// The calling thread is inside a call: what it looks up stays alive until this is dropped.
 #[must_use = "what is looked up lives as long as the guard"]
 pub(crate) struct Guard {
-    call: threads::Call,
+    call: record::Call,
     /// Dropping it on another thread would end the wrong call.
     _this_thread: PhantomData<*const ()>,
 }
@@ -196,7 +198,7 @@ impl Guard {
     /// As [`get`](Self::get); an owning token that was destroyed before is [`Fault::AlreadyDestroyed`], a borrowed token
     /// [`Fault::Borrowed`]. Nothing is destroyed then.
     pub(crate) fn destroy<T: Object>(&mut self, token: Token) -> Result<Released<T>, HandleError> {
-        table().destroy(token, self.call)
+        table().destroy(token, &mut self.call)
     }
 
     /// As [`reserve`].

@@ -1,77 +1,14 @@
-//! Where the records of threads live, and which of them threads have.
+//! Where the [records](super::record) of threads live, and which of them threads have.
 //!
 //! Records lie in groups that never move and are never freed. A destroy asks each group once which of its records are
 //! taken, so threads that have ended cost it next to nothing. A thread takes the first free record there is.
 
-#[cfg(test)]
-use super::Kind;
-use super::slots::Queue;
-use super::sync::{AtomicPtr, AtomicU8, AtomicU64, SEEN, const_fn};
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{Release, SeqCst};
-// What only its own thread uses takes no part in what loom explores.
-#[cfg(test)]
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use super::record::Record;
+use super::sync::{AtomicPtr, AtomicU64, SEEN, const_fn};
+use std::sync::atomic::Ordering::SeqCst;
 
 /// Records of a group, one for each bit of a word.
 const GROUP: usize = if cfg!(loom) { 4 } else { u64::BITS as usize };
-
-/// What the library knows of one thread. Two cache lines to itself, since its thread writes to it in every call.
-#[repr(align(128))]
-pub(super) struct Record {
-    /// Odd while the thread is inside a call; one more at each entry and each leave.
-    pub(super) call: AtomicU64,
-    /// Calls within the call; used by the record's thread only.
-    pub(super) nested: AtomicU32,
-    /// What to do on leaving.
-    pub(super) errands: AtomicU8,
-    /// Free slots at hand; used by the record's thread only.
-    pub(super) free: Queue,
-    /// Which records of its group are taken, and its bit there.
-    taken: &'static AtomicU64,
-    bit: u64,
-    /// By kind, objects that this record's threads made, less those that they dropped; the sum over all records counts. For
-    /// the tests.
-    #[cfg(test)]
-    objects: [AtomicI64; Kind::END],
-}
-
-impl Record {
-    fn new(taken: &'static AtomicU64, bit: u64) -> Self {
-        Self {
-            call: AtomicU64::new(0),
-            nested: AtomicU32::new(0),
-            errands: AtomicU8::new(0),
-            free: Queue::new(),
-            taken,
-            bit,
-            #[cfg(test)]
-            objects: [const { AtomicI64::new(0) }; Kind::END],
-        }
-    }
-
-    /// Leaves the record, outside of a call, to another thread.
-    pub(super) fn give_back(&self) {
-        self.taken.fetch_and(!self.bit, Release);
-    }
-
-    /// Whether a thread ever had it.
-    #[cfg(test)]
-    pub(super) fn was_used(&self) -> bool {
-        self.call.load(Relaxed) > 0
-    }
-
-    #[cfg(test)]
-    pub(super) fn count(&self, kind: Kind, change: i64) {
-        let count = &self.objects[kind as usize];
-        count.store(count.load(Relaxed) + change, Relaxed);
-    }
-
-    #[cfg(all(test, not(loom)))]
-    pub(super) fn objects(&self, kind: Kind) -> i64 {
-        self.objects[kind as usize].load(Relaxed)
-    }
-}
 
 struct Group {
     records: [Record; GROUP],
@@ -140,8 +77,7 @@ impl Group {
 
     fn take(&'static self) -> Option<&'static Record> {
         let free = !self.taken.load(SEEN);
-        // A destroy that does not see the bit yet ended its handle before: this thread will find it ended.
-        self.those(free).find(|record| self.taken.fetch_or(record.bit, SeqCst) & record.bit == 0)
+        self.those(free).find(|record| record.is_taken_now())
     }
 }
 
@@ -173,7 +109,6 @@ impl Records {
     }
 
     /// Those that no thread has, too.
-    #[cfg(test)]
     pub(super) fn all(&self) -> impl Iterator<Item = &'static Record> {
         self.groups().flat_map(|group| &group.records)
     }

@@ -9,10 +9,11 @@ use super::error::{Exhausted, Fault, HandleError, Named};
 use super::kind::Kind;
 use super::labels::Labels;
 use super::object::{Header, Object, Operations, Owned, Ref, kind_of};
-use super::records::{Record, Records};
+use super::record::{ALL_LEFT, Call, Deferred, Record};
+use super::records::Records;
 use super::slots::{Free, Slot, Slots};
 use super::sync::{AtomicUsize, Mutex, SEEN, barrier, const_fn};
-use super::threads::{self, Call};
+use super::threads;
 use super::token::{Brand, LAST_USE, Token};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::mem::ManuallyDrop;
@@ -29,17 +30,10 @@ pub(super) struct Table {
     slots: Slots,
     /// The labels of destroyed tokens.
     labels: Mutex<Labels>,
-    deferred: Mutex<Vec<Deferred>>,
-    /// How many are deferred, to be asked without the lock.
+    /// How many releases are deferred.
     waiting: AtomicUsize,
     /// See [`Brand`]; 0 until it is needed. Loom need not explore it.
     brand: AtomicU64,
-}
-
-/// An ended slot that threads may still be reading.
-struct Deferred {
-    index: u32,
-    blockers: Vec<Call>,
 }
 
 /// What a value turns out to be.
@@ -65,7 +59,6 @@ impl Table {
                 records: Records::new(),
                 slots: Slots::new(),
                 labels: Mutex::new(Labels::new()),
-                deferred: Mutex::new(Vec::new()),
                 waiting: AtomicUsize::new(0),
                 brand: AtomicU64::new(0),
             }
@@ -341,7 +334,12 @@ impl Table {
 
 /// Ending tokens.
 impl Table {
-    pub(super) fn destroy<T: Object>(&self, token: Token, own: Call) -> Result<Released<T>, HandleError> {
+    /// The call uses nothing any more that it looked up.
+    pub(super) fn destroy<T: Object>(
+        &self,
+        token: Token,
+        own: &mut Call,
+    ) -> Result<Released<T>, HandleError> {
         let kind = kind_of::<T>();
         let error = || self.error(token, Some(kind), Purpose::Destroy);
         if !token.is_said_to_be(kind) || token.is_borrowed() {
@@ -355,14 +353,13 @@ impl Table {
         let label = unsafe { &*object }.header().label();
         self.keep_label(token, label);
 
-        // Within another call of this thread, that one may be using the object.
-        if !self.is_unread(token, own.outermost()) {
+        if !self.is_unread_by_others(token, own) {
             return Ok(Released::Later);
         }
         self.free(token.index() as u32, own.record());
         if self.waiting.load(Relaxed) > 0 {
             // Nobody else is inside, so what waits may go; on leaving, so that this destroy does not answer for it.
-            own.ask();
+            own.ask(ALL_LEFT);
         }
         // SAFETY: no thread is inside a call that began before the owning token ended, so the count is ours alone; the pointer
         // is an `Arc<T>`'s, since the token was in force and of the kind whose type is `T`.
@@ -375,51 +372,66 @@ impl Table {
         self.slots.known(index).word.swap(token.destroyed().0, SeqCst);
         self.keep_label(token, label);
         // A look-up is over before its thread can drop an object, so the own record blocks nothing.
-        if threads::with(|own| self.is_unread(token, Some(own))) {
+        if threads::with(|own| self.is_unread(Some(own)) || self.is_unread_soon(token, Some(own), PATIENCE)) {
             self.let_go(index);
         }
     }
 
-    /// Whether no thread but `exempt` is inside a call that may have read the token in force, which has just ended. If
-    /// one is, the slot is deferred, and belongs to whoever collects it.
+    /// Whether no other thread is inside a call that may have read the token in force, which has just ended. If one is, the
+    /// slot is deferred, and belongs to whoever collects it.
     #[inline]
-    fn is_unread(&self, token: Token, exempt: Option<&Record>) -> bool {
-        barrier();
-        self.records.inside_now(exempt).next().is_none() || self.is_unread_soon(token, exempt)
+    fn is_unread_by_others(&self, token: Token, own: &mut Call) -> bool {
+        match own.outermost() {
+            Some(record) => self.is_unread(Some(record)) || self.is_unread_outside(token, own),
+            // The outer call of this thread may be using the object: to wait for it would be in vain.
+            None => self.is_unread(None) || self.is_unread_soon(token, None, 0),
+        }
     }
 
-    /// The same where some thread is inside a call, which most likely is over soon.
+    /// The same after a look at the others in vain. Outside the call, or threads that destroy at the same time would wait
+    /// for each other.
     #[cold]
-    fn is_unread_soon(&self, token: Token, exempt: Option<&Record>) -> bool {
-        // To wait for an outer call of the own thread would be in vain.
-        let patience = if exempt.is_some() { PATIENCE } else { 0 };
-        let mut blockers = self.records.inside(exempt, patience);
+    fn is_unread_outside(&self, token: Token, own: &mut Call) -> bool {
+        own.outside(|record| self.is_unread_soon(token, Some(record), PATIENCE))
+    }
+
+    /// Whether no thread but `exempt` is inside a call.
+    #[inline]
+    fn is_unread(&self, exempt: Option<&Record>) -> bool {
+        barrier();
+        self.records.inside_now(exempt).next().is_none()
+    }
+
+    /// Whether those that are inside a call leave it soon, as most do. If not, the slot is deferred.
+    #[cold]
+    fn is_unread_soon(&self, token: Token, exempt: Option<&Record>, patience: u32) -> bool {
+        let blockers = self.records.inside(exempt, patience);
         if blockers.is_empty() {
             return true;
         }
-        let mut deferred = self.deferred.lock();
-        blockers.iter().for_each(Call::ask);
-        // One that left before it could see that it was asked.
-        blockers.retain(Call::goes_on);
-        if blockers.is_empty() {
-            return true;
+        self.waiting.fetch_add(1, Relaxed);
+        let unread = Deferred { index: token.index() as u32, blockers }.wait().is_err();
+        if unread {
+            self.waiting.fetch_sub(1, Relaxed);
         }
-        deferred.push(Deferred { index: token.index() as u32, blockers });
-        self.waiting.store(deferred.len(), Relaxed);
-        false
+        unread
     }
 
     /// Lets go of what was deferred and is not read any more; returns how many still wait.
     pub(super) fn collect(&self) -> usize {
-        let (unread, waiting) = {
-            let mut deferred = self.deferred.lock();
-            let unread: Vec<_> = deferred.extract_if(.., Deferred::is_unread).collect();
-            self.waiting.store(deferred.len(), Relaxed);
-            (unread, deferred.len())
-        };
+        self.records.all().for_each(|record| self.collect_from(record));
+        self.waiting.load(Relaxed)
+    }
+
+    /// The same of what waits for the thread of the record. What others may be reading waits for one of them from now on.
+    pub(super) fn collect_from(&self, record: &Record) {
         // No lock is held: an object may do anything when it is dropped.
-        unread.iter().for_each(|ended| self.let_go(ended.index));
-        waiting
+        for ended in record.take_left() {
+            if let Err(unread) = ended.wait() {
+                self.waiting.fetch_sub(1, Relaxed);
+                self.let_go(unread.index);
+            }
+        }
     }
 
     /// Frees an ended slot that nobody reads, and gives back what it holds.
@@ -457,13 +469,6 @@ impl Table {
     #[cold]
     fn remember_label(&self, token: Token, label: Arc<str>) {
         self.labels.lock().remember(token, label);
-    }
-}
-
-impl Deferred {
-    fn is_unread(&mut self) -> bool {
-        self.blockers.retain(Call::goes_on);
-        self.blockers.is_empty()
     }
 }
 

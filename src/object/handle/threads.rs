@@ -1,19 +1,15 @@
 //! Which threads are inside a call, so that a destroy knows whom it has to wait for.
 //!
-//! Every thread that calls has a [record](super::records), which a thread that ends leaves to a later one.
+//! Every thread that calls has a [record](super::record), which a thread that ends leaves to a later one.
 
 use super::Forked;
 use super::fork::{self, forked};
-use super::records::{Record, Records};
-use super::sync::{SEEN, barrier, per_thread, publish, spin_loop, table};
+use super::record::{ALL_LEFT, Call, LEFT, Record, TRANSIENT, is_inside};
+use super::records::Records;
+use super::sync::{per_thread, publish, spin_loop, table};
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-
-/// A destroy found this thread inside a call and left it the release.
-const WANTED: u8 = 1;
-/// The thread is past its thread-local destructors: it gives the record back at the end of each call.
-const TRANSIENT: u8 = 2;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// What a thread knows of itself, in one place, since finding that takes as long as all that a look-up does there. It has no
 /// destructor, so it is there until the thread is gone.
@@ -39,13 +35,6 @@ impl Drop for AtExit {
             give_back(record);
         }
     }
-}
-
-/// A thread inside a call, by its record, and which call.
-#[derive(Clone, Copy)]
-pub(super) struct Call {
-    record: &'static Record,
-    number: u64,
 }
 
 /// Begins a call, or one within the call that the thread is in.
@@ -109,6 +98,17 @@ impl Call {
         }
     }
 
+    /// Runs `body` outside the call, which is the thread's outermost and uses nothing any more that it looked up: for the
+    /// others it is over, and one of the same thread begins afterwards.
+    pub(super) fn outside<R>(&mut self, body: impl FnOnce(&'static Record) -> R) -> R {
+        let record = self.record;
+        record.call.store(self.number + 1, Release);
+        let result = body(record);
+        self.number += 2;
+        publish(&record.call, self.number);
+        result
+    }
+
     /// The thread's record.
     pub(super) fn record(self) -> &'static Record {
         self.record
@@ -118,12 +118,6 @@ impl Call {
     pub(super) fn outermost(self) -> Option<&'static Record> {
         (self.record.nested.load(Relaxed) == 0).then_some(self.record)
     }
-}
-
-/// Whether a record's `call` says that its thread is inside one.
-#[inline]
-fn is_inside(call: u64) -> bool {
-    call % 2 == 1
 }
 
 /// Runs `body` with the thread's record, in a call or not. It must neither enter a call nor run code of others.
@@ -175,15 +169,17 @@ fn run_errands(record: &'static Record) {
         return;
     }
     let errands = record.errands.load(Relaxed);
-    let collect = errands & WANTED != 0 && !holds_releases();
-    if collect {
-        record.errands.fetch_and(!WANTED, Relaxed);
+    let due = if holds_releases() { 0 } else { errands & (LEFT | ALL_LEFT) };
+    if due != 0 {
+        record.errands.fetch_and(!due, Relaxed);
     }
     if errands & TRANSIENT != 0 {
         give_back_transient(record);
     }
-    if collect {
+    if due & ALL_LEFT != 0 {
         table().collect();
+    } else if due != 0 {
+        table().collect_from(record);
     }
 }
 
@@ -198,7 +194,7 @@ pub(crate) fn hold_releases() -> Hold {
 /// Whether others left releases to this thread that were held back, so that somebody has to [`collect`](super::collect)
 /// in its stead.
 pub(crate) fn owes_releases() -> bool {
-    let owes = |record: &Record| record.errands.load(Relaxed) & WANTED != 0;
+    let owes = |record: &Record| record.errands.load(Relaxed) & (LEFT | ALL_LEFT) != 0;
     THREAD.with(|thread| thread.holds.get() == 0 && thread.record.get().is_some_and(owes))
 }
 
@@ -219,24 +215,6 @@ impl Drop for Hold {
 }
 
 /// Calls of other threads, as a destroy sees them.
-impl Call {
-    fn of(record: &'static Record) -> Option<Self> {
-        let number = record.call.load(SEEN);
-        is_inside(number).then_some(Self { record, number })
-    }
-
-    /// Whether the thread is still inside that call.
-    pub(super) fn goes_on(&self) -> bool {
-        self.record.call.load(SEEN) == self.number
-    }
-
-    /// Asks the thread to collect when it leaves.
-    pub(super) fn ask(&self) {
-        self.record.errands.fetch_or(WANTED, SeqCst);
-        barrier();
-    }
-}
-
 impl Records {
     /// The threads inside a call now, other than `exempt`. Must follow as [`inside`](Self::inside) must.
     #[inline]
