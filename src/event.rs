@@ -90,6 +90,12 @@ impl Event {
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for an event that is both timed and for several processes; the driver's.
     pub fn create(context: &Arc<Context>, options: &EventOptions) -> Result<Arc<Self>, Error> {
+        Self::create_in(Arc::clone(context), options)
+    }
+
+    /// The same for one who holds the context.
+    #[inline]
+    pub(crate) fn create_in(context: Arc<Context>, options: &EventOptions) -> Result<Arc<Self>, Error> {
         if options.timing && options.interprocess {
             return Err(Error::new(
                 Status::INVALID_ARGUMENT,
@@ -125,7 +131,7 @@ impl Event {
         let Some(known) = known.filter(|known| !known.context().is_gone()) else {
             // SAFETY: the caller vouches for the handle.
             let raw = unsafe { RawEvent::adopt(context.table(), native) };
-            return Ok(Self::new(context, *options, ownership, true, raw));
+            return Ok(Self::new(Arc::clone(context), *options, ownership, true, raw));
         };
         context.has(known.context(), known.as_ref())?;
         known.native.wrap_again(ownership, known.as_ref())?;
@@ -153,7 +159,7 @@ impl Event {
 
     #[inline(always)]
     fn new(
-        context: &Arc<Context>,
+        context: Arc<Context>,
         options: EventOptions,
         ownership: Ownership,
         wrapped: bool,

@@ -195,7 +195,7 @@ impl Stream {
         Self {
             header: Header::new::<Self>(),
             kind,
-            native: Native::new(context, raw, ownership),
+            native: Native::new(Arc::clone(context), raw, ownership),
             capturing: Capturing::new(kind != StreamKind::Created),
         }
     }

@@ -6,7 +6,9 @@
 use super::context::cushim_context;
 use super::driver_types::CUevent;
 use super::error::{call, cushim_status, long_call};
-use super::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, owned, owned_within};
+use super::handles::{
+    self, Incomplete, borrowed, enter, enter_anywhere, get, hold_all, keep, owned, reserve_within,
+};
 use super::stream::cushim_stream;
 use super::{options, out};
 use crate::event::{Event, EventOptions};
@@ -97,9 +99,9 @@ pub unsafe extern "C" fn cushim_event_create(
         let event = unsafe { out::cleared(event, std::ptr::null_mut(), "event") }?;
         // SAFETY: the caller vouches for `options`.
         let options = unsafe { event_options(options) }?;
-        let guard = enter()?;
-        let context = get(&guard, context)?;
-        *event = owned_within(&guard, || Event::create(&context, &options))?;
+        // Outside the call: threads that destroy need not wait until the driver has made the event.
+        let (context, reserved) = hold_all(|guard| Ok((keep(guard, context)?, reserve_within(guard)?)))?;
+        *event = reserved.of(Event::create_in(context, &options)?);
         Ok(())
     })
 }

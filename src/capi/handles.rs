@@ -159,16 +159,6 @@ pub(super) fn owned<S: Incomplete>(
     Ok(reserved.of(make()?))
 }
 
-/// The same within a call that goes on until the object is made.
-#[inline]
-pub(super) fn owned_within<S: Incomplete>(
-    guard: &Guard,
-    make: impl FnOnce() -> Result<Arc<S::Object>, Error>,
-) -> Result<*mut S, Error> {
-    let reserved = reserve_within::<S>(guard)?;
-    Ok(reserved.of(make()?))
-}
-
 /// The object's borrowed handle.
 pub(super) fn borrowed<S: Incomplete>(object: &Arc<S::Object>) -> Result<*mut S, Error> {
     Ok(S::borrow(object)?.to_pointer())

@@ -62,9 +62,9 @@ pub(crate) struct Native<H: Handle> {
 }
 
 impl<H: Handle> Native<H> {
-    pub(crate) fn new(place: &Arc<H::Place>, handle: H, ownership: Ownership) -> Self {
+    pub(crate) fn new(place: Arc<H::Place>, handle: H, ownership: Ownership) -> Self {
         let owned = AtomicBool::new(ownership == Ownership::Owned);
-        Self { handle: Some(handle), place: Arc::clone(place), owned }
+        Self { handle: Some(handle), place, owned }
     }
 
     /// The handle.
