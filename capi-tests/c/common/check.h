@@ -100,8 +100,8 @@ static inline void check_died(int number) {
 #define __has_feature(feature) 0
 #endif
 
-/* Seconds after which a program hangs; under ThreadSanitizer it is many times slower. */
-enum { CHECK_HANGS_AFTER = __has_feature(thread_sanitizer) ? 280 : 60 };
+/* Seconds after which a program hangs; under a sanitizer it is many times slower. */
+enum { CHECK_HANGS_AFTER = __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) ? 280 : 60 };
 
 static inline void check_begin(void) {
   const int numbers[] = {SIGALRM, SIGSEGV, SIGBUS, SIGABRT};
