@@ -114,8 +114,8 @@ struct Story {
 /// A program that stops in the middle lets go of the rest as it exits, when the driver has ended. Memory is not even tried to be
 /// freed then: whether its stream captures, or which stream it takes instead, is asked first. Memory of a context that was
 /// corrupted ends with the process. A graph or an exec that the driver refused to destroy goes on keeping what its nodes use, and so
-/// does a capture that it refused to end, or that had to be left as it was with its stream, because it was the invalid one of a
-/// body; only the library knows what that is.
+/// does a capture that it refused to end, or that had to be left as it was with its stream and the graph of its node, because it
+/// was the invalid one of a body; only the library knows what that is.
 pub(super) fn left(calls: &[Value], excused: &[&str]) -> Vec<String> {
     let mut story = Story::default();
     calls.iter().for_each(|call| story.go_on(call));
@@ -134,8 +134,8 @@ impl Story {
         // Without the version, and the mark of an ABI of per-thread streams.
         let function = text(call, "function").split('_').next().unwrap_or_default();
         let succeeded = call["result"] == 0;
-        // The graph that was captured is the body of a node.
-        let is_body = function == "cuStreamEndCapture" && self.bodies.contains(&first(call));
+        // The graph that was captured is the body of a node, or has to stay with a body that is still captured.
+        let is_body = function == "cuStreamEndCapture" && !self.bodies.is_empty();
         if succeeded {
             self.follow(call, function);
         }
