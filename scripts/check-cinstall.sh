@@ -36,8 +36,8 @@ trap 'rm -rf "$work"' EXIT
 unset DESTDIR PREFIX LIBDIR LD_LIBRARY_PATH PKG_CONFIG_PATH
 ours=$work/install.sh theirs=$work/cargo-c
 
-scripts/install.sh "$ours" --profile quick --without-debug > "$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-cargo cinstall -p cushim --locked --profile quick --prefix "$theirs" --libdir lib > "$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+scripts/install.sh "$ours" --profile dev --without-debug > "$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+cargo cinstall -p cushim --locked --profile dev --prefix "$theirs" --libdir lib > "$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 
 files() {
   (cd "$1" && find . ! -type d | sed 's|^\./||' | LC_ALL=C sort)

@@ -31,6 +31,8 @@ PREFIX              where to install; created if missing. The environment variab
 --target TARGET     build for a Rust target and an oldest glibc, for example aarch64-unknown-linux-gnu.2.17; needs
                     cargo-zigbuild and ziglang (pip install cargo-zigbuild ziglang)
 --profile NAME      cargo profile to build with (default: release)
+--built DIR         install libcushim.so, libcushim.a, libsoftcuda.so and libsoftcuda-VERSION.so that are in DIR, as cargo
+                    built them, instead of building; without cushim-probe
 --uninstall         remove what was installed under PREFIX, and nothing else
 
 DESTDIR             in the environment: put in front of PREFIX, for packages
@@ -51,6 +53,7 @@ lacks() { say "needs $*"; exit 69; }
 prefix=''
 libdir=${LIBDIR-lib}
 profile=release
+given=''
 target=''
 softcuda=yes
 probe=yes
@@ -63,6 +66,11 @@ while (($# > 0)); do
     --profile | --libdir | --target)
       (($# >= 2)) || wrong "$1 needs a value"
       declare "${1#--}=$2"
+      shift ;;
+    --built)
+      (($# >= 2)) || wrong "$1 needs a value"
+      given=$(cd "$2" && pwd) || wrong "--built needs a folder, and $2 is none"
+      probe=''
       shift ;;
     --without-softcuda) softcuda='' ;;
     --without-probe) probe='' ;;
@@ -106,7 +114,7 @@ if [[ $uninstall ]]; then
   exit
 fi
 
-command -v cargo >/dev/null || lacks 'cargo; install Rust (https://rustup.rs)'
+[[ $given ]] || command -v cargo >/dev/null || lacks 'cargo; install Rust (https://rustup.rs)'
 [[ -z $release ]] || command -v python3 >/dev/null || lacks 'python3, for the licences'
 binutils=''
 if [[ $target ]]; then
@@ -171,21 +179,23 @@ prepare_zig() {
 [[ ! ( $release && $target ) ]] || prepare_zig
 
 # Cargo says what it built and where, whatever the configuration makes of target folders.
-common=(--locked --profile "$profile" "${for_target[@]}" --message-format json-render-diagnostics)
-built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim ${softcuda:+-p softcuda} --lib)
-if [[ $probe ]]; then
-  # softcuda is where the loader looks for it.
-  up=$(realpath -ms --relative-to=/bin "/$libdir")
-  built+=$'\n'$("${cargo[@]}" rustc "${common[@]}" -p cushim --example probe -- -C "link-arg=-Wl,-rpath,\$ORIGIN/$up")
+if [[ ! $given ]]; then
+  common=(--locked --profile "$profile" "${for_target[@]}" --message-format json-render-diagnostics)
+  built=$("${cargo[@]}" "$build" "${common[@]}" -p cushim ${softcuda:+-p softcuda} --lib)
+  if [[ $probe ]]; then
+    # softcuda is where the loader looks for it.
+    up=$(realpath -ms --relative-to=/bin "/$libdir")
+    built+=$'\n'$("${cargo[@]}" rustc "${common[@]}" -p cushim --example probe -- -C "link-arg=-Wl,-rpath,\$ORIGIN/$up")
+  fi
 fi
 
-# built_file NAME: where cargo has put the file.
+# built_file NAME: where the file is that was built.
 built_file() {
-  grep -o "\"[^\"]*/$1\"" <<<"$built" | tail -n 1 | tr -d '"'
+  if [[ $given ]]; then echo "$given/$1"; else grep -o "\"[^\"]*/${1//./[.]}\"" <<<"$built" | tail -n 1 | tr -d '"'; fi
 }
 
 # What build.rs has decided.
-soname=$(readelf -d "$(built_file 'libcushim\.so')" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+soname=$(readelf -d "$(built_file libcushim.so)" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 compatible=${soname#libcushim.so.}
 # As rustc --print native-static-libs has them.
 static_libraries='-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc'
@@ -196,7 +206,7 @@ echo "CUSHIM_$compatible { global: cushim_*; local: *; };" > "$work/versions"
 read -ra libraries <<<"$static_libraries"
 "${link[@]}" -shared -o "$work/libcushim.so" "-Wl,-soname,$soname" "-Wl,--version-script=$work/versions" \
   -Wl,-z,nodelete,-z,relro,-z,now -Wl,-Bsymbolic -Wl,--gc-sections -Wl,--build-id=sha1 \
-  -Wl,--whole-archive "$(built_file 'libcushim\.a')" -Wl,--no-whole-archive -Wl,--as-needed "${libraries[@]}"
+  -Wl,--whole-archive "$(built_file libcushim.a)" -Wl,--no-whole-archive -Wl,--as-needed "${libraries[@]}"
 
 # ── install ──
 
@@ -248,7 +258,7 @@ put_link "libcushim.so.$version" "$libdir/$soname"
 put_link "$soname" "$libdir/libcushim.so"
 # Its debug information cannot be apart; the bitcode is for rustc alone.
 "${binutils}objcopy" --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd --enable-deterministic-archives \
-  "$(built_file 'libcushim\.a')" "$work/libcushim.a"
+  "$(built_file libcushim.a)" "$work/libcushim.a"
 put 644 "$work/libcushim.a" "$libdir/libcushim.a"
 put_text cushim.pc.in "$libdir/pkgconfig/cushim.pc"
 [[ ! -d include/cushim-cuda ]] || put_text cushim-cuda.pc.in "$libdir/pkgconfig/cushim-cuda.pc"
@@ -257,8 +267,9 @@ put_text cushim-config-version.cmake.in "$libdir/cmake/cushim/cushim-config-vers
 put 644 include/cushim.json share/cushim/cushim.json
 
 if [[ $softcuda ]]; then
-  put_program "$(built_file 'libsoftcuda\.so')" "$libdir/libsoftcuda.so"
-  shells=$(sed -n '/"build-script-executed","package_id":"[^"]*softcuda#/ s/.*"out_dir":"\([^"]*\)".*/\1/p' <<<"$built" | tail -n 1)
+  put_program "$(built_file libsoftcuda.so)" "$libdir/libsoftcuda.so"
+  shells=$given
+  [[ $given ]] || shells=$(sed -n '/"build-script-executed","package_id":"[^"]*softcuda#/ s/.*"out_dir":"\([^"]*\)".*/\1/p' <<<"$built" | tail -n 1)
   for shell in "$shells"/libsoftcuda-*.so; do
     cp "$shell" "$work/shell"
     "${binutils}strip" --strip-unneeded "$work/shell"
@@ -267,7 +278,7 @@ if [[ $softcuda ]]; then
   put_text softcuda.pc.in "$libdir/pkgconfig/softcuda.pc"
 fi
 if [[ $probe ]]; then
-  put_program "$(built_file 'examples/probe')" bin/cushim-probe
+  put_program "$(built_file examples/probe)" bin/cushim-probe
   put_text cushim-probe.1.in share/man/man1/cushim-probe.1
 fi
 

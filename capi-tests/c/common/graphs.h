@@ -109,12 +109,22 @@ static inline cushim_graph new_graph(void) {
 static inline cushim_status move_child(cushim_graph graph, cushim_graph child, cushim_node *node, cushim_graph *inner) {
   CUgraph native = NULL;
   cushim_status status;
-  CHECK_OK(cushim_graph_native(child, &native));
+  if (!CHECK_OK(cushim_graph_native(child, &native))) return CUSHIM_ERROR_INTERNAL; /* nobody would know what became of it */
   status = cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, node, inner);
 #ifdef LEND_MEMORY
   if (status == CUSHIM_SUCCESS) LEND_MEMORY((uintptr_t)native);
 #endif
   return status;
+}
+
+/* A copy that others make, and have to destroy. */
+static inline CUgraph copied_by_others(CUgraph graph) {
+  CUgraph copy = NULL;
+  CHECK_STATUS(CUDA_SUCCESS, table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM)->cuGraphClone_10000(&copy, graph));
+#ifdef LEND_MEMORY
+  if (copy != NULL) LEND_MEMORY((uintptr_t)copy);
+#endif
+  return copy;
 }
 
 static inline cushim_exec new_exec(cushim_graph graph) {

@@ -481,7 +481,7 @@ static void foreign_clones(void) {
   CUgraph native = NULL, copy = NULL;
   add_owned(graph, NULL, 1, &count);
   CHECK_OK(cushim_graph_native(graph, &native));
-  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copy, native));
+  copy = copied_by_others(native);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK(released(&count) == 0);
   CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphDestroy_10000(copy));
@@ -500,12 +500,12 @@ static void foreign_clones_of_parts(void) {
   add_owned(child, NULL, 1, &count);
   CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &node, &inner));
   add_owned(inner, NULL, 2, &early);
-  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copies[0], native));
+  copies[0] = copied_by_others(native);
   CHECK_OK(cushim_graph_native(inner, &native));
-  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copies[1], native));
+  copies[1] = copied_by_others(native);
   add_owned(inner, NULL, 3, &late);
   CHECK_OK(cushim_graph_native(child, &native));
-  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copies[2], native));
+  copies[2] = copied_by_others(native);
   CHECK_OK(cushim_node_remove(node));
   CHECK(released_soon(&late, 1) == 1);
   CHECK_OK(cushim_graph_destroy(child));
@@ -586,7 +586,7 @@ static void foreign_clones_of_captures(void) {
     } else {
       CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamGetCaptureInfo_11030(native, &state, &id, &graph, NULL, NULL));
     }
-    if (CHECK(graph != NULL)) CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphClone_10000(&copy, graph));
+    if (CHECK(graph != NULL)) copy = copied_by_others(graph);
     if (way == FORK) CHECK_OK(cushim_builder_join(builder, &fork, 1));
     CHECK_OK(cushim_builder_close(builder)); /* the capture ends without a graph */
     CHECK_OK(cushim_builder_destroy(builder));

@@ -115,7 +115,7 @@ struct Story {
 /// freed then: whether its stream captures, or which stream it takes instead, is asked first. Memory of a context that was
 /// corrupted ends with the process. A graph or an exec that the driver refused to destroy goes on keeping what its nodes use, and so
 /// does a capture that it refused to end, or that had to be left as it was with its stream and the graph of its node, because it
-/// was the invalid one of a body; only the library knows what that is.
+/// was the invalid one of a body; only the library knows what that is. So does a graph that is excused.
 pub(super) fn left(calls: &[Value], excused: &[&str]) -> Vec<String> {
     let mut story = Story::default();
     calls.iter().for_each(|call| story.go_on(call));
@@ -123,7 +123,8 @@ pub(super) fn left(calls: &[Value], excused: &[&str]) -> Vec<String> {
     let held = story.held.iter().filter(|thing| !excused.contains(&thing.handle.as_str()));
     let is_corrupted = calls.iter().any(|call| call["result"] == ILLEGAL_ADDRESS);
     let held = held.filter(|thing| !((has_ended || is_corrupted) && thing.kind == "memory"));
-    let keeps_on = calls.iter().any(keeps_on) || !story.bodies.is_empty();
+    let is_lent = |thing: &Thing| thing.kind == "Graph" && excused.contains(&thing.handle.as_str());
+    let keeps_on = calls.iter().any(keeps_on) || !story.bodies.is_empty() || story.held.iter().any(is_lent);
     let stays = |thing: &Thing| keeps_on && thing.may_be_kept() || story.bodies.contains(&thing.handle);
     let held = held.filter(|thing| !stays(thing));
     held.map(|thing| format!("{} {}", thing.kind, thing.handle)).collect()

@@ -47,6 +47,8 @@ pub struct Pair {
     function: String,
     ordinal: usize,
     fault: Fault,
+    /// How many calls of the driver the program makes.
+    calls: usize,
 }
 
 impl fmt::Display for Pair {
@@ -142,7 +144,7 @@ impl Sweep {
             pairs.extend(self.pairs_of(source, build, extent)?);
         }
         if extent == Extent::Short {
-            keep_first_programs(&mut pairs);
+            keep_shortest_programs(&mut pairs);
         }
         Ok(pairs)
     }
@@ -169,6 +171,7 @@ impl Sweep {
         for call in read(&files.trace, |_| true)? {
             *counts.entry(text(&call, "function").to_owned()).or_default() += 1;
         }
+        let calls = counts.values().sum();
         let ordinals = counts.into_iter().flat_map(|(function, count)| {
             // Each program asks for the same functions in the same way.
             let most = if function.starts_with("cuGetProcAddress") { most.min(2) } else { most };
@@ -181,6 +184,7 @@ impl Sweep {
                 function: function.clone(),
                 ordinal,
                 fault,
+                calls,
             })
         });
         Ok(pairs.collect())
@@ -237,8 +241,9 @@ impl Default for Sweep {
     }
 }
 
-/// Leaves of each function and fault the pair in the first program.
-fn keep_first_programs(pairs: &mut Vec<Pair>) {
+/// Leaves of each function and fault the pair in the program that makes the fewest calls.
+fn keep_shortest_programs(pairs: &mut Vec<Pair>) {
+    pairs.sort_by_key(|pair| pair.calls);
     let mut seen: HashSet<(String, Fault)> = HashSet::new();
     pairs.retain(|pair| seen.insert((pair.function.clone(), pair.fault)));
 }

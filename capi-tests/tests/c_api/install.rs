@@ -2,7 +2,7 @@
 
 use capi_tests::build::STATIC_LIBRARIES;
 use capi_tests::header::between;
-use capi_tests::libraries::{built, soname};
+use capi_tests::libraries::{built, library, soname};
 use capi_tests::matrix::{Compiler, Language, compilers};
 use capi_tests::repository;
 use std::os::unix::fs::symlink;
@@ -79,16 +79,19 @@ fn which(command: &str) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end())
 }
 
-/// Builds and installs the libraries, in the way that takes the least time.
+/// Installs the libraries that were built for the tests.
 fn install(prefix: &Path) {
-    let profile = built().parent().expect("deps lies in the profile's folder");
-    let target = profile.parent().expect("that in the target folder");
+    let given = tempfile::tempdir().expect("a temporary folder");
+    let give = |file: &Path| {
+        let name = file.file_name().expect("a file has a name");
+        symlink(file, given.path().join(name)).expect("a symbolic link");
+    };
+    ["libcushim.so", "libcushim.a", "libsoftcuda.so"].map(library).iter().for_each(|file| give(file));
+    let shell = |version| softcuda::shell_path(version).expect("it is built with softcuda");
+    softcuda::VERSIONS.iter().for_each(|(version, _)| give(&shell(version)));
     let mut script = Command::new(repository("scripts/install.sh"));
-    script.arg(prefix).args(["--profile", "quick", "--without-probe"]);
-    // Of its own: cargo may choose other features of what the libraries need than with all tests, and would write anew what the tests
-    // beside this one use.
-    script.env("CARGO_TARGET_DIR", target.join("installed")).env_remove("DESTDIR");
-    let output = script.output().expect("the script is executable");
+    let output = script.arg(prefix).arg("--built").arg(given.path()).env_remove("DESTDIR").output();
+    let output = output.expect("the script is executable");
     let printed = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}\n{printed}", output.status);
 }
