@@ -61,6 +61,45 @@ static void host_function(void) {
   CHECK(!pthread_equal(lent.releaser, pthread_self()) && !pthread_equal(lent.releaser, lent.caller));
 }
 
+static int slow_has_begun, slow_may_end;
+
+static void release_slowly(void *data) {
+  __atomic_store_n(&slow_has_begun, 1, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n(&slow_may_end, __ATOMIC_SEQ_CST)) poll(NULL, 0, 1);
+  release(data);
+}
+
+/* While one release takes long the others wait, and calls do not; when it has returned none is lost. */
+static void one_that_is_slow(void) {
+  enum { OTHERS = 100 };
+  struct lent slow, others[OTHERS];
+  cushim_owner owner = owner_of(&slow, release_slowly);
+  cushim_event event = NULL;
+  int32_t done = -1;
+  int i;
+  memset(&slow, 0, sizeof slow);
+  memset(others, 0, sizeof others);
+  CHECK_OK(cushim_stream_host_function(all.stream, call, &slow, &owner));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  for (i = 0; i < 20000 && !__atomic_load_n(&slow_has_begun, __ATOMIC_SEQ_CST); i++) poll(NULL, 0, 1);
+  for (i = 0; i < OTHERS; i++) {
+    owner = owner_of(&others[i], release);
+    CHECK_OK(cushim_stream_host_function(all.stream, call, &others[i], &owner));
+  }
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK_OK(cushim_event_create(all.context, NULL, &event));
+  CHECK_OK(cushim_event_record(event, all.stream));
+  CHECK_OK(cushim_event_synchronize(event));
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_OK(cushim_flush_callbacks(20, &done));
+  CHECK(done == 0);
+  for (i = 0; i < OTHERS; i++) CHECK(calls(&others[i]) == 1 && releases(&others[i]) == 0);
+  __atomic_store_n(&slow_may_end, 1, __ATOMIC_SEQ_CST);
+  flush();
+  CHECK(releases(&slow) == 1);
+  for (i = 0; i < OTHERS; i++) CHECK(releases(&others[i]) == 1);
+}
+
 static uint32_t sum;
 
 static void add_number(void *data) {
@@ -288,6 +327,7 @@ int main(void) {
   all = open_objects();
   version = info_of(all.driver).version;
   host_function();
+  one_that_is_slow();
   kept_bytes();
   in_order();
   refused();
