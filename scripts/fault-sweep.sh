@@ -14,8 +14,8 @@ for the programs on graphs, which wait for what launches have used; the last lin
 the programs, the pairs of a program and a call, and what was found. With NAMEs only those (objects/streams,
 examples/graphs/heat.c). capi-tests tries the first call of each function on every commit, in three programs that make it.
 
-Left out are fuzz/fuzz, which takes every answer that its model does not foresee for a failure, and stops, and
-objects/bounds, which makes 100,000 events. sweep/sweep,
+Left out are fuzz/fuzz and fuzz/graphs, which take every answer that their model does not foresee for a failure, and stop,
+objects/bounds, which makes 100,000 events, and graphs/often, which makes 100,000 changes. sweep/sweep,
 and objects/threads, graphs/beside and graphs/many, which make the same calls over and over, meet the first four and two of each
 function. What
 objects/exit leaves is not looked at, for it lets go of it when the process exits, nor what the examples leave that use the

@@ -349,6 +349,135 @@ static void after_updates(void) {
   CHECK_OK(cushim_kernel_destroy(sum));
 }
 
+/* The exec keeps the buffer that it uses now, also of a node of which it kept nothing before: because the definition's last handle had
+   gone, because the definition's own argument became a plain value, or because the node came with another child graph. */
+static void kept_by_the_exec_alone(void) {
+  enum { DESTROYED, PLAIN, ANOTHER_CHILD, WAYS };
+  cushim_kernel sum = kernel_of(all.library, "sum");
+  int way;
+  for (way = DESTROYED; way < WAYS; way++) {
+    cushim_graph graph = new_graph(), child = new_graph(), inner = NULL;
+    cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 10);
+    const uint64_t into = memory, plain = cushim_buffer_pointer(first);
+    cushim_node node = NULL, in_child = NULL;
+    cushim_arg args[2], arg = CUSHIM_ARG(plain);
+    cushim_exec exec;
+    size_t count = 0;
+    if (way == ANOTHER_CHILD && version < 12020) {
+      CHECK_OK(cushim_graph_destroy(graph));
+      CHECK_OK(cushim_graph_destroy(child));
+      CHECK_OK(cushim_buffer_destroy(first));
+      CHECK_OK(cushim_buffer_destroy(second));
+      continue;
+    }
+    args[0] = CUSHIM_ARG(into);
+    args[1] = cushim_arg_buffer(first);
+    CHECK_OK(cushim_graph_add_kernel(child, NULL, 0, sum, NULL, args, 2, &in_child));
+    CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &node, &inner));
+    exec = new_exec(way == ANOTHER_CHILD ? graph : child);
+    if (way == DESTROYED) CHECK_OK(cushim_graph_destroy(child));
+    if (way == PLAIN) CHECK_OK(cushim_node_set_argument(in_child, NULL, 1, &arg));
+    if (way == ANOTHER_CHILD) CHECK_OK(cushim_node_set_child(node, exec, child));
+    CHECK_OK(cushim_exec_rebind(exec, first, second, &count));
+    CHECK(count == 1);
+    CHECK_OK(cushim_buffer_destroy(second));
+    flush_callbacks();
+    CHECK(result_of_exec(exec) == 10);
+    CHECK_OK(cushim_exec_destroy(exec));
+    if (way != DESTROYED) CHECK_OK(cushim_graph_destroy(child));
+    CHECK_OK(cushim_graph_destroy(graph));
+    CHECK_OK(cushim_buffer_destroy(first));
+  }
+  CHECK_OK(cushim_kernel_destroy(sum));
+}
+
+/* An update from another definition brings its parameters along: what the nodes of the exec have now counts, a name's size, too. */
+static void parameters_of_another(void) {
+  cushim_graph graph = new_graph(), other = new_graph();
+  cushim_kernel add = kernel_of(all.library, "add");
+  const uint32_t four = 4, five = 5;
+  const uint64_t to = slot(2), there = slot(3);
+  cushim_parameter narrow = parameter_of("same", &four, 4), wide = parameter_of("same", &to, 8), only = parameter_of("only", &five, 4);
+  cushim_arg args[2];
+  cushim_exec exec;
+  size_t count = 77;
+  CHECK_OK(add_bound(graph, 0, add, &narrow, NULL));
+  args[0] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &wide);
+  args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &only);
+  CHECK_OK(cushim_graph_add_kernel(other, NULL, 0, add, NULL, args, 2, NULL));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_update(exec, other, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "same", &four, 4, &count));
+  CHECK_CONTAINS(last_message(), "takes 8 bytes, and 4 are given");
+  CHECK(count == 0);
+  CHECK_OK(cushim_exec_set_parameter(exec, "same", &there, 8, &count));
+  CHECK(count == 1);
+  CHECK_OK(cushim_exec_set_parameter(exec, "only", &four, 4, &count));
+  CHECK(count == 1);
+  clear_memory();
+  CHECK_OK(cushim_exec_launch(exec, all.stream));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(number_at(slot(3)) == 4 && number_at(slot(2)) == 0 && number_at(slot(0)) == 0);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "nobody's", &four, 4, &count));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(other));
+  CHECK_OK(cushim_kernel_destroy(add));
+}
+
+/* After an update from a graph whose nodes stand in another order a node is known again once it is set in full. */
+static void set_in_full(void) {
+  cushim_graph graphs[2];
+  cushim_node nodes[2][3], edges[2];
+  cushim_kernel sum = kernel_of(all.library, "sum");
+  cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 10);
+  cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+  const uint64_t into = memory;
+  const struct {
+    uint64_t into, from;
+  } block = {memory, cushim_buffer_pointer(first)};
+  cushim_place to = cushim_at_device(slot(5)), from = cushim_at_device(slot(4));
+  cushim_arg args[2];
+  cushim_exec exec;
+  size_t count = 0;
+  int i;
+  config.grid.x = config.block.x = 1;
+  args[0] = CUSHIM_ARG(into);
+  args[1] = cushim_arg_buffer(first);
+  for (i = 0; i < 2; i++) {
+    cushim_edge edge;
+    graphs[i] = new_graph();
+    /* The second one follows the first, or the other way round. */
+    CHECK_OK(cushim_graph_add_empty(graphs[i], NULL, 0, &edges[0]));
+    CHECK_OK(cushim_graph_add_empty(graphs[i], NULL, 0, &edges[1]));
+    memset(&edge, 0, sizeof edge);
+    edge.from = edges[i];
+    edge.to = edges[1 - i];
+    CHECK_OK(cushim_graph_add_edges(graphs[i], &edge, 1));
+    CHECK_OK(cushim_graph_add_kernel(graphs[i], &edges[1 - i], 1, sum, NULL, args, 2, &nodes[i][0]));
+    CHECK_OK(cushim_graph_add_fill(graphs[i], &nodes[i][0], 1, &from, 3, 4, 1, &nodes[i][1]));
+    CHECK_OK(cushim_graph_add_copy(graphs[i], &nodes[i][1], 1, &to, &from, 4, &nodes[i][2]));
+  }
+  exec = new_exec(graphs[0]);
+  CHECK_OK(cushim_exec_update(exec, graphs[1], NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, first, second, &count));
+  CHECK_CONTAINS(last_message(), "set all of it once");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(nodes[0][0], exec, NULL, NULL, args, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(nodes[0][1], exec, NULL, 7, 4, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(nodes[0][2], exec, &to, NULL, 4));
+  CHECK_OK(cushim_node_set_kernel_packed(nodes[0][0], exec, sum, &config, &block, sizeof block));
+  CHECK_OK(cushim_node_set_kernel(nodes[0][0], exec, sum, &config, args, 2));
+  CHECK_OK(cushim_node_set_fill(nodes[0][1], exec, &from, 7, 4, 1));
+  CHECK_OK(cushim_node_set_copy(nodes[0][2], exec, &to, &from, 4));
+  CHECK_OK(cushim_exec_rebind(exec, first, second, &count));
+  CHECK(count == 1 && result_of_exec(exec) == 10 && number_at(slot(5)) == 7);
+  CHECK_OK(cushim_exec_destroy(exec));
+  for (i = 0; i < 2; i++) CHECK_OK(cushim_graph_destroy(graphs[i]));
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+  CHECK_OK(cushim_kernel_destroy(sum));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -361,6 +490,9 @@ int main(void) {
     often();
     removed_between();
     after_updates();
+    kept_by_the_exec_alone();
+    parameters_of_another();
+    set_in_full();
     if (version >= 12030) close_conditions();
   }
   return close_graphs();

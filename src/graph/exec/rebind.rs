@@ -60,20 +60,41 @@ impl Exec {
     pub unsafe fn set_parameter(&self, name: &str, value: &[u8]) -> Result<usize, Error> {
         let mut state = self.state.lock();
         let tree = self.tree.lock();
-        match tree.parameter_size(name) {
-            Some(size) if size as usize == value.len() => {}
-            Some(size) => {
-                let given = value.len();
-                return Err(self
-                    .refused(format!("the parameter \"{name}\" takes {size} bytes, and {given} are given")));
-            }
-            None => return Err(self.refused(format!("{self} has no parameter \"{name}\""))),
-        }
         self.find_uses(&mut state, &tree)?;
         let nodes = state.uses.as_ref().and_then(|uses| uses.names.get(name).cloned()).unwrap_or_default();
+        self.check_parameter(&state, &tree, &nodes, name, value.len())?;
         // SAFETY: the caller vouches for the value.
         unsafe { self.change_all(&mut state, &tree, &nodes, &Exchange::Value(name, value)) }?;
         Ok(nodes.len())
+    }
+
+    /// Refuses a value that is not of the parameter's size. What the nodes of this instance have counts: an update may have brought
+    /// a parameter of the same name from another definition, of another size, too. What no node has any more, the definition knows.
+    fn check_parameter(
+        &self,
+        state: &State,
+        tree: &state::State,
+        nodes: &[NodeId],
+        name: &str,
+        given: usize,
+    ) -> Result<(), Error> {
+        let of = |size, whose: &str| {
+            self.refused(format!("the parameter \"{name}\"{whose} takes {size} bytes, and {given} are given"))
+        };
+        for id in nodes {
+            let size_in = |parameters: &Parameters| match parameters {
+                Parameters::Kernel(kernel) => kernel.parameter(name).map(<[u8]>::len),
+                _ => None,
+            };
+            if let Some(size) = self.now(state, tree, *id, size_in)?.filter(|size| *size != given) {
+                return Err(of(size, &format!(" of {}", tree.name_of(*id))));
+            }
+        }
+        match tree.parameter_size(name).map(|size| size as usize) {
+            Some(size) if nodes.is_empty() && size != given => Err(of(size, "")),
+            None if nodes.is_empty() => Err(self.refused(format!("{self} has no parameter \"{name}\""))),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn refused(&self, why: String) -> Error {
@@ -165,9 +186,18 @@ impl Exec {
             // SAFETY: the caller vouches for what is exchanged.
             match unsafe { self.change(&mut setting, own, tree, *id, exchange) } {
                 Ok(changed) => done.push((*id, changed)),
-                Err(failure) => {
-                    if let Some(why) = self.undo(&mut setting, own, tree, done, exchange) {
-                        *broken = Some(why);
+                Err(mut failure) => {
+                    let name = tree.name_of(*id);
+                    match self.undo(&mut setting, own, tree, done, exchange) {
+                        None => failure
+                            .message
+                            .push_str(&format!(". It was about {name}; all other nodes are as they were")),
+                        Some(why) => {
+                            failure.message.push_str(&format!(
+                                ". It was about {name}; {why}, so that it cannot be launched any more: instantiate the graph again"
+                            ));
+                            *broken = Some(why);
+                        }
                     }
                     return Err(failure);
                 }
@@ -218,12 +248,7 @@ impl Exec {
             Ok(()) => Ok(before),
             Err(error) => {
                 exchange.put_back(parameters, before);
-                let mut failure = self.failed(error);
-                failure.message.push_str(&format!(
-                    ". It was about {}; all other nodes are as they were",
-                    tree.name_of(id)
-                ));
-                Err(failure)
+                Err(self.failed(error))
             }
         }
     }

@@ -225,7 +225,10 @@ impl KeptArguments {
         let places: SmallVec<[Place; 2]> = named.map(|(index, _)| self.places()[*index as usize]).collect();
         for Place { offset, size } in places {
             let (offset, size) = (offset as usize, size as usize);
-            self.all_mut()[offset..offset + size].copy_from_slice(value);
+            debug_assert_eq!(size, value.len(), "whoever gives a value knows how many bytes it has");
+            if size == value.len() {
+                self.all_mut()[offset..offset + size].copy_from_slice(value);
+            }
         }
     }
 

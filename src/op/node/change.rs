@@ -259,6 +259,10 @@ impl NodeChange for KernelChange<'_, '_> {
         }
     }
 
+    fn is_whole(&self) -> bool {
+        self.kernel.is_some() && self.config.is_some() && self.arguments.is_some()
+    }
+
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
         let now = kernel_of(now)?;
         let mut changed = now.clone();
@@ -447,6 +451,10 @@ impl NodeChange for MemsetChange<'_> {
         None
     }
 
+    fn is_whole(&self) -> bool {
+        self.at.is_some() && self.count > 0
+    }
+
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {
         let Parameters::Memset(now) = now else {
             return Err(invalid("what the node sets is not known here; set all of it".to_owned()));
@@ -513,6 +521,10 @@ impl NodeChange for CopyChange<'_> {
 
     fn change_context(&self, _at: &Arc<Context>) -> Option<Arc<Context>> {
         None
+    }
+
+    fn is_whole(&self) -> bool {
+        self.to.is_some() && self.from.is_some() && self.bytes > 0
     }
 
     fn changed(&mut self, now: &Parameters, at: &Arc<Context>) -> Result<Parameters, Error> {

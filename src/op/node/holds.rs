@@ -129,11 +129,15 @@ impl ArgumentHolds {
         self.each.extend(others.each.drain(..).map(|(_, hold)| (index, hold)));
     }
 
-    /// Holds one object in place of another for these arguments.
+    /// Holds one object in place of another for these arguments. What held the other may not be known here: the driver's instance has it.
     pub(super) fn rebind(&mut self, to: &Hold, changed: &[u32]) {
-        for (index, hold) in &mut self.each {
-            if changed.contains(index) {
-                *hold = Arc::clone(to);
+        for index in changed {
+            let mut known = self.each.iter_mut().filter(|(of, _)| of == index).peekable();
+            if known.peek().is_some() {
+                known.for_each(|(_, hold)| *hold = Arc::clone(to));
+            } else {
+                drop(known);
+                self.each.push((*index, Arc::clone(to)));
             }
         }
     }
