@@ -140,8 +140,8 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
-    /// Leaves it to one of those who may be reading the slot; gives it back if nobody may any more.
-    pub(super) fn wait(mut self) -> Result<(), Self> {
+    /// Leaves it to one of those who may be reading the slot, and answers to whom; gives it back if nobody may any more.
+    pub(super) fn wait(mut self) -> Result<Call, Self> {
         loop {
             self.blockers.retain(Call::goes_on);
             if self.blockers.is_empty() {
@@ -150,7 +150,7 @@ impl Deferred {
             // Not the same one for all that wait.
             let one = self.blockers[self.index as usize % self.blockers.len()];
             match one.take_on(self) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(one),
                 Err(back) => self = back,
             }
         }
