@@ -243,7 +243,7 @@ int main(void) {
   void *host = NULL;
   size_t i;
   if (!open_graphs()) return close_graphs();
-  CHECK_OK(cushim_context_allocate_host(all.context, WORDS * 4, 0, &host));
+  if (!CHECK_OK(cushim_context_allocate_host(all.context, WORDS * 4, 0, &host))) return 1;
   memset(&nothing, 0, sizeof nothing);
   page = (uint32_t *)host;
   side = new_stream(all.context);

@@ -553,8 +553,7 @@ impl CaptureSink for Capture {
         if let Some(stream) = stream.shared().filter(|stream| !stream.is_default()) {
             let Some(this) = self.this.upgrade() else { return Ok(()) };
             stream.capture_begins(Arc::new(Sink(this)));
-            let member = Member::new(stream, is_blocking).map_err(|error| self.failed(error))?;
-            self.parts.lock().members.push(member);
+            self.parts.lock().members.push(Member::new(stream, is_blocking));
         }
         Ok(())
     }

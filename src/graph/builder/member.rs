@@ -24,14 +24,16 @@ unsafe impl Send for Member {}
 unsafe impl Sync for Member {}
 
 impl Member {
-    pub(super) fn new(stream: Arc<Stream>, is_blocking: bool) -> Result<Self, CallError> {
-        let from = tail(stream.context().table(), &stream)?;
+    /// A stream that the driver has made part of the capture, whatever fails from here on: where it does not tell what the stream goes
+    /// on after, all that is in it has to be joined.
+    pub(super) fn new(stream: Arc<Stream>, is_blocking: bool) -> Self {
+        let from = tail(stream.context().table(), &stream).unwrap_or_default();
         // Its context may be another one than the capture's, and to wait for all of that would invalidate the capture, too.
         stream.context().capture_began();
         if is_blocking {
             stream.context().blocking_stream_captured();
         }
-        Ok(Self { stream, from, is_blocking })
+        Self { stream, from, is_blocking }
     }
 
     /// Whether work in it is not joined.
