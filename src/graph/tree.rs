@@ -173,18 +173,22 @@ impl Tree {
     }
 
     /// The driver's graph is gone, or must not be touched any more: whatever names a part of it says so.
-    pub(super) fn abandon(&self) {
+    pub(super) fn abandon(&self, mut state: MutexGuard<'_, State>) {
         self.owned.store(false, Relaxed);
-        let mut state = std::mem::replace(&mut *self.lock_unasked(), State::new());
-        state.let_go();
-        let (graphs, nodes, conditions) = state.into_parts();
+        self.is_known_no_more(&state);
+        let mut known = std::mem::replace(&mut *state, State::new());
+        known.let_go();
+        let (graphs, nodes, conditions) = known.into_parts();
         graphs.iter().for_each(|(_, graph)| graph.object.was_abandoned());
-        for (_, node) in nodes {
+        for (_, node) in &nodes {
             if let Some(object) = &node.object {
                 object.was_removed(node.parameters.clone());
             }
         }
         conditions.iter().for_each(|condition| condition.end());
+        drop(state);
+        // Outside of the lock: what the nodes ran in may end with them.
+        drop(nodes);
     }
 
     /// A recapture ended without the graph. The driver's is gone, or good for nothing but to be destroyed, if it `is_there`: whatever names

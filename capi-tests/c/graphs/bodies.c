@@ -177,6 +177,145 @@ static void nested(void) {
   CHECK_OK(cushim_builder_destroy(builder));
 }
 
+static cushim_builder body_of(cushim_builder builder, cushim_node *node) {
+  cushim_builder body = NULL;
+  CHECK_OK(cushim_builder_add_conditional(builder, condition_of(builder, 1), CUSHIM_CONDITIONAL_IF, 1, node, &body));
+  return body;
+}
+
+/* What the first numbers are after the graph that is captured has run, as digits. */
+static uint32_t digits_of(cushim_builder builder) {
+  cushim_graph graph = NULL;
+  cushim_exec exec;
+  uint32_t digits = 0;
+  int i;
+  if (!CHECK_OK(cushim_builder_end(builder, &graph))) return 0;
+  clear_memory();
+  exec = new_exec(graph);
+  run(exec);
+  for (i = 0; i < SEEN; i++) digits = digits * 10 + number_at(slot(i));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  return digits;
+}
+
+/*
+ * A body whose builder is given up while work is not joined, of forks and of forks of forks, whose builders are there or not: the body keeps
+ * what was captured, its forks are closed, and the graph around it ends as any other.
+ */
+static void given_up_with_forks(int closes, int has_forks) {
+  cushim_builder builder = begun(), body = body_of(builder, NULL), fork = NULL, inner = NULL;
+  cushim_builder_state state = (cushim_builder_state)0;
+  CHECK_OK(cushim_builder_begin(body));
+  append(body, 0, 1);
+  CHECK_OK(cushim_builder_fork(body, &fork, 1));
+  append(fork, 1, 2);
+  CHECK_OK(cushim_builder_fork(fork, &inner, 1));
+  append(inner, 2, 3);
+  append(fork, 3, 4);
+  if (!has_forks) {
+    CHECK_OK(cushim_builder_destroy(inner));
+    CHECK_OK(cushim_builder_destroy(fork));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(body, NULL));
+  }
+  if (closes) CHECK_OK(cushim_builder_close(body));
+  CHECK_OK(cushim_builder_destroy(body));
+  if (has_forks) {
+    CHECK_OK(cushim_builder_get_state(inner, &state, NULL));
+    CHECK(state == CUSHIM_BUILDER_CLOSED && cushim_builder_stream(fork) == NULL);
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_join(fork, &inner, 1));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_join(builder, &fork, 1));
+    CHECK_CONTAINS(last_message(), "is closed");
+  }
+  append(builder, 0, 5);
+  CHECK(digits_of(builder) == 15234);
+  if (has_forks) {
+    CHECK_OK(cushim_builder_destroy(inner));
+    CHECK_OK(cushim_builder_destroy(fork));
+  }
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+/* The same of a body in a body: that goes on, or has ended before. */
+static void given_up_inside(int outer_ends_first) {
+  cushim_builder builder = begun(), body = body_of(builder, NULL), inside, fork = NULL;
+  CHECK_OK(cushim_builder_begin(body));
+  append(body, 0, 1);
+  inside = body_of(body, NULL);
+  if (outer_ends_first) CHECK_OK(cushim_builder_end(body, NULL));
+  CHECK_OK(cushim_builder_begin(inside));
+  CHECK_OK(cushim_builder_fork(inside, &fork, 1));
+  append(fork, 1, 2);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(builder, NULL));
+  CHECK_CONTAINS(last_message(), "body 0");
+  CHECK_OK(cushim_builder_destroy(inside));
+  if (!outer_ends_first) {
+    append(body, 0, 3);
+    CHECK_OK(cushim_builder_end(body, NULL));
+  }
+  CHECK(digits_of(builder) == (outer_ends_first ? 1200u : 13200u));
+  CHECK_OK(cushim_builder_destroy(fork));
+  CHECK_OK(cushim_builder_destroy(body));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+/* With the builder of the whole all bodies in it are given up, at any depth; the streams of forks are as they were. */
+static void given_up_with_all(int outer_ends_first) {
+  cushim_builder builder = begun(), body = body_of(builder, NULL), inside, fork = NULL;
+  cushim_builder_state state = (cushim_builder_state)0;
+  CHECK_OK(cushim_builder_begin(body));
+  append(body, 0, 1);
+  inside = body_of(body, NULL);
+  if (outer_ends_first) CHECK_OK(cushim_builder_end(body, NULL));
+  CHECK_OK(cushim_builder_begin(inside));
+  CHECK_OK(cushim_builder_fork(inside, &fork, 1));
+  append(fork, 1, 2);
+  CHECK_OK(cushim_builder_close(builder));
+  CHECK_OK(cushim_builder_get_state(inside, &state, NULL));
+  CHECK(state == CUSHIM_BUILDER_CLOSED);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(inside, NULL));
+  CHECK_OK(cushim_context_synchronize(all.context)); /* nothing captures any more */
+  CHECK_OK(cushim_builder_destroy(fork));
+  CHECK_OK(cushim_builder_destroy(inside));
+  CHECK_OK(cushim_builder_destroy(body));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+/* Another library has forked a stream from that of a body, and has not joined it: the body has its work all the same. */
+static void forked_by_others(int closes) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  cushim_builder builder = begun(), body = body_of(builder, NULL);
+  CUstream native = NULL, other = NULL;
+  CUevent event = NULL;
+  CHECK_OK(cushim_context_set_current(all.context));
+  CHECK_OK(cushim_builder_begin(body));
+  append(body, 0, 1);
+  CHECK_OK(cushim_stream_native(cushim_builder_stream(body), &native));
+  CHECK_OK(cu->cuStreamCreate_2000(&other, CU_STREAM_NON_BLOCKING));
+  CHECK_OK(cu->cuEventCreate_2000(&event, CU_EVENT_DISABLE_TIMING));
+  CHECK_OK(cu->cuEventRecord_2000(event, native));
+  CHECK_OK(cu->cuStreamWaitEvent_3020(other, event, 0));
+  CHECK_OK(cu->cuMemsetD32Async_3020(slot(1), 2, 1, other));
+  if (closes) CHECK_OK(cushim_builder_close(body));
+  else CHECK_OK(cushim_builder_end(body, NULL));
+  CHECK(digits_of(builder) == 1200);
+  CHECK_OK(cu->cuStreamDestroy_4000(other));
+  CHECK_OK(cu->cuEventDestroy_4000(event));
+  CHECK_OK(cu->cuCtxSetCurrent_4000(NULL));
+  CHECK_OK(cushim_builder_destroy(body));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+static void bodies_that_are_given_up(void) {
+  int i;
+  for (i = 0; i < 4; i++) given_up_with_forks(i & 1, i & 2);
+  for (i = 0; i < 2; i++) {
+    given_up_inside(i);
+    given_up_with_all(i);
+    forked_by_others(i);
+  }
+}
+
 /* A body whose capture somebody invalidates takes the whole graph with it; calls on the rest say so. */
 static void given_up(void) {
   cushim_builder builder = begun(), body = NULL;
@@ -207,6 +346,7 @@ int main(void) {
     open_conditions();
     every_kind();
     nested();
+    bodies_that_are_given_up();
     if (is_software(all.driver)) given_up(); /* what is left of it stays */
     close_conditions();
   }

@@ -9,8 +9,9 @@ use super::member::{self, Joined, Member};
 use super::{Builder, CaptureMode};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
+use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{
-    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode,
+    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraph, CUgraphNode,
 };
 use crate::driver::{CallError, Table};
 use crate::event::Event;
@@ -24,8 +25,8 @@ use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
 use crate::op::node::Parameters;
 use crate::stream::Stream;
-use begin::{begin_body, begin_new, destroy_unused};
-use parking_lot::Mutex;
+use begin::{begin_body, begin_new, destroy_unused, leaves};
+use parking_lot::{Mutex, MutexGuard};
 use recapture::begin_again;
 use std::collections::HashSet;
 use std::ptr::null_mut;
@@ -65,8 +66,8 @@ pub(super) struct Capture {
 #[derive(Default)]
 struct Parts {
     members: Vec<Member>,
-    /// Captures of bodies of conditional nodes in it.
-    inner: Vec<Weak<Capture>>,
+    /// Captures of bodies of conditional nodes in it, also those that are over: conditional nodes in them are captured later, perhaps.
+    inner: Vec<Arc<Capture>>,
     /// Builders that were forked in it.
     forks: Vec<Weak<Builder>>,
     /// The nodes that were recaptured, and what they kept before.
@@ -118,7 +119,7 @@ impl Capture {
         if let Target::Body(Body { outer, .. }) = target
             && let Some(outer) = outer.upgrade()
         {
-            outer.parts.lock().inner.push(Arc::downgrade(&capture));
+            outer.parts.lock().inner.push(Arc::clone(&capture));
         }
         if is_blocking {
             stream.context().blocking_stream_captured();
@@ -246,7 +247,7 @@ impl Capture {
                     .to_owned(),
             ));
         }
-        if let Some(inner) = self.inner().into_iter().find(|inner| !inner.is_over()) {
+        if let Some(inner) = self.under_way_inside() {
             return Err(builder.refused(format!(
                 "cannot end while {} of a conditional node in it is being captured; end that first",
                 inner.object()
@@ -261,7 +262,14 @@ impl Capture {
     }
 
     fn inner(&self) -> Vec<Arc<Self>> {
-        self.parts.lock().inner.iter().filter_map(Weak::upgrade).collect()
+        self.parts.lock().inner.clone()
+    }
+
+    /// A body in it, at any depth, that is being captured.
+    fn under_way_inside(&self) -> Option<Arc<Self>> {
+        let under_way =
+            |inner: Arc<Self>| if inner.is_over() { inner.under_way_inside() } else { Some(inner) };
+        self.inner().into_iter().find_map(under_way)
     }
 
     /// The streams with work that was not joined.
@@ -313,7 +321,7 @@ impl Capture {
             }
             // The driver has destroyed it, also one that was there before (measured of captures into a graph).
             Some(failure) => {
-                self.tree().abandon();
+                self.tree().abandon(self.tree().lock_unasked());
                 Err(failure)
             }
         }
@@ -330,20 +338,54 @@ impl Capture {
         failure
     }
 
-    /// With an invalid capture the driver would destroy the body, and crash when the graph around it is looked at (measured on 580).
-    /// So such a capture is left as it is, with its stream, and the graph is given up.
+    /// Where the driver ends a body's capture without a graph, it destroys the body, and crashes when the graph around it is looked at
+    /// (measured on 580). So what is not joined is joined first: forks of a builder that is given up, streams that others have forked, and
+    /// work that came since the builder was checked. An invalid capture is left as it is. If this fails otherwise, the capture goes on.
     fn end_body(&self) -> Result<Graph, Error> {
-        let info = crate::op::capture::info(&self.stream)?;
-        if is_valid(&info) {
-            let ended = calls::end(self.table(), self.stream.raw()).map_err(|error| self.failed(error));
-            self.is_over_now();
-            return ended.map(|_| self.graph.clone());
+        let state = self.tree().lock_unasked();
+        if self.is_over() {
+            return Err(self.not_valid());
         }
-        let why = self.breaks(&self.tree().lock_unasked(), "the end", None);
-        std::mem::forget(Arc::clone(&self.stream));
+        let info = crate::op::capture::info(&self.stream)?;
+        if !is_valid(&info) {
+            let why = self.breaks(&state, "the end", None);
+            self.leave_body(state);
+            return Err(self.invalid(&why));
+        }
+        self.join_all(info.graph).map_err(|error| self.failed(error))?;
+        let ended = calls::end(self.table(), self.stream.raw());
+        self.over.store(true, Relaxed);
+        let refused = ended.err().map(|error| self.not_ended(&state, error));
+        match refused {
+            Some(_) => self.tree().abandon(state),
+            None => drop(state),
+        }
         self.is_over_now();
-        self.tree().abandon();
-        Err(self.invalid(&why))
+        match refused {
+            Some(failure) => Err(failure),
+            None if self.object().is_gone() => Err(self.given_up()),
+            None => Ok(self.graph.clone()),
+        }
+    }
+
+    /// Has the end of the capture's own stream come after all that is in the graph.
+    fn join_all(&self, graph: CUgraph) -> Result<(), CallError> {
+        // SAFETY: the driver has just named it.
+        let mut last = leaves(self.table(), &unsafe { RawGraph::adopt(self.table(), graph) })?;
+        if last.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the nodes are those of the graph that is captured.
+        unsafe { calls::set_dependencies(self.table(), self.stream.raw(), &mut last) }
+    }
+
+    /// Leaves a body's capture under way, with its stream, and gives up the graph around the body: nothing of it is touched any more.
+    #[cold]
+    fn leave_body(&self, state: MutexGuard<'_, State>) {
+        std::mem::forget(Arc::clone(&self.stream));
+        self.over.store(true, Relaxed);
+        self.tree().abandon(state);
+        self.is_over_now();
     }
 
     /// Nothing is captured any more: each stream is as it was.
@@ -360,14 +402,12 @@ impl Capture {
 
     /// Ends it, and gives up what was captured; the streams can be used again.
     pub(super) fn give_up(&self) {
+        self.inner().iter().for_each(|inner| inner.give_up());
         if self.is_over() {
             return;
         }
-        self.inner().iter().for_each(|inner| inner.give_up());
         if !self.is_root() {
-            // The body keeps what was captured by now.
-            let _ = self.end_body();
-            return;
+            return self.give_up_body();
         }
         // Another thread than the one that began ends it, too; the driver destroys the graph then.
         if self.is_again {
@@ -376,9 +416,18 @@ impl Capture {
         let result = calls::end(self.table(), self.stream.raw());
         self.is_over_now();
         let was_there = !self.graph.object.is_gone();
-        self.tree().abandon();
+        self.tree().abandon(self.tree().lock_unasked());
         if was_there {
             destroy_unused(self.table(), result);
+        }
+    }
+
+    /// The body keeps what was captured by now.
+    fn give_up_body(&self) {
+        let _ = self.end_body();
+        let state = self.tree().lock_unasked();
+        if !self.is_over() {
+            self.leave_body(state);
         }
     }
 

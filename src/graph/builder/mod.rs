@@ -181,7 +181,9 @@ impl Builder {
                 Ok(graph)
             }
             Err(failure) => {
-                *phase = Phase::Closed;
+                if capture.is_over() {
+                    *phase = Phase::Closed;
+                }
                 Err(failure)
             }
         }

@@ -62,7 +62,7 @@ pub(super) fn begin_body(stream: &Arc<Stream>, mode: CaptureMode, body: &Body) -
 }
 
 /// The nodes that nothing comes after.
-fn leaves(table: &Table, graph: &RawGraph) -> Result<Vec<CUgraphNode>, CallError> {
+pub(super) fn leaves(table: &Table, graph: &RawGraph) -> Result<Vec<CUgraphNode>, CallError> {
     let mut leaves = Vec::new();
     for node in graph.nodes()? {
         // SAFETY: the driver has just named the node.
