@@ -4148,14 +4148,15 @@ cushim_status cushim_graph_create(cushim_context context,
                                   cushim_graph *graph);
 
 // Wraps a graph that was created elsewhere. What its nodes do is read from the driver; what they use is kept alive
-// by whoever added them. If there is a graph of it already, the handle is one more of that graph.
+// by whoever added them. If there is a graph of it already, also a child graph or a body, the handle is one more of
+// that graph.
 //
 // @param[in] context The context in which new nodes run.
 // @param[in] native The graph; a `cudaGraph_t` is the same. A borrowed one must outlive the object and all that is
 //   instantiated from it.
 // @param[in] ownership Who destroys it.
 // @param[out, owned] graph The graph.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the graph is to be owned and is already owned.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the graph is to be owned and is already owned, or is part of another.
 // @callback refused
 cushim_status cushim_graph_wrap(cushim_context context,
                                 CUgraph native,

@@ -176,6 +176,7 @@ impl Tree {
     pub(super) fn abandon(&self) {
         self.owned.store(false, Relaxed);
         let mut state = std::mem::replace(&mut *self.lock_unasked(), State::new());
+        self.is_known_no_more(&state);
         state.let_go();
         let (graphs, nodes, conditions) = state.into_parts();
         graphs.iter().for_each(|(_, graph)| graph.object.was_abandoned());
@@ -210,10 +211,15 @@ impl Tree {
         if state.has_unasked() {
             state.ask(self.table());
         }
-        state.share().map_err(|error| self.failed(error, self.root().as_ref()))
+        if !state.is_shared {
+            state.share().map_err(|error| self.failed(error, self.root().as_ref()))?;
+            self.share_inner(state);
+        }
+        Ok(())
     }
 
     fn is_known_no_more(&self, state: &State) {
+        self.forget_inner(state);
         if let Some(root) = state.root() {
             KNOWN.remove(self.driver(), root.native.handle().addr(), self);
         }
