@@ -4195,6 +4195,7 @@ cushim_status cushim_graph_get_parent(cushim_graph graph, cushim_node *node);
 //
 // @param[in] graph The graph.
 // @param[out] native The `CUgraph`; a `cudaGraph_t` is the same.
+// @driver any
 cushim_status cushim_graph_native(cushim_graph graph, CUgraph *native);
 
 // Returns the number by which the driver's tools, such as profilers, tell graphs apart (`cuGraphGetId`).
@@ -4749,6 +4750,7 @@ cushim_status cushim_node_get_device_node(cushim_node node, CUgraphDeviceNode *h
 //
 // @param[in] node The node.
 // @param[out] native The `CUgraphNode`; a `cudaGraphNode_t` is the same.
+// @driver any
 cushim_status cushim_node_native(cushim_node node, CUgraphNode *native);
 
 // Removes a node from its graph (`cuGraphDestroyNode`), with its edges, and with the graphs in it. What the node

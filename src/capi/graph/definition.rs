@@ -6,7 +6,7 @@
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUgraph;
 use crate::capi::error::{call, cushim_status, long_call};
-use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, ownership, reserve};
+use crate::capi::handles::{self, Incomplete, borrowed, enter, get, ownership, reserve};
 use crate::capi::{options, out, text};
 use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions, Node, NodeObject};
 use crate::object::error::{Error, Status};
@@ -225,6 +225,7 @@ pub unsafe extern "C" fn cushim_graph_get_parent(
 ///
 /// @param[in] graph The graph.
 /// @param[out] native The `CUgraph`; a `cudaGraph_t` is the same.
+/// @driver any
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -233,7 +234,7 @@ pub unsafe extern "C" fn cushim_graph_native(graph: cushim_graph, native: *mut C
     call(|| {
         // SAFETY: the caller vouches for `native`.
         let native = unsafe { out::cleared(native, std::ptr::null_mut(), "native") }?;
-        let guard = enter_anywhere()?;
+        let guard = enter()?;
         *native = Graph::of(&*get(&guard, graph)?)?.native()?;
         Ok(())
     })
