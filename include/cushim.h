@@ -5008,7 +5008,7 @@ cushim_status cushim_node_get_enabled(cushim_node node, cushim_exec exec, int32_
 // @param[in] node The node, of the graph that the exec was instantiated from.
 // @param[in] exec The exec.
 // @param[in] enabled 1 or 0.
-// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`.
+// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
 // @driver 11.6
 cushim_status cushim_node_set_enabled(cushim_node node, cushim_exec exec, int32_t enabled);
 

@@ -8,6 +8,7 @@ use crate::capi::driver_types::CUgraph;
 use crate::capi::error::{call, cushim_status, long_call};
 use crate::capi::handles::{self, Incomplete, borrowed, enter, get, ownership, reserve};
 use crate::capi::{options, out, text};
+use crate::driver::sys::CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS;
 use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions, Node, NodeObject};
 use crate::object::error::{Error, Status};
 use std::ffi::c_char;
@@ -339,6 +340,9 @@ pub unsafe extern "C" fn cushim_graph_get_nodes(
     })
 }
 
+/// All flags of `cuGraphDebugDotPrint` that some driver defines, up to the newest.
+const DOT_FLAGS: u32 = (CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS.0 as u32) * 2 - 1;
+
 /// Writes a graph to a file, as text for Graphviz (`cuGraphDebugDotPrint`).
 ///
 /// @param[in] graph The graph.
@@ -360,6 +364,7 @@ pub unsafe extern "C" fn cushim_graph_write_dot(
     long_call(|| {
         // SAFETY: the caller vouches for the text.
         let path = unsafe { text::bytes(path, "path") }?;
+        options::check_flags(flags, DOT_FLAGS)?;
         let guard = enter()?;
         Graph::of(&*get(&guard, graph)?)?.write_dot(path, flags)
     })
