@@ -4809,8 +4809,9 @@ cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct 
 // @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
 //   bytes.
 // @param[in] size Bytes of `values`.
-// @param[out, nullable] needed Receives the bytes that all values take.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small.
+// @param[out, nullable] needed Receives the bytes that the values of all arguments take.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for the
+//   values of the first `capacity` arguments.
 // @driver any
 cushim_status cushim_node_get_arguments(cushim_node node,
                                         cushim_exec exec,
