@@ -4148,14 +4148,15 @@ cushim_status cushim_graph_create(cushim_context context,
                                   cushim_graph *graph);
 
 // Wraps a graph that was created elsewhere. What its nodes do is read from the driver; what they use is kept alive
-// by whoever added them. If there is a graph of it already, the handle is one more of that graph.
+// by whoever added them. If there is a graph of it already, also a child graph or a body, the handle is one more of
+// that graph.
 //
 // @param[in] context The context in which new nodes run.
 // @param[in] native The graph; a `cudaGraph_t` is the same. A borrowed one must outlive the object and all that is
 //   instantiated from it.
 // @param[in] ownership Who destroys it.
 // @param[out, owned] graph The graph.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the graph is to be owned and is already owned.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the graph is to be owned and is already owned, or is part of another.
 // @callback refused
 cushim_status cushim_graph_wrap(cushim_context context,
                                 CUgraph native,
@@ -4194,6 +4195,7 @@ cushim_status cushim_graph_get_parent(cushim_graph graph, cushim_node *node);
 //
 // @param[in] graph The graph.
 // @param[out] native The `CUgraph`; a `cudaGraph_t` is the same.
+// @driver any
 cushim_status cushim_graph_native(cushim_graph graph, CUgraph *native);
 
 // Returns the number by which the driver's tools, such as profilers, tell graphs apart (`cuGraphGetId`).
@@ -4748,6 +4750,7 @@ cushim_status cushim_node_get_device_node(cushim_node node, CUgraphDeviceNode *h
 //
 // @param[in] node The node.
 // @param[out] native The `CUgraphNode`; a `cudaGraphNode_t` is the same.
+// @driver any
 cushim_status cushim_node_native(cushim_node node, CUgraphNode *native);
 
 // Removes a node from its graph (`cuGraphDestroyNode`), with its edges, and with the graphs in it. What the node
@@ -4806,8 +4809,9 @@ cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct 
 // @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
 //   bytes.
 // @param[in] size Bytes of `values`.
-// @param[out, nullable] needed Receives the bytes that all values take.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small.
+// @param[out, nullable] needed Receives the bytes that the values of all arguments take.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for the
+//   values of the first `capacity` arguments.
 // @driver any
 cushim_status cushim_node_get_arguments(cushim_node node,
                                         cushim_exec exec,
@@ -5005,15 +5009,17 @@ cushim_status cushim_node_get_enabled(cushim_node node, cushim_exec exec, int32_
 // @param[in] node The node, of the graph that the exec was instantiated from.
 // @param[in] exec The exec.
 // @param[in] enabled 1 or 0.
-// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`.
+// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
 // @driver 11.6
 cushim_status cushim_node_set_enabled(cushim_node node, cushim_exec exec, int32_t enabled);
 
 // Changes what a kernel node runs (`cuGraphKernelNodeSetParams`, `cuGraphExecKernelNodeSetParams`). What is NULL
 // stays. An exec keeps the attributes of its kernels.
 //
-// A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node used
-// before in an exec is released when every launch made before is done.
+// A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node was set
+// to before in an exec is released when every launch made before is done. What it used when the exec was instantiated
+// or took over a graph (`cushim_exec_update`, `cushim_node_set_child`), the exec keeps until it takes over another in
+// the same place, or is destroyed.
 //
 // @param[in] node The node.
 // @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
@@ -5232,7 +5238,7 @@ cushim_status cushim_node_set_memory_operations(cushim_node node,
 cushim_status cushim_exec_rebind(cushim_exec exec, cushim_buffer from, cushim_buffer to, size_t *nodes);
 
 // Gives a parameter another value, in every kernel node of an exec that has it (`CUSHIM_ARG_PARAMETER`), from the
-// next launch on.
+// next launch on. Nodes that were removed from the graph since still run in the exec, with the value that they have.
 //
 // @param[in] exec The exec.
 // @param[in] name The name.

@@ -17,7 +17,7 @@ pub(super) fn list_below(
     let above = state.node(node).graph;
     let is_in_body = matches!(kind, GraphKind::Body(_)) || state.graph(above).is_in_body;
     let object = GraphObject::new(tree.known_definition(), state.next_graph(), kind);
-    state.list_graph(GraphState {
+    let graph = GraphState {
         // SAFETY: it is alive as long as its node.
         native: unsafe { RawGraph::adopt(tree.table(), native) },
         parent: Some(node),
@@ -25,5 +25,6 @@ pub(super) fn list_below(
         nodes: Vec::new(),
         is_in_body,
         is_ordered: true,
-    })
+    };
+    tree.list_inner(state, graph)
 }

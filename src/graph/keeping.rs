@@ -19,9 +19,6 @@ impl State {
 
     /// Others have the driver's graph from now on, whose copies of it keep what nodes use. If it fails, they may not have it.
     pub(super) fn share(&mut self) -> Result<(), CallError> {
-        if self.is_shared {
-            return Ok(());
-        }
         let (nodes, unplaced, graphs) = self.kept_mut();
         let of_nodes = nodes.filter_map(|node| Some((node.graph, node.attachment.as_mut()?)));
         let all = of_nodes.chain(unplaced.iter_mut().map(|(graph, attachment)| (*graph, attachment)));

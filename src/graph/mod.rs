@@ -11,6 +11,7 @@
 //! | `add`, `remove`, `set` | nodes are added, removed and changed |
 //! | `edges`, `cycle`, `present` | which node comes after which; lists of edges that would close a cycle, or are there |
 //! | `read`, `foreign`, `below` | what a node does; nodes that others made; graphs below nodes |
+//! | `inner` | child graphs and bodies by their native handles |
 //! | `lent` | a graph for the time of a call |
 //! | `owner` | owners of a node |
 //! | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
@@ -36,6 +37,7 @@ mod definition;
 mod edges;
 mod exec;
 mod foreign;
+mod inner;
 mod json;
 mod keeping;
 #[cfg(feature = "capi")]
@@ -126,7 +128,7 @@ impl Graph {
     /// nobody removes nodes of it otherwise, or edits it at the same time. If it is to be owned, nobody else destroys it.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and is owned already.
+    /// [`Status::INVALID_ARGUMENT`] if `native` is NULL, or is to be owned and is owned already, or part of another graph.
     pub unsafe fn wrap(
         context: &Arc<Context>,
         native: sys::CUgraph,
@@ -140,6 +142,9 @@ impl Graph {
             if let Some(definition) = tree.wrap_again(ownership)? {
                 return Ok(Self { definition, object: Arc::clone(tree.root()) });
             }
+        }
+        if let Some((definition, object)) = inner::wrap_again(context.driver(), native, ownership)? {
+            return Ok(Self { definition, object });
         }
         // SAFETY: the caller vouches for the handle.
         let native = unsafe { RawGraph::adopt(context.table(), native) };

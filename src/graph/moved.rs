@@ -63,7 +63,8 @@ impl Moved {
         copy_label(&graph.object, &object);
         state.remember(Remembered::graph(Arc::clone(&graph.object)).moved_from(&self.before));
         let is_in_body = graph.is_in_body || self.is_in_body;
-        let new = state.list_graph(GraphState { object, nodes: Vec::new(), is_in_body, ..graph });
+        let graph = GraphState { object, nodes: Vec::new(), is_in_body, ..graph };
+        let new = tree.list_inner(state, graph);
         self.graphs.insert(id, new);
     }
 

@@ -94,7 +94,7 @@ fn forget_graph(tree: &Tree, state: &mut State, id: GraphId) {
     while let Some(node) = state.graph(id).nodes.last().copied() {
         drop(forget(tree, state, node));
     }
-    let graph = state.unlist_graph(id);
+    let graph = tree.unlist_inner(state, id);
     graph.object.was_removed();
     state.unplaced.retain(|(of, _)| *of != id);
     state

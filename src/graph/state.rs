@@ -367,6 +367,11 @@ impl State {
         self.nodes.get_mut(id).expect("a node is listed until it is removed")
     }
 
+    /// All graphs.
+    pub(super) fn graphs(&self) -> impl Iterator<Item = &GraphState> {
+        self.graphs.iter().flatten()
+    }
+
     /// All nodes of all graphs.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, &NodeState)> {
         self.nodes.iter()

@@ -214,10 +214,15 @@ impl Tree {
         if state.has_unasked() {
             state.ask(self.table());
         }
-        state.share().map_err(|error| self.failed(error, self.root().as_ref()))
+        if !state.is_shared {
+            state.share().map_err(|error| self.failed(error, self.root().as_ref()))?;
+            self.share_inner(state);
+        }
+        Ok(())
     }
 
     fn is_known_no_more(&self, state: &State) {
+        self.forget_inner(state);
         if let Some(root) = state.root() {
             KNOWN.remove(self.driver(), root.native.handle().addr(), self);
         }

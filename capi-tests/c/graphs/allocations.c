@@ -204,6 +204,7 @@ static void other_places(void) {
       CHECK(pointer != 0 && told.location.kind == places[i].kind && (told.is_managed != 0) == (places[i].flags != 0));
     } else {
       CHECK_CONTAINS(last_message(), places[i].name);
+      if (places[i].flags != 0 && version < 13000) CHECK_CONTAINS(last_message(), "needs a driver for CUDA 13.0");
       CHECK(pointer == 0 && node == NULL && node_count(graph) == 0);
     }
     CHECK_OK(cushim_graph_destroy(graph));

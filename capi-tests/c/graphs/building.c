@@ -320,6 +320,8 @@ static void refusals(void) {
   CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_KEEP_BYTES");
   CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_CALLER_KEEPS");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, &from, &to, 16, &none));
+  CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_CALLER_KEEPS");
+  CHECK(strstr(last_message(), "CUSHIM_PLACE_KEEP_BYTES") == NULL); /* which is for sources */
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, &to, &nowhere, 16, &none));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, &to, &to, 0, &none));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_copy(graph, NULL, 0, NULL, &to, 16, &none));

@@ -232,6 +232,8 @@ static void enabled(void) {
     CHECK(result_of_exec(second) == 12 && number_at(slot(1)) == 5 && number_at(slot(2)) == 5);
     CHECK_OK(cushim_node_set_enabled(fill, exec, 1));
     CHECK_OK(cushim_node_set_enabled(copy, exec, 0));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_enabled(copy, exec, 2));
+    CHECK_CONTAINS(last_message(), "enabled is 2");
     CHECK(result_of_exec(exec) == 2 && number_at(slot(1)) == 5 && number_at(slot(2)) == 0);
     CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_enabled(empty, exec, 0));
     CHECK_CONTAINS(last_message(), "Only kernel, copy and memset nodes");

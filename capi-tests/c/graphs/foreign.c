@@ -1,5 +1,5 @@
 /* Graphs that others made, wrapped: their nodes are found and read from the driver, edited, given owners, and let alone at the end. */
-#include "graphs.h"
+#include "conditions.h"
 
 static const cushim_driver_table *cu;
 
@@ -37,6 +37,94 @@ static void the_same(void) {
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK(result_of(again) == 7);
   CHECK_OK(cushim_graph_destroy(again));
+}
+
+/* A graph of the whole is that graph, and its nodes are the same; nobody else destroys it. */
+static void is_inner(CUgraph native, cushim_graph inner) {
+  cushim_graph again = wrap(native, CUSHIM_BORROWED), none = (cushim_graph)NOT_NULL;
+  cushim_node node = NULL, found = NULL;
+  size_t count = 0;
+  CHECK(again != inner && is_same(again, inner));
+  CHECK_OK(cushim_graph_get_nodes(inner, &node, 1, &count));
+  CHECK_OK(cushim_graph_get_nodes(again, &found, 1, &count));
+  CHECK(count == 1 && found == node);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_wrap(all.context, native, CUSHIM_OWNED, &none));
+  CHECK_CONTAINS(last_message(), "is part of another graph");
+  CHECK(none == NULL);
+  CHECK_OK(cushim_graph_destroy(again));
+}
+
+static CUgraph child_of(CUgraphNode node) {
+  CUgraph child = NULL;
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuGraphChildGraphNodeGetGraph_10000(node, &child));
+  return child;
+}
+
+static CUgraphNode native_node(cushim_node node) {
+  CUgraphNode native = NULL;
+  CHECK_OK(cushim_node_native(node, &native));
+  return native;
+}
+
+/* So it is with child graphs, whoever told their native handle, and however deep they are. */
+static void the_same_child(void) {
+  cushim_graph graph = new_graph(), child = new_graph(), lowest = new_graph(), inner = NULL, below, again;
+  cushim_node node = NULL, around = NULL, second = NULL;
+  CUgraph native;
+  size_t count = 0;
+  add_append(lowest, NULL, 0, 1);
+  CHECK_OK(cushim_graph_add_child(child, NULL, 0, lowest, CUSHIM_CHILD_CLONE, NULL, NULL));
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &node, &inner));
+  CHECK_OK(cushim_graph_get_nodes(inner, &around, 1, &count));
+  below = inner_of(around);
+  native = child_of(native_node(node)); /* the first native handle of the whole */
+  is_inner(native, inner);
+  is_inner(child_of(native_node(around)), below);
+  is_inner(native_of(below), below);
+  /* One that is added now, too. */
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, lowest, CUSHIM_CHILD_CLONE, &second, NULL));
+  is_inner(native_of(inner_of(second)), inner_of(second));
+  /* An owning handle keeps the whole; a child graph that was removed is found no more, whoever has its native handle next. */
+  again = wrap(native, CUSHIM_BORROWED);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(node_count(inner) == 1);
+  CHECK_OK(cushim_node_remove(node));
+  graph = wrap(native, CUSHIM_BORROWED);
+  CHECK(!is_same(graph, again));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(again));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(lowest));
+}
+
+/* And with bodies, and graphs that were moved with all below them: the native handles stay, and the graphs are others. */
+static void the_same_elsewhere(void) {
+  cushim_graph graph = new_graph(), child, lowest, inner = NULL, moved = NULL, body = NULL;
+  cushim_node around = NULL;
+  CUgraph native, natives[2];
+  size_t count = 0;
+  if (version >= 12030) {
+    add_conditional(graph, NULL, new_condition(graph, 1), CUSHIM_CONDITIONAL_IF, 1, &body);
+    add_append(body, NULL, 0, 1);
+    native = native_of(body);
+    is_inner(native, body);
+    CHECK_OK(cushim_graph_destroy(graph));
+    graph = new_graph();
+  }
+  if (version >= 12090) {
+    child = new_graph(), lowest = new_graph();
+    add_append(lowest, NULL, 0, 1);
+    CHECK_OK(cushim_graph_add_child(child, NULL, 0, lowest, CUSHIM_CHILD_CLONE, &around, &inner));
+    natives[0] = native_of(child);
+    natives[1] = native_of(inner);
+    CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, &moved));
+    is_inner(natives[0], moved);
+    CHECK_OK(cushim_graph_get_nodes(moved, &around, 1, &count));
+    is_inner(natives[1], inner_of(around));
+    CHECK_OK(cushim_graph_destroy(child));
+    CHECK_OK(cushim_graph_destroy(lowest));
+  }
+  CHECK_OK(cushim_graph_destroy(graph));
 }
 
 /* What somebody else built: every node is told by the driver's own getters. */
@@ -266,6 +354,8 @@ int main(void) {
   if (open_graphs()) {
     cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
     the_same();
+    the_same_child();
+    the_same_elsewhere();
     read_back();
     edited_by_both();
     changed();

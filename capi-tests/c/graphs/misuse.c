@@ -139,12 +139,15 @@ struct inside {
   cushim_graph graph;
   cushim_exec exec;
   cushim_builder builder;
-  cushim_status statuses[6];
+  cushim_node node;
+  cushim_status statuses[8];
   int32_t type;
 };
 
 static void CUSHIM_CUDA_CB use_inside(void *data) {
   struct inside *it = (struct inside *)data;
+  CUgraph graph = NULL;
+  CUgraphNode node = NULL;
   size_t count = 0;
   it->statuses[0] = cushim_graph_destroy(it->graph);
   it->statuses[1] = cushim_exec_destroy(it->exec);
@@ -152,24 +155,34 @@ static void CUSHIM_CUDA_CB use_inside(void *data) {
   it->statuses[3] = cushim_graph_add_empty(it->graph, NULL, 0, NULL);
   it->statuses[4] = cushim_exec_launch(it->exec, all.stream);
   it->statuses[5] = cushim_graph_get_nodes(it->graph, NULL, 0, &count);
+  it->statuses[6] = cushim_graph_native(it->graph, &graph);
+  it->statuses[7] = cushim_node_native(it->node, &node);
 }
 
 static void inside_host_functions(void) {
   struct inside it;
   cushim_node node = NULL;
-  int i;
+  cushim_owned_pointer pointer;
+  cushim_arg args[2];
+  const uint32_t digit = 1;
+  int i, kept = 0;
   memset(&it, 0, sizeof it);
   it.graph = new_graph();
+  /* What it keeps is the driver's to keep once the native handle is known: a call of the driver. */
+  args[0] = owned_arg(&pointer, slot(0), &kept);
+  args[1] = CUSHIM_ARG(digit);
+  CHECK_OK(cushim_graph_add_kernel(it.graph, NULL, 0, all.kernel, NULL, args, 2, &it.node));
   CHECK_OK(cushim_builder_create(all.context, NULL, &it.builder));
   CHECK_OK(cushim_graph_add_host_function(it.graph, NULL, 0, use_inside, &it, NULL, &node));
   it.exec = new_exec(it.graph);
   run(it.exec);
-  for (i = 0; i < 6; i++) CHECK_STATUS(CUSHIM_ERROR_IN_CALLBACK, it.statuses[i]);
+  for (i = 0; i < 8; i++) CHECK_STATUS(CUSHIM_ERROR_IN_CALLBACK, it.statuses[i]);
   /* All of them are as they were. */
-  CHECK(type_of(node) == CUSHIM_NODE_HOST_FUNCTION && node_count(it.graph) == 1);
+  CHECK(type_of(node) == CUSHIM_NODE_HOST_FUNCTION && node_count(it.graph) == 2);
   run(it.exec);
   CHECK_OK(cushim_graph_destroy(it.graph));
   CHECK_OK(cushim_exec_destroy(it.exec));
+  CHECK(released_soon(&kept, 1) == 1);
   CHECK_OK(cushim_builder_destroy(it.builder));
 }
 

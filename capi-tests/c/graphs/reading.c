@@ -83,13 +83,21 @@ static void blocks(void) {
   cushim_node node = NULL;
   cushim_arg read[2];
   uint64_t values[2];
-  size_t count = 0;
+  size_t count = 0, needed = 0;
   CHECK_OK(cushim_graph_add_kernel_packed(graph, NULL, 0, all.kernel, NULL, &block, 12, &node));
   CHECK_OK(cushim_node_get_kernel(node, NULL, &told));
   CHECK(told.block_size == 12 && told.arg_count == (version >= 12040 ? 2u : 0u));
   CHECK_OK(cushim_node_get_arguments(node, NULL, read, 2, &count, values, sizeof values, NULL));
   CHECK(count == told.arg_count);
   if (count == 2) CHECK(*(const uint64_t *)read[0].value == memory && *(const uint32_t *)read[1].value == 6);
+  if (count == 2) { /* of the first argument alone, whose value needs no room for the others */
+    memset(values, 7, sizeof values);
+    CHECK_OK(cushim_node_get_arguments(node, NULL, read, 1, &count, values, 8, &needed));
+    CHECK(count == 2 && needed == 16 && read[0].value == (const void *)values && values[0] == memory && values[1] == 0x0707070707070707u);
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_get_arguments(node, NULL, read, 1, &count, values, 7, &needed));
+    CHECK_CONTAINS(last_message(), "the values of 1 argument take 8 bytes");
+    CHECK(count == 0 && needed == 0);
+  }
   CHECK_OK(cushim_graph_destroy(graph));
 }
 

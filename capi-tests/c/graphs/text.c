@@ -93,6 +93,8 @@ static void dot(void) {
   CHECK_STATUS(CUDA_ERROR_OPERATING_SYSTEM, cushim_graph_write_dot(graph, "/nonexistent/graph.dot", 0));
   CHECK_CONTAINS(last_message(), "/nonexistent/graph.dot");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_write_dot(graph, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_write_dot(graph, path, 1u << 31));
+  CHECK_CONTAINS(last_message(), "flags is 0x80000000");
   CHECK_OK(cushim_graph_destroy(graph));
 }
 

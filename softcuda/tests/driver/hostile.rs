@@ -259,6 +259,83 @@ fn counts_that_are_too_large() {
     });
 }
 
+/// A graph with two copies of another, and another with two of that: refused before the machine has no memory left.
+#[test]
+fn graphs_that_double() {
+    let said = alone("graphs_that_double", &[], || {
+        let cu = with_context();
+        let (mut graph, mut node) = (0u64, 0u64);
+        assert_eq!(cu.call("cuGraphCreate", &[at(&mut graph), 0]), 0);
+        // So many nodes has the first, and each further one two more than twice as many.
+        for _ in 0..1024 {
+            assert_eq!(cu.call("cuGraphAddEmptyNode", &[at(&mut node), graph, 0, 0]), 0);
+        }
+        let mut around = 0u64;
+        let embed = |around: u64, graph: u64| {
+            let mut node = 0u64;
+            cu.call("cuGraphAddChildGraphNode", &[at(&mut node), around, 0, 0, graph])
+        };
+        for level in 0..=10 {
+            assert_eq!(cu.call("cuGraphCreate", &[at(&mut around), 0]), 0);
+            let answers = [embed(around, graph), embed(around, graph)];
+            assert_eq!(answers, if level < 10 { [0; 2] } else { [OUT_OF_MEMORY; 2] }, "level {level}");
+            assert_eq!(cu.call("cuGraphDestroy", &[graph]), 0);
+            graph = around;
+        }
+        // Such a refusal leaves nothing behind.
+        let mut count = 7u64;
+        assert_eq!(cu.call("cuGraphGetNodes", &[graph, 0, at(&mut count)]), 0);
+        assert_eq!(count, 0);
+    });
+    assert!(said.is_empty(), "{said}");
+}
+
+/// Graphs far inside each other are refused before what goes through them has no stack left.
+#[test]
+fn graphs_in_graphs() {
+    let said = alone("graphs_in_graphs", &[("SOFTCUDA_VERSION", "13.0")], || {
+        let cu = with_context();
+        let s = stream(&cu);
+        let create = || {
+            let mut graph = 0u64;
+            assert_eq!(cu.call("cuGraphCreate", &[at(&mut graph), 0]), 0);
+            graph
+        };
+        let embed = |around: u64, graph: u64, ownership: u64| {
+            let (mut node, mut inner, mut params) = (0u64, 0u64, [0u64; 32]);
+            (params[0], params[2], params[3]) = (4, graph, ownership);
+            let added = cu.call("cuGraphAddNode_v2", &[at(&mut node), around, 0, 0, 0, first(&params)]);
+            if added == 0 {
+                assert_eq!(cu.call("cuGraphChildGraphNodeGetGraph", &[node, at(&mut inner)]), 0);
+            }
+            (added, inner)
+        };
+        // Each is moved into the one before: 512 stand around the last.
+        let (top, mut lowest) = (create(), 0u64);
+        for level in 0..512 {
+            let (added, inner) = embed(if level == 0 { top } else { lowest }, create(), 1);
+            assert_eq!(added, 0, "level {level}");
+            lowest = inner;
+        }
+        let (around, single) = (create(), create());
+        assert_eq!(embed(lowest, single, 1).0, OUT_OF_MEMORY);
+        assert_eq!(embed(lowest, single, 0).0, OUT_OF_MEMORY);
+        assert_eq!([embed(around, top, 1).0, embed(around, top, 0).0], [OUT_OF_MEMORY; 2], "from above, too");
+        assert_eq!(embed(around, single, 1).0, 0, "what was refused is still the program's");
+        // All that goes through them.
+        let (mut exec, mut clone, mut result) = (0u64, 0u64, [0u64; 3]);
+        assert_eq!(cu.call("cuGraphAddEmptyNode", &[at(&mut clone), lowest, 0, 0]), 0);
+        assert_eq!(cu.call("cuGraphClone", &[at(&mut clone), top]), 0);
+        assert_eq!(cu.call("cuGraphInstantiateWithFlags", &[at(&mut exec), clone, 0]), 0);
+        assert_eq!(cu.call("cuGraphExecUpdate_v2", &[exec, clone, at(&mut result)]), 0);
+        assert_eq!((cu.call("cuGraphLaunch", &[exec, s]), synchronize(&cu, s)), (0, 0));
+        assert_eq!(cu.call("cuGraphDebugDotPrint", &[clone, first(b"/dev/null\0"), 0]), 0);
+        assert_eq!(cu.call("cuGraphExecDestroy", &[exec]), 0);
+        assert_eq!([top, clone, around].map(|graph| cu.call("cuGraphDestroy", &[graph])), [0; 3]);
+    });
+    assert!(said.is_empty(), "{said}");
+}
+
 /// What nodes and captured copies name is the program's to unmap before they run; so is the driver's own memory that it can reach.
 #[test]
 fn memory_that_is_gone_when_a_graph_runs() {

@@ -6,8 +6,9 @@
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUgraph;
 use crate::capi::error::{call, cushim_status, long_call};
-use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, ownership, reserve};
+use crate::capi::handles::{self, Incomplete, borrowed, enter, get, ownership, reserve};
 use crate::capi::{options, out, text};
+use crate::driver::sys::CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS;
 use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions, Node, NodeObject};
 use crate::object::error::{Error, Status};
 use std::ffi::c_char;
@@ -120,14 +121,15 @@ pub unsafe extern "C" fn cushim_graph_create(
 }
 
 /// Wraps a graph that was created elsewhere. What its nodes do is read from the driver; what they use is kept alive
-/// by whoever added them. If there is a graph of it already, the handle is one more of that graph.
+/// by whoever added them. If there is a graph of it already, also a child graph or a body, the handle is one more of
+/// that graph.
 ///
 /// @param[in] context The context in which new nodes run.
 /// @param[in] native The graph; a `cudaGraph_t` is the same. A borrowed one must outlive the object and all that is
 ///   instantiated from it.
 /// @param[in, enum(cushim_ownership)] ownership Who destroys it.
 /// @param[out, owned] graph The graph.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the graph is to be owned and is already owned.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the graph is to be owned and is already owned, or is part of another.
 /// @callback refused
 ///
 /// # Safety
@@ -224,6 +226,7 @@ pub unsafe extern "C" fn cushim_graph_get_parent(
 ///
 /// @param[in] graph The graph.
 /// @param[out] native The `CUgraph`; a `cudaGraph_t` is the same.
+/// @driver any
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -232,7 +235,7 @@ pub unsafe extern "C" fn cushim_graph_native(graph: cushim_graph, native: *mut C
     call(|| {
         // SAFETY: the caller vouches for `native`.
         let native = unsafe { out::cleared(native, std::ptr::null_mut(), "native") }?;
-        let guard = enter_anywhere()?;
+        let guard = enter()?;
         *native = Graph::of(&*get(&guard, graph)?)?.native()?;
         Ok(())
     })
@@ -337,6 +340,9 @@ pub unsafe extern "C" fn cushim_graph_get_nodes(
     })
 }
 
+/// All flags of `cuGraphDebugDotPrint` that some driver defines, up to the newest.
+const DOT_FLAGS: u32 = (CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS.0 as u32) * 2 - 1;
+
 /// Writes a graph to a file, as text for Graphviz (`cuGraphDebugDotPrint`).
 ///
 /// @param[in] graph The graph.
@@ -358,6 +364,7 @@ pub unsafe extern "C" fn cushim_graph_write_dot(
     long_call(|| {
         // SAFETY: the caller vouches for the text.
         let path = unsafe { text::bytes(path, "path") }?;
+        options::check_flags(flags, DOT_FLAGS)?;
         let guard = enter()?;
         Graph::of(&*get(&guard, graph)?)?.write_dot(path, flags)
     })

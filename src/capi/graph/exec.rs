@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task launch graphs
 
-use super::definition::{cushim_graph, cushim_node};
+use super::definition::{cushim_graph, cushim_node, invalid};
 use crate::capi::driver_types::CUgraphExec;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{self, Incomplete, borrowed, enter, enter_anywhere, get, hold, reserve};
@@ -389,7 +389,7 @@ pub unsafe extern "C" fn cushim_node_get_enabled(
 /// @param[in] node The node, of the graph that the exec was instantiated from.
 /// @param[in] exec The exec.
 /// @param[in, example(1)] enabled 1 or 0.
-/// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`.
+/// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
 /// @driver 11.6
 ///
 /// # Safety
@@ -401,8 +401,13 @@ pub extern "C" fn cushim_node_set_enabled(
     enabled: i32,
 ) -> cushim_status {
     call(|| {
+        if ![0, 1].contains(&enabled) {
+            return Err(invalid(format!(
+                "enabled is {enabled}; use 1 to enable the node, or 0 to disable it"
+            )));
+        }
         let guard = enter()?;
         let node = Node::of_object(&*get(&guard, node)?)?;
-        get(&guard, exec)?.set_enabled(&node, enabled != 0)
+        get(&guard, exec)?.set_enabled(&node, enabled == 1)
     })
 }

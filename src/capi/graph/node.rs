@@ -186,6 +186,7 @@ pub unsafe extern "C" fn cushim_node_get_device_node(
 ///
 /// @param[in] node The node.
 /// @param[out] native The `CUgraphNode`; a `cudaGraphNode_t` is the same.
+/// @driver any
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
@@ -194,7 +195,7 @@ pub unsafe extern "C" fn cushim_node_native(node: cushim_node, native: *mut CUgr
     call(|| {
         // SAFETY: the caller vouches for `native`.
         let native = unsafe { out::cleared(native, std::ptr::null_mut(), "native") }?;
-        let guard = enter_anywhere()?;
+        let guard = enter()?;
         *native = Node::of_object(&*get(&guard, node)?)?.native()?;
         Ok(())
     })

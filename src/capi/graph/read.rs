@@ -152,8 +152,9 @@ fn kernel_told(context: cushim_context, kernel: &KernelParameters) -> Result<cus
 /// @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
 ///   bytes.
 /// @param[in] size Bytes of `values`.
-/// @param[out, nullable] needed Receives the bytes that all values take.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small.
+/// @param[out, nullable] needed Receives the bytes that the values of all arguments take.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for the
+///   values of the first `capacity` arguments.
 /// @driver any
 ///
 /// # Safety
@@ -183,24 +184,28 @@ pub unsafe extern "C" fn cushim_node_get_arguments(
             )
         }?;
         let mut room = Room { next: values.as_mut_ptr(), left: values.len(), needed: 0 };
-        let mut told = Vec::new();
+        let (mut told, mut takes) = (Vec::new(), 0);
         *count = with(node, exec, NodeType::Kernel, |node, parameters| {
             let Parameters::Kernel(kernel) = parameters else {
                 return Err(node.of_another_type(NodeType::Kernel));
             };
-            let arguments = kernel.arguments();
-            for index in 0..arguments.len() {
-                let argument = room.argument(kernel, index)?;
-                told.push(argument);
-            }
-            Ok(arguments.len())
+            let all = kernel.arguments().len();
+            let shown = all.min(capacity);
+            told = (0..shown).map(|index| room.argument(kernel, index)).collect::<Result<_, _>>()?;
+            takes = room.needed;
+            room.left = 0;
+            (shown..all).try_for_each(|index| room.argument(kernel, index).map(drop))?;
+            Ok(all)
         })?;
-        let shown = told.len().min(args.len());
-        if shown > 0 && room.needed > size {
+        if takes > size {
             *count = 0;
-            return Err(invalid(format!("size is {size}; the values take {} bytes", room.needed)));
+            let of = match told.len() {
+                1 => "1 argument".to_owned(),
+                count => format!("{count} arguments"),
+            };
+            return Err(invalid(format!("size is {size}; the values of {of} take {takes} bytes")));
         }
-        args[..shown].copy_from_slice(&told[..shown]);
+        args[..told.len()].copy_from_slice(&told);
         out::put(needed, room.needed);
         Ok(())
     })

@@ -64,8 +64,10 @@ unsafe fn set_in<C: NodeChange>(
 /// Changes what a kernel node runs (`cuGraphKernelNodeSetParams`, `cuGraphExecKernelNodeSetParams`). What is NULL
 /// stays. An exec keeps the attributes of its kernels.
 ///
-/// A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node used
-/// before in an exec is released when every launch made before is done.
+/// A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node was set
+/// to before in an exec is released when every launch made before is done. What it used when the exec was instantiated
+/// or took over a graph (`cushim_exec_update`, `cushim_node_set_child`), the exec keeps until it takes over another in
+/// the same place, or is destroyed.
 ///
 /// @param[in] node The node.
 /// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
@@ -554,7 +556,7 @@ pub unsafe extern "C" fn cushim_exec_rebind(
 }
 
 /// Gives a parameter another value, in every kernel node of an exec that has it (`CUSHIM_ARG_PARAMETER`), from the
-/// next launch on.
+/// next launch on. Nodes that were removed from the graph since still run in the exec, with the value that they have.
 ///
 /// @param[in] exec The exec.
 /// @param[in, example("n")] name The name.

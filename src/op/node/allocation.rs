@@ -2,12 +2,16 @@
 
 use super::{Holds, Kept, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
+use crate::driver::Version;
 use crate::driver::sys::{self, CUDA_MEM_ALLOC_NODE_PARAMS, CUmemAccessDesc, CUmemPoolProps};
 use crate::location::Location;
 use crate::object::error::{Error, Status};
 use crate::op::{Free, Traits, invalid};
 use crate::pointer::DevicePointer;
 use std::sync::Arc;
+
+/// The first drivers that allocate managed memory in graphs.
+const MANAGED_SINCE: Version = Version::from_number(13000);
 
 /// A node that does nothing: it brings together what comes before it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,6 +43,17 @@ impl<'a> GraphAllocation<'a> {
 
     fn location(&self, at: &Context) -> Location {
         if self.location.is_unset() { Location::device(at.device().ordinal()) } else { self.location }
+    }
+
+    /// Drivers before 13.0 say "invalid" of managed memory.
+    fn check_version(&self, at: &Context) -> Result<(), Error> {
+        let version = at.driver().version().filter(|version| self.managed && *version < MANAGED_SINCE);
+        let Some(version) = version else { return Ok(()) };
+        let refusal = format!(
+            "managed memory in graphs needs a driver for CUDA {MANAGED_SINCE} or newer, and this one is for {version}; \
+             allocate it before, and use its address"
+        );
+        Err(Error::new(Status(sys::CUDA_ERROR_NOT_SUPPORTED.0), refusal))
     }
 
     fn check_peers(&self, at: &Context) -> Result<(), Error> {
@@ -154,6 +169,7 @@ impl NodeOperation for GraphAllocation<'_> {
         if self.bytes == 0 {
             return Err(invalid("an allocation node allocates at least one byte".to_owned()));
         }
+        self.check_version(at)?;
         let location = self.location(at);
         location.check(at.device())?;
         self.check_peers(at)?;

@@ -1,6 +1,6 @@
 //! Copies as nodes.
 
-use super::memory::{check_kept, slot_of};
+use super::memory::{SOURCE, check_kept, slot_of};
 use super::rebind::{Changed, Rebinding};
 use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
@@ -174,7 +174,7 @@ fn is_of_pool(end: &Endpoint<'_>, at: &Context) -> bool {
 
 fn check_ends(to: &Endpoint<'_>, from: &Endpoint<'_>, at: &Context) -> Result<(), Error> {
     check_kept(to, "destination", at)?;
-    check_kept(from, "source", at)
+    check_kept(from, SOURCE, at)
 }
 
 /// One row of so many bytes.

@@ -76,6 +76,9 @@ impl fmt::Debug for KeptMemory {
     }
 }
 
+/// What an endpoint that is read is called.
+pub(super) const SOURCE: &str = "source";
+
 /// Refuses an endpoint whose memory nothing keeps for the graph. Of device memory nothing need be said; of host memory it has
 /// to be, since a graph reads and writes it again and again, long after the call that names it.
 pub(super) fn check_kept(endpoint: &Endpoint<'_>, what: &str, at: &Context) -> Result<(), Error> {
@@ -94,9 +97,11 @@ pub(super) fn check_kept(endpoint: &Endpoint<'_>, what: &str, at: &Context) -> R
     if !is_host {
         return Ok(());
     }
+    // Only those of a source: a destination is for somebody to read.
+    let bytes = if what == SOURCE { ", have its bytes kept (CUSHIM_PLACE_KEEP_BYTES)" } else { "" };
     Err(invalid(format!(
-        "the {what} is host memory, and a graph uses it whenever it is launched: give it an owner, have its bytes kept \
-         (CUSHIM_PLACE_KEEP_BYTES), or say that you keep it as long as the graph (CUSHIM_PLACE_CALLER_KEEPS)"
+        "the {what} is host memory, and a graph uses it whenever it is launched: give it an owner{bytes}, or say that \
+         you keep it as long as the graph (CUSHIM_PLACE_CALLER_KEEPS)"
     )))
 }
 

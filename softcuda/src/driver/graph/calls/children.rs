@@ -71,6 +71,7 @@ fn begin_move(child: &Arc<Graph>, graph: &Arc<Graph>) -> Result<Work, CUresult> 
     if child.place().is_some() || child.had_condition() {
         return Err(CUDA_ERROR_NOT_SUPPORTED); // measured
     }
+    graph.check_depth(child.height())?;
     child.check_not_captured()?;
     if !child.begin_move() {
         return Err(CUDA_ERROR_INVALID_VALUE);
@@ -85,6 +86,7 @@ fn embed(child: &Graph, graph: &Arc<Graph>) -> Result<Work, CUresult> {
         return Err(CUDA_ERROR_NOT_SUPPORTED); // measured
     }
     child.check_duplicate()?;
+    graph.check_depth(child.height())?;
     Ok(Work::Child(child.duplicate()))
 }
 

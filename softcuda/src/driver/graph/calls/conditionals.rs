@@ -39,6 +39,7 @@ pub(super) fn conditional(given: CUDA_CONDITIONAL_NODE_PARAMS, graph: &Arc<Graph
     if !graph.can_use(&condition) || named(ctx)?.id() != condition.context.id() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
+    graph.check_depth(0)?;
     Ok(Work::Conditional(Conditional::new(condition, choice, size)?.into()))
 }
 

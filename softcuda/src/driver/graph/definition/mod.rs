@@ -8,6 +8,7 @@ pub(crate) mod conditional;
 mod content;
 mod copy;
 mod remove;
+mod size;
 
 use super::edge::EdgeData;
 use super::leaf::Leaf;
@@ -354,6 +355,11 @@ impl Graph {
 
     /// Refuses to be copied where that cannot be done.
     pub(crate) fn check_duplicate(&self) -> Result<(), CUresult> {
+        self.check_nodes()?;
+        self.check_size()
+    }
+
+    fn check_nodes(&self) -> Result<(), CUresult> {
         let content = self.content.lock();
         if content.has_memory_nodes() || !content.conditions.is_empty() {
             return Err(CUDA_ERROR_NOT_SUPPORTED);
@@ -361,7 +367,7 @@ impl Graph {
         drop(content);
         self.nodes().iter().try_for_each(|node| match node.work() {
             Work::Leaf(_) => Ok(()),
-            Work::Child(inner) => inner.check_duplicate(),
+            Work::Child(inner) => inner.check_nodes(),
             Work::Conditional(_) => Err(CUDA_ERROR_NOT_SUPPORTED),
         })
     }
