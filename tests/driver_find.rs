@@ -131,10 +131,20 @@ fn a_library_that_is_cut_off() {
     let path = Fake::new(12080).build(folder.path().join("libcuda.so.1"));
     let size = fs::metadata(&path).expect("it was built").len();
     for left in [size / 4, size / 2] {
-        fs::OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(left)).expect("cut off");
+        shorten(&path, left);
         let words = refusal(&path);
         assert!(words.contains("it is cut off") && words.contains(&format!("has {left};")), "{words}");
     }
+}
+
+fn shorten(path: &Path, left: u64) {
+    fs::OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(left)).expect("cut off");
+}
+
+/// A driver of which half is there.
+fn cut_off(path: &Path) {
+    Fake::new(12080).build(path);
+    shorten(path, fs::metadata(path).expect("it was built").len() / 2);
 }
 
 /// A copy of a driver with other bytes in its header.
@@ -357,6 +367,77 @@ fn auto_says_that_there_is_a_broken_driver() {
     }
     let child = Child::new("auto_says_that_there_is_a_broken_driver");
     child.env("LD_LIBRARY_PATH", folder.path()).run(|| assert_refused("libcuda.so.1: file too short"));
+}
+
+/// The loader maps such a file as if it were whole, and the process ends by a signal.
+#[test]
+fn auto_does_not_load_a_driver_that_is_cut_off() {
+    let (folder, empty) = (fakes::folder(), fakes::folder());
+    if !fakes::is_child() {
+        cut_off(&folder.path().join("libcuda.so.1"));
+    }
+    let path = format!("{}:{};/nonexistent", empty.path().display(), folder.path().display());
+    let child = Child::new("auto_does_not_load_a_driver_that_is_cut_off");
+    child.env("LD_LIBRARY_PATH", path).run(|| {
+        let name = given("LD_LIBRARY_PATH");
+        let folder = name.to_str().and_then(|path| path.split([':', ';']).nth(1)).expect("the second");
+        assert_refused(&format!("{folder}/libcuda.so.1: it is cut off: it needs "));
+    });
+}
+
+/// The loader opens a pipe, for which it waits, even if it is only asked for what is loaded.
+#[test]
+fn auto_does_not_wait_for_a_pipe() {
+    let folder = fakes::folder();
+    let path = folder.path().join("libcuda.so.1");
+    if !fakes::is_child() {
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+        assert!(made.success());
+    }
+    let child = Child::new("auto_does_not_wait_for_a_pipe");
+    child
+        .env("LD_LIBRARY_PATH", folder.path())
+        .run(|| in_time(|| assert_refused("libcuda.so.1: it is a pipe")));
+}
+
+/// What the loader does not take keeps nothing from being found.
+#[test]
+fn auto_goes_past_what_the_loader_passes_over() {
+    let (other, good, bad) = (fakes::folder(), fakes::folder(), fakes::folder());
+    if !fakes::is_child() {
+        let machine = if cfg!(target_arch = "aarch64") { 62_u16 } else { 183 };
+        let path = patched(other.path(), 18, &machine.to_le_bytes());
+        fs::rename(path, other.path().join("libcuda.so.1")).expect("renamed");
+        shorten(&other.path().join("libcuda.so.1"), 4096);
+        Fake::new(12080).build(good.path().join("libcuda.so.1"));
+        cut_off(&bad.path().join("libcuda.so.1"));
+    }
+    let path = [other.path(), good.path(), bad.path()].map(|path| path.display().to_string()).join(":");
+    let child = Child::new("auto_goes_past_what_the_loader_passes_over").env("GOOD", good.path());
+    child.env("LD_LIBRARY_PATH", path).run(|| {
+        let driver = Driver::open().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(driver.path(), Some(given("GOOD").join("libcuda.so.1").as_path()));
+    });
+}
+
+/// A copy that is in the process is joined, whatever lies where the loader would look otherwise.
+#[test]
+fn auto_joins_a_copy_in_the_process_beside_a_pipe() {
+    let (elsewhere, on_path) = (fakes::folder(), fakes::folder());
+    let loaded = elsewhere.path().join("libcuda.so.555.1");
+    if !fakes::is_child() {
+        Fake::new(12050).soname("libcuda.so.1").build(&loaded);
+        let pipe = on_path.path().join("libcuda.so.1");
+        assert!(std::process::Command::new("mkfifo").arg(pipe).status().expect("mkfifo runs").success());
+    }
+    let child = Child::new("auto_joins_a_copy_in_the_process_beside_a_pipe").env("LOADED", &loaded);
+    child.env("LD_LIBRARY_PATH", on_path.path()).run(|| {
+        // SAFETY: the library has no initialisers.
+        let _held = unsafe { Library::open(Some(given("LOADED")), RTLD_NOW | RTLD_LOCAL) }.expect("it loads");
+        let driver = in_time(Driver::open).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(driver.path(), Some(given("LOADED").as_path()));
+        assert_eq!(driver.report().candidates[0].origin, Origin::Loaded);
+    });
 }
 
 /// The loader's words are those for a file that is not there, but it is another file that is missing.

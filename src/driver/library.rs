@@ -53,6 +53,12 @@ impl Library {
         if is_path && let Some(reason) = diagnose::refuse(name) {
             return Err(NotOpened { reason, is_absent: false });
         }
+        if !is_path && let Some(reason) = refuse_found(name) {
+            return Err(match lookup {
+                Lookup::Loaded => NotOpened { reason: NOT_LOADED.to_owned(), is_absent: true },
+                _ => NotOpened { reason, is_absent: false },
+            });
+        }
         system::open(name, lookup).map(|handle| Self { handle }).map_err(|words| {
             let is_absent = match lookup {
                 Lookup::Loaded => true,
@@ -86,4 +92,22 @@ impl Library {
         // SAFETY: the handle came from `open`, and the caller vouches for the rest.
         unsafe { system::close(self.handle) }
     }
+}
+
+/// The loader's own words would be of files that it never tried to load.
+const NOT_LOADED: &str = "no such library is loaded in this process";
+
+/// Why the loader must not look for a library of this name: it would take the first file that it finds, whatever that does to the
+/// process, even if only a copy in the process was asked for. One that is there it takes without looking.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn refuse_found(name: &Path) -> Option<String> {
+    let files = system::search::folders().into_iter().map(|folder| folder.join(name));
+    let file = files.into_iter().find(|file| !diagnose::is_passed_over(file))?;
+    let reason = diagnose::refuse(&file)?;
+    (!system::search::is_loaded(name)).then(|| format!("{}: {reason}", file.display()))
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn refuse_found(_: &Path) -> Option<String> {
+    None
 }

@@ -11,6 +11,19 @@ pub(super) fn refuse(path: &Path) -> Option<String> {
     file::refuse(path).or_else(|| refuse_cut_off(path))
 }
 
+/// Whether the loader goes past a file of the name that it looks for: one that it may not open, or for another kind of machine.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(super) fn is_passed_over(path: &Path) -> bool {
+    if file::refuse(path).is_some() {
+        return false;
+    }
+    let mut head = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(64).read_to_end(&mut head).is_ok() && other_machine(&head).is_some(),
+        Err(_) => true,
+    }
+}
+
 /// A library that ends before its segments do.
 #[cfg(not(windows))]
 fn refuse_cut_off(path: &Path) -> Option<String> {
@@ -91,24 +104,19 @@ fn explain_error(kind: ErrorKind, path: &Path) -> Option<String> {
 /// The first bytes of a file, judged by the format of this system's libraries.
 #[cfg(not(windows))]
 fn explain_head(head: &[u8]) -> Option<String> {
-    const ELF: &[u8] = b"\x7fELF";
     if head.is_empty() {
         return Some("it is empty".to_owned());
     }
-    if !head.starts_with(ELF) {
+    if !head.starts_with(b"\x7fELF") {
         let text = head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
         let what = if text { "a text file" } else { "in another format" };
         return Some(format!("it is {what}, not a shared library"));
     }
-    // After the magic come the class, which tells 32 from 64 bits, and the byte order; later the type and the machine.
-    let &[_, _, _, _, class, order, _, _, _, _, _, _, _, _, _, _, a, b, c, d, ..] = head else {
+    let Some(Header { kind, .. }) = header(head) else {
         return Some("it is cut off within its header".to_owned());
     };
-    let number = if order == 2 { u16::from_be_bytes } else { u16::from_le_bytes };
-    let (kind, machine) = (number([a, b]), number([c, d]));
-    if class != 2 || machine_name(machine) != std::env::consts::ARCH {
-        let bits = if class == 1 { "32" } else { "64" };
-        let (theirs, ours) = (machine_name(machine), std::env::consts::ARCH);
+    if let Some((bits, theirs)) = other_machine(head) {
+        let ours = std::env::consts::ARCH;
         return Some(format!("it is a {bits}-bit library for {theirs}, and this process is 64-bit {ours}"));
     }
     match kind {
@@ -116,6 +124,33 @@ fn explain_head(head: &[u8]) -> Option<String> {
         1 => Some("it is an object file, not a shared library".to_owned()),
         _ => Some("it is not a shared library".to_owned()),
     }
+}
+
+/// What the first bytes of an ELF file say.
+#[cfg(not(windows))]
+struct Header {
+    class: u8,
+    kind: u16,
+    machine: u16,
+}
+
+/// After the magic come the class, which tells 32 from 64 bits, and the byte order; later the type and the machine.
+#[cfg(not(windows))]
+fn header(head: &[u8]) -> Option<Header> {
+    let &[b'\x7f', b'E', b'L', b'F', class, order, _, _, _, _, _, _, _, _, _, _, a, b, c, d, ..] = head
+    else {
+        return None;
+    };
+    let number = if order == 2 { u16::from_be_bytes } else { u16::from_le_bytes };
+    Some(Header { class, kind: number([a, b]), machine: number([c, d]) })
+}
+
+/// The bits and the name of the machine that a library is for, if it is not this process's.
+#[cfg(not(windows))]
+fn other_machine(head: &[u8]) -> Option<(u8, &'static str)> {
+    let Header { class, machine, .. } = header(head)?;
+    let name = machine_name(machine);
+    (class != 2 || name != std::env::consts::ARCH).then_some((if class == 1 { 32 } else { 64 }, name))
 }
 
 #[cfg(windows)]

@@ -1,6 +1,9 @@
 //! dlopen and its relatives.
 
-use super::Lookup;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(super) mod search;
+
+use super::{Lookup, NOT_LOADED};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::error::Error as _;
 use std::ffi::{CStr, OsStr, c_void};
@@ -18,8 +21,7 @@ pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Handle, String> {
     // any other library is one that the caller named.
     let opened = unsafe { Library::open(Some(name), flags) };
     opened.map(Library::into_raw).map_err(|error| match error.source() {
-        // Here the loader tells of files that it never tried to load.
-        _ if lookup == Lookup::Loaded => "no such library is loaded in this process".to_owned(),
+        _ if lookup == Lookup::Loaded => NOT_LOADED.to_owned(),
         Some(words) => words.to_string(),
         None => error.to_string(),
     })
