@@ -372,14 +372,18 @@ fn library(syntax: Syntax<'_>) -> Result<Library<'_>, JitError> {
             return Err(JitError::invalid(variable.line, format!("{} is declared twice", variable.name)));
         }
     }
-    for variable in &syntax.variables {
+    let mut shared = HashMap::new();
+    for (number, variable) in syntax.variables.iter().enumerate() {
+        if variable.space == Space::Shared {
+            shared.entry(variable.name).or_insert(number);
+        }
         if matches!(variable.space, Space::Local | Space::Param | Space::Reg) {
             let what = format!("{}: a variable of this space cannot stand here", variable.name);
             return Err(JitError::uncovered(variable.line, what));
         }
     }
     let taken = taken(&syntax, &functions);
-    Ok(Library { syntax, functions, globals, taken })
+    Ok(Library { syntax, functions, globals, shared, taken })
 }
 
 fn module_variables<'s, 'a>(syntax: &'s Syntax<'a>) -> impl Iterator<Item = &'s Variable<'a>> {

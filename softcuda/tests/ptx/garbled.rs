@@ -3,6 +3,7 @@
 use crate::device::{self, Device};
 use softcuda::ptx::{Launch, Module};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Numbers that look random and are the same each time.
 struct Random(u64);
@@ -114,4 +115,19 @@ fn what_is_too_large_is_refused() {
     ] {
         assert!(device::compile(&device::text(body)).is_err(), "{body}");
     }
+}
+
+/// What loading costs grows with the text: with its square, either would take minutes.
+#[test]
+fn many_functions_load_in_seconds() {
+    const MANY: usize = 8_000;
+    let kernels: String = (0..MANY).map(|n| format!(".entry k{n}(.param .u64 p) {{ ret; }}\n")).collect();
+    let links: String = (1..MANY).map(|n| format!(".func f{n}() {{ call f{}; ret; }}\n", n - 1)).collect();
+    let chain = format!(".func f0() {{ ret; }}\n{links}.entry k() {{ call f{}; ret; }}", MANY - 1);
+    let begun = Instant::now();
+    for (text, count) in [(kernels, MANY), (chain, 1)] {
+        let module = device::compile(&device::text(&text)).unwrap();
+        assert_eq!(module.functions().len(), count);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }

@@ -617,7 +617,8 @@ fn routine_at(program: &Program, address: u64) -> Option<u32> {
     if offset % CODE_STEP != 0 {
         return None;
     }
-    *program.addresses.get((offset / CODE_STEP) as usize)?
+    let function = u32::try_from(offset / CODE_STEP).ok()?;
+    program.addresses.get(&function).copied()
 }
 
 fn trouble(core: &mut Core<'_>, kind: FaultKind, address: Option<u64>) -> Option<Trouble> {

@@ -2,9 +2,9 @@
 
 use super::emit::{Constants, NIL, Registers, op};
 use super::modifiers::Modifiers;
-use super::names::{Names, Register, Symbol, width};
+use super::names::{Library, Names, Register, Symbol, width};
 use super::table;
-use crate::ptx::ast::{Instruction, Linkage, Routine as Source, Space, Statement, Syntax, Variable};
+use crate::ptx::ast::{Instruction, Linkage, Routine as Source, Space, Statement, Variable};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::access;
 use crate::ptx::exec::barrier::Barrier;
@@ -14,24 +14,13 @@ use crate::ptx::exec::core::{Handler, Op, Reg};
 use crate::ptx::exec::program::{Call, Program, Routine, Slot};
 use crate::ptx::exec::warp::CALL_COST;
 use crate::ptx::types::Type;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Bytes of local memory that a thread of a GPU can have.
 const MOST_LOCAL: u32 = 512 << 10;
 
 /// Bytes of parameters that a kernel can have.
 const MOST_PARAMS: u64 = 32764;
-
-/// A module's names.
-pub(in crate::ptx) struct Library<'a> {
-    pub(in crate::ptx) syntax: Syntax<'a>,
-    /// Definitions where there are any, else declarations.
-    pub(in crate::ptx) functions: HashMap<&'a str, u32>,
-    /// Global and constant variables by their number.
-    pub(in crate::ptx) globals: HashMap<&'a str, u32>,
-    /// Functions whose address is taken somewhere.
-    pub(in crate::ptx) taken: Vec<u32>,
-}
 
 /// A kernel on its way to a program.
 pub(super) struct Lowering<'a, 's> {
@@ -42,13 +31,13 @@ pub(super) struct Lowering<'a, 's> {
     routine_of: HashMap<u32, u32>,
     /// Functions to lower yet, with their routines.
     queue: Vec<(u32, u32)>,
-    /// Who calls whom.
-    calls: Vec<(u32, u32)>,
+    /// Who calls whom: routines.
+    calls: BTreeSet<(u32, u32)>,
     indirect: bool,
     shared: HashMap<&'a str, u32>,
     shared_align: u32,
     // The function at hand:
-    pub(super) names: Names<'a>,
+    pub(super) names: Names<'a, 's>,
     registers: Registers,
     routine: u32,
     pub(super) is_kernel: bool,
@@ -96,7 +85,7 @@ impl<'a, 's> Lowering<'a, 's> {
             dynamic_shared: 0,
             params: 0,
             deepest: None,
-            addresses: vec![None; library.syntax.functions.len()],
+            addresses: HashMap::new(),
         };
         Self {
             library,
@@ -104,11 +93,11 @@ impl<'a, 's> Lowering<'a, 's> {
             constants: Constants::default(),
             routine_of: HashMap::new(),
             queue: Vec::new(),
-            calls: Vec::new(),
+            calls: BTreeSet::new(),
             indirect: false,
             shared: HashMap::new(),
             shared_align: 16,
-            names: Names::new(),
+            names: Names::of(library),
             registers: Registers::default(),
             routine: 0,
             is_kernel: true,
@@ -125,27 +114,39 @@ impl<'a, 's> Lowering<'a, 's> {
 
     fn finish(mut self) -> Program {
         self.program.dynamic_shared = self.program.shared.next_multiple_of(self.shared_align);
-        let mut known = vec![None; self.program.routines.len()];
-        self.program.deepest = if self.indirect { None } else { self.deepest(0, 0, &mut known) };
+        self.program.deepest = if self.indirect { None } else { self.deepest() };
         self.program.constants = self.constants.finish();
         self.program
     }
 
-    /// Local memory that a routine and what it calls need; `None` if calls go round in circles.
-    fn deepest(&self, routine: u32, depth: usize, known: &mut [Option<u32>]) -> Option<u32> {
-        if depth > self.program.routines.len() {
-            return None;
+    /// Local memory that the kernel and what it calls need; `None` if calls go round in circles. Chains of calls may be
+    /// longer than this thread's stack is deep, so the way back is a list.
+    fn deepest(&self) -> Option<u32> {
+        let routines = &self.program.routines;
+        let mut known: Vec<Option<u32>> = vec![None; routines.len()];
+        let mut under_way = vec![false; routines.len()];
+        let mut path = vec![0];
+        while let Some(&routine) = path.last() {
+            let at = routine as usize;
+            let callees = self.calls.range((routine, 0)..=(routine, u32::MAX)).map(|(_, callee)| *callee);
+            if known[at].is_none() && !under_way[at] {
+                under_way[at] = true;
+                for callee in callees.filter(|&callee| known[callee as usize].is_none()) {
+                    if under_way[callee as usize] {
+                        return None;
+                    }
+                    path.push(callee);
+                }
+                continue;
+            }
+            path.pop();
+            if known[at].is_none() {
+                let deepest = callees.filter_map(|callee| known[callee as usize]).max();
+                let below = deepest.map_or(Some(0), |bytes| bytes.checked_add(CALL_COST))?;
+                known[at] = Some(routines[at].local.next_multiple_of(16).checked_add(below)?);
+            }
         }
-        if let Some(bytes) = known[routine as usize] {
-            return Some(bytes);
-        }
-        let own = self.program.routines[routine as usize].local;
-        let mut most = 0;
-        for (_, callee) in self.calls.iter().filter(|(caller, _)| *caller == routine) {
-            most = most.max(CALL_COST + self.deepest(*callee, depth + 1, known)?);
-        }
-        known[routine as usize] = Some(own.next_multiple_of(16) + most);
-        known[routine as usize]
+        known[0]
     }
 
     /// The routine of a function of the module, which is lowered if it has not been.
@@ -154,16 +155,14 @@ impl<'a, 's> Lowering<'a, 's> {
         let routine = *self.routine_of.entry(function).or_insert(next);
         if routine == next {
             self.program.routines.push(Routine::default());
-            self.program.addresses[function as usize] = Some(routine);
+            self.program.addresses.insert(function, routine);
             self.queue.push((function, routine));
         }
         routine
     }
 
     pub(super) fn note_call(&mut self, callee: u32) {
-        if !self.calls.contains(&(self.routine, callee)) {
-            self.calls.push((self.routine, callee));
-        }
+        self.calls.insert((self.routine, callee));
     }
 
     /// An indirect call may reach every function whose address is taken.
@@ -181,7 +180,7 @@ impl<'a, 's> Lowering<'a, 's> {
             let what = format!("the function {} is declared, but defined nowhere", source.name);
             return Err(JitError::invalid(source.line, what));
         };
-        self.names = Names::new();
+        self.names = Names::of(library);
         self.registers = Registers::default();
         // Operands that are not there have register 0, which nobody else may have.
         self.registers.take(Type::B64, 1);
@@ -193,7 +192,6 @@ impl<'a, 's> Lowering<'a, 's> {
         self.carry = None;
         self.line = source.line;
         self.program.routines[routine as usize].entry = self.program.ops.len() as u32;
-        self.module_names();
         self.program.texts.push("ret".to_owned());
         self.parameters(source)?;
         self.names.open();
@@ -212,15 +210,6 @@ impl<'a, 's> Lowering<'a, 's> {
         done.registers = self.registers.size();
         done.local = self.local;
         Ok(())
-    }
-
-    fn module_names(&mut self) {
-        for (name, number) in &self.library.globals {
-            self.names.add(name, Symbol::Global(*number));
-        }
-        for (name, number) in &self.library.functions {
-            self.names.add(name, Symbol::Function(*number));
-        }
     }
 
     fn parameters(&mut self, source: &'s Source<'a>) -> Result<(), JitError> {
@@ -416,8 +405,8 @@ impl<'a, 's> Lowering<'a, 's> {
     /// A shared variable of the module, which has its place when it is used first.
     pub(super) fn module_shared(&mut self, name: &str) -> Result<Option<Symbol<'a>>, JitError> {
         let library = self.library;
-        let is_it = |variable: &&Variable<'_>| variable.space == Space::Shared && variable.name == name;
-        let Some(variable) = library.syntax.variables.iter().find(is_it) else { return Ok(None) };
+        let Some(&number) = library.shared.get(name) else { return Ok(None) };
+        let variable = &library.syntax.variables[number];
         if let Some(offset) = self.shared.get(name) {
             return Ok(Some(Symbol::Shared(*offset)));
         }
