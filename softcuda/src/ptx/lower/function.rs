@@ -19,6 +19,9 @@ use std::collections::{BTreeSet, HashMap};
 /// Bytes of local memory that a thread of a GPU can have.
 const MOST_LOCAL: u32 = 512 << 10;
 
+/// Bytes of shared memory that a kernel can declare, with the functions that it reaches.
+const MOST_SHARED: u64 = 48 << 10;
+
 /// Bytes of parameters that a kernel can have.
 const MOST_PARAMS: u64 = 32764;
 
@@ -65,7 +68,7 @@ pub(in crate::ptx) fn lower_kernel(library: &Library<'_>, index: u32) -> Result<
     while let Some((function, routine)) = lowering.queue.pop() {
         lowering.function(function, routine)?;
     }
-    Ok(lowering.finish())
+    lowering.finish()
 }
 
 impl<'a, 's> Lowering<'a, 's> {
@@ -112,11 +115,22 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn finish(mut self) -> Program {
+    fn finish(mut self) -> Result<Program, JitError> {
+        self.check_shared(self.program.shared.into())?;
         self.program.dynamic_shared = self.program.shared.next_multiple_of(self.shared_align);
         self.program.deepest = if self.indirect { None } else { self.deepest() };
         self.program.constants = self.constants.finish();
-        self.program
+        Ok(self.program)
+    }
+
+    fn check_shared(&self, bytes: u64) -> Result<(), JitError> {
+        if bytes <= MOST_SHARED {
+            return Ok(());
+        }
+        let name = &self.program.name;
+        Err(JitError::limit(&format!(
+            "Entry function '{name}' uses too much shared data ({bytes:#x} bytes, {MOST_SHARED:#x} max)"
+        )))
     }
 
     /// Local memory that the kernel and what it calls need; `None` if calls go round in circles. Chains of calls may be
@@ -395,9 +409,11 @@ impl<'a, 's> Lowering<'a, 's> {
             return Ok(Symbol::DynamicShared);
         }
         let offset = self.program.shared.next_multiple_of(variable.alignment());
-        match u32::try_from(variable.size()).ok().and_then(|size| offset.checked_add(size)) {
-            Some(end) if end < 1 << 20 => self.program.shared = end,
-            _ => return Err(JitError::invalid(variable.line, format!("{} is too large", variable.name))),
+        let end = variable.size().saturating_add(offset.into());
+        match u32::try_from(end) {
+            // What is a little too much may become more, and is refused in the end.
+            Ok(end) if end < 1 << 30 => self.program.shared = end,
+            _ => self.check_shared(end)?,
         }
         Ok(Symbol::Shared(offset))
     }
