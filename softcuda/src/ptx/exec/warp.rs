@@ -440,7 +440,10 @@ impl Warp {
                 External::Release => {
                     core.regions = [super::host::Region::NONE; 4];
                     if values[0] != 0 && !core.job.host.release(values[0]) {
-                        let message = format!("free of {:#x}, which is freed already", values[0]);
+                        let message = format!(
+                            "free of {:#x}, which malloc did not return, or which is freed already",
+                            values[0]
+                        );
                         core.fail_saying(FaultKind::Trap, lane, message);
                         return Err(core.trouble.take());
                     }
