@@ -3591,6 +3591,41 @@ static inline int cushim_cuda_is_plain(const CUctxCreateParams *params) {
 }
 #endif
 #if CUDA_VERSION >= 12000
+/* Whether older forms can say this kernel node: the kernel is a CUfunction, and the context that of the function. */
+static inline int cushim_cuda_is_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  return node != NULL && node->kern == NULL && node->ctx == NULL;
+}
+static inline CUDA_KERNEL_NODE_PARAMS_v1 cushim_cuda_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  CUDA_KERNEL_NODE_PARAMS_v1 older;
+  older.func = node->func;
+  older.gridDimX = node->gridDimX;
+  older.gridDimY = node->gridDimY;
+  older.gridDimZ = node->gridDimZ;
+  older.blockDimX = node->blockDimX;
+  older.blockDimY = node->blockDimY;
+  older.blockDimZ = node->blockDimZ;
+  older.sharedMemBytes = node->sharedMemBytes;
+  older.kernelParams = node->kernelParams;
+  older.extra = node->extra;
+  return older;
+}
+static inline CUresult cushim_cuda_tell_node(CUresult result, const CUDA_KERNEL_NODE_PARAMS_v1 *older,
+                                             CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  if (result != CUDA_SUCCESS) return result;
+  node->func = older->func;
+  node->gridDimX = older->gridDimX;
+  node->gridDimY = older->gridDimY;
+  node->gridDimZ = older->gridDimZ;
+  node->blockDimX = older->blockDimX;
+  node->blockDimY = older->blockDimY;
+  node->blockDimZ = older->blockDimZ;
+  node->sharedMemBytes = older->sharedMemBytes;
+  node->kernelParams = older->kernelParams;
+  node->extra = older->extra;
+  node->kern = NULL;
+  node->ctx = NULL;
+  return result;
+}
 /* What the older form of cuGetProcAddress does not say by itself. */
 static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
   const int is_found = result == CUDA_SUCCESS && *pfn != NULL;
@@ -3949,6 +3984,9 @@ CUSHIM_CUDA_FUNCTION cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph 
 CUSHIM_CUDA_FUNCTION cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraph childGraph) {
   CUSHIM_CUDA_CALL(0, 122, "cuGraphAddChildGraphNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraph), (phGraphNode, hGraph, dependencies, numDependencies, childGraph));
 }
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphAddDependencies_10000(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
+  CUSHIM_CUDA_CALL(0, 123, "cuGraphAddDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
   CUSHIM_CUDA_CALL(0, 123, "cuGraphAddDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
@@ -3971,6 +4009,9 @@ CUSHIM_CUDA_FUNCTION cuGraphAddExternalSemaphoresWaitNode(CUgraphNode *phGraphNo
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
   CUSHIM_CUDA_CALL(0, 129, "cuGraphAddHostNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_HOST_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphAddKernelNode_10000(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
+  CUSHIM_CUDA_CALL(0, 130, "cuGraphAddKernelNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
@@ -4049,6 +4090,9 @@ CUSHIM_CUDA_FUNCTION cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec 
 CUSHIM_CUDA_FUNCTION cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
   CUSHIM_CUDA_CALL(0, 154, "cuGraphExecHostNodeSetParams", 10020, (CUgraphExec, CUgraphNode, const CUDA_HOST_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
 }
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphExecKernelNodeSetParams_10010(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
+  CUSHIM_CUDA_CALL(0, 155, "cuGraphExecKernelNodeSetParams", 10010, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
+}
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
   CUSHIM_CUDA_CALL(0, 155, "cuGraphExecKernelNodeSetParams", 10010, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
@@ -4059,6 +4103,9 @@ CUSHIM_CUDA_FUNCTION cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgr
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx) {
   CUSHIM_CUDA_CALL(0, 157, "cuGraphExecMemsetNodeSetParams", 10020, (CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS_v1 *, CUcontext), (hGraphExec, hNode, memsetParams, ctx));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphExecUpdate_10020(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out, CUgraphExecUpdateResult *updateResult_out) {
+  CUSHIM_CUDA_CALL(0, 158, "cuGraphExecUpdate", 10020, (CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *), (hGraphExec, hGraph, hErrorNode_out, updateResult_out));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out, CUgraphExecUpdateResult *updateResult_out) {
@@ -4076,6 +4123,9 @@ CUSHIM_CUDA_FUNCTION cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode hNod
 }
 CUSHIM_CUDA_FUNCTION cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
   CUSHIM_CUDA_CALL(0, 162, "cuGraphExternalSemaphoresWaitNodeSetParams", 11020, (CUgraphNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (hNode, nodeParams));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphGetEdges_10000(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges) {
+  CUSHIM_CUDA_CALL(0, 163, "cuGraphGetEdges", 10000, (CUgraph, CUgraphNode *, CUgraphNode *, size_t *), (hGraph, from, to, numEdges));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges) {
@@ -4113,6 +4163,9 @@ CUSHIM_CUDA_FUNCTION cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNod
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue_v1 *value_out) {
   CUSHIM_CUDA_CALL(0, 172, "cuGraphKernelNodeGetAttribute", 11000, (CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue_v1 *), (hNode, attr, value_out));
 }
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphKernelNodeGetParams_10000(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
+  CUSHIM_CUDA_CALL(0, 173, "cuGraphKernelNodeGetParams", 10000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
+}
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
   CUSHIM_CUDA_CALL(0, 173, "cuGraphKernelNodeGetParams", 10000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
@@ -4120,6 +4173,9 @@ CUSHIM_CUDA_FUNCTION cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_N
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue_v1 *value) {
   CUSHIM_CUDA_CALL(0, 174, "cuGraphKernelNodeSetAttribute", 11000, (CUgraphNode, CUkernelNodeAttrID, const CUkernelNodeAttrValue_v1 *), (hNode, attr, value));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphKernelNodeSetParams_10000(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
+  CUSHIM_CUDA_CALL(0, 175, "cuGraphKernelNodeSetParams", 10000, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
@@ -4155,10 +4211,18 @@ CUSHIM_CUDA_FUNCTION cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_ME
 CUSHIM_CUDA_FUNCTION cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph) {
   CUSHIM_CUDA_CALL(0, 183, "cuGraphNodeFindInClone", 10000, (CUgraphNode *, CUgraphNode, CUgraph), (phNode, hOriginalNode, hClonedGraph));
 }
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphNodeGetDependencies_10000(CUgraphNode hNode, CUgraphNode *dependencies, size_t *numDependencies) {
+  CUSHIM_CUDA_CALL(0, 184, "cuGraphNodeGetDependencies", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependencies, numDependencies));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies, size_t *numDependencies) {
   CUSHIM_CUDA_CALL(0, 184, "cuGraphNodeGetDependencies", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependencies, numDependencies));
 }
+#endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphNodeGetDependentNodes_10000(CUgraphNode hNode, CUgraphNode *dependentNodes, size_t *numDependentNodes) {
+  CUSHIM_CUDA_CALL(0, 185, "cuGraphNodeGetDependentNodes", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependentNodes, numDependentNodes));
+}
+#if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes, size_t *numDependentNodes) {
   CUSHIM_CUDA_CALL(0, 185, "cuGraphNodeGetDependentNodes", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependentNodes, numDependentNodes));
 }
@@ -4174,6 +4238,9 @@ CUSHIM_CUDA_FUNCTION cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode h
 }
 CUSHIM_CUDA_FUNCTION cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
   CUSHIM_CUDA_CALL(0, 189, "cuGraphReleaseUserObject", 11030, (CUgraph, CUuserObject, unsigned int), (graph, object, count));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphRemoveDependencies_10000(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
+  CUSHIM_CUDA_CALL(0, 190, "cuGraphRemoveDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
@@ -5089,6 +5156,9 @@ CUSHIM_CUDA_FUNCTION cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureSta
   CUSHIM_CUDA_CALL(0, 392, "cuStreamGetCaptureInfo", 10010, (CUstream, CUstreamCaptureStatus *, cuuint64_t *), (hStream, captureStatus_out, id_out));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamGetCaptureInfo_11030(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 393, "cuStreamGetCaptureInfo", 11030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v2)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 393, "cuStreamGetCaptureInfo", 11030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
@@ -5155,6 +5225,9 @@ CUSHIM_CUDA_FUNCTION cuStreamSynchronize(CUstream hStream) {
   CUSHIM_CUDA_CALL(0, 400, "cuStreamSynchronize", 2000, (CUstream), (hStream));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamUpdateCaptureDependencies_11030(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 401, "cuStreamUpdateCaptureDependencies", 11030, (CUstream, CUgraphNode *, size_t, unsigned int), (hStream, dependencies, numDependencies, flags));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies)(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 401, "cuStreamUpdateCaptureDependencies", 11030, (CUstream, CUgraphNode *, size_t, unsigned int), (hStream, dependencies, numDependencies, flags));
@@ -5420,16 +5493,16 @@ CUSHIM_CUDA_FUNCTION cuGetProcAddress_v2(const char *symbol, void **pfn, int dri
   CUSHIM_CUDA_ELSE(0, 464, "cuGetProcAddress", 12000, (const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *), (symbol, pfn, driverVersion, flags, symbolFound), return cushim_cuda_told(cushim_cuda_cuGetProcAddress_11030(symbol, pfn, driverVersion, flags), pfn, symbolFound));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 465, "cuGraphAddKernelNode", 12000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v2 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_ELSE(0, 465, "cuGraphAddKernelNode", 12000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v2 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams), if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphAddKernelNode_10000(phGraphNode, hGraph, dependencies, numDependencies, &cushim_node); });
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
   CUSHIM_CUDA_CALL(0, 466, "cuGraphExecGetFlags", 12000, (CUgraphExec, cuuint64_t *), (hGraphExec, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 467, "cuGraphExecKernelNodeSetParams", 12000, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v2 *), (hGraphExec, hNode, nodeParams));
+  CUSHIM_CUDA_ELSE(0, 467, "cuGraphExecKernelNodeSetParams", 12000, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v2 *), (hGraphExec, hNode, nodeParams), if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphExecKernelNodeSetParams_10010(hGraphExec, hNode, &cushim_node); });
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo) {
-  CUSHIM_CUDA_CALL(0, 468, "cuGraphExecUpdate", 12000, (CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo *), (hGraphExec, hGraph, resultInfo));
+  CUSHIM_CUDA_ELSE(0, 468, "cuGraphExecUpdate", 12000, (CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo *), (hGraphExec, hGraph, resultInfo), if (resultInfo != NULL) { resultInfo->result = CU_GRAPH_EXEC_UPDATE_SUCCESS; resultInfo->errorNode = NULL; resultInfo->errorFromNode = NULL; return cushim_cuda_cuGraphExecUpdate_10020(hGraphExec, hGraph, &resultInfo->errorNode, &resultInfo->result); });
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphInstantiateWithParams)(CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 469, "cuGraphInstantiateWithParams", 12000, (CUgraphExec *, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS *), (phGraphExec, hGraph, instantiateParams));
@@ -5442,10 +5515,10 @@ CUSHIM_CUDA_FUNCTION cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgr
 #endif
 #if CUDA_VERSION >= 12000 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 470, "cuGraphKernelNodeGetParams", 12000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *), (hNode, nodeParams));
+  CUSHIM_CUDA_ELSE(0, 470, "cuGraphKernelNodeGetParams", 12000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *), (hNode, nodeParams), if (nodeParams != NULL) { CUDA_KERNEL_NODE_PARAMS_v1 cushim_node; return cushim_cuda_tell_node(cushim_cuda_cuGraphKernelNodeGetParams_10000(hNode, &cushim_node), &cushim_node, nodeParams); });
 }
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 471, "cuGraphKernelNodeSetParams", 12000, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v2 *), (hNode, nodeParams));
+  CUSHIM_CUDA_ELSE(0, 471, "cuGraphKernelNodeSetParams", 12000, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v2 *), (hNode, nodeParams), if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphKernelNodeSetParams_10000(hNode, &cushim_node); });
 }
 CUSHIM_CUDA_FUNCTION cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
   CUSHIM_CUDA_CALL(0, 472, "cuKernelGetAttribute", 12000, (int *, CUfunction_attribute, CUkernel, CUdevice), (pi, attrib, kernel, dev));
@@ -5538,6 +5611,11 @@ CUSHIM_CUDA_FUNCTION cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CU
   CUSHIM_CUDA_CALL(0, 498, "cuMulticastUnbind", 12010, (CUmemGenericAllocationHandle, CUdevice, size_t, size_t), (mcHandle, dev, mcOffset, size));
 }
 #endif
+#if CUDA_VERSION >= 12020
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphAddNode_12020(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraphNodeParams *nodeParams) {
+  CUSHIM_CUDA_CALL(0, 499, "cuGraphAddNode", 12020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+}
+#endif
 #if CUDA_VERSION >= 12020 && ((CUDA_VERSION >= 12000 && CUDA_VERSION < 13000) || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraphNodeParams *nodeParams) {
   CUSHIM_CUDA_CALL(0, 499, "cuGraphAddNode", 12020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
@@ -5567,25 +5645,25 @@ CUSHIM_CUDA_FUNCTION cuFuncGetName(const char **name, CUfunction hfunc) {
   CUSHIM_CUDA_CALL(0, 504, "cuFuncGetName", 12030, (const char **, CUfunction), (name, hfunc));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies) {
-  CUSHIM_CUDA_CALL(0, 505, "cuGraphAddDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies));
+  CUSHIM_CUDA_ELSE(0, 505, "cuGraphAddDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies), if (edgeData == NULL) return cushim_cuda_cuGraphAddDependencies_10000(hGraph, from, to, numDependencies));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 506, "cuGraphAddNode", 12030, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams));
+  CUSHIM_CUDA_ELSE(0, 506, "cuGraphAddNode", 12030, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams), if (dependencyData == NULL) return cushim_cuda_cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned int defaultLaunchValue, unsigned int flags) {
   CUSHIM_CUDA_CALL(0, 507, "cuGraphConditionalHandleCreate", 12030, (CUgraphConditionalHandle *, CUgraph, CUcontext, unsigned int, unsigned int), (pHandle_out, hGraph, ctx, defaultLaunchValue, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edgeData, size_t *numEdges) {
-  CUSHIM_CUDA_CALL(0, 508, "cuGraphGetEdges", 12030, (CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *), (hGraph, from, to, edgeData, numEdges));
+  CUSHIM_CUDA_ELSE(0, 508, "cuGraphGetEdges", 12030, (CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *), (hGraph, from, to, edgeData, numEdges), if (edgeData == NULL) return cushim_cuda_cuGraphGetEdges_10000(hGraph, from, to, numEdges));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies, CUgraphEdgeData *edgeData, size_t *numDependencies) {
-  CUSHIM_CUDA_CALL(0, 509, "cuGraphNodeGetDependencies", 12030, (CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *), (hNode, dependencies, edgeData, numDependencies));
+  CUSHIM_CUDA_ELSE(0, 509, "cuGraphNodeGetDependencies", 12030, (CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *), (hNode, dependencies, edgeData, numDependencies), if (edgeData == NULL) return cushim_cuda_cuGraphNodeGetDependencies_10000(hNode, dependencies, numDependencies));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes, CUgraphEdgeData *edgeData, size_t *numDependentNodes) {
-  CUSHIM_CUDA_CALL(0, 510, "cuGraphNodeGetDependentNodes", 12030, (CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *), (hNode, dependentNodes, edgeData, numDependentNodes));
+  CUSHIM_CUDA_ELSE(0, 510, "cuGraphNodeGetDependentNodes", 12030, (CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *), (hNode, dependentNodes, edgeData, numDependentNodes), if (edgeData == NULL) return cushim_cuda_cuGraphNodeGetDependentNodes_10000(hNode, dependentNodes, numDependentNodes));
 }
 CUSHIM_CUDA_FUNCTION cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies) {
-  CUSHIM_CUDA_CALL(0, 511, "cuGraphRemoveDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies));
+  CUSHIM_CUDA_ELSE(0, 511, "cuGraphRemoveDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies), if (edgeData == NULL) return cushim_cuda_cuGraphRemoveDependencies_10000(hGraph, from, to, numDependencies));
 }
 CUSHIM_CUDA_FUNCTION cuKernelGetName(const char **name, CUkernel hfunc) {
   CUSHIM_CUDA_CALL(0, 512, "cuKernelGetName", 12030, (const char **, CUkernel), (name, hfunc));
@@ -5601,22 +5679,22 @@ CUSHIM_CUDA_FUNCTION cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGrap
 #endif
 #if CUDA_VERSION >= 12030 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v3)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 514, "cuStreamGetCaptureInfo", 12030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 514, "cuStreamGetCaptureInfo", 12030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out), if (edgeData_out == NULL) return cushim_cuda_cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
 }
 #endif
 #if CUDA_VERSION >= 12030 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out) {
-  CUSHIM_CUDA_CALL(0, 514, "cuStreamGetCaptureInfo", 12030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out));
+  CUSHIM_CUDA_ELSE(0, 514, "cuStreamGetCaptureInfo", 12030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out), if (edgeData_out == NULL) return cushim_cuda_cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
 }
 #endif
 #if CUDA_VERSION >= 12030 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies_v2)(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 515, "cuStreamUpdateCaptureDependencies", 12030, (CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int), (hStream, dependencies, dependencyData, numDependencies, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 515, "cuStreamUpdateCaptureDependencies", 12030, (CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int), (hStream, dependencies, dependencyData, numDependencies, flags), if (dependencyData == NULL) return cushim_cuda_cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags));
 }
 #endif
 #if CUDA_VERSION >= 12030 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 515, "cuStreamUpdateCaptureDependencies", 12030, (CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int), (hStream, dependencies, dependencyData, numDependencies, flags));
+  CUSHIM_CUDA_ELSE(0, 515, "cuStreamUpdateCaptureDependencies", 12030, (CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int), (hStream, dependencies, dependencyData, numDependencies, flags), if (dependencyData == NULL) return cushim_cuda_cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags));
 }
 #endif
 #if CUDA_VERSION >= 12040 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)

@@ -140,6 +140,41 @@ static inline int cushim_cuda_is_plain(const CUctxCreateParams *params) {
 }
 #endif
 #if CUDA_VERSION >= 12000
+/* Whether older forms can say this kernel node: the kernel is a CUfunction, and the context that of the function. */
+static inline int cushim_cuda_is_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  return node != NULL && node->kern == NULL && node->ctx == NULL;
+}
+static inline CUDA_KERNEL_NODE_PARAMS_v1 cushim_cuda_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  CUDA_KERNEL_NODE_PARAMS_v1 older;
+  older.func = node->func;
+  older.gridDimX = node->gridDimX;
+  older.gridDimY = node->gridDimY;
+  older.gridDimZ = node->gridDimZ;
+  older.blockDimX = node->blockDimX;
+  older.blockDimY = node->blockDimY;
+  older.blockDimZ = node->blockDimZ;
+  older.sharedMemBytes = node->sharedMemBytes;
+  older.kernelParams = node->kernelParams;
+  older.extra = node->extra;
+  return older;
+}
+static inline CUresult cushim_cuda_tell_node(CUresult result, const CUDA_KERNEL_NODE_PARAMS_v1 *older,
+                                             CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  if (result != CUDA_SUCCESS) return result;
+  node->func = older->func;
+  node->gridDimX = older->gridDimX;
+  node->gridDimY = older->gridDimY;
+  node->gridDimZ = older->gridDimZ;
+  node->blockDimX = older->blockDimX;
+  node->blockDimY = older->blockDimY;
+  node->blockDimZ = older->blockDimZ;
+  node->sharedMemBytes = older->sharedMemBytes;
+  node->kernelParams = older->kernelParams;
+  node->extra = older->extra;
+  node->kern = NULL;
+  node->ctx = NULL;
+  return result;
+}
 /* What the older form of cuGetProcAddress does not say by itself. */
 static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
   const int is_found = result == CUDA_SUCCESS && *pfn != NULL;

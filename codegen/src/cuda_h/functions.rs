@@ -28,7 +28,7 @@ pub(super) fn definitions(functions: &[Function<'_>]) -> String {
     let mut out = Sections::default();
     for function in functions {
         if let Some(name) = older::name(function.abi) {
-            out.add("", &function.definition(name, "CUSHIM_CUDA_STREAM"));
+            out.add(&since(function.abi), &function.definition(name, "CUSHIM_CUDA_STREAM"));
         }
         let visible = join(&since(function.abi), &or(&public(function.abi), ALL));
         out.add(&visible, &function.definition(function.stream_name(), "CUSHIM_CUDA_STREAM"));
