@@ -23,7 +23,7 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
     (
         "cuGraphAddDependencies_v2",
         ("cuGraphAddDependencies", 10000),
-        "if (edgeData == NULL) return cushim_cuda_cuGraphAddDependencies_10000(hGraph, from, to, numDependencies)",
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphAddDependencies_10000(hGraph, from, to, numDependencies)",
     ),
     (
         "cuGraphAddKernelNode_v2",
@@ -33,7 +33,7 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
     (
         "cuGraphAddNode_v2",
         ("cuGraphAddNode", 12020),
-        "if (dependencyData == NULL) return cushim_cuda_cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams)",
+        "if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams)",
     ),
     (
         "cuGraphExecKernelNodeSetParams_v2",
@@ -43,17 +43,17 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
     (
         "cuGraphExecUpdate_v2",
         ("cuGraphExecUpdate", 10020),
-        "if (resultInfo != NULL) { resultInfo->result = CU_GRAPH_EXEC_UPDATE_SUCCESS; resultInfo->errorNode = NULL; resultInfo->errorFromNode = NULL; return cushim_cuda_cuGraphExecUpdate_10020(hGraphExec, hGraph, &resultInfo->errorNode, &resultInfo->result); }",
+        "if (resultInfo != CUSHIM_NULL) { resultInfo->result = CU_GRAPH_EXEC_UPDATE_SUCCESS; resultInfo->errorNode = CUSHIM_NULL; resultInfo->errorFromNode = CUSHIM_NULL; return cushim_cuda_cuGraphExecUpdate_10020(hGraphExec, hGraph, &resultInfo->errorNode, &resultInfo->result); }",
     ),
     (
         "cuGraphGetEdges_v2",
         ("cuGraphGetEdges", 10000),
-        "if (edgeData == NULL) return cushim_cuda_cuGraphGetEdges_10000(hGraph, from, to, numEdges)",
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphGetEdges_10000(hGraph, from, to, numEdges)",
     ),
     (
         "cuGraphKernelNodeGetParams_v2",
         ("cuGraphKernelNodeGetParams", 10000),
-        "if (nodeParams != NULL) { CUDA_KERNEL_NODE_PARAMS_v1 cushim_node; return cushim_cuda_tell_node(cushim_cuda_cuGraphKernelNodeGetParams_10000(hNode, &cushim_node), &cushim_node, nodeParams); }",
+        "if (nodeParams != CUSHIM_NULL) { CUDA_KERNEL_NODE_PARAMS_v1 cushim_node; return cushim_cuda_tell_node(cushim_cuda_cuGraphKernelNodeGetParams_10000(hNode, &cushim_node), &cushim_node, nodeParams); }",
     ),
     (
         "cuGraphKernelNodeSetParams_v2",
@@ -63,17 +63,17 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
     (
         "cuGraphNodeGetDependencies_v2",
         ("cuGraphNodeGetDependencies", 10000),
-        "if (edgeData == NULL) return cushim_cuda_cuGraphNodeGetDependencies_10000(hNode, dependencies, numDependencies)",
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphNodeGetDependencies_10000(hNode, dependencies, numDependencies)",
     ),
     (
         "cuGraphNodeGetDependentNodes_v2",
         ("cuGraphNodeGetDependentNodes", 10000),
-        "if (edgeData == NULL) return cushim_cuda_cuGraphNodeGetDependentNodes_10000(hNode, dependentNodes, numDependentNodes)",
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphNodeGetDependentNodes_10000(hNode, dependentNodes, numDependentNodes)",
     ),
     (
         "cuGraphRemoveDependencies_v2",
         ("cuGraphRemoveDependencies", 10000),
-        "if (edgeData == NULL) return cushim_cuda_cuGraphRemoveDependencies_10000(hGraph, from, to, numDependencies)",
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphRemoveDependencies_10000(hGraph, from, to, numDependencies)",
     ),
     (
         "cuMemAdvise_v2",
@@ -88,12 +88,12 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
     (
         "cuStreamGetCaptureInfo_v3",
         ("cuStreamGetCaptureInfo", 11030),
-        "if (edgeData_out == NULL) return cushim_cuda_cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out)",
+        "if (edgeData_out == CUSHIM_NULL) return cushim_cuda_cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out)",
     ),
     (
         "cuStreamUpdateCaptureDependencies_v2",
         ("cuStreamUpdateCaptureDependencies", 11030),
-        "if (dependencyData == NULL) return cushim_cuda_cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags)",
+        "if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags)",
     ),
 ];
 
