@@ -3330,8 +3330,8 @@ struct cushim_driver_table {
 
 /* Whether a table (a pointer, may be NULL) has an entry: it is long enough, and the driver has the function. */
 #define CUSHIM_HAS(table, entry) \
-  ((table) != NULL && (table)->struct_size >= offsetof(cushim_driver_table, entry) + sizeof(void *) && \
-   (table)->entry != NULL)
+  ((table) != CUSHIM_NULL && (table)->struct_size >= offsetof(cushim_driver_table, entry) + sizeof(void *) && \
+   (table)->entry != CUSHIM_NULL)
 
 
 #ifdef __cplusplus
@@ -3372,14 +3372,14 @@ extern "C" {
 #endif
 
 static inline CUresult cushim_names_missing(const cushim_driver_table *table, const char *name, int abi) {
-  return (CUresult)cushim_table_missing(table, name, abi);
+  return CUSHIM_CAST(CUresult, cushim_table_missing(table, name, abi));
 }
 
 /* What cuGetErrorName and cuGetErrorString return without a driver. */
 static inline CUresult cushim_names_error(const char **pStr, const char *text) {
-  if (pStr == NULL) return CUDA_ERROR_INVALID_VALUE;
+  if (pStr == CUSHIM_NULL) return CUDA_ERROR_INVALID_VALUE;
   *pStr = text;
-  return text != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return text != CUSHIM_NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static inline CUresult cushim_12_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v2 *pAllocateArray) {
@@ -3972,13 +3972,13 @@ static inline CUresult cushim_12_cuGLUnregisterBufferObject(unsigned int buffer)
 #define cuGLUnregisterBufferObject cushim_12_cuGLUnregisterBufferObject
 static inline CUresult cushim_12_cuGetErrorName(CUresult error, const char **pStr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
-  return CUSHIM_HAS(cushim_names_table, cuGetErrorName_6000) ? cushim_names_table->cuGetErrorName_6000(error, pStr) : cushim_names_error(pStr, error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name((cushim_status)error));
+  return CUSHIM_HAS(cushim_names_table, cuGetErrorName_6000) ? cushim_names_table->cuGetErrorName_6000(error, pStr) : cushim_names_error(pStr, error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name(CUSHIM_CAST(cushim_status, error)));
 }
 #undef cuGetErrorName
 #define cuGetErrorName cushim_12_cuGetErrorName
 static inline CUresult cushim_12_cuGetErrorString(CUresult error, const char **pStr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
-  return CUSHIM_HAS(cushim_names_table, cuGetErrorString_6000) ? cushim_names_table->cuGetErrorString_6000(error, pStr) : cushim_names_error(pStr, cushim_status_string((cushim_status)error));
+  return CUSHIM_HAS(cushim_names_table, cuGetErrorString_6000) ? cushim_names_table->cuGetErrorString_6000(error, pStr) : cushim_names_error(pStr, cushim_status_string(CUSHIM_CAST(cushim_status, error)));
 }
 #undef cuGetErrorString
 #define cuGetErrorString cushim_12_cuGetErrorString

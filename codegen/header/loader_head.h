@@ -37,6 +37,15 @@
 #error "cushim supports 64-bit platforms only"
 #endif
 
+/* Casts and null pointers that strict compilers of both languages accept. */
+#if defined(__cplusplus)
+#define CUSHIM_CAST(type, value) static_cast<type>(value)
+#define CUSHIM_NULL nullptr
+#else
+#define CUSHIM_CAST(type, value) ((type)(value))
+#define CUSHIM_NULL NULL
+#endif
+
 /* The driver's functions; its members are in cushim_driver.h. */
 typedef struct cushim_driver_table cushim_driver_table;
 

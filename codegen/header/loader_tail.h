@@ -8,15 +8,15 @@ extern "C" {
  * the path of a library. Returns NULL if it cannot be opened; cushim_last_error_message then says what was tried.
  */
 static inline cushim_driver cushim_loader_open(const char *driver) {
-  cushim_driver opened = NULL;
+  cushim_driver opened = CUSHIM_NULL;
   cushim_driver_options options;
   options.struct_size = sizeof options;
   options.driver = driver;
-  options.getter = NULL;
-  options.getter_user = NULL;
+  options.getter = CUSHIM_NULL;
+  options.getter_user = CUSHIM_NULL;
   options.flags = 0;
   options.reserved = 0;
-  return cushim_driver_open(&options, &opened) == 0 ? opened : NULL;
+  return cushim_driver_open(&options, &opened) == 0 ? opened : CUSHIM_NULL;
 }
 
 /*
@@ -24,8 +24,8 @@ static inline cushim_driver cushim_loader_open(const char *driver) {
  * NULL if the driver does not have it; cushim_last_error_message then says which CUDA version does.
  */
 static inline void *cushim_loader_symbol(cushim_driver driver, const char *name) {
-  void *function = NULL;
-  return cushim_driver_lookup(driver, name, 0, CUSHIM_TABLE_LEGACY_STREAM, &function) == 0 ? function : NULL;
+  void *function = CUSHIM_NULL;
+  return cushim_driver_lookup(driver, name, 0, CUSHIM_TABLE_LEGACY_STREAM, &function) == 0 ? function : CUSHIM_NULL;
 }
 
 #ifdef __cplusplus

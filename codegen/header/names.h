@@ -37,13 +37,13 @@ extern "C" {
 #endif
 
 static inline CUresult cushim_names_missing(const cushim_driver_table *table, const char *name, int abi) {
-  return (CUresult)cushim_table_missing(table, name, abi);
+  return CUSHIM_CAST(CUresult, cushim_table_missing(table, name, abi));
 }
 
 /* What cuGetErrorName and cuGetErrorString return without a driver. */
 static inline CUresult cushim_names_error(const char **pStr, const char *text) {
-  if (pStr == NULL) return CUDA_ERROR_INVALID_VALUE;
+  if (pStr == CUSHIM_NULL) return CUDA_ERROR_INVALID_VALUE;
   *pStr = text;
-  return text != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return text != CUSHIM_NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -32,7 +32,7 @@ template <class Value>
 static inline cushim_arg cushim_arg_of(const Value &value) {
   cushim_arg arg = cushim_arg();
   arg.kind = CUSHIM_ARG_BYTES;
-  arg.size = (uint32_t)sizeof value;
+  arg.size = CUSHIM_CAST(uint32_t, sizeof value);
   arg.value = &value;
   return arg;
 }

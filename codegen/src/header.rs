@@ -257,11 +257,11 @@ fn name(abi: &Abi, plain: &str, out: &mut String) {
     let missing = format!("cushim_names_missing(cushim_names_table, \"{}\", {})", abi.base, abi.number);
     let otherwise = match plain {
         "cuGetErrorName" => {
-            let name = "error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name((cushim_status)error)";
+            let name = "error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name(CUSHIM_CAST(cushim_status, error))";
             format!("cushim_names_error(pStr, {name})")
         }
         "cuGetErrorString" => {
-            "cushim_names_error(pStr, cushim_status_string((cushim_status)error))".to_owned()
+            "cushim_names_error(pStr, cushim_status_string(CUSHIM_CAST(cushim_status, error)))".to_owned()
         }
         _ => missing,
     };

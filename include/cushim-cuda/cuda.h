@@ -3545,344 +3545,386 @@ typedef void(CUDAAPI *cushim_cuda_function)(void);
 
 /* A table is its size, and then a pointer for each function. */
 static inline cushim_cuda_function cushim_cuda_find(const cushim_driver_table *table, size_t row) {
-  const size_t *size = (const size_t *)(const void *)table;
-  const cushim_cuda_function *functions = (const cushim_cuda_function *)(const void *)(size + 1);
-  return *size >= sizeof(size_t) + (row + 1) * sizeof(cushim_cuda_function) ? functions[row] : NULL;
+  const size_t *size = CUSHIM_CAST(const size_t *, CUSHIM_CAST(const void *, table));
+  const cushim_cuda_function *functions =
+      CUSHIM_CAST(const cushim_cuda_function *, CUSHIM_CAST(const void *, size + 1));
+  return *size >= sizeof(size_t) + (row + 1) * sizeof(cushim_cuda_function) ? functions[row] : CUSHIM_NULL;
 }
 
 #define CUSHIM_CUDA_FUNCTION static inline CUresult CUDAAPI
 
+#ifdef __cplusplus
+#define CUSHIM_CUDA_AS(types, function) reinterpret_cast<CUresult(CUDAAPI *) types>(function)
+#else
+#define CUSHIM_CUDA_AS(types, function) ((CUresult(CUDAAPI *) types)(function))
+#endif
+
 /* Calls a row of the table, or says which driver does not have it. */
-#define CUSHIM_CUDA_CALL(stream, row, name, abi, types, values)                                               \
-  const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
+#define CUSHIM_CUDA_CALL(stream, row, name, abi, types, values)                                                \
+  const cushim_driver_table *cushim_table = cushim_driver_default_table(stream);                               \
   cushim_cuda_function cushim_found = cushim_cuda_find(cushim_table, row);                                     \
-  return cushim_found != NULL ? ((CUresult(CUDAAPI *) types)cushim_found)values                                \
-                              : (CUresult)cushim_table_missing(cushim_table, name, abi)
+  return cushim_found != CUSHIM_NULL ? CUSHIM_CUDA_AS(types, cushim_found) values                              \
+                                     : CUSHIM_CAST(CUresult, cushim_table_missing(cushim_table, name, abi))
 
 /* The same for a function that an older one can stand for, if the driver has only that. */
-#define CUSHIM_CUDA_ELSE(stream, row, name, abi, types, values, older)                                        \
-  const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
+#define CUSHIM_CUDA_ELSE(stream, row, name, abi, types, values, older)                                         \
+  const cushim_driver_table *cushim_table = cushim_driver_default_table(stream);                               \
   cushim_cuda_function cushim_found = cushim_cuda_find(cushim_table, row);                                     \
-  if (cushim_found != NULL) return ((CUresult(CUDAAPI *) types)cushim_found)values;                            \
+  if (cushim_found != CUSHIM_NULL) return CUSHIM_CUDA_AS(types, cushim_found) values;                          \
   older;                                                                                                       \
-  return (CUresult)cushim_table_missing(cushim_table, name, abi)
+  return CUSHIM_CAST(CUresult, cushim_table_missing(cushim_table, name, abi))
 
 /* The same for a function that writes a text to *pStr, which cushim has as well. */
-#define CUSHIM_CUDA_TEXT(stream, row, name, abi, types, values, text)                                         \
-  const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
+#define CUSHIM_CUDA_TEXT(stream, row, name, abi, types, values, text)                                          \
+  const cushim_driver_table *cushim_table = cushim_driver_default_table(stream);                               \
   cushim_cuda_function cushim_found = cushim_cuda_find(cushim_table, row);                                     \
-  if (cushim_found != NULL) return ((CUresult(CUDAAPI *) types)cushim_found)values;                            \
-  if (pStr == NULL) return CUDA_ERROR_INVALID_VALUE;                                                           \
+  if (cushim_found != CUSHIM_NULL) return CUSHIM_CUDA_AS(types, cushim_found) values;                          \
+  if (pStr == CUSHIM_NULL) return CUDA_ERROR_INVALID_VALUE;                                                    \
   *pStr = (text);                                                                                              \
-  return *pStr != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE
+  return *pStr != CUSHIM_NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE
 
 /* Whether an older form can say this location: the ordinal of a device, or CU_DEVICE_CPU for the host. */
 static inline int cushim_cuda_is_ordinal(const CUmemLocation_v1 *location) {
-  return (int)location->type == 1 || (int)location->type == 2;
+  return CUSHIM_CAST(int, location->type) == 1 || CUSHIM_CAST(int, location->type) == 2;
 }
 static inline CUdevice cushim_cuda_ordinal(const CUmemLocation_v1 *location) {
-  return (int)location->type == 1 ? (CUdevice)location->id : (CUdevice)-1;
+  return CUSHIM_CAST(int, location->type) == 1 ? location->id : -1;
 }
 #if CUDA_VERSION >= 12050
 /* Whether a context is to be created as older forms create it. */
 static inline int cushim_cuda_is_plain(const CUctxCreateParams *params) {
-  return params == NULL ||
-         (params->execAffinityParams == NULL && params->numExecAffinityParams == 0 && params->cigParams == NULL);
+  return params == CUSHIM_NULL || (params->execAffinityParams == CUSHIM_NULL && params->numExecAffinityParams == 0 &&
+                                   params->cigParams == CUSHIM_NULL);
 }
 #endif
 #if CUDA_VERSION >= 12000
+/* Whether older forms can say this kernel node: the kernel is a CUfunction, and the context that of the function. */
+static inline int cushim_cuda_is_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  return node != CUSHIM_NULL && node->kern == CUSHIM_NULL && node->ctx == CUSHIM_NULL;
+}
+static inline CUDA_KERNEL_NODE_PARAMS_v1 cushim_cuda_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  CUDA_KERNEL_NODE_PARAMS_v1 older;
+  older.func = node->func;
+  older.gridDimX = node->gridDimX;
+  older.gridDimY = node->gridDimY;
+  older.gridDimZ = node->gridDimZ;
+  older.blockDimX = node->blockDimX;
+  older.blockDimY = node->blockDimY;
+  older.blockDimZ = node->blockDimZ;
+  older.sharedMemBytes = node->sharedMemBytes;
+  older.kernelParams = node->kernelParams;
+  older.extra = node->extra;
+  return older;
+}
+static inline CUresult cushim_cuda_tell_node(CUresult result, const CUDA_KERNEL_NODE_PARAMS_v1 *older,
+                                             CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  if (result != CUDA_SUCCESS) return result;
+  node->func = older->func;
+  node->gridDimX = older->gridDimX;
+  node->gridDimY = older->gridDimY;
+  node->gridDimZ = older->gridDimZ;
+  node->blockDimX = older->blockDimX;
+  node->blockDimY = older->blockDimY;
+  node->blockDimZ = older->blockDimZ;
+  node->sharedMemBytes = older->sharedMemBytes;
+  node->kernelParams = older->kernelParams;
+  node->extra = older->extra;
+  node->kern = CUSHIM_NULL;
+  node->ctx = CUSHIM_NULL;
+  return result;
+}
 /* What the older form of cuGetProcAddress does not say by itself. */
 static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
-  const int is_found = result == CUDA_SUCCESS && *pfn != NULL;
-  if (found != NULL) *found = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  const int is_found = result == CUDA_SUCCESS && *pfn != CUSHIM_NULL;
+  if (found != CUSHIM_NULL) *found = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return result;
 }
 #endif
 
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuArray3DCreate(CUarray *pHandle, const void *pAllocateArray) {
-  CUSHIM_CUDA_CALL(0, 0, "cuArray3DCreate", 2000, (CUarray *, const void *), (pHandle, pAllocateArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 0, "cuArray3DCreate", 2000, (CUarray *, const void *), (pHandle, pAllocateArray));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v2 *pAllocateArray) {
-  CUSHIM_CUDA_CALL(0, 1, "cuArray3DCreate", 3020, (CUarray *, const CUDA_ARRAY3D_DESCRIPTOR_v2 *), (pHandle, pAllocateArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 1, "cuArray3DCreate", 3020, (CUarray *, const CUDA_ARRAY3D_DESCRIPTOR_v2 *), (pHandle, pAllocateArray));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuArray3DGetDescriptor(void *pArrayDescriptor, CUarray hArray) {
-  CUSHIM_CUDA_CALL(0, 2, "cuArray3DGetDescriptor", 2000, (void *, CUarray), (pArrayDescriptor, hArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 2, "cuArray3DGetDescriptor", 2000, (void *, CUarray), (pArrayDescriptor, hArray));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR_v2 *pArrayDescriptor, CUarray hArray) {
-  CUSHIM_CUDA_CALL(0, 3, "cuArray3DGetDescriptor", 3020, (CUDA_ARRAY3D_DESCRIPTOR_v2 *, CUarray), (pArrayDescriptor, hArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 3, "cuArray3DGetDescriptor", 3020, (CUDA_ARRAY3D_DESCRIPTOR_v2 *, CUarray), (pArrayDescriptor, hArray));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuArrayCreate(CUarray *pHandle, const void *pAllocateArray) {
-  CUSHIM_CUDA_CALL(0, 4, "cuArrayCreate", 2000, (CUarray *, const void *), (pHandle, pAllocateArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 4, "cuArrayCreate", 2000, (CUarray *, const void *), (pHandle, pAllocateArray));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR_v2 *pAllocateArray) {
-  CUSHIM_CUDA_CALL(0, 5, "cuArrayCreate", 3020, (CUarray *, const CUDA_ARRAY_DESCRIPTOR_v2 *), (pHandle, pAllocateArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 5, "cuArrayCreate", 3020, (CUarray *, const CUDA_ARRAY_DESCRIPTOR_v2 *), (pHandle, pAllocateArray));
 }
 CUSHIM_CUDA_FUNCTION cuArrayDestroy(CUarray hArray) {
-  CUSHIM_CUDA_CALL(0, 6, "cuArrayDestroy", 2000, (CUarray), (hArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 6, "cuArrayDestroy", 2000, (CUarray), (hArray));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuArrayGetDescriptor(void *pArrayDescriptor, CUarray hArray) {
-  CUSHIM_CUDA_CALL(0, 7, "cuArrayGetDescriptor", 2000, (void *, CUarray), (pArrayDescriptor, hArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 7, "cuArrayGetDescriptor", 2000, (void *, CUarray), (pArrayDescriptor, hArray));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR_v2 *pArrayDescriptor, CUarray hArray) {
-  CUSHIM_CUDA_CALL(0, 8, "cuArrayGetDescriptor", 3020, (CUDA_ARRAY_DESCRIPTOR_v2 *, CUarray), (pArrayDescriptor, hArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 8, "cuArrayGetDescriptor", 3020, (CUDA_ARRAY_DESCRIPTOR_v2 *, CUarray), (pArrayDescriptor, hArray));
 }
 CUSHIM_CUDA_FUNCTION cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUarray array, CUdevice device) {
-  CUSHIM_CUDA_CALL(0, 9, "cuArrayGetMemoryRequirements", 11060, (CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *, CUarray, CUdevice), (memoryRequirements, array, device));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 9, "cuArrayGetMemoryRequirements", 11060, (CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *, CUarray, CUdevice), (memoryRequirements, array, device));
 }
 CUSHIM_CUDA_FUNCTION cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx) {
-  CUSHIM_CUDA_CALL(0, 10, "cuArrayGetPlane", 11020, (CUarray *, CUarray, unsigned int), (pPlaneArray, hArray, planeIdx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 10, "cuArrayGetPlane", 11020, (CUarray *, CUarray, unsigned int), (pPlaneArray, hArray, planeIdx));
 }
 CUSHIM_CUDA_FUNCTION cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUarray array) {
-  CUSHIM_CUDA_CALL(0, 11, "cuArrayGetSparseProperties", 11010, (CUDA_ARRAY_SPARSE_PROPERTIES_v1 *, CUarray), (sparseProperties, array));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 11, "cuArrayGetSparseProperties", 11010, (CUDA_ARRAY_SPARSE_PROPERTIES_v1 *, CUarray), (sparseProperties, array));
 }
 CUSHIM_CUDA_FUNCTION cuCtxAttach(CUcontext *pctx, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 12, "cuCtxAttach", 2000, (CUcontext *, unsigned int), (pctx, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 12, "cuCtxAttach", 2000, (CUcontext *, unsigned int), (pctx, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 13, "cuCtxCreate", 2000, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 13, "cuCtxCreate", 2000, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cushim_cuda_cuCtxCreate_3020(CUcontext *pctx, unsigned int flags, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 14, "cuCtxCreate", 3020, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 14, "cuCtxCreate", 3020, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 14, "cuCtxCreate", 3020, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 14, "cuCtxCreate", 3020, (CUcontext *, unsigned int, CUdevice_v1), (pctx, flags, dev));
 }
 CUSHIM_CUDA_FUNCTION cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams, unsigned int flags, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 15, "cuCtxCreate", 11040, (CUcontext *, CUexecAffinityParam *, int, unsigned int, CUdevice_v1), (pctx, paramsArray, numParams, flags, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 15, "cuCtxCreate", 11040, (CUcontext *, CUexecAffinityParam *, int, unsigned int, CUdevice_v1), (pctx, paramsArray, numParams, flags, dev));
 }
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuCtxDestroy(CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 16, "cuCtxDestroy", 2000, (CUcontext), (ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 16, "cuCtxDestroy", 2000, (CUcontext), (ctx));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuCtxDestroy_v2(CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 17, "cuCtxDestroy", 4000, (CUcontext), (ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 17, "cuCtxDestroy", 4000, (CUcontext), (ctx));
 }
 CUSHIM_CUDA_FUNCTION cuCtxDetach(CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 18, "cuCtxDetach", 2000, (CUcontext), (ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 18, "cuCtxDetach", 2000, (CUcontext), (ctx));
 }
 CUSHIM_CUDA_FUNCTION cuCtxDisablePeerAccess(CUcontext peerContext) {
-  CUSHIM_CUDA_CALL(0, 19, "cuCtxDisablePeerAccess", 4000, (CUcontext), (peerContext));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 19, "cuCtxDisablePeerAccess", 4000, (CUcontext), (peerContext));
 }
 CUSHIM_CUDA_FUNCTION cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 20, "cuCtxEnablePeerAccess", 4000, (CUcontext, unsigned int), (peerContext, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 20, "cuCtxEnablePeerAccess", 4000, (CUcontext, unsigned int), (peerContext, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
-  CUSHIM_CUDA_CALL(0, 21, "cuCtxGetApiVersion", 3020, (CUcontext, unsigned int *), (ctx, version));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 21, "cuCtxGetApiVersion", 3020, (CUcontext, unsigned int *), (ctx, version));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
-  CUSHIM_CUDA_CALL(0, 22, "cuCtxGetCacheConfig", 3020, (CUfunc_cache *), (pconfig));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 22, "cuCtxGetCacheConfig", 3020, (CUfunc_cache *), (pconfig));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetCurrent(CUcontext *pctx) {
-  CUSHIM_CUDA_CALL(0, 23, "cuCtxGetCurrent", 4000, (CUcontext *), (pctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 23, "cuCtxGetCurrent", 4000, (CUcontext *), (pctx));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetDevice(CUdevice_v1 *device) {
-  CUSHIM_CUDA_CALL(0, 24, "cuCtxGetDevice", 2000, (CUdevice_v1 *), (device));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 24, "cuCtxGetDevice", 2000, (CUdevice_v1 *), (device));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type) {
-  CUSHIM_CUDA_CALL(0, 25, "cuCtxGetExecAffinity", 11040, (CUexecAffinityParam *, CUexecAffinityType), (pExecAffinity, type));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 25, "cuCtxGetExecAffinity", 11040, (CUexecAffinityParam *, CUexecAffinityType), (pExecAffinity, type));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetFlags(unsigned int *flags) {
-  CUSHIM_CUDA_CALL(0, 26, "cuCtxGetFlags", 7000, (unsigned int *), (flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 26, "cuCtxGetFlags", 7000, (unsigned int *), (flags));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
-  CUSHIM_CUDA_CALL(0, 27, "cuCtxGetLimit", 3010, (size_t *, CUlimit), (pvalue, limit));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 27, "cuCtxGetLimit", 3010, (size_t *, CUlimit), (pvalue, limit));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
-  CUSHIM_CUDA_CALL(0, 28, "cuCtxGetSharedMemConfig", 4020, (CUsharedconfig *), (pConfig));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 28, "cuCtxGetSharedMemConfig", 4020, (CUsharedconfig *), (pConfig));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
-  CUSHIM_CUDA_CALL(0, 29, "cuCtxGetStreamPriorityRange", 5050, (int *, int *), (leastPriority, greatestPriority));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 29, "cuCtxGetStreamPriorityRange", 5050, (int *, int *), (leastPriority, greatestPriority));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuCtxPopCurrent(CUcontext *pctx) {
-  CUSHIM_CUDA_CALL(0, 30, "cuCtxPopCurrent", 2000, (CUcontext *), (pctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 30, "cuCtxPopCurrent", 2000, (CUcontext *), (pctx));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuCtxPopCurrent_v2(CUcontext *pctx) {
-  CUSHIM_CUDA_CALL(0, 31, "cuCtxPopCurrent", 4000, (CUcontext *), (pctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 31, "cuCtxPopCurrent", 4000, (CUcontext *), (pctx));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuCtxPushCurrent(CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 32, "cuCtxPushCurrent", 2000, (CUcontext), (ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 32, "cuCtxPushCurrent", 2000, (CUcontext), (ctx));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuCtxPushCurrent_v2(CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 33, "cuCtxPushCurrent", 4000, (CUcontext), (ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 33, "cuCtxPushCurrent", 4000, (CUcontext), (ctx));
 }
 CUSHIM_CUDA_FUNCTION cuCtxResetPersistingL2Cache(void) {
-  CUSHIM_CUDA_CALL(0, 34, "cuCtxResetPersistingL2Cache", 11000, (void), ());
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 34, "cuCtxResetPersistingL2Cache", 11000, (void), ());
 }
 CUSHIM_CUDA_FUNCTION cuCtxSetCacheConfig(CUfunc_cache config) {
-  CUSHIM_CUDA_CALL(0, 35, "cuCtxSetCacheConfig", 3020, (CUfunc_cache), (config));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 35, "cuCtxSetCacheConfig", 3020, (CUfunc_cache), (config));
 }
 CUSHIM_CUDA_FUNCTION cuCtxSetCurrent(CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 36, "cuCtxSetCurrent", 4000, (CUcontext), (ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 36, "cuCtxSetCurrent", 4000, (CUcontext), (ctx));
 }
 CUSHIM_CUDA_FUNCTION cuCtxSetLimit(CUlimit limit, size_t value) {
-  CUSHIM_CUDA_CALL(0, 37, "cuCtxSetLimit", 3010, (CUlimit, size_t), (limit, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 37, "cuCtxSetLimit", 3010, (CUlimit, size_t), (limit, value));
 }
 CUSHIM_CUDA_FUNCTION cuCtxSetSharedMemConfig(CUsharedconfig config) {
-  CUSHIM_CUDA_CALL(0, 38, "cuCtxSetSharedMemConfig", 4020, (CUsharedconfig), (config));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 38, "cuCtxSetSharedMemConfig", 4020, (CUsharedconfig), (config));
 }
 CUSHIM_CUDA_FUNCTION cuCtxSynchronize(void) {
-  CUSHIM_CUDA_CALL(0, 39, "cuCtxSynchronize", 2000, (void), ());
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 39, "cuCtxSynchronize", 2000, (void), ());
 }
 CUSHIM_CUDA_FUNCTION cuDestroyExternalMemory(CUexternalMemory extMem) {
-  CUSHIM_CUDA_CALL(0, 40, "cuDestroyExternalMemory", 10000, (CUexternalMemory), (extMem));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 40, "cuDestroyExternalMemory", 10000, (CUexternalMemory), (extMem));
 }
 CUSHIM_CUDA_FUNCTION cuDestroyExternalSemaphore(CUexternalSemaphore extSem) {
-  CUSHIM_CUDA_CALL(0, 41, "cuDestroyExternalSemaphore", 10000, (CUexternalSemaphore), (extSem));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 41, "cuDestroyExternalSemaphore", 10000, (CUexternalSemaphore), (extSem));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice_v1 dev, CUdevice_v1 peerDev) {
-  CUSHIM_CUDA_CALL(0, 42, "cuDeviceCanAccessPeer", 4000, (int *, CUdevice_v1, CUdevice_v1), (canAccessPeer, dev, peerDev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 42, "cuDeviceCanAccessPeer", 4000, (int *, CUdevice_v1, CUdevice_v1), (canAccessPeer, dev, peerDev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceComputeCapability(int *major, int *minor, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 43, "cuDeviceComputeCapability", 2000, (int *, int *, CUdevice_v1), (major, minor, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 43, "cuDeviceComputeCapability", 2000, (int *, int *, CUdevice_v1), (major, minor, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGet(CUdevice_v1 *device, int ordinal) {
-  CUSHIM_CUDA_CALL(0, 44, "cuDeviceGet", 2000, (CUdevice_v1 *, int), (device, ordinal));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 44, "cuDeviceGet", 2000, (CUdevice_v1 *, int), (device, ordinal));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 45, "cuDeviceGetAttribute", 2000, (int *, CUdevice_attribute, CUdevice_v1), (pi, attrib, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 45, "cuDeviceGetAttribute", 2000, (int *, CUdevice_attribute, CUdevice_v1), (pi, attrib, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetByPCIBusId(CUdevice_v1 *dev, const char *pciBusId) {
-  CUSHIM_CUDA_CALL(0, 46, "cuDeviceGetByPCIBusId", 4010, (CUdevice_v1 *, const char *), (dev, pciBusId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 46, "cuDeviceGetByPCIBusId", 4010, (CUdevice_v1 *, const char *), (dev, pciBusId));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetCount(int *count) {
-  CUSHIM_CUDA_CALL(0, 47, "cuDeviceGetCount", 2000, (int *), (count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 47, "cuDeviceGetCount", 2000, (int *), (count));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 48, "cuDeviceGetDefaultMemPool", 11020, (CUmemoryPool *, CUdevice_v1), (pool_out, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 48, "cuDeviceGetDefaultMemPool", 11020, (CUmemoryPool *, CUdevice_v1), (pool_out, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 49, "cuDeviceGetExecAffinitySupport", 11040, (int *, CUexecAffinityType, CUdevice), (pi, type, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 49, "cuDeviceGetExecAffinitySupport", 11040, (int *, CUexecAffinityType, CUdevice), (pi, type, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
-  CUSHIM_CUDA_CALL(0, 50, "cuDeviceGetGraphMemAttribute", 11040, (CUdevice, CUgraphMem_attribute, void *), (device, attr, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 50, "cuDeviceGetGraphMemAttribute", 11040, (CUdevice, CUgraphMem_attribute, void *), (device, attr, value));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 51, "cuDeviceGetLuid", 10000, (char *, unsigned int *, CUdevice_v1), (luid, deviceNodeMask, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 51, "cuDeviceGetLuid", 10000, (char *, unsigned int *, CUdevice_v1), (luid, deviceNodeMask, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 52, "cuDeviceGetMemPool", 11020, (CUmemoryPool *, CUdevice_v1), (pool, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 52, "cuDeviceGetMemPool", 11020, (CUmemoryPool *, CUdevice_v1), (pool, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetName(char *name, int len, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 53, "cuDeviceGetName", 2000, (char *, int, CUdevice_v1), (name, len, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 53, "cuDeviceGetName", 2000, (char *, int, CUdevice_v1), (name, len, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, CUdevice_v1 dev, int flags) {
-  CUSHIM_CUDA_CALL(0, 54, "cuDeviceGetNvSciSyncAttributes", 10020, (void *, CUdevice_v1, int), (nvSciSyncAttrList, dev, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 54, "cuDeviceGetNvSciSyncAttributes", 10020, (void *, CUdevice_v1, int), (nvSciSyncAttrList, dev, flags));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice_v1 srcDevice, CUdevice_v1 dstDevice) {
-  CUSHIM_CUDA_CALL(0, 55, "cuDeviceGetP2PAttribute", 8000, (int *, CUdevice_P2PAttribute, CUdevice_v1, CUdevice_v1), (value, attrib, srcDevice, dstDevice));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 55, "cuDeviceGetP2PAttribute", 8000, (int *, CUdevice_P2PAttribute, CUdevice_v1, CUdevice_v1), (value, attrib, srcDevice, dstDevice));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 56, "cuDeviceGetPCIBusId", 4010, (char *, int, CUdevice_v1), (pciBusId, len, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 56, "cuDeviceGetPCIBusId", 4010, (char *, int, CUdevice_v1), (pciBusId, len, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetProperties(CUdevprop_v1 *prop, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 57, "cuDeviceGetProperties", 2000, (CUdevprop_v1 *, CUdevice_v1), (prop, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 57, "cuDeviceGetProperties", 2000, (CUdevprop_v1 *, CUdevice_v1), (prop, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format, unsigned int numChannels, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 58, "cuDeviceGetTexture1DLinearMaxWidth", 11010, (size_t *, CUarray_format, unsigned int, CUdevice_v1), (maxWidthInElements, format, numChannels, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 58, "cuDeviceGetTexture1DLinearMaxWidth", 11010, (size_t *, CUarray_format, unsigned int, CUdevice_v1), (maxWidthInElements, format, numChannels, dev));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuDeviceGetUuid(CUuuid *uuid, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 59, "cuDeviceGetUuid", 9020, (CUuuid *, CUdevice_v1), (uuid, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 59, "cuDeviceGetUuid", 9020, (CUuuid *, CUdevice_v1), (uuid, dev));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 60, "cuDeviceGetUuid", 11040, (CUuuid *, CUdevice_v1), (uuid, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 60, "cuDeviceGetUuid", 11040, (CUuuid *, CUdevice_v1), (uuid, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGraphMemTrim(CUdevice device) {
-  CUSHIM_CUDA_CALL(0, 61, "cuDeviceGraphMemTrim", 11040, (CUdevice), (device));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 61, "cuDeviceGraphMemTrim", 11040, (CUdevice), (device));
 }
 CUSHIM_CUDA_FUNCTION cuDevicePrimaryCtxGetState(CUdevice_v1 dev, unsigned int *flags, int *active) {
-  CUSHIM_CUDA_CALL(0, 62, "cuDevicePrimaryCtxGetState", 7000, (CUdevice_v1, unsigned int *, int *), (dev, flags, active));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 62, "cuDevicePrimaryCtxGetState", 7000, (CUdevice_v1, unsigned int *, int *), (dev, flags, active));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuDevicePrimaryCtxRelease(CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 63, "cuDevicePrimaryCtxRelease", 7000, (CUdevice_v1), (dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 63, "cuDevicePrimaryCtxRelease", 7000, (CUdevice_v1), (dev));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuDevicePrimaryCtxRelease_v2(CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 64, "cuDevicePrimaryCtxRelease", 11000, (CUdevice_v1), (dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 64, "cuDevicePrimaryCtxRelease", 11000, (CUdevice_v1), (dev));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuDevicePrimaryCtxReset(CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 65, "cuDevicePrimaryCtxReset", 7000, (CUdevice_v1), (dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 65, "cuDevicePrimaryCtxReset", 7000, (CUdevice_v1), (dev));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuDevicePrimaryCtxReset_v2(CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 66, "cuDevicePrimaryCtxReset", 11000, (CUdevice_v1), (dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 66, "cuDevicePrimaryCtxReset", 11000, (CUdevice_v1), (dev));
 }
 CUSHIM_CUDA_FUNCTION cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 67, "cuDevicePrimaryCtxRetain", 7000, (CUcontext *, CUdevice_v1), (pctx, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 67, "cuDevicePrimaryCtxRetain", 7000, (CUcontext *, CUdevice_v1), (pctx, dev));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuDevicePrimaryCtxSetFlags(CUdevice_v1 dev, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 68, "cuDevicePrimaryCtxSetFlags", 7000, (CUdevice_v1, unsigned int), (dev, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 68, "cuDevicePrimaryCtxSetFlags", 7000, (CUdevice_v1, unsigned int), (dev, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuDevicePrimaryCtxSetFlags_v2(CUdevice_v1 dev, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 69, "cuDevicePrimaryCtxSetFlags", 11000, (CUdevice_v1, unsigned int), (dev, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 69, "cuDevicePrimaryCtxSetFlags", 11000, (CUdevice_v1, unsigned int), (dev, flags));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
-  CUSHIM_CUDA_CALL(0, 70, "cuDeviceSetGraphMemAttribute", 11040, (CUdevice, CUgraphMem_attribute, void *), (device, attr, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 70, "cuDeviceSetGraphMemAttribute", 11040, (CUdevice, CUgraphMem_attribute, void *), (device, attr, value));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceSetMemPool(CUdevice_v1 dev, CUmemoryPool pool) {
-  CUSHIM_CUDA_CALL(0, 71, "cuDeviceSetMemPool", 11020, (CUdevice_v1, CUmemoryPool), (dev, pool));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 71, "cuDeviceSetMemPool", 11020, (CUdevice_v1, CUmemoryPool), (dev, pool));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuDeviceTotalMem(unsigned int *bytes, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 72, "cuDeviceTotalMem", 2000, (unsigned int *, CUdevice_v1), (bytes, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 72, "cuDeviceTotalMem", 2000, (unsigned int *, CUdevice_v1), (bytes, dev));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuDeviceTotalMem_v2(size_t *bytes, CUdevice_v1 dev) {
-  CUSHIM_CUDA_CALL(0, 73, "cuDeviceTotalMem", 3020, (size_t *, CUdevice_v1), (bytes, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 73, "cuDeviceTotalMem", 3020, (size_t *, CUdevice_v1), (bytes, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDriverGetVersion(int *driverVersion) {
-  CUSHIM_CUDA_CALL(0, 74, "cuDriverGetVersion", 2020, (int *), (driverVersion));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 74, "cuDriverGetVersion", 2020, (int *), (driverVersion));
 }
 CUSHIM_CUDA_FUNCTION cuEventCreate(CUevent *phEvent, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 84, "cuEventCreate", 2000, (CUevent *, unsigned int), (phEvent, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 84, "cuEventCreate", 2000, (CUevent *, unsigned int), (phEvent, Flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuEventDestroy(CUevent hEvent) {
-  CUSHIM_CUDA_CALL(0, 86, "cuEventDestroy", 2000, (CUevent), (hEvent));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 86, "cuEventDestroy", 2000, (CUevent), (hEvent));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuEventDestroy_v2(CUevent hEvent) {
-  CUSHIM_CUDA_CALL(0, 87, "cuEventDestroy", 4000, (CUevent), (hEvent));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 87, "cuEventDestroy", 4000, (CUevent), (hEvent));
 }
 CUSHIM_CUDA_FUNCTION cushim_cuda_cuEventElapsedTime_2000(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
-  CUSHIM_CUDA_CALL(0, 88, "cuEventElapsedTime", 2000, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 88, "cuEventElapsedTime", 2000, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
-  CUSHIM_CUDA_CALL(0, 88, "cuEventElapsedTime", 2000, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 88, "cuEventElapsedTime", 2000, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuEventQuery(CUevent hEvent) {
-  CUSHIM_CUDA_CALL(0, 89, "cuEventQuery", 2000, (CUevent), (hEvent));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 89, "cuEventQuery", 2000, (CUevent), (hEvent));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuEventRecord)(CUevent hEvent, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 90, "cuEventRecord", 2000, (CUevent, CUstream), (hEvent, hStream));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuEventRecord(CUevent hEvent, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 90, "cuEventRecord", 2000, (CUevent, CUstream), (hEvent, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 90, "cuEventRecord", 2000, (CUevent, CUstream), (hEvent, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuEventRecordWithFlags)(CUevent hEvent, CUstream hStream, unsigned int flags) {
@@ -3890,240 +3932,261 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuEventRecordWithFlags)(CUevent hEvent, CUs
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 91, "cuEventRecordWithFlags", 11010, (CUevent, CUstream, unsigned int), (hEvent, hStream, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 91, "cuEventRecordWithFlags", 11010, (CUevent, CUstream, unsigned int), (hEvent, hStream, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuEventSynchronize(CUevent hEvent) {
-  CUSHIM_CUDA_CALL(0, 92, "cuEventSynchronize", 2000, (CUevent), (hEvent));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 92, "cuEventSynchronize", 2000, (CUevent), (hEvent));
 }
 CUSHIM_CUDA_FUNCTION cuExternalMemoryGetMappedBuffer(CUdeviceptr_v2 *devPtr, CUexternalMemory extMem, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1 *bufferDesc) {
-  CUSHIM_CUDA_CALL(0, 93, "cuExternalMemoryGetMappedBuffer", 10000, (CUdeviceptr_v2 *, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1 *), (devPtr, extMem, bufferDesc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 93, "cuExternalMemoryGetMappedBuffer", 10000, (CUdeviceptr_v2 *, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1 *), (devPtr, extMem, bufferDesc));
 }
 CUSHIM_CUDA_FUNCTION cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemory extMem, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1 *mipmapDesc) {
-  CUSHIM_CUDA_CALL(0, 94, "cuExternalMemoryGetMappedMipmappedArray", 10000, (CUmipmappedArray *, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1 *), (mipmap, extMem, mipmapDesc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 94, "cuExternalMemoryGetMappedMipmappedArray", 10000, (CUmipmappedArray *, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1 *), (mipmap, extMem, mipmapDesc));
 }
 CUSHIM_CUDA_FUNCTION cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope) {
-  CUSHIM_CUDA_CALL(0, 95, "cuFlushGPUDirectRDMAWrites", 11030, (CUflushGPUDirectRDMAWritesTarget, CUflushGPUDirectRDMAWritesScope), (target, scope));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 95, "cuFlushGPUDirectRDMAWrites", 11030, (CUflushGPUDirectRDMAWritesTarget, CUflushGPUDirectRDMAWritesScope), (target, scope));
 }
 CUSHIM_CUDA_FUNCTION cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
-  CUSHIM_CUDA_CALL(0, 96, "cuFuncGetAttribute", 2020, (int *, CUfunction_attribute, CUfunction), (pi, attrib, hfunc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 96, "cuFuncGetAttribute", 2020, (int *, CUfunction_attribute, CUfunction), (pi, attrib, hfunc));
 }
 CUSHIM_CUDA_FUNCTION cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
-  CUSHIM_CUDA_CALL(0, 97, "cuFuncGetModule", 11000, (CUmodule *, CUfunction), (hmod, hfunc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 97, "cuFuncGetModule", 11000, (CUmodule *, CUfunction), (hmod, hfunc));
 }
 CUSHIM_CUDA_FUNCTION cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
-  CUSHIM_CUDA_CALL(0, 98, "cuFuncSetAttribute", 9000, (CUfunction, CUfunction_attribute, int), (hfunc, attrib, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 98, "cuFuncSetAttribute", 9000, (CUfunction, CUfunction_attribute, int), (hfunc, attrib, value));
 }
 CUSHIM_CUDA_FUNCTION cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
-  CUSHIM_CUDA_CALL(0, 99, "cuFuncSetBlockShape", 2000, (CUfunction, int, int, int), (hfunc, x, y, z));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 99, "cuFuncSetBlockShape", 2000, (CUfunction, int, int, int), (hfunc, x, y, z));
 }
 CUSHIM_CUDA_FUNCTION cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
-  CUSHIM_CUDA_CALL(0, 100, "cuFuncSetCacheConfig", 3000, (CUfunction, CUfunc_cache), (hfunc, config));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 100, "cuFuncSetCacheConfig", 3000, (CUfunction, CUfunc_cache), (hfunc, config));
 }
 CUSHIM_CUDA_FUNCTION cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config) {
-  CUSHIM_CUDA_CALL(0, 101, "cuFuncSetSharedMemConfig", 4020, (CUfunction, CUsharedconfig), (hfunc, config));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 101, "cuFuncSetSharedMemConfig", 4020, (CUfunction, CUsharedconfig), (hfunc, config));
 }
 CUSHIM_CUDA_FUNCTION cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
-  CUSHIM_CUDA_CALL(0, 102, "cuFuncSetSharedSize", 2000, (CUfunction, unsigned int), (hfunc, bytes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 102, "cuFuncSetSharedSize", 2000, (CUfunction, unsigned int), (hfunc, bytes));
 }
 CUSHIM_CUDA_FUNCTION cuGetErrorName(CUresult error, const char **pStr) {
-  CUSHIM_CUDA_TEXT(0, 117, "cuGetErrorName", 6000, (CUresult, const char **), (error, pStr), error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name((cushim_status)error));
+  CUSHIM_CUDA_TEXT(CUSHIM_TABLE_LEGACY_STREAM, 117, "cuGetErrorName", 6000, (CUresult, const char **), (error, pStr), error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name(CUSHIM_CAST(cushim_status, error)));
 }
 CUSHIM_CUDA_FUNCTION cuGetErrorString(CUresult error, const char **pStr) {
-  CUSHIM_CUDA_TEXT(0, 118, "cuGetErrorString", 6000, (CUresult, const char **), (error, pStr), cushim_status_string((cushim_status)error));
+  CUSHIM_CUDA_TEXT(CUSHIM_TABLE_LEGACY_STREAM, 118, "cuGetErrorString", 6000, (CUresult, const char **), (error, pStr), cushim_status_string(CUSHIM_CAST(cushim_status, error)));
 }
 CUSHIM_CUDA_FUNCTION cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId) {
-  CUSHIM_CUDA_CALL(0, 119, "cuGetExportTable", 3000, (const void **, const CUuuid *), (ppExportTable, pExportTableId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 119, "cuGetExportTable", 3000, (const void **, const CUuuid *), (ppExportTable, pExportTableId));
 }
 CUSHIM_CUDA_FUNCTION cushim_cuda_cuGetProcAddress_11030(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags) {
-  CUSHIM_CUDA_CALL(0, 120, "cuGetProcAddress", 11030, (const char *, void **, int, cuuint64_t), (symbol, pfn, driverVersion, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 120, "cuGetProcAddress", 11030, (const char *, void **, int, cuuint64_t), (symbol, pfn, driverVersion, flags));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGetProcAddress(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags) {
-  CUSHIM_CUDA_CALL(0, 120, "cuGetProcAddress", 11030, (const char *, void **, int, cuuint64_t), (symbol, pfn, driverVersion, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 120, "cuGetProcAddress", 11030, (const char *, void **, int, cuuint64_t), (symbol, pfn, driverVersion, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 121, "cuGraphAddBatchMemOpNode", 11070, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_BATCH_MEM_OP_NODE_PARAMS *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 121, "cuGraphAddBatchMemOpNode", 11070, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_BATCH_MEM_OP_NODE_PARAMS *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraph childGraph) {
-  CUSHIM_CUDA_CALL(0, 122, "cuGraphAddChildGraphNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraph), (phGraphNode, hGraph, dependencies, numDependencies, childGraph));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 122, "cuGraphAddChildGraphNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraph), (phGraphNode, hGraph, dependencies, numDependencies, childGraph));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphAddDependencies_10000(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 123, "cuGraphAddDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
-  CUSHIM_CUDA_CALL(0, 123, "cuGraphAddDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 123, "cuGraphAddDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies) {
-  CUSHIM_CUDA_CALL(0, 124, "cuGraphAddEmptyNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t), (phGraphNode, hGraph, dependencies, numDependencies));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 124, "cuGraphAddEmptyNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t), (phGraphNode, hGraph, dependencies, numDependencies));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUevent event) {
-  CUSHIM_CUDA_CALL(0, 125, "cuGraphAddEventRecordNode", 11010, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUevent), (phGraphNode, hGraph, dependencies, numDependencies, event));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 125, "cuGraphAddEventRecordNode", 11010, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUevent), (phGraphNode, hGraph, dependencies, numDependencies, event));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUevent event) {
-  CUSHIM_CUDA_CALL(0, 126, "cuGraphAddEventWaitNode", 11010, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUevent), (phGraphNode, hGraph, dependencies, numDependencies, event));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 126, "cuGraphAddEventWaitNode", 11010, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUevent), (phGraphNode, hGraph, dependencies, numDependencies, event));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddExternalSemaphoresSignalNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 127, "cuGraphAddExternalSemaphoresSignalNode", 11020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 127, "cuGraphAddExternalSemaphoresSignalNode", 11020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddExternalSemaphoresWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 128, "cuGraphAddExternalSemaphoresWaitNode", 11020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 128, "cuGraphAddExternalSemaphoresWaitNode", 11020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 129, "cuGraphAddHostNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_HOST_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 129, "cuGraphAddHostNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_HOST_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphAddKernelNode_10000(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 130, "cuGraphAddKernelNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 130, "cuGraphAddKernelNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 130, "cuGraphAddKernelNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v1 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 131, "cuGraphAddMemAllocNode", 11040, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUDA_MEM_ALLOC_NODE_PARAMS *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 131, "cuGraphAddMemAllocNode", 11040, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUDA_MEM_ALLOC_NODE_PARAMS *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUdeviceptr dptr) {
-  CUSHIM_CUDA_CALL(0, 132, "cuGraphAddMemFreeNode", 11040, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUdeviceptr), (phGraphNode, hGraph, dependencies, numDependencies, dptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 132, "cuGraphAddMemFreeNode", 11040, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUdeviceptr), (phGraphNode, hGraph, dependencies, numDependencies, dptr));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMCPY3D_v2 *copyParams, CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 133, "cuGraphAddMemcpyNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMCPY3D_v2 *, CUcontext), (phGraphNode, hGraph, dependencies, numDependencies, copyParams, ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 133, "cuGraphAddMemcpyNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMCPY3D_v2 *, CUcontext), (phGraphNode, hGraph, dependencies, numDependencies, copyParams, ctx));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 134, "cuGraphAddMemsetNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMSET_NODE_PARAMS_v1 *, CUcontext), (phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 134, "cuGraphAddMemsetNode", 10000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMSET_NODE_PARAMS_v1 *, CUcontext), (phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx));
 }
 CUSHIM_CUDA_FUNCTION cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
-  CUSHIM_CUDA_CALL(0, 135, "cuGraphBatchMemOpNodeGetParams", 11070, (CUgraphNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *), (hNode, nodeParams_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 135, "cuGraphBatchMemOpNodeGetParams", 11070, (CUgraphNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *), (hNode, nodeParams_out));
 }
 CUSHIM_CUDA_FUNCTION cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 136, "cuGraphBatchMemOpNodeSetParams", 11070, (CUgraphNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 136, "cuGraphBatchMemOpNodeSetParams", 11070, (CUgraphNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
-  CUSHIM_CUDA_CALL(0, 137, "cuGraphChildGraphNodeGetGraph", 10000, (CUgraphNode, CUgraph *), (hNode, phGraph));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 137, "cuGraphChildGraphNodeGetGraph", 10000, (CUgraphNode, CUgraph *), (hNode, phGraph));
 }
 CUSHIM_CUDA_FUNCTION cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
-  CUSHIM_CUDA_CALL(0, 138, "cuGraphClone", 10000, (CUgraph *, CUgraph), (phGraphClone, originalGraph));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 138, "cuGraphClone", 10000, (CUgraph *, CUgraph), (phGraphClone, originalGraph));
 }
 CUSHIM_CUDA_FUNCTION cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 139, "cuGraphCreate", 10000, (CUgraph *, unsigned int), (phGraph, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 139, "cuGraphCreate", 10000, (CUgraph *, unsigned int), (phGraph, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 140, "cuGraphDebugDotPrint", 11030, (CUgraph, const char *, unsigned int), (hGraph, path, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 140, "cuGraphDebugDotPrint", 11030, (CUgraph, const char *, unsigned int), (hGraph, path, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGraphDestroy(CUgraph hGraph) {
-  CUSHIM_CUDA_CALL(0, 141, "cuGraphDestroy", 10000, (CUgraph), (hGraph));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 141, "cuGraphDestroy", 10000, (CUgraph), (hGraph));
 }
 CUSHIM_CUDA_FUNCTION cuGraphDestroyNode(CUgraphNode hNode) {
-  CUSHIM_CUDA_CALL(0, 142, "cuGraphDestroyNode", 10000, (CUgraphNode), (hNode));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 142, "cuGraphDestroyNode", 10000, (CUgraphNode), (hNode));
 }
 CUSHIM_CUDA_FUNCTION cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
-  CUSHIM_CUDA_CALL(0, 143, "cuGraphEventRecordNodeGetEvent", 11010, (CUgraphNode, CUevent *), (hNode, event_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 143, "cuGraphEventRecordNodeGetEvent", 11010, (CUgraphNode, CUevent *), (hNode, event_out));
 }
 CUSHIM_CUDA_FUNCTION cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {
-  CUSHIM_CUDA_CALL(0, 144, "cuGraphEventRecordNodeSetEvent", 11010, (CUgraphNode, CUevent), (hNode, event));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 144, "cuGraphEventRecordNodeSetEvent", 11010, (CUgraphNode, CUevent), (hNode, event));
 }
 CUSHIM_CUDA_FUNCTION cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
-  CUSHIM_CUDA_CALL(0, 145, "cuGraphEventWaitNodeGetEvent", 11010, (CUgraphNode, CUevent *), (hNode, event_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 145, "cuGraphEventWaitNodeGetEvent", 11010, (CUgraphNode, CUevent *), (hNode, event_out));
 }
 CUSHIM_CUDA_FUNCTION cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
-  CUSHIM_CUDA_CALL(0, 146, "cuGraphEventWaitNodeSetEvent", 11010, (CUgraphNode, CUevent), (hNode, event));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 146, "cuGraphEventWaitNodeSetEvent", 11010, (CUgraphNode, CUevent), (hNode, event));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecBatchMemOpNodeSetParams(CUgraphExec graphExec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 147, "cuGraphExecBatchMemOpNodeSetParams", 11070, (CUgraphExec, CUgraphNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *), (graphExec, node, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 147, "cuGraphExecBatchMemOpNodeSetParams", 11070, (CUgraphExec, CUgraphNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *), (graphExec, node, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph) {
-  CUSHIM_CUDA_CALL(0, 148, "cuGraphExecChildGraphNodeSetParams", 11010, (CUgraphExec, CUgraphNode, CUgraph), (hGraphExec, hNode, childGraph));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 148, "cuGraphExecChildGraphNodeSetParams", 11010, (CUgraphExec, CUgraphNode, CUgraph), (hGraphExec, hNode, childGraph));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecDestroy(CUgraphExec hGraphExec) {
-  CUSHIM_CUDA_CALL(0, 149, "cuGraphExecDestroy", 10000, (CUgraphExec), (hGraphExec));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 149, "cuGraphExecDestroy", 10000, (CUgraphExec), (hGraphExec));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
-  CUSHIM_CUDA_CALL(0, 150, "cuGraphExecEventRecordNodeSetEvent", 11010, (CUgraphExec, CUgraphNode, CUevent), (hGraphExec, hNode, event));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 150, "cuGraphExecEventRecordNodeSetEvent", 11010, (CUgraphExec, CUgraphNode, CUevent), (hGraphExec, hNode, event));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
-  CUSHIM_CUDA_CALL(0, 151, "cuGraphExecEventWaitNodeSetEvent", 11010, (CUgraphExec, CUgraphNode, CUevent), (hGraphExec, hNode, event));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 151, "cuGraphExecEventWaitNodeSetEvent", 11010, (CUgraphExec, CUgraphNode, CUevent), (hGraphExec, hNode, event));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecExternalSemaphoresSignalNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 152, "cuGraphExecExternalSemaphoresSignalNodeSetParams", 11020, (CUgraphExec, CUgraphNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 152, "cuGraphExecExternalSemaphoresSignalNodeSetParams", 11020, (CUgraphExec, CUgraphNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 153, "cuGraphExecExternalSemaphoresWaitNodeSetParams", 11020, (CUgraphExec, CUgraphNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 153, "cuGraphExecExternalSemaphoresWaitNodeSetParams", 11020, (CUgraphExec, CUgraphNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 154, "cuGraphExecHostNodeSetParams", 10020, (CUgraphExec, CUgraphNode, const CUDA_HOST_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 154, "cuGraphExecHostNodeSetParams", 10020, (CUgraphExec, CUgraphNode, const CUDA_HOST_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphExecKernelNodeSetParams_10010(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 155, "cuGraphExecKernelNodeSetParams", 10010, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 155, "cuGraphExecKernelNodeSetParams", 10010, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 155, "cuGraphExecKernelNodeSetParams", 10010, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hGraphExec, hNode, nodeParams));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D_v2 *copyParams, CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 156, "cuGraphExecMemcpyNodeSetParams", 10020, (CUgraphExec, CUgraphNode, const CUDA_MEMCPY3D_v2 *, CUcontext), (hGraphExec, hNode, copyParams, ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 156, "cuGraphExecMemcpyNodeSetParams", 10020, (CUgraphExec, CUgraphNode, const CUDA_MEMCPY3D_v2 *, CUcontext), (hGraphExec, hNode, copyParams, ctx));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 157, "cuGraphExecMemsetNodeSetParams", 10020, (CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS_v1 *, CUcontext), (hGraphExec, hNode, memsetParams, ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 157, "cuGraphExecMemsetNodeSetParams", 10020, (CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS_v1 *, CUcontext), (hGraphExec, hNode, memsetParams, ctx));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphExecUpdate_10020(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out, CUgraphExecUpdateResult *updateResult_out) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 158, "cuGraphExecUpdate", 10020, (CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *), (hGraphExec, hGraph, hErrorNode_out, updateResult_out));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out, CUgraphExecUpdateResult *updateResult_out) {
-  CUSHIM_CUDA_CALL(0, 158, "cuGraphExecUpdate", 10020, (CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *), (hGraphExec, hGraph, hErrorNode_out, updateResult_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 158, "cuGraphExecUpdate", 10020, (CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *), (hGraphExec, hGraph, hErrorNode_out, updateResult_out));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode hNode, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *params_out) {
-  CUSHIM_CUDA_CALL(0, 159, "cuGraphExternalSemaphoresSignalNodeGetParams", 11020, (CUgraphNode, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *), (hNode, params_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 159, "cuGraphExternalSemaphoresSignalNodeGetParams", 11020, (CUgraphNode, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *), (hNode, params_out));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 160, "cuGraphExternalSemaphoresSignalNodeSetParams", 11020, (CUgraphNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 160, "cuGraphExternalSemaphoresSignalNodeSetParams", 11020, (CUgraphNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode hNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *params_out) {
-  CUSHIM_CUDA_CALL(0, 161, "cuGraphExternalSemaphoresWaitNodeGetParams", 11020, (CUgraphNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (hNode, params_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 161, "cuGraphExternalSemaphoresWaitNodeGetParams", 11020, (CUgraphNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (hNode, params_out));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 162, "cuGraphExternalSemaphoresWaitNodeSetParams", 11020, (CUgraphNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 162, "cuGraphExternalSemaphoresWaitNodeSetParams", 11020, (CUgraphNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *), (hNode, nodeParams));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphGetEdges_10000(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 163, "cuGraphGetEdges", 10000, (CUgraph, CUgraphNode *, CUgraphNode *, size_t *), (hGraph, from, to, numEdges));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges) {
-  CUSHIM_CUDA_CALL(0, 163, "cuGraphGetEdges", 10000, (CUgraph, CUgraphNode *, CUgraphNode *, size_t *), (hGraph, from, to, numEdges));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 163, "cuGraphGetEdges", 10000, (CUgraph, CUgraphNode *, CUgraphNode *, size_t *), (hGraph, from, to, numEdges));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
-  CUSHIM_CUDA_CALL(0, 164, "cuGraphGetNodes", 10000, (CUgraph, CUgraphNode *, size_t *), (hGraph, nodes, numNodes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 164, "cuGraphGetNodes", 10000, (CUgraph, CUgraphNode *, size_t *), (hGraph, nodes, numNodes));
 }
 CUSHIM_CUDA_FUNCTION cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes) {
-  CUSHIM_CUDA_CALL(0, 165, "cuGraphGetRootNodes", 10000, (CUgraph, CUgraphNode *, size_t *), (hGraph, rootNodes, numRootNodes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 165, "cuGraphGetRootNodes", 10000, (CUgraph, CUgraphNode *, size_t *), (hGraph, rootNodes, numRootNodes));
 }
 CUSHIM_CUDA_FUNCTION cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 166, "cuGraphHostNodeGetParams", 10000, (CUgraphNode, CUDA_HOST_NODE_PARAMS_v1 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 166, "cuGraphHostNodeGetParams", 10000, (CUgraphNode, CUDA_HOST_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 167, "cuGraphHostNodeSetParams", 10000, (CUgraphNode, const CUDA_HOST_NODE_PARAMS_v1 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 167, "cuGraphHostNodeSetParams", 10000, (CUgraphNode, const CUDA_HOST_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode, char *logBuffer, size_t bufferSize) {
-  CUSHIM_CUDA_CALL(0, 168, "cuGraphInstantiate", 10000, (CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t), (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 168, "cuGraphInstantiate", 10000, (CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t), (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize));
 }
 #endif
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode, char *logBuffer, size_t bufferSize) {
-  CUSHIM_CUDA_CALL(0, 169, "cuGraphInstantiate", 11000, (CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t), (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 169, "cuGraphInstantiate", 11000, (CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t), (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 170, "cuGraphInstantiateWithFlags", 11040, (CUgraphExec *, CUgraph, unsigned long long), (phGraphExec, hGraph, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 170, "cuGraphInstantiateWithFlags", 11040, (CUgraphExec *, CUgraph, unsigned long long), (phGraphExec, hGraph, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
-  CUSHIM_CUDA_CALL(0, 171, "cuGraphKernelNodeCopyAttributes", 11000, (CUgraphNode, CUgraphNode), (dst, src));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 171, "cuGraphKernelNodeCopyAttributes", 11000, (CUgraphNode, CUgraphNode), (dst, src));
 }
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue_v1 *value_out) {
-  CUSHIM_CUDA_CALL(0, 172, "cuGraphKernelNodeGetAttribute", 11000, (CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue_v1 *), (hNode, attr, value_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 172, "cuGraphKernelNodeGetAttribute", 11000, (CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue_v1 *), (hNode, attr, value_out));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphKernelNodeGetParams_10000(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 173, "cuGraphKernelNodeGetParams", 10000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 173, "cuGraphKernelNodeGetParams", 10000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 173, "cuGraphKernelNodeGetParams", 10000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue_v1 *value) {
-  CUSHIM_CUDA_CALL(0, 174, "cuGraphKernelNodeSetAttribute", 11000, (CUgraphNode, CUkernelNodeAttrID, const CUkernelNodeAttrValue_v1 *), (hNode, attr, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 174, "cuGraphKernelNodeSetAttribute", 11000, (CUgraphNode, CUkernelNodeAttrID, const CUkernelNodeAttrValue_v1 *), (hNode, attr, value));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphKernelNodeSetParams_10000(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 175, "cuGraphKernelNodeSetParams", 10000, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 175, "cuGraphKernelNodeSetParams", 10000, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 175, "cuGraphKernelNodeSetParams", 10000, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphLaunch)(CUgraphExec hGraph, CUstream hStream) {
@@ -4131,64 +4194,75 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphLaunch)(CUgraphExec hGraph, CUstream
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 176, "cuGraphLaunch", 10000, (CUgraphExec, CUstream), (hGraph, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 176, "cuGraphLaunch", 10000, (CUgraphExec, CUstream), (hGraph, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out) {
-  CUSHIM_CUDA_CALL(0, 177, "cuGraphMemAllocNodeGetParams", 11040, (CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *), (hNode, params_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 177, "cuGraphMemAllocNodeGetParams", 11040, (CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *), (hNode, params_out));
 }
 CUSHIM_CUDA_FUNCTION cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
-  CUSHIM_CUDA_CALL(0, 178, "cuGraphMemFreeNodeGetParams", 11040, (CUgraphNode, CUdeviceptr *), (hNode, dptr_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 178, "cuGraphMemFreeNodeGetParams", 11040, (CUgraphNode, CUdeviceptr *), (hNode, dptr_out));
 }
 CUSHIM_CUDA_FUNCTION cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 179, "cuGraphMemcpyNodeGetParams", 10000, (CUgraphNode, CUDA_MEMCPY3D_v2 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 179, "cuGraphMemcpyNodeGetParams", 10000, (CUgraphNode, CUDA_MEMCPY3D_v2 *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 180, "cuGraphMemcpyNodeSetParams", 10000, (CUgraphNode, const CUDA_MEMCPY3D_v2 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 180, "cuGraphMemcpyNodeSetParams", 10000, (CUgraphNode, const CUDA_MEMCPY3D_v2 *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 181, "cuGraphMemsetNodeGetParams", 10000, (CUgraphNode, CUDA_MEMSET_NODE_PARAMS_v1 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 181, "cuGraphMemsetNodeGetParams", 10000, (CUgraphNode, CUDA_MEMSET_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 182, "cuGraphMemsetNodeSetParams", 10000, (CUgraphNode, const CUDA_MEMSET_NODE_PARAMS_v1 *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 182, "cuGraphMemsetNodeSetParams", 10000, (CUgraphNode, const CUDA_MEMSET_NODE_PARAMS_v1 *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph) {
-  CUSHIM_CUDA_CALL(0, 183, "cuGraphNodeFindInClone", 10000, (CUgraphNode *, CUgraphNode, CUgraph), (phNode, hOriginalNode, hClonedGraph));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 183, "cuGraphNodeFindInClone", 10000, (CUgraphNode *, CUgraphNode, CUgraph), (phNode, hOriginalNode, hClonedGraph));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphNodeGetDependencies_10000(CUgraphNode hNode, CUgraphNode *dependencies, size_t *numDependencies) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 184, "cuGraphNodeGetDependencies", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependencies, numDependencies));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies, size_t *numDependencies) {
-  CUSHIM_CUDA_CALL(0, 184, "cuGraphNodeGetDependencies", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependencies, numDependencies));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 184, "cuGraphNodeGetDependencies", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependencies, numDependencies));
 }
+#endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphNodeGetDependentNodes_10000(CUgraphNode hNode, CUgraphNode *dependentNodes, size_t *numDependentNodes) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 185, "cuGraphNodeGetDependentNodes", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependentNodes, numDependentNodes));
+}
+#if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes, size_t *numDependentNodes) {
-  CUSHIM_CUDA_CALL(0, 185, "cuGraphNodeGetDependentNodes", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependentNodes, numDependentNodes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 185, "cuGraphNodeGetDependentNodes", 10000, (CUgraphNode, CUgraphNode *, size_t *), (hNode, dependentNodes, numDependentNodes));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled) {
-  CUSHIM_CUDA_CALL(0, 186, "cuGraphNodeGetEnabled", 11060, (CUgraphExec, CUgraphNode, unsigned int *), (hGraphExec, hNode, isEnabled));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 186, "cuGraphNodeGetEnabled", 11060, (CUgraphExec, CUgraphNode, unsigned int *), (hGraphExec, hNode, isEnabled));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
-  CUSHIM_CUDA_CALL(0, 187, "cuGraphNodeGetType", 10000, (CUgraphNode, CUgraphNodeType *), (hNode, type));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 187, "cuGraphNodeGetType", 10000, (CUgraphNode, CUgraphNodeType *), (hNode, type));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {
-  CUSHIM_CUDA_CALL(0, 188, "cuGraphNodeSetEnabled", 11060, (CUgraphExec, CUgraphNode, unsigned int), (hGraphExec, hNode, isEnabled));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 188, "cuGraphNodeSetEnabled", 11060, (CUgraphExec, CUgraphNode, unsigned int), (hGraphExec, hNode, isEnabled));
 }
 CUSHIM_CUDA_FUNCTION cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
-  CUSHIM_CUDA_CALL(0, 189, "cuGraphReleaseUserObject", 11030, (CUgraph, CUuserObject, unsigned int), (graph, object, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 189, "cuGraphReleaseUserObject", 11030, (CUgraph, CUuserObject, unsigned int), (graph, object, count));
+}
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphRemoveDependencies_10000(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 190, "cuGraphRemoveDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
-  CUSHIM_CUDA_CALL(0, 190, "cuGraphRemoveDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 190, "cuGraphRemoveDependencies", 10000, (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t), (hGraph, from, to, numDependencies));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 191, "cuGraphRetainUserObject", 11030, (CUgraph, CUuserObject, unsigned int, unsigned int), (graph, object, count, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 191, "cuGraphRetainUserObject", 11030, (CUgraph, CUuserObject, unsigned int, unsigned int), (graph, object, count, flags));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphUpload)(CUgraphExec hGraph, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 192, "cuGraphUpload", 11010, (CUgraphExec, CUstream), (hGraph, hStream));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuGraphUpload(CUgraphExec hGraph, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 192, "cuGraphUpload", 11010, (CUgraphExec, CUstream), (hGraph, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 192, "cuGraphUpload", 11010, (CUgraphExec, CUstream), (hGraph, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphicsMapResources)(unsigned int count, CUgraphicsResource *resources, CUstream hStream) {
@@ -4196,97 +4270,97 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphicsMapResources)(unsigned int count,
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 196, "cuGraphicsMapResources", 3000, (unsigned int, CUgraphicsResource *, CUstream), (count, resources, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 196, "cuGraphicsMapResources", 3000, (unsigned int, CUgraphicsResource *, CUstream), (count, resources, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray, CUgraphicsResource resource) {
-  CUSHIM_CUDA_CALL(0, 198, "cuGraphicsResourceGetMappedMipmappedArray", 5000, (CUmipmappedArray *, CUgraphicsResource), (pMipmappedArray, resource));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 198, "cuGraphicsResourceGetMappedMipmappedArray", 5000, (CUmipmappedArray *, CUgraphicsResource), (pMipmappedArray, resource));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuGraphicsResourceGetMappedPointer(unsigned int *pDevPtr, unsigned int *pSize, CUgraphicsResource resource) {
-  CUSHIM_CUDA_CALL(0, 199, "cuGraphicsResourceGetMappedPointer", 3000, (unsigned int *, unsigned int *, CUgraphicsResource), (pDevPtr, pSize, resource));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 199, "cuGraphicsResourceGetMappedPointer", 3000, (unsigned int *, unsigned int *, CUgraphicsResource), (pDevPtr, pSize, resource));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr_v2 *pDevPtr, size_t *pSize, CUgraphicsResource resource) {
-  CUSHIM_CUDA_CALL(0, 200, "cuGraphicsResourceGetMappedPointer", 3020, (CUdeviceptr_v2 *, size_t *, CUgraphicsResource), (pDevPtr, pSize, resource));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 200, "cuGraphicsResourceGetMappedPointer", 3020, (CUdeviceptr_v2 *, size_t *, CUgraphicsResource), (pDevPtr, pSize, resource));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 201, "cuGraphicsResourceSetMapFlags", 3000, (CUgraphicsResource, unsigned int), (resource, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 201, "cuGraphicsResourceSetMapFlags", 3000, (CUgraphicsResource, unsigned int), (resource, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 202, "cuGraphicsResourceSetMapFlags", 6050, (CUgraphicsResource, unsigned int), (resource, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 202, "cuGraphicsResourceSetMapFlags", 6050, (CUgraphicsResource, unsigned int), (resource, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGraphicsSubResourceGetMappedArray(CUarray *pArray, CUgraphicsResource resource, unsigned int arrayIndex, unsigned int mipLevel) {
-  CUSHIM_CUDA_CALL(0, 203, "cuGraphicsSubResourceGetMappedArray", 3000, (CUarray *, CUgraphicsResource, unsigned int, unsigned int), (pArray, resource, arrayIndex, mipLevel));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 203, "cuGraphicsSubResourceGetMappedArray", 3000, (CUarray *, CUgraphicsResource, unsigned int, unsigned int), (pArray, resource, arrayIndex, mipLevel));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphicsUnmapResources)(unsigned int count, CUgraphicsResource *resources, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 204, "cuGraphicsUnmapResources", 3000, (unsigned int, CUgraphicsResource *, CUstream), (count, resources, hStream));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 204, "cuGraphicsUnmapResources", 3000, (unsigned int, CUgraphicsResource *, CUstream), (count, resources, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 204, "cuGraphicsUnmapResources", 3000, (unsigned int, CUgraphicsResource *, CUstream), (count, resources, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuGraphicsUnregisterResource(CUgraphicsResource resource) {
-  CUSHIM_CUDA_CALL(0, 205, "cuGraphicsUnregisterResource", 3000, (CUgraphicsResource), (resource));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 205, "cuGraphicsUnregisterResource", 3000, (CUgraphicsResource), (resource));
 }
 CUSHIM_CUDA_FUNCTION cuImportExternalMemory(CUexternalMemory *extMem_out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1 *memHandleDesc) {
-  CUSHIM_CUDA_CALL(0, 208, "cuImportExternalMemory", 10000, (CUexternalMemory *, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1 *), (extMem_out, memHandleDesc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 208, "cuImportExternalMemory", 10000, (CUexternalMemory *, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1 *), (extMem_out, memHandleDesc));
 }
 CUSHIM_CUDA_FUNCTION cuImportExternalSemaphore(CUexternalSemaphore *extSem_out, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1 *semHandleDesc) {
-  CUSHIM_CUDA_CALL(0, 209, "cuImportExternalSemaphore", 10000, (CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1 *), (extSem_out, semHandleDesc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 209, "cuImportExternalSemaphore", 10000, (CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1 *), (extSem_out, semHandleDesc));
 }
 CUSHIM_CUDA_FUNCTION cuInit(unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 210, "cuInit", 2000, (unsigned int), (Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 210, "cuInit", 2000, (unsigned int), (Flags));
 }
 CUSHIM_CUDA_FUNCTION cuIpcCloseMemHandle(CUdeviceptr_v2 dptr) {
-  CUSHIM_CUDA_CALL(0, 211, "cuIpcCloseMemHandle", 4010, (CUdeviceptr_v2), (dptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 211, "cuIpcCloseMemHandle", 4010, (CUdeviceptr_v2), (dptr));
 }
 CUSHIM_CUDA_FUNCTION cuIpcGetEventHandle(CUipcEventHandle_v1 *pHandle, CUevent event) {
-  CUSHIM_CUDA_CALL(0, 212, "cuIpcGetEventHandle", 4010, (CUipcEventHandle_v1 *, CUevent), (pHandle, event));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 212, "cuIpcGetEventHandle", 4010, (CUipcEventHandle_v1 *, CUevent), (pHandle, event));
 }
 CUSHIM_CUDA_FUNCTION cuIpcGetMemHandle(CUipcMemHandle_v1 *pHandle, CUdeviceptr_v2 dptr) {
-  CUSHIM_CUDA_CALL(0, 213, "cuIpcGetMemHandle", 4010, (CUipcMemHandle_v1 *, CUdeviceptr_v2), (pHandle, dptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 213, "cuIpcGetMemHandle", 4010, (CUipcMemHandle_v1 *, CUdeviceptr_v2), (pHandle, dptr));
 }
 CUSHIM_CUDA_FUNCTION cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle_v1 handle) {
-  CUSHIM_CUDA_CALL(0, 214, "cuIpcOpenEventHandle", 4010, (CUevent *, CUipcEventHandle_v1), (phEvent, handle));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 214, "cuIpcOpenEventHandle", 4010, (CUevent *, CUipcEventHandle_v1), (phEvent, handle));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuIpcOpenMemHandle(CUdeviceptr_v2 *pdptr, CUipcMemHandle_v1 handle, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 215, "cuIpcOpenMemHandle", 4010, (CUdeviceptr_v2 *, CUipcMemHandle_v1, unsigned int), (pdptr, handle, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 215, "cuIpcOpenMemHandle", 4010, (CUdeviceptr_v2 *, CUipcMemHandle_v1, unsigned int), (pdptr, handle, Flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuIpcOpenMemHandle_v2(CUdeviceptr_v2 *pdptr, CUipcMemHandle_v1 handle, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 216, "cuIpcOpenMemHandle", 11000, (CUdeviceptr_v2 *, CUipcMemHandle_v1, unsigned int), (pdptr, handle, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 216, "cuIpcOpenMemHandle", 11000, (CUdeviceptr_v2 *, CUipcMemHandle_v1, unsigned int), (pdptr, handle, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuLaunch(CUfunction f) {
-  CUSHIM_CUDA_CALL(0, 217, "cuLaunch", 2000, (CUfunction), (f));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 217, "cuLaunch", 2000, (CUfunction), (f));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchCooperativeKernel)(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 218, "cuLaunchCooperativeKernel", 9000, (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, CUstream, void **), (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams) {
-  CUSHIM_CUDA_CALL(0, 218, "cuLaunchCooperativeKernel", 9000, (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, CUstream, void **), (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 218, "cuLaunchCooperativeKernel", 9000, (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, CUstream, void **), (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1 *launchParamsList, unsigned int numDevices, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 219, "cuLaunchCooperativeKernelMultiDevice", 9000, (CUDA_LAUNCH_PARAMS_v1 *, unsigned int, unsigned int), (launchParamsList, numDevices, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 219, "cuLaunchCooperativeKernelMultiDevice", 9000, (CUDA_LAUNCH_PARAMS_v1 *, unsigned int, unsigned int), (launchParamsList, numDevices, flags));
 }
 CUSHIM_CUDA_FUNCTION cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
-  CUSHIM_CUDA_CALL(0, 220, "cuLaunchGrid", 2000, (CUfunction, int, int), (f, grid_width, grid_height));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 220, "cuLaunchGrid", 2000, (CUfunction, int, int), (f, grid_width, grid_height));
 }
 CUSHIM_CUDA_FUNCTION cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 221, "cuLaunchGridAsync", 2000, (CUfunction, int, int, CUstream), (f, grid_width, grid_height, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 221, "cuLaunchGridAsync", 2000, (CUfunction, int, int, CUstream), (f, grid_width, grid_height, hStream));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchHostFunc)(CUstream hStream, CUhostFn fn, void *userData) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 222, "cuLaunchHostFunc", 10000, (CUstream, CUhostFn, void *), (hStream, fn, userData));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
-  CUSHIM_CUDA_CALL(0, 222, "cuLaunchHostFunc", 10000, (CUstream, CUhostFn, void *), (hStream, fn, userData));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 222, "cuLaunchHostFunc", 10000, (CUstream, CUhostFn, void *), (hStream, fn, userData));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchKernel)(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra) {
@@ -4294,65 +4368,65 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchKernel)(CUfunction f, unsigned int 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra) {
-  CUSHIM_CUDA_CALL(0, 223, "cuLaunchKernel", 4000, (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, CUstream, void **, void **), (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams, extra));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 223, "cuLaunchKernel", 4000, (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, CUstream, void **, void **), (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams, extra));
 }
 CUSHIM_CUDA_FUNCTION cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues) {
-  CUSHIM_CUDA_CALL(0, 224, "cuLinkAddData", 5050, (CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned int, CUjit_option *, void **), (state, type, data, size, name, numOptions, options, optionValues));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 224, "cuLinkAddData", 5050, (CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned int, CUjit_option *, void **), (state, type, data, size, name, numOptions, options, optionValues));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues) {
-  CUSHIM_CUDA_CALL(0, 225, "cuLinkAddData", 6050, (CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned int, CUjit_option *, void **), (state, type, data, size, name, numOptions, options, optionValues));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 225, "cuLinkAddData", 6050, (CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned int, CUjit_option *, void **), (state, type, data, size, name, numOptions, options, optionValues));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues) {
-  CUSHIM_CUDA_CALL(0, 226, "cuLinkAddFile", 5050, (CUlinkState, CUjitInputType, const char *, unsigned int, CUjit_option *, void **), (state, type, path, numOptions, options, optionValues));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 226, "cuLinkAddFile", 5050, (CUlinkState, CUjitInputType, const char *, unsigned int, CUjit_option *, void **), (state, type, path, numOptions, options, optionValues));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues) {
-  CUSHIM_CUDA_CALL(0, 227, "cuLinkAddFile", 6050, (CUlinkState, CUjitInputType, const char *, unsigned int, CUjit_option *, void **), (state, type, path, numOptions, options, optionValues));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 227, "cuLinkAddFile", 6050, (CUlinkState, CUjitInputType, const char *, unsigned int, CUjit_option *, void **), (state, type, path, numOptions, options, optionValues));
 }
 CUSHIM_CUDA_FUNCTION cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
-  CUSHIM_CUDA_CALL(0, 228, "cuLinkComplete", 5050, (CUlinkState, void **, size_t *), (state, cubinOut, sizeOut));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 228, "cuLinkComplete", 5050, (CUlinkState, void **, size_t *), (state, cubinOut, sizeOut));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut) {
-  CUSHIM_CUDA_CALL(0, 229, "cuLinkCreate", 5050, (unsigned int, CUjit_option *, void **, CUlinkState *), (numOptions, options, optionValues, stateOut));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 229, "cuLinkCreate", 5050, (unsigned int, CUjit_option *, void **, CUlinkState *), (numOptions, options, optionValues, stateOut));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut) {
-  CUSHIM_CUDA_CALL(0, 230, "cuLinkCreate", 6050, (unsigned int, CUjit_option *, void **, CUlinkState *), (numOptions, options, optionValues, stateOut));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 230, "cuLinkCreate", 6050, (unsigned int, CUjit_option *, void **, CUlinkState *), (numOptions, options, optionValues, stateOut));
 }
 CUSHIM_CUDA_FUNCTION cuLinkDestroy(CUlinkState state) {
-  CUSHIM_CUDA_CALL(0, 231, "cuLinkDestroy", 5050, (CUlinkState), (state));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 231, "cuLinkDestroy", 5050, (CUlinkState), (state));
 }
 CUSHIM_CUDA_FUNCTION cuMemAddressFree(CUdeviceptr_v2 ptr, size_t size) {
-  CUSHIM_CUDA_CALL(0, 232, "cuMemAddressFree", 10020, (CUdeviceptr_v2, size_t), (ptr, size));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 232, "cuMemAddressFree", 10020, (CUdeviceptr_v2, size_t), (ptr, size));
 }
 CUSHIM_CUDA_FUNCTION cuMemAddressReserve(CUdeviceptr_v2 *ptr, size_t size, size_t alignment, CUdeviceptr_v2 addr, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 233, "cuMemAddressReserve", 10020, (CUdeviceptr_v2 *, size_t, size_t, CUdeviceptr_v2, unsigned long long), (ptr, size, alignment, addr, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 233, "cuMemAddressReserve", 10020, (CUdeviceptr_v2 *, size_t, size_t, CUdeviceptr_v2, unsigned long long), (ptr, size, alignment, addr, flags));
 }
 CUSHIM_CUDA_FUNCTION cushim_cuda_cuMemAdvise_8000(CUdeviceptr_v2 devPtr, size_t count, CUmem_advise advice, CUdevice_v1 device) {
-  CUSHIM_CUDA_CALL(0, 234, "cuMemAdvise", 8000, (CUdeviceptr_v2, size_t, CUmem_advise, CUdevice_v1), (devPtr, count, advice, device));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 234, "cuMemAdvise", 8000, (CUdeviceptr_v2, size_t, CUmem_advise, CUdevice_v1), (devPtr, count, advice, device));
 }
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuMemAdvise(CUdeviceptr_v2 devPtr, size_t count, CUmem_advise advice, CUdevice_v1 device) {
-  CUSHIM_CUDA_CALL(0, 234, "cuMemAdvise", 8000, (CUdeviceptr_v2, size_t, CUmem_advise, CUdevice_v1), (devPtr, count, advice, device));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 234, "cuMemAdvise", 8000, (CUdeviceptr_v2, size_t, CUmem_advise, CUdevice_v1), (devPtr, count, advice, device));
 }
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemAlloc(unsigned int *dptr, unsigned int bytesize) {
-  CUSHIM_CUDA_CALL(0, 235, "cuMemAlloc", 2000, (unsigned int *, unsigned int), (dptr, bytesize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 235, "cuMemAlloc", 2000, (unsigned int *, unsigned int), (dptr, bytesize));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemAlloc_v2(CUdeviceptr_v2 *dptr, size_t bytesize) {
-  CUSHIM_CUDA_CALL(0, 236, "cuMemAlloc", 3020, (CUdeviceptr_v2 *, size_t), (dptr, bytesize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 236, "cuMemAlloc", 3020, (CUdeviceptr_v2 *, size_t), (dptr, bytesize));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemAllocAsync)(CUdeviceptr_v2 *dptr, size_t bytesize, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 237, "cuMemAllocAsync", 11020, (CUdeviceptr_v2 *, size_t, CUstream), (dptr, bytesize, hStream));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemAllocAsync(CUdeviceptr_v2 *dptr, size_t bytesize, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 237, "cuMemAllocAsync", 11020, (CUdeviceptr_v2 *, size_t, CUstream), (dptr, bytesize, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 237, "cuMemAllocAsync", 11020, (CUdeviceptr_v2 *, size_t, CUstream), (dptr, bytesize, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemAllocFromPoolAsync)(CUdeviceptr_v2 *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) {
@@ -4360,150 +4434,150 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemAllocFromPoolAsync)(CUdeviceptr_v2 *dp
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemAllocFromPoolAsync(CUdeviceptr_v2 *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 238, "cuMemAllocFromPoolAsync", 11020, (CUdeviceptr_v2 *, size_t, CUmemoryPool, CUstream), (dptr, bytesize, pool, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 238, "cuMemAllocFromPoolAsync", 11020, (CUdeviceptr_v2 *, size_t, CUmemoryPool, CUstream), (dptr, bytesize, pool, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemAllocHost(void **pp, unsigned int bytesize) {
-  CUSHIM_CUDA_CALL(0, 239, "cuMemAllocHost", 2000, (void **, unsigned int), (pp, bytesize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 239, "cuMemAllocHost", 2000, (void **, unsigned int), (pp, bytesize));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemAllocHost_v2(void **pp, size_t bytesize) {
-  CUSHIM_CUDA_CALL(0, 240, "cuMemAllocHost", 3020, (void **, size_t), (pp, bytesize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 240, "cuMemAllocHost", 3020, (void **, size_t), (pp, bytesize));
 }
 CUSHIM_CUDA_FUNCTION cuMemAllocManaged(CUdeviceptr_v2 *dptr, size_t bytesize, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 241, "cuMemAllocManaged", 6000, (CUdeviceptr_v2 *, size_t, unsigned int), (dptr, bytesize, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 241, "cuMemAllocManaged", 6000, (CUdeviceptr_v2 *, size_t, unsigned int), (dptr, bytesize, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemAllocPitch(unsigned int *dptr, unsigned int *pPitch, unsigned int WidthInBytes, unsigned int Height, unsigned int ElementSizeBytes) {
-  CUSHIM_CUDA_CALL(0, 242, "cuMemAllocPitch", 2000, (unsigned int *, unsigned int *, unsigned int, unsigned int, unsigned int), (dptr, pPitch, WidthInBytes, Height, ElementSizeBytes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 242, "cuMemAllocPitch", 2000, (unsigned int *, unsigned int *, unsigned int, unsigned int, unsigned int), (dptr, pPitch, WidthInBytes, Height, ElementSizeBytes));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemAllocPitch_v2(CUdeviceptr_v2 *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes) {
-  CUSHIM_CUDA_CALL(0, 243, "cuMemAllocPitch", 3020, (CUdeviceptr_v2 *, size_t *, size_t, size_t, unsigned int), (dptr, pPitch, WidthInBytes, Height, ElementSizeBytes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 243, "cuMemAllocPitch", 3020, (CUdeviceptr_v2 *, size_t *, size_t, size_t, unsigned int), (dptr, pPitch, WidthInBytes, Height, ElementSizeBytes));
 }
 CUSHIM_CUDA_FUNCTION cuMemCreate(CUmemGenericAllocationHandle_v1 *handle, size_t size, const CUmemAllocationProp_v1 *prop, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 244, "cuMemCreate", 10020, (CUmemGenericAllocationHandle_v1 *, size_t, const CUmemAllocationProp_v1 *, unsigned long long), (handle, size, prop, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 244, "cuMemCreate", 10020, (CUmemGenericAllocationHandle_v1 *, size_t, const CUmemAllocationProp_v1 *, unsigned long long), (handle, size, prop, flags));
 }
 CUSHIM_CUDA_FUNCTION cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle_v1 handle, CUmemAllocationHandleType handleType, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 245, "cuMemExportToShareableHandle", 10020, (void *, CUmemGenericAllocationHandle_v1, CUmemAllocationHandleType, unsigned long long), (shareableHandle, handle, handleType, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 245, "cuMemExportToShareableHandle", 10020, (void *, CUmemGenericAllocationHandle_v1, CUmemAllocationHandleType, unsigned long long), (shareableHandle, handle, handleType, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemFree(unsigned int dptr) {
-  CUSHIM_CUDA_CALL(0, 246, "cuMemFree", 2000, (unsigned int), (dptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 246, "cuMemFree", 2000, (unsigned int), (dptr));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemFree_v2(CUdeviceptr_v2 dptr) {
-  CUSHIM_CUDA_CALL(0, 247, "cuMemFree", 3020, (CUdeviceptr_v2), (dptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 247, "cuMemFree", 3020, (CUdeviceptr_v2), (dptr));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemFreeAsync)(CUdeviceptr_v2 dptr, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 248, "cuMemFreeAsync", 11020, (CUdeviceptr_v2, CUstream), (dptr, hStream));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemFreeAsync(CUdeviceptr_v2 dptr, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 248, "cuMemFreeAsync", 11020, (CUdeviceptr_v2, CUstream), (dptr, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 248, "cuMemFreeAsync", 11020, (CUdeviceptr_v2, CUstream), (dptr, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemFreeHost(void *p) {
-  CUSHIM_CUDA_CALL(0, 249, "cuMemFreeHost", 2000, (void *), (p));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 249, "cuMemFreeHost", 2000, (void *), (p));
 }
 CUSHIM_CUDA_FUNCTION cuMemGetAccess(unsigned long long *flags, const CUmemLocation_v1 *location, CUdeviceptr_v2 ptr) {
-  CUSHIM_CUDA_CALL(0, 250, "cuMemGetAccess", 10020, (unsigned long long *, const CUmemLocation_v1 *, CUdeviceptr_v2), (flags, location, ptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 250, "cuMemGetAccess", 10020, (unsigned long long *, const CUmemLocation_v1 *, CUdeviceptr_v2), (flags, location, ptr));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemGetAddressRange(unsigned int *pbase, unsigned int *psize, unsigned int dptr) {
-  CUSHIM_CUDA_CALL(0, 251, "cuMemGetAddressRange", 2000, (unsigned int *, unsigned int *, unsigned int), (pbase, psize, dptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 251, "cuMemGetAddressRange", 2000, (unsigned int *, unsigned int *, unsigned int), (pbase, psize, dptr));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemGetAddressRange_v2(CUdeviceptr_v2 *pbase, size_t *psize, CUdeviceptr_v2 dptr) {
-  CUSHIM_CUDA_CALL(0, 252, "cuMemGetAddressRange", 3020, (CUdeviceptr_v2 *, size_t *, CUdeviceptr_v2), (pbase, psize, dptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 252, "cuMemGetAddressRange", 3020, (CUdeviceptr_v2 *, size_t *, CUdeviceptr_v2), (pbase, psize, dptr));
 }
 CUSHIM_CUDA_FUNCTION cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp_v1 *prop, CUmemAllocationGranularity_flags option) {
-  CUSHIM_CUDA_CALL(0, 253, "cuMemGetAllocationGranularity", 10020, (size_t *, const CUmemAllocationProp_v1 *, CUmemAllocationGranularity_flags), (granularity, prop, option));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 253, "cuMemGetAllocationGranularity", 10020, (size_t *, const CUmemAllocationProp_v1 *, CUmemAllocationGranularity_flags), (granularity, prop, option));
 }
 CUSHIM_CUDA_FUNCTION cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp_v1 *prop, CUmemGenericAllocationHandle_v1 handle) {
-  CUSHIM_CUDA_CALL(0, 254, "cuMemGetAllocationPropertiesFromHandle", 10020, (CUmemAllocationProp_v1 *, CUmemGenericAllocationHandle_v1), (prop, handle));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 254, "cuMemGetAllocationPropertiesFromHandle", 10020, (CUmemAllocationProp_v1 *, CUmemGenericAllocationHandle_v1), (prop, handle));
 }
 CUSHIM_CUDA_FUNCTION cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size, CUmemRangeHandleType handleType, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 255, "cuMemGetHandleForAddressRange", 11070, (void *, CUdeviceptr, size_t, CUmemRangeHandleType, unsigned long long), (handle, dptr, size, handleType, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 255, "cuMemGetHandleForAddressRange", 11070, (void *, CUdeviceptr, size_t, CUmemRangeHandleType, unsigned long long), (handle, dptr, size, handleType, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemGetInfo(unsigned int *free, unsigned int *total) {
-  CUSHIM_CUDA_CALL(0, 256, "cuMemGetInfo", 2000, (unsigned int *, unsigned int *), (free, total));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 256, "cuMemGetInfo", 2000, (unsigned int *, unsigned int *), (free, total));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemGetInfo_v2(size_t *free, size_t *total) {
-  CUSHIM_CUDA_CALL(0, 257, "cuMemGetInfo", 3020, (size_t *, size_t *), (free, total));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 257, "cuMemGetInfo", 3020, (size_t *, size_t *), (free, total));
 }
 CUSHIM_CUDA_FUNCTION cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 258, "cuMemHostAlloc", 2020, (void **, size_t, unsigned int), (pp, bytesize, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 258, "cuMemHostAlloc", 2020, (void **, size_t, unsigned int), (pp, bytesize, Flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemHostGetDevicePointer(unsigned int *pdptr, void *p, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 259, "cuMemHostGetDevicePointer", 2020, (unsigned int *, void *, unsigned int), (pdptr, p, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 259, "cuMemHostGetDevicePointer", 2020, (unsigned int *, void *, unsigned int), (pdptr, p, Flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemHostGetDevicePointer_v2(CUdeviceptr_v2 *pdptr, void *p, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 260, "cuMemHostGetDevicePointer", 3020, (CUdeviceptr_v2 *, void *, unsigned int), (pdptr, p, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 260, "cuMemHostGetDevicePointer", 3020, (CUdeviceptr_v2 *, void *, unsigned int), (pdptr, p, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuMemHostGetFlags(unsigned int *pFlags, void *p) {
-  CUSHIM_CUDA_CALL(0, 261, "cuMemHostGetFlags", 2030, (unsigned int *, void *), (pFlags, p));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 261, "cuMemHostGetFlags", 2030, (unsigned int *, void *), (pFlags, p));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 262, "cuMemHostRegister", 4000, (void *, size_t, unsigned int), (p, bytesize, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 262, "cuMemHostRegister", 4000, (void *, size_t, unsigned int), (p, bytesize, Flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 263, "cuMemHostRegister", 6050, (void *, size_t, unsigned int), (p, bytesize, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 263, "cuMemHostRegister", 6050, (void *, size_t, unsigned int), (p, bytesize, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuMemHostUnregister(void *p) {
-  CUSHIM_CUDA_CALL(0, 264, "cuMemHostUnregister", 4000, (void *), (p));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 264, "cuMemHostUnregister", 4000, (void *), (p));
 }
 CUSHIM_CUDA_FUNCTION cuMemImportFromShareableHandle(CUmemGenericAllocationHandle_v1 *handle, void *osHandle, CUmemAllocationHandleType shHandleType) {
-  CUSHIM_CUDA_CALL(0, 265, "cuMemImportFromShareableHandle", 10020, (CUmemGenericAllocationHandle_v1 *, void *, CUmemAllocationHandleType), (handle, osHandle, shHandleType));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 265, "cuMemImportFromShareableHandle", 10020, (CUmemGenericAllocationHandle_v1 *, void *, CUmemAllocationHandleType), (handle, osHandle, shHandleType));
 }
 CUSHIM_CUDA_FUNCTION cuMemMap(CUdeviceptr_v2 ptr, size_t size, size_t offset, CUmemGenericAllocationHandle_v1 handle, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 266, "cuMemMap", 10020, (CUdeviceptr_v2, size_t, size_t, CUmemGenericAllocationHandle_v1, unsigned long long), (ptr, size, offset, handle, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 266, "cuMemMap", 10020, (CUdeviceptr_v2, size_t, size_t, CUmemGenericAllocationHandle_v1, unsigned long long), (ptr, size, offset, handle, flags));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemMapArrayAsync)(CUarrayMapInfo_v1 *mapInfoList, unsigned int count, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 267, "cuMemMapArrayAsync", 11010, (CUarrayMapInfo_v1 *, unsigned int, CUstream), (mapInfoList, count, hStream));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemMapArrayAsync(CUarrayMapInfo_v1 *mapInfoList, unsigned int count, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 267, "cuMemMapArrayAsync", 11010, (CUarrayMapInfo_v1 *, unsigned int, CUstream), (mapInfoList, count, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 267, "cuMemMapArrayAsync", 11010, (CUarrayMapInfo_v1 *, unsigned int, CUstream), (mapInfoList, count, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps_v1 *poolProps) {
-  CUSHIM_CUDA_CALL(0, 268, "cuMemPoolCreate", 11020, (CUmemoryPool *, const CUmemPoolProps_v1 *), (pool, poolProps));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 268, "cuMemPoolCreate", 11020, (CUmemoryPool *, const CUmemPoolProps_v1 *), (pool, poolProps));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolDestroy(CUmemoryPool pool) {
-  CUSHIM_CUDA_CALL(0, 269, "cuMemPoolDestroy", 11020, (CUmemoryPool), (pool));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 269, "cuMemPoolDestroy", 11020, (CUmemoryPool), (pool));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolExportPointer(CUmemPoolPtrExportData_v1 *shareData_out, CUdeviceptr_v2 ptr) {
-  CUSHIM_CUDA_CALL(0, 270, "cuMemPoolExportPointer", 11020, (CUmemPoolPtrExportData_v1 *, CUdeviceptr_v2), (shareData_out, ptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 270, "cuMemPoolExportPointer", 11020, (CUmemPoolPtrExportData_v1 *, CUdeviceptr_v2), (shareData_out, ptr));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool, CUmemAllocationHandleType handleType, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 271, "cuMemPoolExportToShareableHandle", 11020, (void *, CUmemoryPool, CUmemAllocationHandleType, unsigned long long), (handle_out, pool, handleType, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 271, "cuMemPoolExportToShareableHandle", 11020, (void *, CUmemoryPool, CUmemAllocationHandleType, unsigned long long), (handle_out, pool, handleType, flags));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation_v1 *location) {
-  CUSHIM_CUDA_CALL(0, 272, "cuMemPoolGetAccess", 11020, (CUmemAccess_flags *, CUmemoryPool, CUmemLocation_v1 *), (flags, memPool, location));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 272, "cuMemPoolGetAccess", 11020, (CUmemAccess_flags *, CUmemoryPool, CUmemLocation_v1 *), (flags, memPool, location));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
-  CUSHIM_CUDA_CALL(0, 273, "cuMemPoolGetAttribute", 11020, (CUmemoryPool, CUmemPool_attribute, void *), (pool, attr, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 273, "cuMemPoolGetAttribute", 11020, (CUmemoryPool, CUmemPool_attribute, void *), (pool, attr, value));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle, CUmemAllocationHandleType handleType, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 274, "cuMemPoolImportFromShareableHandle", 11020, (CUmemoryPool *, void *, CUmemAllocationHandleType, unsigned long long), (pool_out, handle, handleType, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 274, "cuMemPoolImportFromShareableHandle", 11020, (CUmemoryPool *, void *, CUmemAllocationHandleType, unsigned long long), (pool_out, handle, handleType, flags));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolImportPointer(CUdeviceptr_v2 *ptr_out, CUmemoryPool pool, CUmemPoolPtrExportData_v1 *shareData) {
-  CUSHIM_CUDA_CALL(0, 275, "cuMemPoolImportPointer", 11020, (CUdeviceptr_v2 *, CUmemoryPool, CUmemPoolPtrExportData_v1 *), (ptr_out, pool, shareData));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 275, "cuMemPoolImportPointer", 11020, (CUdeviceptr_v2 *, CUmemoryPool, CUmemPoolPtrExportData_v1 *), (ptr_out, pool, shareData));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc_v1 *map, size_t count) {
-  CUSHIM_CUDA_CALL(0, 276, "cuMemPoolSetAccess", 11020, (CUmemoryPool, const CUmemAccessDesc_v1 *, size_t), (pool, map, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 276, "cuMemPoolSetAccess", 11020, (CUmemoryPool, const CUmemAccessDesc_v1 *, size_t), (pool, map, count));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
-  CUSHIM_CUDA_CALL(0, 277, "cuMemPoolSetAttribute", 11020, (CUmemoryPool, CUmemPool_attribute, void *), (pool, attr, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 277, "cuMemPoolSetAttribute", 11020, (CUmemoryPool, CUmemPool_attribute, void *), (pool, attr, value));
 }
 CUSHIM_CUDA_FUNCTION cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
-  CUSHIM_CUDA_CALL(0, 278, "cuMemPoolTrimTo", 11020, (CUmemoryPool, size_t), (pool, minBytesToKeep));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 278, "cuMemPoolTrimTo", 11020, (CUmemoryPool, size_t), (pool, minBytesToKeep));
 }
 CUSHIM_CUDA_FUNCTION cushim_cuda_cuMemPrefetchAsync_8000(CUdeviceptr_v2 devPtr, size_t count, CUdevice_v1 dstDevice, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 279, "cuMemPrefetchAsync", 8000, (CUdeviceptr_v2, size_t, CUdevice_v1, CUstream), (devPtr, count, dstDevice, hStream));
@@ -4515,36 +4589,36 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemPrefetchAsync)(CUdeviceptr_v2 devPtr, 
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemPrefetchAsync(CUdeviceptr_v2 devPtr, size_t count, CUdevice_v1 dstDevice, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 279, "cuMemPrefetchAsync", 8000, (CUdeviceptr_v2, size_t, CUdevice_v1, CUstream), (devPtr, count, dstDevice, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 279, "cuMemPrefetchAsync", 8000, (CUdeviceptr_v2, size_t, CUdevice_v1, CUstream), (devPtr, count, dstDevice, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute, CUdeviceptr_v2 devPtr, size_t count) {
-  CUSHIM_CUDA_CALL(0, 280, "cuMemRangeGetAttribute", 8000, (void *, size_t, CUmem_range_attribute, CUdeviceptr_v2, size_t), (data, dataSize, attribute, devPtr, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 280, "cuMemRangeGetAttribute", 8000, (void *, size_t, CUmem_range_attribute, CUdeviceptr_v2, size_t), (data, dataSize, attribute, devPtr, count));
 }
 CUSHIM_CUDA_FUNCTION cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes, size_t numAttributes, CUdeviceptr_v2 devPtr, size_t count) {
-  CUSHIM_CUDA_CALL(0, 281, "cuMemRangeGetAttributes", 8000, (void **, size_t *, CUmem_range_attribute *, size_t, CUdeviceptr_v2, size_t), (data, dataSizes, attributes, numAttributes, devPtr, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 281, "cuMemRangeGetAttributes", 8000, (void **, size_t *, CUmem_range_attribute *, size_t, CUdeviceptr_v2, size_t), (data, dataSizes, attributes, numAttributes, devPtr, count));
 }
 CUSHIM_CUDA_FUNCTION cuMemRelease(CUmemGenericAllocationHandle_v1 handle) {
-  CUSHIM_CUDA_CALL(0, 282, "cuMemRelease", 10020, (CUmemGenericAllocationHandle_v1), (handle));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 282, "cuMemRelease", 10020, (CUmemGenericAllocationHandle_v1), (handle));
 }
 CUSHIM_CUDA_FUNCTION cuMemRetainAllocationHandle(CUmemGenericAllocationHandle_v1 *handle, void *addr) {
-  CUSHIM_CUDA_CALL(0, 283, "cuMemRetainAllocationHandle", 11000, (CUmemGenericAllocationHandle_v1 *, void *), (handle, addr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 283, "cuMemRetainAllocationHandle", 11000, (CUmemGenericAllocationHandle_v1 *, void *), (handle, addr));
 }
 CUSHIM_CUDA_FUNCTION cuMemSetAccess(CUdeviceptr_v2 ptr, size_t size, const CUmemAccessDesc_v1 *desc, size_t count) {
-  CUSHIM_CUDA_CALL(0, 284, "cuMemSetAccess", 10020, (CUdeviceptr_v2, size_t, const CUmemAccessDesc_v1 *, size_t), (ptr, size, desc, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 284, "cuMemSetAccess", 10020, (CUdeviceptr_v2, size_t, const CUmemAccessDesc_v1 *, size_t), (ptr, size, desc, count));
 }
 CUSHIM_CUDA_FUNCTION cuMemUnmap(CUdeviceptr_v2 ptr, size_t size) {
-  CUSHIM_CUDA_CALL(0, 285, "cuMemUnmap", 10020, (CUdeviceptr_v2, size_t), (ptr, size));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 285, "cuMemUnmap", 10020, (CUdeviceptr_v2, size_t), (ptr, size));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy)(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t ByteCount) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 286, "cuMemcpy", 4000, (CUdeviceptr_v2, CUdeviceptr_v2, size_t), (dst, src, ByteCount));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 286, "cuMemcpy", 4000, (CUdeviceptr_v2, CUdeviceptr_v2, size_t), (dst, src, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 286, "cuMemcpy", 4000, (CUdeviceptr_v2, CUdeviceptr_v2, size_t), (dst, src, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpy2D(const void *pCopy) {
-  CUSHIM_CUDA_CALL(0, 287, "cuMemcpy2D", 2000, (const void *), (pCopy));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 287, "cuMemcpy2D", 2000, (const void *), (pCopy));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy2D_v2)(const CUDA_MEMCPY2D_v2 *pCopy) {
@@ -4552,10 +4626,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy2D_v2)(const CUDA_MEMCPY2D_v2 *pCop
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy2D_v2(const CUDA_MEMCPY2D_v2 *pCopy) {
-  CUSHIM_CUDA_CALL(0, 288, "cuMemcpy2D", 3020, (const CUDA_MEMCPY2D_v2 *), (pCopy));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 288, "cuMemcpy2D", 3020, (const CUDA_MEMCPY2D_v2 *), (pCopy));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpy2DAsync(const void *pCopy, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 289, "cuMemcpy2DAsync", 2000, (const void *, CUstream), (pCopy, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 289, "cuMemcpy2DAsync", 2000, (const void *, CUstream), (pCopy, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy2DAsync_v2)(const CUDA_MEMCPY2D_v2 *pCopy, CUstream hStream) {
@@ -4563,10 +4637,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy2DAsync_v2)(const CUDA_MEMCPY2D_v2 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D_v2 *pCopy, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 290, "cuMemcpy2DAsync", 3020, (const CUDA_MEMCPY2D_v2 *, CUstream), (pCopy, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 290, "cuMemcpy2DAsync", 3020, (const CUDA_MEMCPY2D_v2 *, CUstream), (pCopy, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpy2DUnaligned(const void *pCopy) {
-  CUSHIM_CUDA_CALL(0, 291, "cuMemcpy2DUnaligned", 2000, (const void *), (pCopy));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 291, "cuMemcpy2DUnaligned", 2000, (const void *), (pCopy));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy2DUnaligned_v2)(const CUDA_MEMCPY2D_v2 *pCopy) {
@@ -4574,10 +4648,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy2DUnaligned_v2)(const CUDA_MEMCPY2D
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D_v2 *pCopy) {
-  CUSHIM_CUDA_CALL(0, 292, "cuMemcpy2DUnaligned", 3020, (const CUDA_MEMCPY2D_v2 *), (pCopy));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 292, "cuMemcpy2DUnaligned", 3020, (const CUDA_MEMCPY2D_v2 *), (pCopy));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpy3D(const void *pCopy) {
-  CUSHIM_CUDA_CALL(0, 293, "cuMemcpy3D", 2000, (const void *), (pCopy));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 293, "cuMemcpy3D", 2000, (const void *), (pCopy));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy3D_v2)(const CUDA_MEMCPY3D_v2 *pCopy) {
@@ -4585,10 +4659,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy3D_v2)(const CUDA_MEMCPY3D_v2 *pCop
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3D_v2(const CUDA_MEMCPY3D_v2 *pCopy) {
-  CUSHIM_CUDA_CALL(0, 294, "cuMemcpy3D", 3020, (const CUDA_MEMCPY3D_v2 *), (pCopy));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 294, "cuMemcpy3D", 3020, (const CUDA_MEMCPY3D_v2 *), (pCopy));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpy3DAsync(const void *pCopy, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 295, "cuMemcpy3DAsync", 2000, (const void *, CUstream), (pCopy, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 295, "cuMemcpy3DAsync", 2000, (const void *, CUstream), (pCopy, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DAsync_v2)(const CUDA_MEMCPY3D_v2 *pCopy, CUstream hStream) {
@@ -4596,7 +4670,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DAsync_v2)(const CUDA_MEMCPY3D_v2 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D_v2 *pCopy, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 296, "cuMemcpy3DAsync", 3020, (const CUDA_MEMCPY3D_v2 *, CUstream), (pCopy, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 296, "cuMemcpy3DAsync", 3020, (const CUDA_MEMCPY3D_v2 *, CUstream), (pCopy, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy3DPeer)(const CUDA_MEMCPY3D_PEER_v1 *pCopy) {
@@ -4604,7 +4678,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpy3DPeer)(const CUDA_MEMCPY3D_PEER_v1
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER_v1 *pCopy) {
-  CUSHIM_CUDA_CALL(0, 297, "cuMemcpy3DPeer", 4000, (const CUDA_MEMCPY3D_PEER_v1 *), (pCopy));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 297, "cuMemcpy3DPeer", 4000, (const CUDA_MEMCPY3D_PEER_v1 *), (pCopy));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DPeerAsync)(const CUDA_MEMCPY3D_PEER_v1 *pCopy, CUstream hStream) {
@@ -4612,7 +4686,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DPeerAsync)(const CUDA_MEMCPY3D_PE
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER_v1 *pCopy, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 298, "cuMemcpy3DPeerAsync", 4000, (const CUDA_MEMCPY3D_PEER_v1 *, CUstream), (pCopy, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 298, "cuMemcpy3DPeerAsync", 4000, (const CUDA_MEMCPY3D_PEER_v1 *, CUstream), (pCopy, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyAsync)(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t ByteCount, CUstream hStream) {
@@ -4620,10 +4694,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyAsync)(CUdeviceptr_v2 dst, CUdevice
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyAsync(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 299, "cuMemcpyAsync", 4000, (CUdeviceptr_v2, CUdeviceptr_v2, size_t, CUstream), (dst, src, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 299, "cuMemcpyAsync", 4000, (CUdeviceptr_v2, CUdeviceptr_v2, size_t, CUstream), (dst, src, ByteCount, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyAtoA(CUarray dstArray, unsigned int dstOffset, CUarray srcArray, unsigned int srcOffset, unsigned int ByteCount) {
-  CUSHIM_CUDA_CALL(0, 300, "cuMemcpyAtoA", 2000, (CUarray, unsigned int, CUarray, unsigned int, unsigned int), (dstArray, dstOffset, srcArray, srcOffset, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 300, "cuMemcpyAtoA", 2000, (CUarray, unsigned int, CUarray, unsigned int, unsigned int), (dstArray, dstOffset, srcArray, srcOffset, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyAtoA_v2)(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
@@ -4631,10 +4705,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyAtoA_v2)(CUarray dstArray, size_t d
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 301, "cuMemcpyAtoA", 3020, (CUarray, size_t, CUarray, size_t, size_t), (dstArray, dstOffset, srcArray, srcOffset, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 301, "cuMemcpyAtoA", 3020, (CUarray, size_t, CUarray, size_t, size_t), (dstArray, dstOffset, srcArray, srcOffset, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyAtoD(unsigned int dstDevice, CUarray srcArray, unsigned int srcOffset, unsigned int ByteCount) {
-  CUSHIM_CUDA_CALL(0, 302, "cuMemcpyAtoD", 2000, (unsigned int, CUarray, unsigned int, unsigned int), (dstDevice, srcArray, srcOffset, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 302, "cuMemcpyAtoD", 2000, (unsigned int, CUarray, unsigned int, unsigned int), (dstDevice, srcArray, srcOffset, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyAtoD_v2)(CUdeviceptr_v2 dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
@@ -4642,10 +4716,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyAtoD_v2)(CUdeviceptr_v2 dstDevice, 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyAtoD_v2(CUdeviceptr_v2 dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 303, "cuMemcpyAtoD", 3020, (CUdeviceptr_v2, CUarray, size_t, size_t), (dstDevice, srcArray, srcOffset, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 303, "cuMemcpyAtoD", 3020, (CUdeviceptr_v2, CUarray, size_t, size_t), (dstDevice, srcArray, srcOffset, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyAtoH(void *dstHost, CUarray srcArray, unsigned int srcOffset, unsigned int ByteCount) {
-  CUSHIM_CUDA_CALL(0, 304, "cuMemcpyAtoH", 2000, (void *, CUarray, unsigned int, unsigned int), (dstHost, srcArray, srcOffset, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 304, "cuMemcpyAtoH", 2000, (void *, CUarray, unsigned int, unsigned int), (dstHost, srcArray, srcOffset, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyAtoH_v2)(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
@@ -4653,10 +4727,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyAtoH_v2)(void *dstHost, CUarray src
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyAtoH_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 305, "cuMemcpyAtoH", 3020, (void *, CUarray, size_t, size_t), (dstHost, srcArray, srcOffset, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 305, "cuMemcpyAtoH", 3020, (void *, CUarray, size_t, size_t), (dstHost, srcArray, srcOffset, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, unsigned int srcOffset, unsigned int ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 306, "cuMemcpyAtoHAsync", 2000, (void *, CUarray, unsigned int, unsigned int, CUstream), (dstHost, srcArray, srcOffset, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 306, "cuMemcpyAtoHAsync", 2000, (void *, CUarray, unsigned int, unsigned int, CUstream), (dstHost, srcArray, srcOffset, ByteCount, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyAtoHAsync_v2)(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream) {
@@ -4664,10 +4738,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyAtoHAsync_v2)(void *dstHost, CUarra
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 307, "cuMemcpyAtoHAsync", 3020, (void *, CUarray, size_t, size_t, CUstream), (dstHost, srcArray, srcOffset, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 307, "cuMemcpyAtoHAsync", 3020, (void *, CUarray, size_t, size_t, CUstream), (dstHost, srcArray, srcOffset, ByteCount, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoA(CUarray dstArray, unsigned int dstOffset, unsigned int srcDevice, unsigned int ByteCount) {
-  CUSHIM_CUDA_CALL(0, 308, "cuMemcpyDtoA", 2000, (CUarray, unsigned int, unsigned int, unsigned int), (dstArray, dstOffset, srcDevice, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 308, "cuMemcpyDtoA", 2000, (CUarray, unsigned int, unsigned int, unsigned int), (dstArray, dstOffset, srcDevice, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyDtoA_v2)(CUarray dstArray, size_t dstOffset, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
@@ -4675,10 +4749,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyDtoA_v2)(CUarray dstArray, size_t d
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 309, "cuMemcpyDtoA", 3020, (CUarray, size_t, CUdeviceptr_v2, size_t), (dstArray, dstOffset, srcDevice, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 309, "cuMemcpyDtoA", 3020, (CUarray, size_t, CUdeviceptr_v2, size_t), (dstArray, dstOffset, srcDevice, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoD(unsigned int dstDevice, unsigned int srcDevice, unsigned int ByteCount) {
-  CUSHIM_CUDA_CALL(0, 310, "cuMemcpyDtoD", 2000, (unsigned int, unsigned int, unsigned int), (dstDevice, srcDevice, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 310, "cuMemcpyDtoD", 2000, (unsigned int, unsigned int, unsigned int), (dstDevice, srcDevice, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyDtoD_v2)(CUdeviceptr_v2 dstDevice, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
@@ -4686,10 +4760,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyDtoD_v2)(CUdeviceptr_v2 dstDevice, 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoD_v2(CUdeviceptr_v2 dstDevice, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 311, "cuMemcpyDtoD", 3020, (CUdeviceptr_v2, CUdeviceptr_v2, size_t), (dstDevice, srcDevice, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 311, "cuMemcpyDtoD", 3020, (CUdeviceptr_v2, CUdeviceptr_v2, size_t), (dstDevice, srcDevice, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoDAsync(unsigned int dstDevice, unsigned int srcDevice, unsigned int ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 312, "cuMemcpyDtoDAsync", 3000, (unsigned int, unsigned int, unsigned int, CUstream), (dstDevice, srcDevice, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 312, "cuMemcpyDtoDAsync", 3000, (unsigned int, unsigned int, unsigned int, CUstream), (dstDevice, srcDevice, ByteCount, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyDtoDAsync_v2)(CUdeviceptr_v2 dstDevice, CUdeviceptr_v2 srcDevice, size_t ByteCount, CUstream hStream) {
@@ -4697,10 +4771,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyDtoDAsync_v2)(CUdeviceptr_v2 dstDev
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoDAsync_v2(CUdeviceptr_v2 dstDevice, CUdeviceptr_v2 srcDevice, size_t ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 313, "cuMemcpyDtoDAsync", 3020, (CUdeviceptr_v2, CUdeviceptr_v2, size_t, CUstream), (dstDevice, srcDevice, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 313, "cuMemcpyDtoDAsync", 3020, (CUdeviceptr_v2, CUdeviceptr_v2, size_t, CUstream), (dstDevice, srcDevice, ByteCount, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoH(void *dstHost, unsigned int srcDevice, unsigned int ByteCount) {
-  CUSHIM_CUDA_CALL(0, 314, "cuMemcpyDtoH", 2000, (void *, unsigned int, unsigned int), (dstHost, srcDevice, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 314, "cuMemcpyDtoH", 2000, (void *, unsigned int, unsigned int), (dstHost, srcDevice, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyDtoH_v2)(void *dstHost, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
@@ -4708,10 +4782,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyDtoH_v2)(void *dstHost, CUdeviceptr
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 315, "cuMemcpyDtoH", 3020, (void *, CUdeviceptr_v2, size_t), (dstHost, srcDevice, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 315, "cuMemcpyDtoH", 3020, (void *, CUdeviceptr_v2, size_t), (dstHost, srcDevice, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoHAsync(void *dstHost, unsigned int srcDevice, unsigned int ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 316, "cuMemcpyDtoHAsync", 2000, (void *, unsigned int, unsigned int, CUstream), (dstHost, srcDevice, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 316, "cuMemcpyDtoHAsync", 2000, (void *, unsigned int, unsigned int, CUstream), (dstHost, srcDevice, ByteCount, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyDtoHAsync_v2)(void *dstHost, CUdeviceptr_v2 srcDevice, size_t ByteCount, CUstream hStream) {
@@ -4719,10 +4793,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyDtoHAsync_v2)(void *dstHost, CUdevi
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr_v2 srcDevice, size_t ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 317, "cuMemcpyDtoHAsync", 3020, (void *, CUdeviceptr_v2, size_t, CUstream), (dstHost, srcDevice, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 317, "cuMemcpyDtoHAsync", 3020, (void *, CUdeviceptr_v2, size_t, CUstream), (dstHost, srcDevice, ByteCount, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyHtoA(CUarray dstArray, unsigned int dstOffset, const void *srcHost, unsigned int ByteCount) {
-  CUSHIM_CUDA_CALL(0, 318, "cuMemcpyHtoA", 2000, (CUarray, unsigned int, const void *, unsigned int), (dstArray, dstOffset, srcHost, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 318, "cuMemcpyHtoA", 2000, (CUarray, unsigned int, const void *, unsigned int), (dstArray, dstOffset, srcHost, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyHtoA_v2)(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount) {
@@ -4730,10 +4804,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyHtoA_v2)(CUarray dstArray, size_t d
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 319, "cuMemcpyHtoA", 3020, (CUarray, size_t, const void *, size_t), (dstArray, dstOffset, srcHost, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 319, "cuMemcpyHtoA", 3020, (CUarray, size_t, const void *, size_t), (dstArray, dstOffset, srcHost, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyHtoAAsync(CUarray dstArray, unsigned int dstOffset, const void *srcHost, unsigned int ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 320, "cuMemcpyHtoAAsync", 2000, (CUarray, unsigned int, const void *, unsigned int, CUstream), (dstArray, dstOffset, srcHost, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 320, "cuMemcpyHtoAAsync", 2000, (CUarray, unsigned int, const void *, unsigned int, CUstream), (dstArray, dstOffset, srcHost, ByteCount, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyHtoAAsync_v2)(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream) {
@@ -4741,10 +4815,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyHtoAAsync_v2)(CUarray dstArray, siz
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 321, "cuMemcpyHtoAAsync", 3020, (CUarray, size_t, const void *, size_t, CUstream), (dstArray, dstOffset, srcHost, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 321, "cuMemcpyHtoAAsync", 3020, (CUarray, size_t, const void *, size_t, CUstream), (dstArray, dstOffset, srcHost, ByteCount, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyHtoD(unsigned int dstDevice, const void *srcHost, unsigned int ByteCount) {
-  CUSHIM_CUDA_CALL(0, 322, "cuMemcpyHtoD", 2000, (unsigned int, const void *, unsigned int), (dstDevice, srcHost, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 322, "cuMemcpyHtoD", 2000, (unsigned int, const void *, unsigned int), (dstDevice, srcHost, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyHtoD_v2)(CUdeviceptr_v2 dstDevice, const void *srcHost, size_t ByteCount) {
@@ -4752,10 +4826,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyHtoD_v2)(CUdeviceptr_v2 dstDevice, 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyHtoD_v2(CUdeviceptr_v2 dstDevice, const void *srcHost, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 323, "cuMemcpyHtoD", 3020, (CUdeviceptr_v2, const void *, size_t), (dstDevice, srcHost, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 323, "cuMemcpyHtoD", 3020, (CUdeviceptr_v2, const void *, size_t), (dstDevice, srcHost, ByteCount));
 }
 CUSHIM_CUDA_FUNCTION cuMemcpyHtoDAsync(unsigned int dstDevice, const void *srcHost, unsigned int ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 324, "cuMemcpyHtoDAsync", 2000, (unsigned int, const void *, unsigned int, CUstream), (dstDevice, srcHost, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 324, "cuMemcpyHtoDAsync", 2000, (unsigned int, const void *, unsigned int, CUstream), (dstDevice, srcHost, ByteCount, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyHtoDAsync_v2)(CUdeviceptr_v2 dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream) {
@@ -4763,7 +4837,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyHtoDAsync_v2)(CUdeviceptr_v2 dstDev
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyHtoDAsync_v2(CUdeviceptr_v2 dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 325, "cuMemcpyHtoDAsync", 3020, (CUdeviceptr_v2, const void *, size_t, CUstream), (dstDevice, srcHost, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 325, "cuMemcpyHtoDAsync", 3020, (CUdeviceptr_v2, const void *, size_t, CUstream), (dstDevice, srcHost, ByteCount, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyPeer)(CUdeviceptr_v2 dstDevice, CUcontext dstContext, CUdeviceptr_v2 srcDevice, CUcontext srcContext, size_t ByteCount) {
@@ -4771,7 +4845,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemcpyPeer)(CUdeviceptr_v2 dstDevice, CUc
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyPeer(CUdeviceptr_v2 dstDevice, CUcontext dstContext, CUdeviceptr_v2 srcDevice, CUcontext srcContext, size_t ByteCount) {
-  CUSHIM_CUDA_CALL(0, 326, "cuMemcpyPeer", 4000, (CUdeviceptr_v2, CUcontext, CUdeviceptr_v2, CUcontext, size_t), (dstDevice, dstContext, srcDevice, srcContext, ByteCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 326, "cuMemcpyPeer", 4000, (CUdeviceptr_v2, CUcontext, CUdeviceptr_v2, CUcontext, size_t), (dstDevice, dstContext, srcDevice, srcContext, ByteCount));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyPeerAsync)(CUdeviceptr_v2 dstDevice, CUcontext dstContext, CUdeviceptr_v2 srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream) {
@@ -4779,10 +4853,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyPeerAsync)(CUdeviceptr_v2 dstDevice
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyPeerAsync(CUdeviceptr_v2 dstDevice, CUcontext dstContext, CUdeviceptr_v2 srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 327, "cuMemcpyPeerAsync", 4000, (CUdeviceptr_v2, CUcontext, CUdeviceptr_v2, CUcontext, size_t, CUstream), (dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 327, "cuMemcpyPeerAsync", 4000, (CUdeviceptr_v2, CUcontext, CUdeviceptr_v2, CUcontext, size_t, CUstream), (dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemsetD16(unsigned int dstDevice, unsigned short us, unsigned int N) {
-  CUSHIM_CUDA_CALL(0, 328, "cuMemsetD16", 2000, (unsigned int, unsigned short, unsigned int), (dstDevice, us, N));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 328, "cuMemsetD16", 2000, (unsigned int, unsigned short, unsigned int), (dstDevice, us, N));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD16_v2)(CUdeviceptr_v2 dstDevice, unsigned short us, size_t N) {
@@ -4790,7 +4864,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD16_v2)(CUdeviceptr_v2 dstDevice, u
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD16_v2(CUdeviceptr_v2 dstDevice, unsigned short us, size_t N) {
-  CUSHIM_CUDA_CALL(0, 329, "cuMemsetD16", 3020, (CUdeviceptr_v2, unsigned short, size_t), (dstDevice, us, N));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 329, "cuMemsetD16", 3020, (CUdeviceptr_v2, unsigned short, size_t), (dstDevice, us, N));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD16Async)(CUdeviceptr_v2 dstDevice, unsigned short us, size_t N, CUstream hStream) {
@@ -4798,10 +4872,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD16Async)(CUdeviceptr_v2 dstDevice,
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD16Async(CUdeviceptr_v2 dstDevice, unsigned short us, size_t N, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 330, "cuMemsetD16Async", 3020, (CUdeviceptr_v2, unsigned short, size_t, CUstream), (dstDevice, us, N, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 330, "cuMemsetD16Async", 3020, (CUdeviceptr_v2, unsigned short, size_t, CUstream), (dstDevice, us, N, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemsetD2D16(unsigned int dstDevice, unsigned int dstPitch, unsigned short us, unsigned int Width, unsigned int Height) {
-  CUSHIM_CUDA_CALL(0, 331, "cuMemsetD2D16", 2000, (unsigned int, unsigned int, unsigned short, unsigned int, unsigned int), (dstDevice, dstPitch, us, Width, Height));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 331, "cuMemsetD2D16", 2000, (unsigned int, unsigned int, unsigned short, unsigned int, unsigned int), (dstDevice, dstPitch, us, Width, Height));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD2D16_v2)(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height) {
@@ -4809,7 +4883,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD2D16_v2)(CUdeviceptr_v2 dstDevice,
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD2D16_v2(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height) {
-  CUSHIM_CUDA_CALL(0, 332, "cuMemsetD2D16", 3020, (CUdeviceptr_v2, size_t, unsigned short, size_t, size_t), (dstDevice, dstPitch, us, Width, Height));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 332, "cuMemsetD2D16", 3020, (CUdeviceptr_v2, size_t, unsigned short, size_t, size_t), (dstDevice, dstPitch, us, Width, Height));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD2D16Async)(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream) {
@@ -4817,10 +4891,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD2D16Async)(CUdeviceptr_v2 dstDevic
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD2D16Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 333, "cuMemsetD2D16Async", 3020, (CUdeviceptr_v2, size_t, unsigned short, size_t, size_t, CUstream), (dstDevice, dstPitch, us, Width, Height, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 333, "cuMemsetD2D16Async", 3020, (CUdeviceptr_v2, size_t, unsigned short, size_t, size_t, CUstream), (dstDevice, dstPitch, us, Width, Height, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemsetD2D32(unsigned int dstDevice, unsigned int dstPitch, unsigned int ui, unsigned int Width, unsigned int Height) {
-  CUSHIM_CUDA_CALL(0, 334, "cuMemsetD2D32", 2000, (unsigned int, unsigned int, unsigned int, unsigned int, unsigned int), (dstDevice, dstPitch, ui, Width, Height));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 334, "cuMemsetD2D32", 2000, (unsigned int, unsigned int, unsigned int, unsigned int, unsigned int), (dstDevice, dstPitch, ui, Width, Height));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD2D32_v2)(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height) {
@@ -4828,7 +4902,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD2D32_v2)(CUdeviceptr_v2 dstDevice,
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD2D32_v2(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height) {
-  CUSHIM_CUDA_CALL(0, 335, "cuMemsetD2D32", 3020, (CUdeviceptr_v2, size_t, unsigned int, size_t, size_t), (dstDevice, dstPitch, ui, Width, Height));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 335, "cuMemsetD2D32", 3020, (CUdeviceptr_v2, size_t, unsigned int, size_t, size_t), (dstDevice, dstPitch, ui, Width, Height));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD2D32Async)(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream) {
@@ -4836,10 +4910,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD2D32Async)(CUdeviceptr_v2 dstDevic
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD2D32Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 336, "cuMemsetD2D32Async", 3020, (CUdeviceptr_v2, size_t, unsigned int, size_t, size_t, CUstream), (dstDevice, dstPitch, ui, Width, Height, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 336, "cuMemsetD2D32Async", 3020, (CUdeviceptr_v2, size_t, unsigned int, size_t, size_t, CUstream), (dstDevice, dstPitch, ui, Width, Height, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemsetD2D8(unsigned int dstDevice, unsigned int dstPitch, unsigned char uc, unsigned int Width, unsigned int Height) {
-  CUSHIM_CUDA_CALL(0, 337, "cuMemsetD2D8", 2000, (unsigned int, unsigned int, unsigned char, unsigned int, unsigned int), (dstDevice, dstPitch, uc, Width, Height));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 337, "cuMemsetD2D8", 2000, (unsigned int, unsigned int, unsigned char, unsigned int, unsigned int), (dstDevice, dstPitch, uc, Width, Height));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD2D8_v2)(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height) {
@@ -4847,7 +4921,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD2D8_v2)(CUdeviceptr_v2 dstDevice, 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD2D8_v2(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height) {
-  CUSHIM_CUDA_CALL(0, 338, "cuMemsetD2D8", 3020, (CUdeviceptr_v2, size_t, unsigned char, size_t, size_t), (dstDevice, dstPitch, uc, Width, Height));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 338, "cuMemsetD2D8", 3020, (CUdeviceptr_v2, size_t, unsigned char, size_t, size_t), (dstDevice, dstPitch, uc, Width, Height));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD2D8Async)(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream) {
@@ -4855,10 +4929,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD2D8Async)(CUdeviceptr_v2 dstDevice
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD2D8Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 339, "cuMemsetD2D8Async", 3020, (CUdeviceptr_v2, size_t, unsigned char, size_t, size_t, CUstream), (dstDevice, dstPitch, uc, Width, Height, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 339, "cuMemsetD2D8Async", 3020, (CUdeviceptr_v2, size_t, unsigned char, size_t, size_t, CUstream), (dstDevice, dstPitch, uc, Width, Height, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemsetD32(unsigned int dstDevice, unsigned int ui, unsigned int N) {
-  CUSHIM_CUDA_CALL(0, 340, "cuMemsetD32", 2000, (unsigned int, unsigned int, unsigned int), (dstDevice, ui, N));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 340, "cuMemsetD32", 2000, (unsigned int, unsigned int, unsigned int), (dstDevice, ui, N));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD32_v2)(CUdeviceptr_v2 dstDevice, unsigned int ui, size_t N) {
@@ -4866,7 +4940,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD32_v2)(CUdeviceptr_v2 dstDevice, u
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD32_v2(CUdeviceptr_v2 dstDevice, unsigned int ui, size_t N) {
-  CUSHIM_CUDA_CALL(0, 341, "cuMemsetD32", 3020, (CUdeviceptr_v2, unsigned int, size_t), (dstDevice, ui, N));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 341, "cuMemsetD32", 3020, (CUdeviceptr_v2, unsigned int, size_t), (dstDevice, ui, N));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD32Async)(CUdeviceptr_v2 dstDevice, unsigned int ui, size_t N, CUstream hStream) {
@@ -4874,10 +4948,10 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD32Async)(CUdeviceptr_v2 dstDevice,
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD32Async(CUdeviceptr_v2 dstDevice, unsigned int ui, size_t N, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 342, "cuMemsetD32Async", 3020, (CUdeviceptr_v2, unsigned int, size_t, CUstream), (dstDevice, ui, N, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 342, "cuMemsetD32Async", 3020, (CUdeviceptr_v2, unsigned int, size_t, CUstream), (dstDevice, ui, N, hStream));
 }
 CUSHIM_CUDA_FUNCTION cuMemsetD8(unsigned int dstDevice, unsigned char uc, unsigned int N) {
-  CUSHIM_CUDA_CALL(0, 343, "cuMemsetD8", 2000, (unsigned int, unsigned char, unsigned int), (dstDevice, uc, N));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 343, "cuMemsetD8", 2000, (unsigned int, unsigned char, unsigned int), (dstDevice, uc, N));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD8_v2)(CUdeviceptr_v2 dstDevice, unsigned char uc, size_t N) {
@@ -4885,7 +4959,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTDS(cuMemsetD8_v2)(CUdeviceptr_v2 dstDevice, un
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD8_v2(CUdeviceptr_v2 dstDevice, unsigned char uc, size_t N) {
-  CUSHIM_CUDA_CALL(0, 344, "cuMemsetD8", 3020, (CUdeviceptr_v2, unsigned char, size_t), (dstDevice, uc, N));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 344, "cuMemsetD8", 3020, (CUdeviceptr_v2, unsigned char, size_t), (dstDevice, uc, N));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD8Async)(CUdeviceptr_v2 dstDevice, unsigned char uc, size_t N, CUstream hStream) {
@@ -4893,104 +4967,104 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemsetD8Async)(CUdeviceptr_v2 dstDevice, 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemsetD8Async(CUdeviceptr_v2 dstDevice, unsigned char uc, size_t N, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 345, "cuMemsetD8Async", 3020, (CUdeviceptr_v2, unsigned char, size_t, CUstream), (dstDevice, uc, N, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 345, "cuMemsetD8Async", 3020, (CUdeviceptr_v2, unsigned char, size_t, CUstream), (dstDevice, uc, N, hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v2 *pMipmappedArrayDesc, unsigned int numMipmapLevels) {
-  CUSHIM_CUDA_CALL(0, 346, "cuMipmappedArrayCreate", 5000, (CUmipmappedArray *, const CUDA_ARRAY3D_DESCRIPTOR_v2 *, unsigned int), (pHandle, pMipmappedArrayDesc, numMipmapLevels));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 346, "cuMipmappedArrayCreate", 5000, (CUmipmappedArray *, const CUDA_ARRAY3D_DESCRIPTOR_v2 *, unsigned int), (pHandle, pMipmappedArrayDesc, numMipmapLevels));
 }
 CUSHIM_CUDA_FUNCTION cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
-  CUSHIM_CUDA_CALL(0, 347, "cuMipmappedArrayDestroy", 5000, (CUmipmappedArray), (hMipmappedArray));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 347, "cuMipmappedArrayDestroy", 5000, (CUmipmappedArray), (hMipmappedArray));
 }
 CUSHIM_CUDA_FUNCTION cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray, unsigned int level) {
-  CUSHIM_CUDA_CALL(0, 348, "cuMipmappedArrayGetLevel", 5000, (CUarray *, CUmipmappedArray, unsigned int), (pLevelArray, hMipmappedArray, level));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 348, "cuMipmappedArrayGetLevel", 5000, (CUarray *, CUmipmappedArray, unsigned int), (pLevelArray, hMipmappedArray, level));
 }
 CUSHIM_CUDA_FUNCTION cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUmipmappedArray mipmap, CUdevice device) {
-  CUSHIM_CUDA_CALL(0, 349, "cuMipmappedArrayGetMemoryRequirements", 11060, (CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *, CUmipmappedArray, CUdevice), (memoryRequirements, mipmap, device));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 349, "cuMipmappedArrayGetMemoryRequirements", 11060, (CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *, CUmipmappedArray, CUdevice), (memoryRequirements, mipmap, device));
 }
 CUSHIM_CUDA_FUNCTION cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUmipmappedArray mipmap) {
-  CUSHIM_CUDA_CALL(0, 350, "cuMipmappedArrayGetSparseProperties", 11010, (CUDA_ARRAY_SPARSE_PROPERTIES_v1 *, CUmipmappedArray), (sparseProperties, mipmap));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 350, "cuMipmappedArrayGetSparseProperties", 11010, (CUDA_ARRAY_SPARSE_PROPERTIES_v1 *, CUmipmappedArray), (sparseProperties, mipmap));
 }
 CUSHIM_CUDA_FUNCTION cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
-  CUSHIM_CUDA_CALL(0, 351, "cuModuleGetFunction", 2000, (CUfunction *, CUmodule, const char *), (hfunc, hmod, name));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 351, "cuModuleGetFunction", 2000, (CUfunction *, CUmodule, const char *), (hfunc, hmod, name));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuModuleGetGlobal(unsigned int *dptr, unsigned int *bytes, CUmodule hmod, const char *name) {
-  CUSHIM_CUDA_CALL(0, 352, "cuModuleGetGlobal", 2000, (unsigned int *, unsigned int *, CUmodule, const char *), (dptr, bytes, hmod, name));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 352, "cuModuleGetGlobal", 2000, (unsigned int *, unsigned int *, CUmodule, const char *), (dptr, bytes, hmod, name));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuModuleGetGlobal_v2(CUdeviceptr_v2 *dptr, size_t *bytes, CUmodule hmod, const char *name) {
-  CUSHIM_CUDA_CALL(0, 353, "cuModuleGetGlobal", 3020, (CUdeviceptr_v2 *, size_t *, CUmodule, const char *), (dptr, bytes, hmod, name));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 353, "cuModuleGetGlobal", 3020, (CUdeviceptr_v2 *, size_t *, CUmodule, const char *), (dptr, bytes, hmod, name));
 }
 CUSHIM_CUDA_FUNCTION cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
-  CUSHIM_CUDA_CALL(0, 354, "cuModuleGetLoadingMode", 11070, (CUmoduleLoadingMode *), (mode));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 354, "cuModuleGetLoadingMode", 11070, (CUmoduleLoadingMode *), (mode));
 }
 CUSHIM_CUDA_FUNCTION cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
-  CUSHIM_CUDA_CALL(0, 355, "cuModuleGetSurfRef", 3000, (CUsurfref *, CUmodule, const char *), (pSurfRef, hmod, name));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 355, "cuModuleGetSurfRef", 3000, (CUsurfref *, CUmodule, const char *), (pSurfRef, hmod, name));
 }
 CUSHIM_CUDA_FUNCTION cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
-  CUSHIM_CUDA_CALL(0, 356, "cuModuleGetTexRef", 2000, (CUtexref *, CUmodule, const char *), (pTexRef, hmod, name));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 356, "cuModuleGetTexRef", 2000, (CUtexref *, CUmodule, const char *), (pTexRef, hmod, name));
 }
 CUSHIM_CUDA_FUNCTION cuModuleLoad(CUmodule *module, const char *fname) {
-  CUSHIM_CUDA_CALL(0, 357, "cuModuleLoad", 2000, (CUmodule *, const char *), (module, fname));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 357, "cuModuleLoad", 2000, (CUmodule *, const char *), (module, fname));
 }
 CUSHIM_CUDA_FUNCTION cuModuleLoadData(CUmodule *module, const void *image) {
-  CUSHIM_CUDA_CALL(0, 358, "cuModuleLoadData", 2000, (CUmodule *, const void *), (module, image));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 358, "cuModuleLoadData", 2000, (CUmodule *, const void *), (module, image));
 }
 CUSHIM_CUDA_FUNCTION cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions, CUjit_option *options, void **optionValues) {
-  CUSHIM_CUDA_CALL(0, 359, "cuModuleLoadDataEx", 2010, (CUmodule *, const void *, unsigned int, CUjit_option *, void **), (module, image, numOptions, options, optionValues));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 359, "cuModuleLoadDataEx", 2010, (CUmodule *, const void *, unsigned int, CUjit_option *, void **), (module, image, numOptions, options, optionValues));
 }
 CUSHIM_CUDA_FUNCTION cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
-  CUSHIM_CUDA_CALL(0, 360, "cuModuleLoadFatBinary", 2000, (CUmodule *, const void *), (module, fatCubin));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 360, "cuModuleLoadFatBinary", 2000, (CUmodule *, const void *), (module, fatCubin));
 }
 CUSHIM_CUDA_FUNCTION cuModuleUnload(CUmodule hmod) {
-  CUSHIM_CUDA_CALL(0, 361, "cuModuleUnload", 2000, (CUmodule), (hmod));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 361, "cuModuleUnload", 2000, (CUmodule), (hmod));
 }
 CUSHIM_CUDA_FUNCTION cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func, int numBlocks, int blockSize) {
-  CUSHIM_CUDA_CALL(0, 362, "cuOccupancyAvailableDynamicSMemPerBlock", 10020, (size_t *, CUfunction, int, int), (dynamicSmemSize, func, numBlocks, blockSize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 362, "cuOccupancyAvailableDynamicSMemPerBlock", 10020, (size_t *, CUfunction, int, int), (dynamicSmemSize, func, numBlocks, blockSize));
 }
 CUSHIM_CUDA_FUNCTION cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize) {
-  CUSHIM_CUDA_CALL(0, 363, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, (int *, CUfunction, int, size_t), (numBlocks, func, blockSize, dynamicSMemSize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 363, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, (int *, CUfunction, int, size_t), (numBlocks, func, blockSize, dynamicSMemSize));
 }
 CUSHIM_CUDA_FUNCTION cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 364, "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 7000, (int *, CUfunction, int, size_t, unsigned int), (numBlocks, func, blockSize, dynamicSMemSize, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 364, "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 7000, (int *, CUfunction, int, size_t, unsigned int), (numBlocks, func, blockSize, dynamicSMemSize, flags));
 }
 CUSHIM_CUDA_FUNCTION cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit) {
-  CUSHIM_CUDA_CALL(0, 365, "cuOccupancyMaxPotentialBlockSize", 6050, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int), (minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 365, "cuOccupancyMaxPotentialBlockSize", 6050, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int), (minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit));
 }
 CUSHIM_CUDA_FUNCTION cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 366, "cuOccupancyMaxPotentialBlockSizeWithFlags", 7000, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int, unsigned int), (minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 366, "cuOccupancyMaxPotentialBlockSizeWithFlags", 7000, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int, unsigned int), (minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit, flags));
 }
 CUSHIM_CUDA_FUNCTION cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
-  CUSHIM_CUDA_CALL(0, 367, "cuParamSetSize", 2000, (CUfunction, unsigned int), (hfunc, numbytes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 367, "cuParamSetSize", 2000, (CUfunction, unsigned int), (hfunc, numbytes));
 }
 CUSHIM_CUDA_FUNCTION cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 368, "cuParamSetTexRef", 2000, (CUfunction, int, CUtexref), (hfunc, texunit, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 368, "cuParamSetTexRef", 2000, (CUfunction, int, CUtexref), (hfunc, texunit, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuParamSetf(CUfunction hfunc, int offset, float value) {
-  CUSHIM_CUDA_CALL(0, 369, "cuParamSetf", 2000, (CUfunction, int, float), (hfunc, offset, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 369, "cuParamSetf", 2000, (CUfunction, int, float), (hfunc, offset, value));
 }
 CUSHIM_CUDA_FUNCTION cuParamSeti(CUfunction hfunc, int offset, unsigned int value) {
-  CUSHIM_CUDA_CALL(0, 370, "cuParamSeti", 2000, (CUfunction, int, unsigned int), (hfunc, offset, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 370, "cuParamSeti", 2000, (CUfunction, int, unsigned int), (hfunc, offset, value));
 }
 CUSHIM_CUDA_FUNCTION cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes) {
-  CUSHIM_CUDA_CALL(0, 371, "cuParamSetv", 2000, (CUfunction, int, void *, unsigned int), (hfunc, offset, ptr, numbytes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 371, "cuParamSetv", 2000, (CUfunction, int, void *, unsigned int), (hfunc, offset, ptr, numbytes));
 }
 CUSHIM_CUDA_FUNCTION cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr_v2 ptr) {
-  CUSHIM_CUDA_CALL(0, 372, "cuPointerGetAttribute", 4000, (void *, CUpointer_attribute, CUdeviceptr_v2), (data, attribute, ptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 372, "cuPointerGetAttribute", 4000, (void *, CUpointer_attribute, CUdeviceptr_v2), (data, attribute, ptr));
 }
 CUSHIM_CUDA_FUNCTION cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr_v2 ptr) {
-  CUSHIM_CUDA_CALL(0, 373, "cuPointerGetAttributes", 7000, (unsigned int, CUpointer_attribute *, void **, CUdeviceptr_v2), (numAttributes, attributes, data, ptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 373, "cuPointerGetAttributes", 7000, (unsigned int, CUpointer_attribute *, void **, CUdeviceptr_v2), (numAttributes, attributes, data, ptr));
 }
 CUSHIM_CUDA_FUNCTION cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr_v2 ptr) {
-  CUSHIM_CUDA_CALL(0, 374, "cuPointerSetAttribute", 6000, (const void *, CUpointer_attribute, CUdeviceptr_v2), (value, attribute, ptr));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 374, "cuPointerSetAttribute", 6000, (const void *, CUpointer_attribute, CUdeviceptr_v2), (value, attribute, ptr));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuSignalExternalSemaphoresAsync)(const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1 *paramsArray, unsigned int numExtSems, CUstream stream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 378, "cuSignalExternalSemaphoresAsync", 10000, (const CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1 *, unsigned int, CUstream), (extSemArray, paramsArray, numExtSems, stream));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1 *paramsArray, unsigned int numExtSems, CUstream stream) {
-  CUSHIM_CUDA_CALL(0, 378, "cuSignalExternalSemaphoresAsync", 10000, (const CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1 *, unsigned int, CUstream), (extSemArray, paramsArray, numExtSems, stream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 378, "cuSignalExternalSemaphoresAsync", 10000, (const CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1 *, unsigned int, CUstream), (extSemArray, paramsArray, numExtSems, stream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamAddCallback)(CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags) {
@@ -4998,7 +5072,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamAddCallback)(CUstream hStream, CUst
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 379, "cuStreamAddCallback", 5000, (CUstream, CUstreamCallback, void *, unsigned int), (hStream, callback, userData, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 379, "cuStreamAddCallback", 5000, (CUstream, CUstreamCallback, void *, unsigned int), (hStream, callback, userData, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamAttachMemAsync)(CUstream hStream, CUdeviceptr_v2 dptr, size_t length, unsigned int flags) {
@@ -5006,7 +5080,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamAttachMemAsync)(CUstream hStream, C
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr_v2 dptr, size_t length, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 380, "cuStreamAttachMemAsync", 6000, (CUstream, CUdeviceptr_v2, size_t, unsigned int), (hStream, dptr, length, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 380, "cuStreamAttachMemAsync", 6000, (CUstream, CUdeviceptr_v2, size_t, unsigned int), (hStream, dptr, length, flags));
 }
 #endif
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
@@ -5016,7 +5090,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBatchMemOp)(CUstream stream, unsign
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 381, "cuStreamBatchMemOp", 8000, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 381, "cuStreamBatchMemOp", 8000, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBatchMemOp_v2)(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
@@ -5024,13 +5098,13 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBatchMemOp_v2)(CUstream stream, uns
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 382, "cuStreamBatchMemOp", 11070, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 382, "cuStreamBatchMemOp", 11070, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginCapture)(CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 383, "cuStreamBeginCapture", 10000, (CUstream), (hStream));
 }
 CUSHIM_CUDA_FUNCTION cuStreamBeginCapture(CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 383, "cuStreamBeginCapture", 10000, (CUstream), (hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 383, "cuStreamBeginCapture", 10000, (CUstream), (hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginCapture_v2)(CUstream hStream, CUstreamCaptureMode mode) {
@@ -5038,7 +5112,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginCapture_v2)(CUstream hStream, 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
-  CUSHIM_CUDA_CALL(0, 384, "cuStreamBeginCapture", 10010, (CUstream, CUstreamCaptureMode), (hStream, mode));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 384, "cuStreamBeginCapture", 10010, (CUstream, CUstreamCaptureMode), (hStream, mode));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamCopyAttributes)(CUstream dstStream, CUstream srcStream) {
@@ -5046,29 +5120,29 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamCopyAttributes)(CUstream dstStream,
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream) {
-  CUSHIM_CUDA_CALL(0, 385, "cuStreamCopyAttributes", 11000, (CUstream, CUstream), (dstStream, srcStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 385, "cuStreamCopyAttributes", 11000, (CUstream, CUstream), (dstStream, srcStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuStreamCreate(CUstream *phStream, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 386, "cuStreamCreate", 2000, (CUstream *, unsigned int), (phStream, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 386, "cuStreamCreate", 2000, (CUstream *, unsigned int), (phStream, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority) {
-  CUSHIM_CUDA_CALL(0, 387, "cuStreamCreateWithPriority", 5050, (CUstream *, unsigned int, int), (phStream, flags, priority));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 387, "cuStreamCreateWithPriority", 5050, (CUstream *, unsigned int, int), (phStream, flags, priority));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamDestroy(CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 388, "cuStreamDestroy", 2000, (CUstream), (hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 388, "cuStreamDestroy", 2000, (CUstream), (hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuStreamDestroy_v2(CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 389, "cuStreamDestroy", 4000, (CUstream), (hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 389, "cuStreamDestroy", 4000, (CUstream), (hStream));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamEndCapture)(CUstream hStream, CUgraph *phGraph) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 390, "cuStreamEndCapture", 10000, (CUstream, CUgraph *), (hStream, phGraph));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
-  CUSHIM_CUDA_CALL(0, 390, "cuStreamEndCapture", 10000, (CUstream, CUgraph *), (hStream, phGraph));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 390, "cuStreamEndCapture", 10000, (CUstream, CUgraph *), (hStream, phGraph));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetAttribute)(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue_v1 *value) {
@@ -5076,7 +5150,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetAttribute)(CUstream hStream, CUs
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue_v1 *value) {
-  CUSHIM_CUDA_CALL(0, 391, "cuStreamGetAttribute", 11000, (CUstream, CUstreamAttrID, CUstreamAttrValue_v1 *), (hStream, attr, value));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 391, "cuStreamGetAttribute", 11000, (CUstream, CUstreamAttrID, CUstreamAttrValue_v1 *), (hStream, attr, value));
 }
 #endif
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
@@ -5086,9 +5160,12 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCaptureInfo)(CUstream hStream, C
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out) {
-  CUSHIM_CUDA_CALL(0, 392, "cuStreamGetCaptureInfo", 10010, (CUstream, CUstreamCaptureStatus *, cuuint64_t *), (hStream, captureStatus_out, id_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 392, "cuStreamGetCaptureInfo", 10010, (CUstream, CUstreamCaptureStatus *, cuuint64_t *), (hStream, captureStatus_out, id_out));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamGetCaptureInfo_11030(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 393, "cuStreamGetCaptureInfo", 11030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v2)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 393, "cuStreamGetCaptureInfo", 11030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
@@ -5096,7 +5173,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v2)(CUstream hStream
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out) {
-  CUSHIM_CUDA_CALL(0, 393, "cuStreamGetCaptureInfo", 11030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 393, "cuStreamGetCaptureInfo", 11030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCtx)(CUstream hStream, CUcontext *pctx) {
@@ -5104,7 +5181,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCtx)(CUstream hStream, CUcontext
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
-  CUSHIM_CUDA_CALL(0, 394, "cuStreamGetCtx", 9020, (CUstream, CUcontext *), (hStream, pctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 394, "cuStreamGetCtx", 9020, (CUstream, CUcontext *), (hStream, pctx));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetFlags)(CUstream hStream, unsigned int *flags) {
@@ -5112,7 +5189,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetFlags)(CUstream hStream, unsigne
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
-  CUSHIM_CUDA_CALL(0, 395, "cuStreamGetFlags", 5050, (CUstream, unsigned int *), (hStream, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 395, "cuStreamGetFlags", 5050, (CUstream, unsigned int *), (hStream, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetPriority)(CUstream hStream, int *priority) {
@@ -5120,7 +5197,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetPriority)(CUstream hStream, int 
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetPriority(CUstream hStream, int *priority) {
-  CUSHIM_CUDA_CALL(0, 396, "cuStreamGetPriority", 5050, (CUstream, int *), (hStream, priority));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 396, "cuStreamGetPriority", 5050, (CUstream, int *), (hStream, priority));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamIsCapturing)(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
@@ -5128,7 +5205,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamIsCapturing)(CUstream hStream, CUst
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
-  CUSHIM_CUDA_CALL(0, 397, "cuStreamIsCapturing", 10000, (CUstream, CUstreamCaptureStatus *), (hStream, captureStatus));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 397, "cuStreamIsCapturing", 10000, (CUstream, CUstreamCaptureStatus *), (hStream, captureStatus));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamQuery)(CUstream hStream) {
@@ -5136,7 +5213,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamQuery)(CUstream hStream) {
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamQuery(CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 398, "cuStreamQuery", 2000, (CUstream), (hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 398, "cuStreamQuery", 2000, (CUstream), (hStream));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamSetAttribute)(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue_v1 *param) {
@@ -5144,7 +5221,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamSetAttribute)(CUstream hStream, CUs
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue_v1 *param) {
-  CUSHIM_CUDA_CALL(0, 399, "cuStreamSetAttribute", 11000, (CUstream, CUstreamAttrID, const CUstreamAttrValue_v1 *), (hStream, attr, param));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 399, "cuStreamSetAttribute", 11000, (CUstream, CUstreamAttrID, const CUstreamAttrValue_v1 *), (hStream, attr, param));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamSynchronize)(CUstream hStream) {
@@ -5152,9 +5229,12 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamSynchronize)(CUstream hStream) {
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamSynchronize(CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 400, "cuStreamSynchronize", 2000, (CUstream), (hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 400, "cuStreamSynchronize", 2000, (CUstream), (hStream));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamUpdateCaptureDependencies_11030(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 401, "cuStreamUpdateCaptureDependencies", 11030, (CUstream, CUgraphNode *, size_t, unsigned int), (hStream, dependencies, numDependencies, flags));
+}
 #if (CUDA_VERSION < 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies)(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 401, "cuStreamUpdateCaptureDependencies", 11030, (CUstream, CUgraphNode *, size_t, unsigned int), (hStream, dependencies, numDependencies, flags));
@@ -5162,7 +5242,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies)(CUstream
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 401, "cuStreamUpdateCaptureDependencies", 11030, (CUstream, CUgraphNode *, size_t, unsigned int), (hStream, dependencies, numDependencies, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 401, "cuStreamUpdateCaptureDependencies", 11030, (CUstream, CUgraphNode *, size_t, unsigned int), (hStream, dependencies, numDependencies, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitEvent)(CUstream hStream, CUevent hEvent, unsigned int Flags) {
@@ -5170,7 +5250,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitEvent)(CUstream hStream, CUeven
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 402, "cuStreamWaitEvent", 3020, (CUstream, CUevent, unsigned int), (hStream, hEvent, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 402, "cuStreamWaitEvent", 3020, (CUstream, CUevent, unsigned int), (hStream, hEvent, Flags));
 }
 #endif
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
@@ -5180,7 +5260,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue32)(CUstream stream, CUdev
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWaitValue32(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 403, "cuStreamWaitValue32", 8000, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 403, "cuStreamWaitValue32", 8000, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue32_v2)(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
@@ -5188,7 +5268,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue32_v2)(CUstream stream, CU
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 404, "cuStreamWaitValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 404, "cuStreamWaitValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
 }
 #endif
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
@@ -5198,7 +5278,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue64)(CUstream stream, CUdev
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWaitValue64(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 405, "cuStreamWaitValue64", 9000, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 405, "cuStreamWaitValue64", 9000, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue64_v2)(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
@@ -5206,7 +5286,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue64_v2)(CUstream stream, CU
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 406, "cuStreamWaitValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 406, "cuStreamWaitValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
 }
 #endif
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
@@ -5216,7 +5296,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue32)(CUstream stream, CUde
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWriteValue32(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 407, "cuStreamWriteValue32", 8000, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 407, "cuStreamWriteValue32", 8000, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue32_v2)(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
@@ -5224,7 +5304,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue32_v2)(CUstream stream, C
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 408, "cuStreamWriteValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 408, "cuStreamWriteValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
 }
 #endif
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
@@ -5234,7 +5314,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue64)(CUstream stream, CUde
 #endif
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWriteValue64(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 409, "cuStreamWriteValue64", 9000, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 409, "cuStreamWriteValue64", 9000, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue64_v2)(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
@@ -5242,156 +5322,156 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue64_v2)(CUstream stream, C
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 410, "cuStreamWriteValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 410, "cuStreamWriteValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuSurfObjectCreate(CUsurfObject_v1 *pSurfObject, const CUDA_RESOURCE_DESC_v1 *pResDesc) {
-  CUSHIM_CUDA_CALL(0, 411, "cuSurfObjectCreate", 5000, (CUsurfObject_v1 *, const CUDA_RESOURCE_DESC_v1 *), (pSurfObject, pResDesc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 411, "cuSurfObjectCreate", 5000, (CUsurfObject_v1 *, const CUDA_RESOURCE_DESC_v1 *), (pSurfObject, pResDesc));
 }
 CUSHIM_CUDA_FUNCTION cuSurfObjectDestroy(CUsurfObject_v1 surfObject) {
-  CUSHIM_CUDA_CALL(0, 412, "cuSurfObjectDestroy", 5000, (CUsurfObject_v1), (surfObject));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 412, "cuSurfObjectDestroy", 5000, (CUsurfObject_v1), (surfObject));
 }
 CUSHIM_CUDA_FUNCTION cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC_v1 *pResDesc, CUsurfObject_v1 surfObject) {
-  CUSHIM_CUDA_CALL(0, 413, "cuSurfObjectGetResourceDesc", 5000, (CUDA_RESOURCE_DESC_v1 *, CUsurfObject_v1), (pResDesc, surfObject));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 413, "cuSurfObjectGetResourceDesc", 5000, (CUDA_RESOURCE_DESC_v1 *, CUsurfObject_v1), (pResDesc, surfObject));
 }
 CUSHIM_CUDA_FUNCTION cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef) {
-  CUSHIM_CUDA_CALL(0, 414, "cuSurfRefGetArray", 3000, (CUarray *, CUsurfref), (phArray, hSurfRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 414, "cuSurfRefGetArray", 3000, (CUarray *, CUsurfref), (phArray, hSurfRef));
 }
 CUSHIM_CUDA_FUNCTION cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 415, "cuSurfRefSetArray", 3000, (CUsurfref, CUarray, unsigned int), (hSurfRef, hArray, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 415, "cuSurfRefSetArray", 3000, (CUsurfref, CUarray, unsigned int), (hSurfRef, hArray, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuTexObjectCreate(CUtexObject_v1 *pTexObject, const CUDA_RESOURCE_DESC_v1 *pResDesc, const CUDA_TEXTURE_DESC_v1 *pTexDesc, const CUDA_RESOURCE_VIEW_DESC_v1 *pResViewDesc) {
-  CUSHIM_CUDA_CALL(0, 416, "cuTexObjectCreate", 5000, (CUtexObject_v1 *, const CUDA_RESOURCE_DESC_v1 *, const CUDA_TEXTURE_DESC_v1 *, const CUDA_RESOURCE_VIEW_DESC_v1 *), (pTexObject, pResDesc, pTexDesc, pResViewDesc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 416, "cuTexObjectCreate", 5000, (CUtexObject_v1 *, const CUDA_RESOURCE_DESC_v1 *, const CUDA_TEXTURE_DESC_v1 *, const CUDA_RESOURCE_VIEW_DESC_v1 *), (pTexObject, pResDesc, pTexDesc, pResViewDesc));
 }
 CUSHIM_CUDA_FUNCTION cuTexObjectDestroy(CUtexObject_v1 texObject) {
-  CUSHIM_CUDA_CALL(0, 417, "cuTexObjectDestroy", 5000, (CUtexObject_v1), (texObject));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 417, "cuTexObjectDestroy", 5000, (CUtexObject_v1), (texObject));
 }
 CUSHIM_CUDA_FUNCTION cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC_v1 *pResDesc, CUtexObject_v1 texObject) {
-  CUSHIM_CUDA_CALL(0, 418, "cuTexObjectGetResourceDesc", 5000, (CUDA_RESOURCE_DESC_v1 *, CUtexObject_v1), (pResDesc, texObject));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 418, "cuTexObjectGetResourceDesc", 5000, (CUDA_RESOURCE_DESC_v1 *, CUtexObject_v1), (pResDesc, texObject));
 }
 CUSHIM_CUDA_FUNCTION cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC_v1 *pResViewDesc, CUtexObject_v1 texObject) {
-  CUSHIM_CUDA_CALL(0, 419, "cuTexObjectGetResourceViewDesc", 5000, (CUDA_RESOURCE_VIEW_DESC_v1 *, CUtexObject_v1), (pResViewDesc, texObject));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 419, "cuTexObjectGetResourceViewDesc", 5000, (CUDA_RESOURCE_VIEW_DESC_v1 *, CUtexObject_v1), (pResViewDesc, texObject));
 }
 CUSHIM_CUDA_FUNCTION cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC_v1 *pTexDesc, CUtexObject_v1 texObject) {
-  CUSHIM_CUDA_CALL(0, 420, "cuTexObjectGetTextureDesc", 5000, (CUDA_TEXTURE_DESC_v1 *, CUtexObject_v1), (pTexDesc, texObject));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 420, "cuTexObjectGetTextureDesc", 5000, (CUDA_TEXTURE_DESC_v1 *, CUtexObject_v1), (pTexDesc, texObject));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefCreate(CUtexref *pTexRef) {
-  CUSHIM_CUDA_CALL(0, 421, "cuTexRefCreate", 2000, (CUtexref *), (pTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 421, "cuTexRefCreate", 2000, (CUtexref *), (pTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefDestroy(CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 422, "cuTexRefDestroy", 2000, (CUtexref), (hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 422, "cuTexRefDestroy", 2000, (CUtexref), (hTexRef));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuTexRefGetAddress(unsigned int *pdptr, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 423, "cuTexRefGetAddress", 2000, (unsigned int *, CUtexref), (pdptr, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 423, "cuTexRefGetAddress", 2000, (unsigned int *, CUtexref), (pdptr, hTexRef));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuTexRefGetAddress_v2(CUdeviceptr_v2 *pdptr, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 424, "cuTexRefGetAddress", 3020, (CUdeviceptr_v2 *, CUtexref), (pdptr, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 424, "cuTexRefGetAddress", 3020, (CUdeviceptr_v2 *, CUtexref), (pdptr, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim) {
-  CUSHIM_CUDA_CALL(0, 425, "cuTexRefGetAddressMode", 2000, (CUaddress_mode *, CUtexref, int), (pam, hTexRef, dim));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 425, "cuTexRefGetAddressMode", 2000, (CUaddress_mode *, CUtexref, int), (pam, hTexRef, dim));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 426, "cuTexRefGetArray", 2000, (CUarray *, CUtexref), (phArray, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 426, "cuTexRefGetArray", 2000, (CUarray *, CUtexref), (phArray, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 427, "cuTexRefGetBorderColor", 8000, (float *, CUtexref), (pBorderColor, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 427, "cuTexRefGetBorderColor", 8000, (float *, CUtexref), (pBorderColor, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 428, "cuTexRefGetFilterMode", 2000, (CUfilter_mode *, CUtexref), (pfm, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 428, "cuTexRefGetFilterMode", 2000, (CUfilter_mode *, CUtexref), (pfm, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 429, "cuTexRefGetFlags", 2000, (unsigned int *, CUtexref), (pFlags, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 429, "cuTexRefGetFlags", 2000, (unsigned int *, CUtexref), (pFlags, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 430, "cuTexRefGetFormat", 2000, (CUarray_format *, int *, CUtexref), (pFormat, pNumChannels, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 430, "cuTexRefGetFormat", 2000, (CUarray_format *, int *, CUtexref), (pFormat, pNumChannels, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 431, "cuTexRefGetMaxAnisotropy", 5000, (int *, CUtexref), (pmaxAniso, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 431, "cuTexRefGetMaxAnisotropy", 5000, (int *, CUtexref), (pmaxAniso, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 432, "cuTexRefGetMipmapFilterMode", 5000, (CUfilter_mode *, CUtexref), (pfm, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 432, "cuTexRefGetMipmapFilterMode", 5000, (CUfilter_mode *, CUtexref), (pfm, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 433, "cuTexRefGetMipmapLevelBias", 5000, (float *, CUtexref), (pbias, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 433, "cuTexRefGetMipmapLevelBias", 5000, (float *, CUtexref), (pbias, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLevelClamp, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 434, "cuTexRefGetMipmapLevelClamp", 5000, (float *, float *, CUtexref), (pminMipmapLevelClamp, pmaxMipmapLevelClamp, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 434, "cuTexRefGetMipmapLevelClamp", 5000, (float *, float *, CUtexref), (pminMipmapLevelClamp, pmaxMipmapLevelClamp, hTexRef));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef) {
-  CUSHIM_CUDA_CALL(0, 435, "cuTexRefGetMipmappedArray", 5000, (CUmipmappedArray *, CUtexref), (phMipmappedArray, hTexRef));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 435, "cuTexRefGetMipmappedArray", 5000, (CUmipmappedArray *, CUtexref), (phMipmappedArray, hTexRef));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuTexRefSetAddress(unsigned int *ByteOffset, CUtexref hTexRef, unsigned int dptr, unsigned int bytes) {
-  CUSHIM_CUDA_CALL(0, 436, "cuTexRefSetAddress", 2000, (unsigned int *, CUtexref, unsigned int, unsigned int), (ByteOffset, hTexRef, dptr, bytes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 436, "cuTexRefSetAddress", 2000, (unsigned int *, CUtexref, unsigned int, unsigned int), (ByteOffset, hTexRef, dptr, bytes));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr_v2 dptr, size_t bytes) {
-  CUSHIM_CUDA_CALL(0, 437, "cuTexRefSetAddress", 3020, (size_t *, CUtexref, CUdeviceptr_v2, size_t), (ByteOffset, hTexRef, dptr, bytes));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 437, "cuTexRefSetAddress", 3020, (size_t *, CUtexref, CUdeviceptr_v2, size_t), (ByteOffset, hTexRef, dptr, bytes));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuTexRefSetAddress2D(CUtexref hTexRef, const void *desc, unsigned int dptr, unsigned int Pitch) {
-  CUSHIM_CUDA_CALL(0, 438, "cuTexRefSetAddress2D", 2020, (CUtexref, const void *, unsigned int, unsigned int), (hTexRef, desc, dptr, Pitch));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 438, "cuTexRefSetAddress2D", 2020, (CUtexref, const void *, unsigned int, unsigned int), (hTexRef, desc, dptr, Pitch));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR_v2 *desc, CUdeviceptr_v2 dptr, size_t Pitch) {
-  CUSHIM_CUDA_CALL(0, 439, "cuTexRefSetAddress2D", 3020, (CUtexref, const CUDA_ARRAY_DESCRIPTOR_v2 *, CUdeviceptr_v2, size_t), (hTexRef, desc, dptr, Pitch));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 439, "cuTexRefSetAddress2D", 3020, (CUtexref, const CUDA_ARRAY_DESCRIPTOR_v2 *, CUdeviceptr_v2, size_t), (hTexRef, desc, dptr, Pitch));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR_v2 *desc, CUdeviceptr_v2 dptr, size_t Pitch) {
-  CUSHIM_CUDA_CALL(0, 440, "cuTexRefSetAddress2D", 4010, (CUtexref, const CUDA_ARRAY_DESCRIPTOR_v2 *, CUdeviceptr_v2, size_t), (hTexRef, desc, dptr, Pitch));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 440, "cuTexRefSetAddress2D", 4010, (CUtexref, const CUDA_ARRAY_DESCRIPTOR_v2 *, CUdeviceptr_v2, size_t), (hTexRef, desc, dptr, Pitch));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
-  CUSHIM_CUDA_CALL(0, 441, "cuTexRefSetAddressMode", 2000, (CUtexref, int, CUaddress_mode), (hTexRef, dim, am));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 441, "cuTexRefSetAddressMode", 2000, (CUtexref, int, CUaddress_mode), (hTexRef, dim, am));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 442, "cuTexRefSetArray", 2000, (CUtexref, CUarray, unsigned int), (hTexRef, hArray, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 442, "cuTexRefSetArray", 2000, (CUtexref, CUarray, unsigned int), (hTexRef, hArray, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor) {
-  CUSHIM_CUDA_CALL(0, 443, "cuTexRefSetBorderColor", 8000, (CUtexref, float *), (hTexRef, pBorderColor));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 443, "cuTexRefSetBorderColor", 8000, (CUtexref, float *), (hTexRef, pBorderColor));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-  CUSHIM_CUDA_CALL(0, 444, "cuTexRefSetFilterMode", 2000, (CUtexref, CUfilter_mode), (hTexRef, fm));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 444, "cuTexRefSetFilterMode", 2000, (CUtexref, CUfilter_mode), (hTexRef, fm));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 445, "cuTexRefSetFlags", 2000, (CUtexref, unsigned int), (hTexRef, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 445, "cuTexRefSetFlags", 2000, (CUtexref, unsigned int), (hTexRef, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
-  CUSHIM_CUDA_CALL(0, 446, "cuTexRefSetFormat", 2000, (CUtexref, CUarray_format, int), (hTexRef, fmt, NumPackedComponents));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 446, "cuTexRefSetFormat", 2000, (CUtexref, CUarray_format, int), (hTexRef, fmt, NumPackedComponents));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso) {
-  CUSHIM_CUDA_CALL(0, 447, "cuTexRefSetMaxAnisotropy", 5000, (CUtexref, unsigned int), (hTexRef, maxAniso));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 447, "cuTexRefSetMaxAnisotropy", 5000, (CUtexref, unsigned int), (hTexRef, maxAniso));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-  CUSHIM_CUDA_CALL(0, 448, "cuTexRefSetMipmapFilterMode", 5000, (CUtexref, CUfilter_mode), (hTexRef, fm));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 448, "cuTexRefSetMipmapFilterMode", 5000, (CUtexref, CUfilter_mode), (hTexRef, fm));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias) {
-  CUSHIM_CUDA_CALL(0, 449, "cuTexRefSetMipmapLevelBias", 5000, (CUtexref, float), (hTexRef, bias));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 449, "cuTexRefSetMipmapLevelBias", 5000, (CUtexref, float), (hTexRef, bias));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp, float maxMipmapLevelClamp) {
-  CUSHIM_CUDA_CALL(0, 450, "cuTexRefSetMipmapLevelClamp", 5000, (CUtexref, float, float), (hTexRef, minMipmapLevelClamp, maxMipmapLevelClamp));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 450, "cuTexRefSetMipmapLevelClamp", 5000, (CUtexref, float, float), (hTexRef, minMipmapLevelClamp, maxMipmapLevelClamp));
 }
 CUSHIM_CUDA_FUNCTION cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray, unsigned int Flags) {
-  CUSHIM_CUDA_CALL(0, 451, "cuTexRefSetMipmappedArray", 5000, (CUtexref, CUmipmappedArray, unsigned int), (hTexRef, hMipmappedArray, Flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 451, "cuTexRefSetMipmappedArray", 5000, (CUtexref, CUmipmappedArray, unsigned int), (hTexRef, hMipmappedArray, Flags));
 }
 CUSHIM_CUDA_FUNCTION cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
-  CUSHIM_CUDA_CALL(0, 452, "cuThreadExchangeStreamCaptureMode", 10010, (CUstreamCaptureMode *), (mode));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 452, "cuThreadExchangeStreamCaptureMode", 10010, (CUstreamCaptureMode *), (mode));
 }
 CUSHIM_CUDA_FUNCTION cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy, unsigned int initialRefcount, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 453, "cuUserObjectCreate", 11030, (CUuserObject *, void *, CUhostFn, unsigned int, unsigned int), (object_out, ptr, destroy, initialRefcount, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 453, "cuUserObjectCreate", 11030, (CUuserObject *, void *, CUhostFn, unsigned int, unsigned int), (object_out, ptr, destroy, initialRefcount, flags));
 }
 CUSHIM_CUDA_FUNCTION cuUserObjectRelease(CUuserObject object, unsigned int count) {
-  CUSHIM_CUDA_CALL(0, 454, "cuUserObjectRelease", 11030, (CUuserObject, unsigned int), (object, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 454, "cuUserObjectRelease", 11030, (CUuserObject, unsigned int), (object, count));
 }
 CUSHIM_CUDA_FUNCTION cuUserObjectRetain(CUuserObject object, unsigned int count) {
-  CUSHIM_CUDA_CALL(0, 455, "cuUserObjectRetain", 11030, (CUuserObject, unsigned int), (object, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 455, "cuUserObjectRetain", 11030, (CUuserObject, unsigned int), (object, count));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuWaitExternalSemaphoresAsync)(const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1 *paramsArray, unsigned int numExtSems, CUstream stream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 459, "cuWaitExternalSemaphoresAsync", 10000, (const CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1 *, unsigned int, CUstream), (extSemArray, paramsArray, numExtSems, stream));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1 *paramsArray, unsigned int numExtSems, CUstream stream) {
-  CUSHIM_CUDA_CALL(0, 459, "cuWaitExternalSemaphoresAsync", 10000, (const CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1 *, unsigned int, CUstream), (extSemArray, paramsArray, numExtSems, stream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 459, "cuWaitExternalSemaphoresAsync", 10000, (const CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1 *, unsigned int, CUstream), (extSemArray, paramsArray, numExtSems, stream));
 }
 #endif
 #if CUDA_VERSION >= 11080
@@ -5401,35 +5481,35 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchKernelEx)(const CUlaunchConfig *con
 #endif
 #if CUDA_VERSION >= 11080 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra) {
-  CUSHIM_CUDA_CALL(0, 460, "cuLaunchKernelEx", 11060, (const CUlaunchConfig *, CUfunction, void **, void **), (config, f, kernelParams, extra));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 460, "cuLaunchKernelEx", 11060, (const CUlaunchConfig *, CUfunction, void **, void **), (config, f, kernelParams, extra));
 }
 #endif
 #if CUDA_VERSION >= 11080
 CUSHIM_CUDA_FUNCTION cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const CUlaunchConfig *config) {
-  CUSHIM_CUDA_CALL(0, 461, "cuOccupancyMaxActiveClusters", 11070, (int *, CUfunction, const CUlaunchConfig *), (numClusters, func, config));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 461, "cuOccupancyMaxActiveClusters", 11070, (int *, CUfunction, const CUlaunchConfig *), (numClusters, func, config));
 }
 CUSHIM_CUDA_FUNCTION cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, const CUlaunchConfig *config) {
-  CUSHIM_CUDA_CALL(0, 462, "cuOccupancyMaxPotentialClusterSize", 11070, (int *, CUfunction, const CUlaunchConfig *), (clusterSize, func, config));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 462, "cuOccupancyMaxPotentialClusterSize", 11070, (int *, CUfunction, const CUlaunchConfig *), (clusterSize, func, config));
 }
 #endif
 #if CUDA_VERSION >= 12000 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
-  CUSHIM_CUDA_CALL(0, 463, "cuCtxGetId", 12000, (CUcontext, unsigned long long *), (ctx, ctxId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 463, "cuCtxGetId", 12000, (CUcontext, unsigned long long *), (ctx, ctxId));
 }
 CUSHIM_CUDA_FUNCTION cuGetProcAddress_v2(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags, CUdriverProcAddressQueryResult *symbolFound) {
-  CUSHIM_CUDA_ELSE(0, 464, "cuGetProcAddress", 12000, (const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *), (symbol, pfn, driverVersion, flags, symbolFound), return cushim_cuda_told(cushim_cuda_cuGetProcAddress_11030(symbol, pfn, driverVersion, flags), pfn, symbolFound));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 464, "cuGetProcAddress", 12000, (const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *), (symbol, pfn, driverVersion, flags, symbolFound), return cushim_cuda_told(cushim_cuda_cuGetProcAddress_11030(symbol, pfn, driverVersion, flags), pfn, symbolFound));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 465, "cuGraphAddKernelNode", 12000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v2 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 465, "cuGraphAddKernelNode", 12000, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_KERNEL_NODE_PARAMS_v2 *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams), if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphAddKernelNode_10000(phGraphNode, hGraph, dependencies, numDependencies, &cushim_node); });
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
-  CUSHIM_CUDA_CALL(0, 466, "cuGraphExecGetFlags", 12000, (CUgraphExec, cuuint64_t *), (hGraphExec, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 466, "cuGraphExecGetFlags", 12000, (CUgraphExec, cuuint64_t *), (hGraphExec, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 467, "cuGraphExecKernelNodeSetParams", 12000, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v2 *), (hGraphExec, hNode, nodeParams));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 467, "cuGraphExecKernelNodeSetParams", 12000, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v2 *), (hGraphExec, hNode, nodeParams), if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphExecKernelNodeSetParams_10010(hGraphExec, hNode, &cushim_node); });
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo) {
-  CUSHIM_CUDA_CALL(0, 468, "cuGraphExecUpdate", 12000, (CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo *), (hGraphExec, hGraph, resultInfo));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 468, "cuGraphExecUpdate", 12000, (CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo *), (hGraphExec, hGraph, resultInfo), if (resultInfo != CUSHIM_NULL) { resultInfo->result = CU_GRAPH_EXEC_UPDATE_SUCCESS; resultInfo->errorNode = CUSHIM_NULL; resultInfo->errorFromNode = CUSHIM_NULL; return cushim_cuda_cuGraphExecUpdate_10020(hGraphExec, hGraph, &resultInfo->errorNode, &resultInfo->result); });
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphInstantiateWithParams)(CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 469, "cuGraphInstantiateWithParams", 12000, (CUgraphExec *, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS *), (phGraphExec, hGraph, instantiateParams));
@@ -5437,51 +5517,51 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuGraphInstantiateWithParams)(CUgraphExec *
 #endif
 #if CUDA_VERSION >= 12000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
-  CUSHIM_CUDA_CALL(0, 469, "cuGraphInstantiateWithParams", 12000, (CUgraphExec *, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS *), (phGraphExec, hGraph, instantiateParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 469, "cuGraphInstantiateWithParams", 12000, (CUgraphExec *, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS *), (phGraphExec, hGraph, instantiateParams));
 }
 #endif
 #if CUDA_VERSION >= 12000 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 470, "cuGraphKernelNodeGetParams", 12000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *), (hNode, nodeParams));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 470, "cuGraphKernelNodeGetParams", 12000, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2 *), (hNode, nodeParams), if (nodeParams != CUSHIM_NULL) { CUDA_KERNEL_NODE_PARAMS_v1 cushim_node; return cushim_cuda_tell_node(cushim_cuda_cuGraphKernelNodeGetParams_10000(hNode, &cushim_node), &cushim_node, nodeParams); });
 }
 CUSHIM_CUDA_FUNCTION cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 471, "cuGraphKernelNodeSetParams", 12000, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v2 *), (hNode, nodeParams));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 471, "cuGraphKernelNodeSetParams", 12000, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v2 *), (hNode, nodeParams), if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphKernelNodeSetParams_10000(hNode, &cushim_node); });
 }
 CUSHIM_CUDA_FUNCTION cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 472, "cuKernelGetAttribute", 12000, (int *, CUfunction_attribute, CUkernel, CUdevice), (pi, attrib, kernel, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 472, "cuKernelGetAttribute", 12000, (int *, CUfunction_attribute, CUkernel, CUdevice), (pi, attrib, kernel, dev));
 }
 CUSHIM_CUDA_FUNCTION cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
-  CUSHIM_CUDA_CALL(0, 473, "cuKernelGetFunction", 12000, (CUfunction *, CUkernel), (pFunc, kernel));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 473, "cuKernelGetFunction", 12000, (CUfunction *, CUkernel), (pFunc, kernel));
 }
 CUSHIM_CUDA_FUNCTION cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 474, "cuKernelSetAttribute", 12000, (CUfunction_attribute, int, CUkernel, CUdevice), (attrib, val, kernel, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 474, "cuKernelSetAttribute", 12000, (CUfunction_attribute, int, CUkernel, CUdevice), (attrib, val, kernel, dev));
 }
 CUSHIM_CUDA_FUNCTION cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 475, "cuKernelSetCacheConfig", 12000, (CUkernel, CUfunc_cache, CUdevice), (kernel, config, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 475, "cuKernelSetCacheConfig", 12000, (CUkernel, CUfunc_cache, CUdevice), (kernel, config, dev));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
-  CUSHIM_CUDA_CALL(0, 476, "cuLibraryGetGlobal", 12000, (CUdeviceptr *, size_t *, CUlibrary, const char *), (dptr, bytes, library, name));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 476, "cuLibraryGetGlobal", 12000, (CUdeviceptr *, size_t *, CUlibrary, const char *), (dptr, bytes, library, name));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
-  CUSHIM_CUDA_CALL(0, 477, "cuLibraryGetKernel", 12000, (CUkernel *, CUlibrary, const char *), (pKernel, library, name));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 477, "cuLibraryGetKernel", 12000, (CUkernel *, CUlibrary, const char *), (pKernel, library, name));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
-  CUSHIM_CUDA_CALL(0, 478, "cuLibraryGetManaged", 12000, (CUdeviceptr *, size_t *, CUlibrary, const char *), (dptr, bytes, library, name));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 478, "cuLibraryGetManaged", 12000, (CUdeviceptr *, size_t *, CUlibrary, const char *), (dptr, bytes, library, name));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
-  CUSHIM_CUDA_CALL(0, 479, "cuLibraryGetModule", 12000, (CUmodule *, CUlibrary), (pMod, library));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 479, "cuLibraryGetModule", 12000, (CUmodule *, CUlibrary), (pMod, library));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
-  CUSHIM_CUDA_CALL(0, 480, "cuLibraryGetUnifiedFunction", 12000, (void **, CUlibrary, const char *), (fptr, library, symbol));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 480, "cuLibraryGetUnifiedFunction", 12000, (void **, CUlibrary, const char *), (fptr, library, symbol));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
-  CUSHIM_CUDA_CALL(0, 481, "cuLibraryLoadData", 12000, (CUlibrary *, const void *, CUjit_option *, void **, unsigned int, CUlibraryOption *, void **, unsigned int), (library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 481, "cuLibraryLoadData", 12000, (CUlibrary *, const void *, CUjit_option *, void **, unsigned int, CUlibraryOption *, void **, unsigned int), (library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
-  CUSHIM_CUDA_CALL(0, 482, "cuLibraryLoadFromFile", 12000, (CUlibrary *, const char *, CUjit_option *, void **, unsigned int, CUlibraryOption *, void **, unsigned int), (library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 482, "cuLibraryLoadFromFile", 12000, (CUlibrary *, const char *, CUjit_option *, void **, unsigned int, CUlibraryOption *, void **, unsigned int), (library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryUnload(CUlibrary library) {
-  CUSHIM_CUDA_CALL(0, 483, "cuLibraryUnload", 12000, (CUlibrary), (library));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 483, "cuLibraryUnload", 12000, (CUlibrary), (library));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetId)(CUstream hStream, unsigned long long *streamId) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 484, "cuStreamGetId", 12000, (CUstream, unsigned long long *), (hStream, streamId));
@@ -5489,69 +5569,74 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetId)(CUstream hStream, unsigned l
 #endif
 #if CUDA_VERSION >= 12000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
-  CUSHIM_CUDA_CALL(0, 484, "cuStreamGetId", 12000, (CUstream, unsigned long long *), (hStream, streamId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 484, "cuStreamGetId", 12000, (CUstream, unsigned long long *), (hStream, streamId));
 }
 #endif
 #if CUDA_VERSION >= 12000 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner, cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
-  CUSHIM_CUDA_CALL(0, 485, "cuTensorMapEncodeIm2col", 12000, (CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const int *, const int *, cuuint32_t, cuuint32_t, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill), (tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, pixelBoxLowerCorner, pixelBoxUpperCorner, channelsPerPixel, pixelsPerColumn, elementStrides, interleave, swizzle, l2Promotion, oobFill));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 485, "cuTensorMapEncodeIm2col", 12000, (CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const int *, const int *, cuuint32_t, cuuint32_t, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill), (tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, pixelBoxLowerCorner, pixelBoxUpperCorner, channelsPerPixel, pixelsPerColumn, elementStrides, interleave, swizzle, l2Promotion, oobFill));
 }
 CUSHIM_CUDA_FUNCTION cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const cuuint32_t *boxDim, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
-  CUSHIM_CUDA_CALL(0, 486, "cuTensorMapEncodeTiled", 12000, (CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill), (tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, boxDim, elementStrides, interleave, swizzle, l2Promotion, oobFill));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 486, "cuTensorMapEncodeTiled", 12000, (CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill), (tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, boxDim, elementStrides, interleave, swizzle, l2Promotion, oobFill));
 }
 CUSHIM_CUDA_FUNCTION cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
-  CUSHIM_CUDA_CALL(0, 487, "cuTensorMapReplaceAddress", 12000, (CUtensorMap *, void *), (tensorMap, globalAddress));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 487, "cuTensorMapReplaceAddress", 12000, (CUtensorMap *, void *), (tensorMap, globalAddress));
 }
 #endif
 #if CUDA_VERSION >= 12010 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCoredumpGetAttribute(CUcoredumpSettings get, void *value, size_t *size) {
-  CUSHIM_CUDA_CALL(0, 488, "cuCoredumpGetAttribute", 12010, (CUcoredumpSettings, void *, size_t *), (get, value, size));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 488, "cuCoredumpGetAttribute", 12010, (CUcoredumpSettings, void *, size_t *), (get, value, size));
 }
 CUSHIM_CUDA_FUNCTION cuCoredumpGetAttributeGlobal(CUcoredumpSettings get, void *value, size_t *size) {
-  CUSHIM_CUDA_CALL(0, 489, "cuCoredumpGetAttributeGlobal", 12010, (CUcoredumpSettings, void *, size_t *), (get, value, size));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 489, "cuCoredumpGetAttributeGlobal", 12010, (CUcoredumpSettings, void *, size_t *), (get, value, size));
 }
 CUSHIM_CUDA_FUNCTION cuCoredumpSetAttribute(CUcoredumpSettings set, void *value, size_t *size) {
-  CUSHIM_CUDA_CALL(0, 490, "cuCoredumpSetAttribute", 12010, (CUcoredumpSettings, void *, size_t *), (set, value, size));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 490, "cuCoredumpSetAttribute", 12010, (CUcoredumpSettings, void *, size_t *), (set, value, size));
 }
 CUSHIM_CUDA_FUNCTION cuCoredumpSetAttributeGlobal(CUcoredumpSettings set, void *value, size_t *size) {
-  CUSHIM_CUDA_CALL(0, 491, "cuCoredumpSetAttributeGlobal", 12010, (CUcoredumpSettings, void *, size_t *), (set, value, size));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 491, "cuCoredumpSetAttributeGlobal", 12010, (CUcoredumpSettings, void *, size_t *), (set, value, size));
 }
 CUSHIM_CUDA_FUNCTION cuCtxSetFlags(unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 492, "cuCtxSetFlags", 12010, (unsigned int), (flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 492, "cuCtxSetFlags", 12010, (unsigned int), (flags));
 }
 CUSHIM_CUDA_FUNCTION cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 493, "cuMulticastAddDevice", 12010, (CUmemGenericAllocationHandle, CUdevice), (mcHandle, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 493, "cuMulticastAddDevice", 12010, (CUmemGenericAllocationHandle, CUdevice), (mcHandle, dev));
 }
 CUSHIM_CUDA_FUNCTION cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUdeviceptr memptr, size_t size, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 494, "cuMulticastBindAddr", 12010, (CUmemGenericAllocationHandle, size_t, CUdeviceptr, size_t, unsigned long long), (mcHandle, mcOffset, memptr, size, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 494, "cuMulticastBindAddr", 12010, (CUmemGenericAllocationHandle, size_t, CUdeviceptr, size_t, unsigned long long), (mcHandle, mcOffset, memptr, size, flags));
 }
 CUSHIM_CUDA_FUNCTION cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 495, "cuMulticastBindMem", 12010, (CUmemGenericAllocationHandle, size_t, CUmemGenericAllocationHandle, size_t, size_t, unsigned long long), (mcHandle, mcOffset, memHandle, memOffset, size, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 495, "cuMulticastBindMem", 12010, (CUmemGenericAllocationHandle, size_t, CUmemGenericAllocationHandle, size_t, size_t, unsigned long long), (mcHandle, mcOffset, memHandle, memOffset, size, flags));
 }
 CUSHIM_CUDA_FUNCTION cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle, const CUmulticastObjectProp *prop) {
-  CUSHIM_CUDA_CALL(0, 496, "cuMulticastCreate", 12010, (CUmemGenericAllocationHandle *, const CUmulticastObjectProp *), (mcHandle, prop));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 496, "cuMulticastCreate", 12010, (CUmemGenericAllocationHandle *, const CUmulticastObjectProp *), (mcHandle, prop));
 }
 CUSHIM_CUDA_FUNCTION cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectProp *prop, CUmulticastGranularity_flags option) {
-  CUSHIM_CUDA_CALL(0, 497, "cuMulticastGetGranularity", 12010, (size_t *, const CUmulticastObjectProp *, CUmulticastGranularity_flags), (granularity, prop, option));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 497, "cuMulticastGetGranularity", 12010, (size_t *, const CUmulticastObjectProp *, CUmulticastGranularity_flags), (granularity, prop, option));
 }
 CUSHIM_CUDA_FUNCTION cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset, size_t size) {
-  CUSHIM_CUDA_CALL(0, 498, "cuMulticastUnbind", 12010, (CUmemGenericAllocationHandle, CUdevice, size_t, size_t), (mcHandle, dev, mcOffset, size));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 498, "cuMulticastUnbind", 12010, (CUmemGenericAllocationHandle, CUdevice, size_t, size_t), (mcHandle, dev, mcOffset, size));
+}
+#endif
+#if CUDA_VERSION >= 12020
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphAddNode_12020(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraphNodeParams *nodeParams) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 499, "cuGraphAddNode", 12020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 #endif
 #if CUDA_VERSION >= 12020 && ((CUDA_VERSION >= 12000 && CUDA_VERSION < 13000) || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 499, "cuGraphAddNode", 12020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 499, "cuGraphAddNode", 12020, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 #endif
 #if CUDA_VERSION >= 12020 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 500, "cuGraphExecNodeSetParams", 12020, (CUgraphExec, CUgraphNode, CUgraphNodeParams *), (hGraphExec, hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 500, "cuGraphExecNodeSetParams", 12020, (CUgraphExec, CUgraphNode, CUgraphNodeParams *), (hGraphExec, hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 501, "cuGraphNodeSetParams", 12020, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 501, "cuGraphNodeSetParams", 12020, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuMemAdvise_v2(CUdeviceptr_v2 devPtr, size_t count, CUmem_advise advice, CUmemLocation_v1 location) {
-  CUSHIM_CUDA_ELSE(0, 502, "cuMemAdvise", 12020, (CUdeviceptr_v2, size_t, CUmem_advise, CUmemLocation_v1), (devPtr, count, advice, location), if (cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemAdvise_8000(devPtr, count, advice, cushim_cuda_ordinal(&location)));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 502, "cuMemAdvise", 12020, (CUdeviceptr_v2, size_t, CUmem_advise, CUmemLocation_v1), (devPtr, count, advice, location), if (cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemAdvise_8000(devPtr, count, advice, cushim_cuda_ordinal(&location)));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemPrefetchAsync_v2)(CUdeviceptr_v2 devPtr, size_t count, CUmemLocation_v1 location, unsigned int flags, CUstream hStream) {
   CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 503, "cuMemPrefetchAsync", 12020, (CUdeviceptr_v2, size_t, CUmemLocation_v1, unsigned int, CUstream), (devPtr, count, location, flags, hStream), if (flags == 0 && cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemPrefetchAsync_8000(devPtr, count, cushim_cuda_ordinal(&location), hStream));
@@ -5559,36 +5644,36 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemPrefetchAsync_v2)(CUdeviceptr_v2 devPt
 #endif
 #if CUDA_VERSION >= 12020 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemPrefetchAsync_v2(CUdeviceptr_v2 devPtr, size_t count, CUmemLocation_v1 location, unsigned int flags, CUstream hStream) {
-  CUSHIM_CUDA_ELSE(0, 503, "cuMemPrefetchAsync", 12020, (CUdeviceptr_v2, size_t, CUmemLocation_v1, unsigned int, CUstream), (devPtr, count, location, flags, hStream), if (flags == 0 && cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemPrefetchAsync_8000(devPtr, count, cushim_cuda_ordinal(&location), hStream));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 503, "cuMemPrefetchAsync", 12020, (CUdeviceptr_v2, size_t, CUmemLocation_v1, unsigned int, CUstream), (devPtr, count, location, flags, hStream), if (flags == 0 && cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemPrefetchAsync_8000(devPtr, count, cushim_cuda_ordinal(&location), hStream));
 }
 #endif
 #if CUDA_VERSION >= 12030 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuFuncGetName(const char **name, CUfunction hfunc) {
-  CUSHIM_CUDA_CALL(0, 504, "cuFuncGetName", 12030, (const char **, CUfunction), (name, hfunc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 504, "cuFuncGetName", 12030, (const char **, CUfunction), (name, hfunc));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies) {
-  CUSHIM_CUDA_CALL(0, 505, "cuGraphAddDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 505, "cuGraphAddDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies), if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphAddDependencies_10000(hGraph, from, to, numDependencies));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 506, "cuGraphAddNode", 12030, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 506, "cuGraphAddNode", 12030, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams), if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned int defaultLaunchValue, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 507, "cuGraphConditionalHandleCreate", 12030, (CUgraphConditionalHandle *, CUgraph, CUcontext, unsigned int, unsigned int), (pHandle_out, hGraph, ctx, defaultLaunchValue, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 507, "cuGraphConditionalHandleCreate", 12030, (CUgraphConditionalHandle *, CUgraph, CUcontext, unsigned int, unsigned int), (pHandle_out, hGraph, ctx, defaultLaunchValue, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edgeData, size_t *numEdges) {
-  CUSHIM_CUDA_CALL(0, 508, "cuGraphGetEdges", 12030, (CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *), (hGraph, from, to, edgeData, numEdges));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 508, "cuGraphGetEdges", 12030, (CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *), (hGraph, from, to, edgeData, numEdges), if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphGetEdges_10000(hGraph, from, to, numEdges));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies, CUgraphEdgeData *edgeData, size_t *numDependencies) {
-  CUSHIM_CUDA_CALL(0, 509, "cuGraphNodeGetDependencies", 12030, (CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *), (hNode, dependencies, edgeData, numDependencies));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 509, "cuGraphNodeGetDependencies", 12030, (CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *), (hNode, dependencies, edgeData, numDependencies), if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphNodeGetDependencies_10000(hNode, dependencies, numDependencies));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes, CUgraphEdgeData *edgeData, size_t *numDependentNodes) {
-  CUSHIM_CUDA_CALL(0, 510, "cuGraphNodeGetDependentNodes", 12030, (CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *), (hNode, dependentNodes, edgeData, numDependentNodes));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 510, "cuGraphNodeGetDependentNodes", 12030, (CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *), (hNode, dependentNodes, edgeData, numDependentNodes), if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphNodeGetDependentNodes_10000(hNode, dependentNodes, numDependentNodes));
 }
 CUSHIM_CUDA_FUNCTION cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies) {
-  CUSHIM_CUDA_CALL(0, 511, "cuGraphRemoveDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 511, "cuGraphRemoveDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies), if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphRemoveDependencies_10000(hGraph, from, to, numDependencies));
 }
 CUSHIM_CUDA_FUNCTION cuKernelGetName(const char **name, CUkernel hfunc) {
-  CUSHIM_CUDA_CALL(0, 512, "cuKernelGetName", 12030, (const char **, CUkernel), (name, hfunc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 512, "cuKernelGetName", 12030, (const char **, CUkernel), (name, hfunc));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginCaptureToGraph)(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 513, "cuStreamBeginCaptureToGraph", 12030, (CUstream, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUstreamCaptureMode), (hStream, hGraph, dependencies, dependencyData, numDependencies, mode));
@@ -5596,109 +5681,109 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginCaptureToGraph)(CUstream hStre
 #endif
 #if CUDA_VERSION >= 12030 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode) {
-  CUSHIM_CUDA_CALL(0, 513, "cuStreamBeginCaptureToGraph", 12030, (CUstream, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUstreamCaptureMode), (hStream, hGraph, dependencies, dependencyData, numDependencies, mode));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 513, "cuStreamBeginCaptureToGraph", 12030, (CUstream, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUstreamCaptureMode), (hStream, hGraph, dependencies, dependencyData, numDependencies, mode));
 }
 #endif
 #if CUDA_VERSION >= 12030 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCaptureInfo_v3)(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 514, "cuStreamGetCaptureInfo", 12030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 514, "cuStreamGetCaptureInfo", 12030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out), if (edgeData_out == CUSHIM_NULL) return cushim_cuda_cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
 }
 #endif
 #if CUDA_VERSION >= 12030 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out) {
-  CUSHIM_CUDA_CALL(0, 514, "cuStreamGetCaptureInfo", 12030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 514, "cuStreamGetCaptureInfo", 12030, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, size_t *), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out), if (edgeData_out == CUSHIM_NULL) return cushim_cuda_cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out));
 }
 #endif
 #if CUDA_VERSION >= 12030 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamUpdateCaptureDependencies_v2)(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 515, "cuStreamUpdateCaptureDependencies", 12030, (CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int), (hStream, dependencies, dependencyData, numDependencies, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 515, "cuStreamUpdateCaptureDependencies", 12030, (CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int), (hStream, dependencies, dependencyData, numDependencies, flags), if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags));
 }
 #endif
 #if CUDA_VERSION >= 12030 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 515, "cuStreamUpdateCaptureDependencies", 12030, (CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int), (hStream, dependencies, dependencyData, numDependencies, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 515, "cuStreamUpdateCaptureDependencies", 12030, (CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t, unsigned int), (hStream, dependencies, dependencyData, numDependencies, flags), if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags));
 }
 #endif
 #if CUDA_VERSION >= 12040 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx) {
-  CUSHIM_CUDA_CALL(0, 516, "cuCtxFromGreenCtx", 12040, (CUcontext *, CUgreenCtx), (pContext, hCtx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 516, "cuCtxFromGreenCtx", 12040, (CUcontext *, CUgreenCtx), (pContext, hCtx));
 }
 CUSHIM_CUDA_FUNCTION cuCtxGetDevResource(CUcontext hCtx, CUdevResource *result, CUdevResourceType type) {
-  CUSHIM_CUDA_CALL(0, 517, "cuCtxGetDevResource", 12040, (CUcontext, CUdevResource *, CUdevResourceType), (hCtx, result, type));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 517, "cuCtxGetDevResource", 12040, (CUcontext, CUdevResource *, CUdevResourceType), (hCtx, result, type));
 }
 CUSHIM_CUDA_FUNCTION cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources, unsigned int nbResources) {
-  CUSHIM_CUDA_CALL(0, 518, "cuDevResourceGenerateDesc", 12040, (CUdevResourceDesc *, CUdevResource *, unsigned int), (phDesc, resources, nbResources));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 518, "cuDevResourceGenerateDesc", 12040, (CUdevResourceDesc *, CUdevResource *, unsigned int), (phDesc, resources, nbResources));
 }
 CUSHIM_CUDA_FUNCTION cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups, const CUdevResource *input, CUdevResource *remaining, unsigned int useFlags, unsigned int minCount) {
-  CUSHIM_CUDA_CALL(0, 519, "cuDevSmResourceSplitByCount", 12040, (CUdevResource *, unsigned int *, const CUdevResource *, CUdevResource *, unsigned int, unsigned int), (result, nbGroups, input, remaining, useFlags, minCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 519, "cuDevSmResourceSplitByCount", 12040, (CUdevResource *, unsigned int *, const CUdevResource *, CUdevResource *, unsigned int, unsigned int), (result, nbGroups, input, remaining, useFlags, minCount));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetDevResource(CUdevice dev, CUdevResource *result, CUdevResourceType type) {
-  CUSHIM_CUDA_CALL(0, 520, "cuDeviceGetDevResource", 12040, (CUdevice, CUdevResource *, CUdevResourceType), (dev, result, type));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 520, "cuDeviceGetDevResource", 12040, (CUdevice, CUdevResource *, CUdevResourceType), (dev, result, type));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc, void *userData, CUasyncCallbackHandle *callback) {
-  CUSHIM_CUDA_CALL(0, 521, "cuDeviceRegisterAsyncNotification", 12040, (CUdevice, CUasyncCallback, void *, CUasyncCallbackHandle *), (device, callbackFunc, userData, callback));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 521, "cuDeviceRegisterAsyncNotification", 12040, (CUdevice, CUasyncCallback, void *, CUasyncCallbackHandle *), (device, callbackFunc, userData, callback));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceUnregisterAsyncNotification(CUdevice device, CUasyncCallbackHandle callback) {
-  CUSHIM_CUDA_CALL(0, 522, "cuDeviceUnregisterAsyncNotification", 12040, (CUdevice, CUasyncCallbackHandle), (device, callback));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 522, "cuDeviceUnregisterAsyncNotification", 12040, (CUdevice, CUasyncCallbackHandle), (device, callback));
 }
 CUSHIM_CUDA_FUNCTION cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize) {
-  CUSHIM_CUDA_CALL(0, 523, "cuFuncGetParamInfo", 12040, (CUfunction, size_t, size_t *, size_t *), (func, paramIndex, paramOffset, paramSize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 523, "cuFuncGetParamInfo", 12040, (CUfunction, size_t, size_t *, size_t *), (func, paramIndex, paramOffset, paramSize));
 }
 CUSHIM_CUDA_FUNCTION cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction hfunc) {
-  CUSHIM_CUDA_CALL(0, 524, "cuFuncIsLoaded", 12040, (CUfunctionLoadingState *, CUfunction), (state, hfunc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 524, "cuFuncIsLoaded", 12040, (CUfunctionLoadingState *, CUfunction), (state, hfunc));
 }
 CUSHIM_CUDA_FUNCTION cuFuncLoad(CUfunction hfunc) {
-  CUSHIM_CUDA_CALL(0, 525, "cuFuncLoad", 12040, (CUfunction), (hfunc));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 525, "cuFuncLoad", 12040, (CUfunction), (hfunc));
 }
 CUSHIM_CUDA_FUNCTION cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 526, "cuGreenCtxCreate", 12040, (CUgreenCtx *, CUdevResourceDesc, CUdevice, unsigned int), (phCtx, desc, dev, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 526, "cuGreenCtxCreate", 12040, (CUgreenCtx *, CUdevResourceDesc, CUdevice, unsigned int), (phCtx, desc, dev, flags));
 }
 CUSHIM_CUDA_FUNCTION cuGreenCtxDestroy(CUgreenCtx hCtx) {
-  CUSHIM_CUDA_CALL(0, 527, "cuGreenCtxDestroy", 12040, (CUgreenCtx), (hCtx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 527, "cuGreenCtxDestroy", 12040, (CUgreenCtx), (hCtx));
 }
 CUSHIM_CUDA_FUNCTION cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *result, CUdevResourceType type) {
-  CUSHIM_CUDA_CALL(0, 528, "cuGreenCtxGetDevResource", 12040, (CUgreenCtx, CUdevResource *, CUdevResourceType), (hCtx, result, type));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 528, "cuGreenCtxGetDevResource", 12040, (CUgreenCtx, CUdevResource *, CUdevResourceType), (hCtx, result, type));
 }
 CUSHIM_CUDA_FUNCTION cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
-  CUSHIM_CUDA_CALL(0, 529, "cuGreenCtxRecordEvent", 12040, (CUgreenCtx, CUevent), (hCtx, hEvent));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 529, "cuGreenCtxRecordEvent", 12040, (CUgreenCtx, CUevent), (hCtx, hEvent));
 }
 CUSHIM_CUDA_FUNCTION cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
-  CUSHIM_CUDA_CALL(0, 530, "cuGreenCtxWaitEvent", 12040, (CUgreenCtx, CUevent), (hCtx, hEvent));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 530, "cuGreenCtxWaitEvent", 12040, (CUgreenCtx, CUevent), (hCtx, hEvent));
 }
 CUSHIM_CUDA_FUNCTION cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize) {
-  CUSHIM_CUDA_CALL(0, 531, "cuKernelGetParamInfo", 12040, (CUkernel, size_t, size_t *, size_t *), (kernel, paramIndex, paramOffset, paramSize));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 531, "cuKernelGetParamInfo", 12040, (CUkernel, size_t, size_t *, size_t *), (kernel, paramIndex, paramOffset, paramSize));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib) {
-  CUSHIM_CUDA_CALL(0, 532, "cuLibraryEnumerateKernels", 12040, (CUkernel *, unsigned int, CUlibrary), (kernels, numKernels, lib));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 532, "cuLibraryEnumerateKernels", 12040, (CUkernel *, unsigned int, CUlibrary), (kernels, numKernels, lib));
 }
 CUSHIM_CUDA_FUNCTION cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
-  CUSHIM_CUDA_CALL(0, 533, "cuLibraryGetKernelCount", 12040, (unsigned int *, CUlibrary), (count, lib));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 533, "cuLibraryGetKernelCount", 12040, (unsigned int *, CUlibrary), (count, lib));
 }
 CUSHIM_CUDA_FUNCTION cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod) {
-  CUSHIM_CUDA_CALL(0, 534, "cuModuleEnumerateFunctions", 12040, (CUfunction *, unsigned int, CUmodule), (functions, numFunctions, mod));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 534, "cuModuleEnumerateFunctions", 12040, (CUfunction *, unsigned int, CUmodule), (functions, numFunctions, mod));
 }
 CUSHIM_CUDA_FUNCTION cuModuleGetFunctionCount(unsigned int *count, CUmodule hmod) {
-  CUSHIM_CUDA_CALL(0, 535, "cuModuleGetFunctionCount", 12040, (unsigned int *, CUmodule), (count, hmod));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 535, "cuModuleGetFunctionCount", 12040, (unsigned int *, CUmodule), (count, hmod));
 }
 CUSHIM_CUDA_FUNCTION cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
-  CUSHIM_CUDA_CALL(0, 536, "cuStreamGetGreenCtx", 12040, (CUstream, CUgreenCtx *), (hStream, phCtx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 536, "cuStreamGetGreenCtx", 12040, (CUstream, CUgreenCtx *), (hStream, phCtx));
 }
 #endif
 #if CUDA_VERSION >= 12050 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev) {
-  CUSHIM_CUDA_ELSE(0, 537, "cuCtxCreate", 12050, (CUcontext *, CUctxCreateParams *, unsigned int, CUdevice), (pctx, ctxCreateParams, flags, dev), if (cushim_cuda_is_plain(ctxCreateParams)) return cushim_cuda_cuCtxCreate_3020(pctx, flags, dev));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 537, "cuCtxCreate", 12050, (CUcontext *, CUctxCreateParams *, unsigned int, CUdevice), (pctx, ctxCreateParams, flags, dev), if (cushim_cuda_is_plain(ctxCreateParams)) return cushim_cuda_cuCtxCreate_3020(pctx, flags, dev));
 }
 CUSHIM_CUDA_FUNCTION cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
-  CUSHIM_CUDA_CALL(0, 538, "cuCtxRecordEvent", 12050, (CUcontext, CUevent), (hCtx, hEvent));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 538, "cuCtxRecordEvent", 12050, (CUcontext, CUevent), (hCtx, hEvent));
 }
 CUSHIM_CUDA_FUNCTION cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
-  CUSHIM_CUDA_CALL(0, 539, "cuCtxWaitEvent", 12050, (CUcontext, CUevent), (hCtx, hEvent));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 539, "cuCtxWaitEvent", 12050, (CUcontext, CUevent), (hCtx, hEvent));
 }
 CUSHIM_CUDA_FUNCTION cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags, int priority) {
-  CUSHIM_CUDA_CALL(0, 540, "cuGreenCtxStreamCreate", 12050, (CUstream *, CUgreenCtx, unsigned int, int), (phStream, greenCtx, flags, priority));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 540, "cuGreenCtxStreamCreate", 12050, (CUstream *, CUgreenCtx, unsigned int, int), (phStream, greenCtx, flags, priority));
 }
 CUSHIM_CUDA_FUNCTION cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
-  CUSHIM_CUDA_CALL(0, 541, "cuKernelGetLibrary", 12050, (CUlibrary *, CUkernel), (pLib, kernel));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 541, "cuKernelGetLibrary", 12050, (CUlibrary *, CUkernel), (pLib, kernel));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCtx_v2)(CUstream hStream, CUcontext *pctx, CUgreenCtx *pGreenCtx) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 542, "cuStreamGetCtx", 12050, (CUstream, CUcontext *, CUgreenCtx *), (hStream, pctx, pGreenCtx));
@@ -5706,30 +5791,30 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetCtx_v2)(CUstream hStream, CUcont
 #endif
 #if CUDA_VERSION >= 12050 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetCtx_v2(CUstream hStream, CUcontext *pctx, CUgreenCtx *pGreenCtx) {
-  CUSHIM_CUDA_CALL(0, 542, "cuStreamGetCtx", 12050, (CUstream, CUcontext *, CUgreenCtx *), (hStream, pctx, pGreenCtx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 542, "cuStreamGetCtx", 12050, (CUstream, CUcontext *, CUgreenCtx *), (hStream, pctx, pGreenCtx));
 }
 #endif
 #if CUDA_VERSION >= 12080 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args) {
-  CUSHIM_CUDA_CALL(0, 543, "cuCheckpointProcessCheckpoint", 12080, (int, CUcheckpointCheckpointArgs *), (pid, args));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 543, "cuCheckpointProcessCheckpoint", 12080, (int, CUcheckpointCheckpointArgs *), (pid, args));
 }
 CUSHIM_CUDA_FUNCTION cuCheckpointProcessGetRestoreThreadId(int pid, int *tid) {
-  CUSHIM_CUDA_CALL(0, 544, "cuCheckpointProcessGetRestoreThreadId", 12080, (int, int *), (pid, tid));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 544, "cuCheckpointProcessGetRestoreThreadId", 12080, (int, int *), (pid, tid));
 }
 CUSHIM_CUDA_FUNCTION cuCheckpointProcessGetState(int pid, CUprocessState *state) {
-  CUSHIM_CUDA_CALL(0, 545, "cuCheckpointProcessGetState", 12080, (int, CUprocessState *), (pid, state));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 545, "cuCheckpointProcessGetState", 12080, (int, CUprocessState *), (pid, state));
 }
 CUSHIM_CUDA_FUNCTION cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args) {
-  CUSHIM_CUDA_CALL(0, 546, "cuCheckpointProcessLock", 12080, (int, CUcheckpointLockArgs *), (pid, args));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 546, "cuCheckpointProcessLock", 12080, (int, CUcheckpointLockArgs *), (pid, args));
 }
 CUSHIM_CUDA_FUNCTION cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args) {
-  CUSHIM_CUDA_CALL(0, 547, "cuCheckpointProcessRestore", 12080, (int, CUcheckpointRestoreArgs *), (pid, args));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 547, "cuCheckpointProcessRestore", 12080, (int, CUcheckpointRestoreArgs *), (pid, args));
 }
 CUSHIM_CUDA_FUNCTION cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args) {
-  CUSHIM_CUDA_CALL(0, 548, "cuCheckpointProcessUnlock", 12080, (int, CUcheckpointUnlockArgs *), (pid, args));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 548, "cuCheckpointProcessUnlock", 12080, (int, CUcheckpointUnlockArgs *), (pid, args));
 }
 CUSHIM_CUDA_FUNCTION cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
-  CUSHIM_CUDA_ELSE(0, 549, "cuEventElapsedTime", 12080, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd), return cushim_cuda_cuEventElapsedTime_2000(pMilliseconds, hStart, hEnd));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 549, "cuEventElapsedTime", 12080, (float *, CUevent, CUevent), (pMilliseconds, hStart, hEnd), return cushim_cuda_cuEventElapsedTime_2000(pMilliseconds, hStart, hEnd));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemBatchDecompressAsync)(CUmemDecompressParams *paramsArray, size_t count, unsigned int flags, size_t *errorIndex, CUstream stream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 550, "cuMemBatchDecompressAsync", 12060, (CUmemDecompressParams *, size_t, unsigned int, size_t *, CUstream), (paramsArray, count, flags, errorIndex, stream));
@@ -5737,7 +5822,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemBatchDecompressAsync)(CUmemDecompressP
 #endif
 #if CUDA_VERSION >= 12080 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemBatchDecompressAsync(CUmemDecompressParams *paramsArray, size_t count, unsigned int flags, size_t *errorIndex, CUstream stream) {
-  CUSHIM_CUDA_CALL(0, 550, "cuMemBatchDecompressAsync", 12060, (CUmemDecompressParams *, size_t, unsigned int, size_t *, CUstream), (paramsArray, count, flags, errorIndex, stream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 550, "cuMemBatchDecompressAsync", 12060, (CUmemDecompressParams *, size_t, unsigned int, size_t *, CUstream), (paramsArray, count, flags, errorIndex, stream));
 }
 #endif
 #if CUDA_VERSION >= 12080 && ((CUDA_VERSION >= 12000 && CUDA_VERSION < 13000) || CUSHIM_CUDA_ALL)
@@ -5747,7 +5832,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DBatchAsync)(size_t numParams, CUD
 #endif
 #if CUDA_VERSION >= 12080 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3DBatchAsync(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, size_t *failIdx, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 551, "cuMemcpy3DBatchAsync", 12080, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, size_t *, unsigned long long, CUstream), (numParams, opList, failIdx, flags, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 551, "cuMemcpy3DBatchAsync", 12080, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, size_t *, unsigned long long, CUstream), (numParams, opList, failIdx, flags, hStream));
 }
 #endif
 #if CUDA_VERSION >= 12080 && ((CUDA_VERSION >= 12000 && CUDA_VERSION < 13000) || CUSHIM_CUDA_ALL)
@@ -5757,7 +5842,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyBatchAsync)(CUdeviceptr_v2 *dsts, C
 #endif
 #if CUDA_VERSION >= 12080 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyBatchAsync(CUdeviceptr_v2 *dsts, CUdeviceptr_v2 *srcs, size_t *sizes, size_t count, CUmemcpyAttributes_v1 *attrs, size_t *attrIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 552, "cuMemcpyBatchAsync", 12080, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, size_t *, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, failIdx, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 552, "cuMemcpyBatchAsync", 12080, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, size_t *, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, failIdx, hStream));
 }
 #endif
 #if CUDA_VERSION >= 12080 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
@@ -5767,46 +5852,46 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetDevice)(CUstream hStream, CUdevi
 #endif
 #if CUDA_VERSION >= 12080 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetDevice(CUstream hStream, CUdevice *device) {
-  CUSHIM_CUDA_CALL(0, 553, "cuStreamGetDevice", 12080, (CUstream, CUdevice *), (hStream, device));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 553, "cuStreamGetDevice", 12080, (CUstream, CUdevice *), (hStream, device));
 }
 #endif
 #if CUDA_VERSION >= 12080 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
-  CUSHIM_CUDA_CALL(0, 554, "cuTensorMapEncodeIm2colWide", 12080, (CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, int, int, cuuint32_t, cuuint32_t, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapIm2ColWideMode, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill), (tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, pixelBoxLowerCornerWidth, pixelBoxUpperCornerWidth, channelsPerPixel, pixelsPerColumn, elementStrides, interleave, mode, swizzle, l2Promotion, oobFill));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 554, "cuTensorMapEncodeIm2colWide", 12080, (CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, int, int, cuuint32_t, cuuint32_t, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapIm2ColWideMode, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill), (tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, pixelBoxLowerCornerWidth, pixelBoxUpperCornerWidth, channelsPerPixel, pixelsPerColumn, elementStrides, interleave, mode, swizzle, l2Promotion, oobFill));
 }
 #endif
 #if CUDA_VERSION >= 12090 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuLogsCurrent(CUlogIterator *iterator, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 555, "cuLogsCurrent", 12090, (CUlogIterator *, unsigned int), (iterator, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 555, "cuLogsCurrent", 12090, (CUlogIterator *, unsigned int), (iterator, flags));
 }
 CUSHIM_CUDA_FUNCTION cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 556, "cuLogsDumpToFile", 12090, (CUlogIterator *, const char *, unsigned int), (iterator, pathToFile, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 556, "cuLogsDumpToFile", 12090, (CUlogIterator *, const char *, unsigned int), (iterator, pathToFile, flags));
 }
 CUSHIM_CUDA_FUNCTION cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags) {
-  CUSHIM_CUDA_CALL(0, 557, "cuLogsDumpToMemory", 12090, (CUlogIterator *, char *, size_t *, unsigned int), (iterator, buffer, size, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 557, "cuLogsDumpToMemory", 12090, (CUlogIterator *, char *, size_t *, unsigned int), (iterator, buffer, size, flags));
 }
 CUSHIM_CUDA_FUNCTION cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData, CUlogsCallbackHandle *callback) {
-  CUSHIM_CUDA_CALL(0, 558, "cuLogsRegisterCallback", 12090, (CUlogsCallback, void *, CUlogsCallbackHandle *), (callbackFunc, userData, callback));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 558, "cuLogsRegisterCallback", 12090, (CUlogsCallback, void *, CUlogsCallbackHandle *), (callbackFunc, userData, callback));
 }
 CUSHIM_CUDA_FUNCTION cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
-  CUSHIM_CUDA_CALL(0, 559, "cuLogsUnregisterCallback", 12090, (CUlogsCallbackHandle), (callback));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 559, "cuLogsUnregisterCallback", 12090, (CUlogsCallbackHandle), (callback));
 }
 #endif
 #if CUDA_VERSION >= 13000 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 560, "cuCtxGetDevice", 13000, (CUdevice *, CUcontext), (device, ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 560, "cuCtxGetDevice", 13000, (CUdevice *, CUcontext), (device, ctx));
 }
 CUSHIM_CUDA_FUNCTION cuCtxSynchronize_v2(CUcontext ctx) {
-  CUSHIM_CUDA_CALL(0, 561, "cuCtxSynchronize", 13000, (CUcontext), (ctx));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 561, "cuCtxSynchronize", 13000, (CUcontext), (ctx));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 562, "cuDeviceGetHostAtomicCapabilities", 13000, (unsigned int *, const CUatomicOperation *, unsigned int, CUdevice), (capabilities, operations, count, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 562, "cuDeviceGetHostAtomicCapabilities", 13000, (unsigned int *, const CUatomicOperation *, unsigned int, CUdevice), (capabilities, operations, count, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count, CUdevice srcDevice, CUdevice dstDevice) {
-  CUSHIM_CUDA_CALL(0, 563, "cuDeviceGetP2PAtomicCapabilities", 13000, (unsigned int *, const CUatomicOperation *, unsigned int, CUdevice, CUdevice), (capabilities, operations, count, srcDevice, dstDevice));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 563, "cuDeviceGetP2PAtomicCapabilities", 13000, (unsigned int *, const CUatomicOperation *, unsigned int, CUdevice, CUdevice), (capabilities, operations, count, srcDevice, dstDevice));
 }
 CUSHIM_CUDA_FUNCTION cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
-  CUSHIM_CUDA_CALL(0, 564, "cuGreenCtxGetId", 12090, (CUgreenCtx, unsigned long long *), (greenCtx, greenCtxId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 564, "cuGreenCtxGetId", 12090, (CUgreenCtx, unsigned long long *), (greenCtx, greenCtxId));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemDiscardAndPrefetchBatchAsync)(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, CUmemLocation_v1 *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 565, "cuMemDiscardAndPrefetchBatchAsync", 13000, (CUdeviceptr_v2 *, size_t *, size_t, CUmemLocation_v1 *, size_t *, size_t, unsigned long long, CUstream), (dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream));
@@ -5814,7 +5899,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemDiscardAndPrefetchBatchAsync)(CUdevice
 #endif
 #if CUDA_VERSION >= 13000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, CUmemLocation_v1 *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 565, "cuMemDiscardAndPrefetchBatchAsync", 13000, (CUdeviceptr_v2 *, size_t *, size_t, CUmemLocation_v1 *, size_t *, size_t, unsigned long long, CUstream), (dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 565, "cuMemDiscardAndPrefetchBatchAsync", 13000, (CUdeviceptr_v2 *, size_t *, size_t, CUmemLocation_v1 *, size_t *, size_t, unsigned long long, CUstream), (dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream));
 }
 #endif
 #if CUDA_VERSION >= 13000 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -5824,15 +5909,15 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemDiscardBatchAsync)(CUdeviceptr_v2 *dpt
 #endif
 #if CUDA_VERSION >= 13000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemDiscardBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 566, "cuMemDiscardBatchAsync", 13000, (CUdeviceptr_v2 *, size_t *, size_t, unsigned long long, CUstream), (dptrs, sizes, count, flags, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 566, "cuMemDiscardBatchAsync", 13000, (CUdeviceptr_v2 *, size_t *, size_t, unsigned long long, CUstream), (dptrs, sizes, count, flags, hStream));
 }
 #endif
 #if CUDA_VERSION >= 13000 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location, CUmemAllocationType type) {
-  CUSHIM_CUDA_CALL(0, 567, "cuMemGetDefaultMemPool", 13000, (CUmemoryPool *, CUmemLocation *, CUmemAllocationType), (pool_out, location, type));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 567, "cuMemGetDefaultMemPool", 13000, (CUmemoryPool *, CUmemLocation *, CUmemAllocationType), (pool_out, location, type));
 }
 CUSHIM_CUDA_FUNCTION cuMemGetMemPool(CUmemoryPool *pool_out, CUmemLocation *location, CUmemAllocationType type) {
-  CUSHIM_CUDA_CALL(0, 568, "cuMemGetMemPool", 13000, (CUmemoryPool *, CUmemLocation *, CUmemAllocationType), (pool_out, location, type));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 568, "cuMemGetMemPool", 13000, (CUmemoryPool *, CUmemLocation *, CUmemAllocationType), (pool_out, location, type));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemPrefetchBatchAsync)(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, CUmemLocation_v1 *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 569, "cuMemPrefetchBatchAsync", 13000, (CUdeviceptr_v2 *, size_t *, size_t, CUmemLocation_v1 *, size_t *, size_t, unsigned long long, CUstream), (dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream));
@@ -5840,12 +5925,12 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemPrefetchBatchAsync)(CUdeviceptr_v2 *dp
 #endif
 #if CUDA_VERSION >= 13000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemPrefetchBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, CUmemLocation_v1 *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 569, "cuMemPrefetchBatchAsync", 13000, (CUdeviceptr_v2 *, size_t *, size_t, CUmemLocation_v1 *, size_t *, size_t, unsigned long long, CUstream), (dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 569, "cuMemPrefetchBatchAsync", 13000, (CUdeviceptr_v2 *, size_t *, size_t, CUmemLocation_v1 *, size_t *, size_t, unsigned long long, CUstream), (dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream));
 }
 #endif
 #if CUDA_VERSION >= 13000 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
-  CUSHIM_CUDA_CALL(0, 570, "cuMemSetMemPool", 13000, (CUmemLocation *, CUmemAllocationType, CUmemoryPool), (location, type, pool));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 570, "cuMemSetMemPool", 13000, (CUmemLocation *, CUmemAllocationType, CUmemoryPool), (location, type, pool));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DBatchAsync_v2)(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, unsigned long long flags, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 571, "cuMemcpy3DBatchAsync", 13000, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (numParams, opList, flags, hStream));
@@ -5853,7 +5938,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DBatchAsync_v2)(size_t numParams, 
 #endif
 #if CUDA_VERSION >= 13000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3DBatchAsync_v2(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 571, "cuMemcpy3DBatchAsync", 13000, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (numParams, opList, flags, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 571, "cuMemcpy3DBatchAsync", 13000, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (numParams, opList, flags, hStream));
 }
 #endif
 #if CUDA_VERSION >= 13000 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -5863,33 +5948,33 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyBatchAsync_v2)(CUdeviceptr_v2 *dsts
 #endif
 #if CUDA_VERSION >= 13000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyBatchAsync_v2(CUdeviceptr_v2 *dsts, CUdeviceptr_v2 *srcs, size_t *sizes, size_t count, CUmemcpyAttributes_v1 *attrs, size_t *attrIdxs, size_t numAttrs, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 572, "cuMemcpyBatchAsync", 13000, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 572, "cuMemcpyBatchAsync", 13000, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream));
 }
 #endif
 #if CUDA_VERSION >= 13010 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups, const CUdevResource *input, CUdevResource *remainder, unsigned int flags, CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
-  CUSHIM_CUDA_CALL(0, 573, "cuDevSmResourceSplit", 13010, (CUdevResource *, unsigned int, const CUdevResource *, CUdevResource *, unsigned int, CU_DEV_SM_RESOURCE_GROUP_PARAMS *), (result, nbGroups, input, remainder, flags, groupParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 573, "cuDevSmResourceSplit", 13010, (CUdevResource *, unsigned int, const CUdevResource *, CUdevResource *, unsigned int, CU_DEV_SM_RESOURCE_GROUP_PARAMS *), (result, nbGroups, input, remainder, flags, groupParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
-  CUSHIM_CUDA_CALL(0, 574, "cuGraphExecGetId", 13010, (CUgraphExec, unsigned int *), (hGraphExec, graphId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 574, "cuGraphExecGetId", 13010, (CUgraphExec, unsigned int *), (hGraphExec, graphId));
 }
 CUSHIM_CUDA_FUNCTION cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
-  CUSHIM_CUDA_CALL(0, 575, "cuGraphGetId", 13010, (CUgraph, unsigned int *), (hGraph, graphId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 575, "cuGraphGetId", 13010, (CUgraph, unsigned int *), (hGraph, graphId));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
-  CUSHIM_CUDA_CALL(0, 576, "cuGraphNodeGetContainingGraph", 13010, (CUgraphNode, CUgraph *), (hNode, phGraph));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 576, "cuGraphNodeGetContainingGraph", 13010, (CUgraphNode, CUgraph *), (hNode, phGraph));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
-  CUSHIM_CUDA_CALL(0, 577, "cuGraphNodeGetLocalId", 13010, (CUgraphNode, unsigned int *), (hNode, nodeId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 577, "cuGraphNodeGetLocalId", 13010, (CUgraphNode, unsigned int *), (hNode, nodeId));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *nodeId) {
-  CUSHIM_CUDA_CALL(0, 578, "cuGraphNodeGetToolsId", 13010, (CUgraphNode, unsigned long long *), (hNode, nodeId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 578, "cuGraphNodeGetToolsId", 13010, (CUgraphNode, unsigned long long *), (hNode, nodeId));
 }
 CUSHIM_CUDA_FUNCTION cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset, CUdeviceptr memptr, size_t size, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 579, "cuMulticastBindAddr", 13010, (CUmemGenericAllocationHandle, CUdevice, size_t, CUdeviceptr, size_t, unsigned long long), (mcHandle, dev, mcOffset, memptr, size, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 579, "cuMulticastBindAddr", 13010, (CUmemGenericAllocationHandle, CUdevice, size_t, CUdeviceptr, size_t, unsigned long long), (mcHandle, dev, mcOffset, memptr, size, flags));
 }
 CUSHIM_CUDA_FUNCTION cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset, CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 580, "cuMulticastBindMem", 13010, (CUmemGenericAllocationHandle, CUdevice, size_t, CUmemGenericAllocationHandle, size_t, size_t, unsigned long long), (mcHandle, dev, mcOffset, memHandle, memOffset, size, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 580, "cuMulticastBindMem", 13010, (CUmemGenericAllocationHandle, CUdevice, size_t, CUmemGenericAllocationHandle, size_t, size_t, unsigned long long), (mcHandle, dev, mcOffset, memHandle, memOffset, size, flags));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetDevResource)(CUstream hStream, CUdevResource *result, CUdevResourceType type) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 581, "cuStreamGetDevResource", 13010, (CUstream, CUdevResource *, CUdevResourceType), (hStream, result, type));
@@ -5897,30 +5982,30 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamGetDevResource)(CUstream hStream, C
 #endif
 #if CUDA_VERSION >= 13010 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamGetDevResource(CUstream hStream, CUdevResource *result, CUdevResourceType type) {
-  CUSHIM_CUDA_CALL(0, 581, "cuStreamGetDevResource", 13010, (CUstream, CUdevResource *, CUdevResourceType), (hStream, result, type));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 581, "cuStreamGetDevResource", 13010, (CUstream, CUdevResource *, CUdevResourceType), (hStream, result, type));
 }
 #endif
 #if CUDA_VERSION >= 13020 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandle callback) {
-  CUSHIM_CUDA_CALL(0, 582, "cuCoredumpDeregisterCompleteCallback", 13020, (CUcoredumpCallbackHandle), (callback));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 582, "cuCoredumpDeregisterCompleteCallback", 13020, (CUcoredumpCallbackHandle), (callback));
 }
 CUSHIM_CUDA_FUNCTION cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle callback) {
-  CUSHIM_CUDA_CALL(0, 583, "cuCoredumpDeregisterStartCallback", 13020, (CUcoredumpCallbackHandle), (callback));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 583, "cuCoredumpDeregisterStartCallback", 13020, (CUcoredumpCallbackHandle), (callback));
 }
 CUSHIM_CUDA_FUNCTION cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback callback, void *userData, CUcoredumpCallbackHandle *callbackOut) {
-  CUSHIM_CUDA_CALL(0, 584, "cuCoredumpRegisterCompleteCallback", 13020, (CUcoredumpStatusCallback, void *, CUcoredumpCallbackHandle *), (callback, userData, callbackOut));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 584, "cuCoredumpRegisterCompleteCallback", 13020, (CUcoredumpStatusCallback, void *, CUcoredumpCallbackHandle *), (callback, userData, callbackOut));
 }
 CUSHIM_CUDA_FUNCTION cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback callback, void *userData, CUcoredumpCallbackHandle *callbackOut) {
-  CUSHIM_CUDA_CALL(0, 585, "cuCoredumpRegisterStartCallback", 13020, (CUcoredumpStatusCallback, void *, CUcoredumpCallbackHandle *), (callback, userData, callbackOut));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 585, "cuCoredumpRegisterStartCallback", 13020, (CUcoredumpStatusCallback, void *, CUcoredumpCallbackHandle *), (callback, userData, callbackOut));
 }
 CUSHIM_CUDA_FUNCTION cuFuncGetParamCount(CUfunction func, size_t *paramCount) {
-  CUSHIM_CUDA_CALL(0, 586, "cuFuncGetParamCount", 13020, (CUfunction, size_t *), (func, paramCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 586, "cuFuncGetParamCount", 13020, (CUfunction, size_t *), (func, paramCount));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 587, "cuGraphNodeGetParams", 13020, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 587, "cuGraphNodeGetParams", 13020, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuKernelGetParamCount(CUkernel kernel, size_t *paramCount) {
-  CUSHIM_CUDA_CALL(0, 588, "cuKernelGetParamCount", 13020, (CUkernel, size_t *), (kernel, paramCount));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 588, "cuKernelGetParamCount", 13020, (CUkernel, size_t *), (kernel, paramCount));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchHostFunc_v2)(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 589, "cuLaunchHostFunc", 13010, (CUstream, CUhostFn, void *, unsigned int), (hStream, fn, userData, syncMode));
@@ -5928,7 +6013,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchHostFunc_v2)(CUstream hStream, CUho
 #endif
 #if CUDA_VERSION >= 13020 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
-  CUSHIM_CUDA_CALL(0, 589, "cuLaunchHostFunc", 13010, (CUstream, CUhostFn, void *, unsigned int), (hStream, fn, userData, syncMode));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 589, "cuLaunchHostFunc", 13010, (CUstream, CUhostFn, void *, unsigned int), (hStream, fn, userData, syncMode));
 }
 #endif
 #if CUDA_VERSION >= 13020 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -5938,7 +6023,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DWithAttributesAsync)(CUDA_MEMCPY3
 #endif
 #if CUDA_VERSION >= 13020 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP_v1 *op, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 590, "cuMemcpy3DWithAttributesAsync", 13020, (CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (op, flags, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 590, "cuMemcpy3DWithAttributesAsync", 13020, (CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (op, flags, hStream));
 }
 #endif
 #if CUDA_VERSION >= 13020 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -5948,7 +6033,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyWithAttributesAsync)(CUdeviceptr_v2
 #endif
 #if CUDA_VERSION >= 13020 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyWithAttributesAsync(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t size, CUmemcpyAttributes_v1 *attr, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 591, "cuMemcpyWithAttributesAsync", 13020, (CUdeviceptr_v2, CUdeviceptr_v2, size_t, CUmemcpyAttributes_v1 *, CUstream), (dst, src, size, attr, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 591, "cuMemcpyWithAttributesAsync", 13020, (CUdeviceptr_v2, CUdeviceptr_v2, size_t, CUmemcpyAttributes_v1 *, CUstream), (dst, src, size, attr, hStream));
 }
 #endif
 #if CUDA_VERSION >= 13020 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -5958,7 +6043,7 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginCaptureToCig)(CUstream hStream
 #endif
 #if CUDA_VERSION >= 13020 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamBeginCaptureToCig(CUstream hStream, CUstreamCigCaptureParams *streamCigCaptureParams) {
-  CUSHIM_CUDA_CALL(0, 592, "cuStreamBeginCaptureToCig", 13010, (CUstream, CUstreamCigCaptureParams *), (hStream, streamCigCaptureParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 592, "cuStreamBeginCaptureToCig", 13010, (CUstream, CUstreamCigCaptureParams *), (hStream, streamCigCaptureParams));
 }
 #endif
 #if CUDA_VERSION >= 13020 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -5968,45 +6053,45 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamEndCaptureToCig)(CUstream hStream) 
 #endif
 #if CUDA_VERSION >= 13020 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamEndCaptureToCig(CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 593, "cuStreamEndCaptureToCig", 13010, (CUstream), (hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 593, "cuStreamEndCaptureToCig", 13010, (CUstream), (hStream));
 }
 #endif
 #if CUDA_VERSION >= 13030 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointAddDevice(CUlogicalEndpointId leId, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 594, "cuLogicalEndpointAddDevice", 13030, (CUlogicalEndpointId, CUdevice), (leId, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 594, "cuLogicalEndpointAddDevice", 13030, (CUlogicalEndpointId, CUdevice), (leId, dev));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointBindAddr(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, void *ptr, cuuint64_t size, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 595, "cuLogicalEndpointBindAddr", 13030, (CUlogicalEndpointId, CUdevice, cuuint64_t, void *, cuuint64_t, unsigned long long), (leId, dev, offset, ptr, size, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 595, "cuLogicalEndpointBindAddr", 13030, (CUlogicalEndpointId, CUdevice, cuuint64_t, void *, cuuint64_t, unsigned long long), (leId, dev, offset, ptr, size, flags));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointBindMem(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, CUmemGenericAllocationHandle memHandle, cuuint64_t memOffset, cuuint64_t size, unsigned long long flags) {
-  CUSHIM_CUDA_CALL(0, 596, "cuLogicalEndpointBindMem", 13030, (CUlogicalEndpointId, CUdevice, cuuint64_t, CUmemGenericAllocationHandle, cuuint64_t, cuuint64_t, unsigned long long), (leId, dev, offset, memHandle, memOffset, size, flags));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 596, "cuLogicalEndpointBindMem", 13030, (CUlogicalEndpointId, CUdevice, cuuint64_t, CUmemGenericAllocationHandle, cuuint64_t, cuuint64_t, unsigned long long), (leId, dev, offset, memHandle, memOffset, size, flags));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointCreate(CUlogicalEndpointId leId, const CUlogicalEndpointProp *prop) {
-  CUSHIM_CUDA_CALL(0, 597, "cuLogicalEndpointCreate", 13030, (CUlogicalEndpointId, const CUlogicalEndpointProp *), (leId, prop));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 597, "cuLogicalEndpointCreate", 13030, (CUlogicalEndpointId, const CUlogicalEndpointProp *), (leId, prop));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointDestroy(CUlogicalEndpointId leId) {
-  CUSHIM_CUDA_CALL(0, 598, "cuLogicalEndpointDestroy", 13030, (CUlogicalEndpointId), (leId));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 598, "cuLogicalEndpointDestroy", 13030, (CUlogicalEndpointId), (leId));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointExport(void *handle, const CUlogicalEndpointId leId, CUlogicalEndpointIpcHandleType handleType) {
-  CUSHIM_CUDA_CALL(0, 599, "cuLogicalEndpointExport", 13030, (void *, const CUlogicalEndpointId, CUlogicalEndpointIpcHandleType), (handle, leId, handleType));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 599, "cuLogicalEndpointExport", 13030, (void *, const CUlogicalEndpointId, CUlogicalEndpointIpcHandleType), (handle, leId, handleType));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointGetLimits(cuuint64_t *bindAlignment, cuuint64_t *maxSize, const CUlogicalEndpointProp *prop) {
-  CUSHIM_CUDA_CALL(0, 600, "cuLogicalEndpointGetLimits", 13030, (cuuint64_t *, cuuint64_t *, const CUlogicalEndpointProp *), (bindAlignment, maxSize, prop));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 600, "cuLogicalEndpointGetLimits", 13030, (cuuint64_t *, cuuint64_t *, const CUlogicalEndpointProp *), (bindAlignment, maxSize, prop));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointIdRelease(CUlogicalEndpointId leId, cuuint32_t count) {
-  CUSHIM_CUDA_CALL(0, 601, "cuLogicalEndpointIdRelease", 13030, (CUlogicalEndpointId, cuuint32_t), (leId, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 601, "cuLogicalEndpointIdRelease", 13030, (CUlogicalEndpointId, cuuint32_t), (leId, count));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointIdReserve(CUlogicalEndpointId *leId, cuuint32_t count) {
-  CUSHIM_CUDA_CALL(0, 602, "cuLogicalEndpointIdReserve", 13030, (CUlogicalEndpointId *, cuuint32_t), (leId, count));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 602, "cuLogicalEndpointIdReserve", 13030, (CUlogicalEndpointId *, cuuint32_t), (leId, count));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointImport(CUlogicalEndpointId leId, const void *handle, CUlogicalEndpointIpcHandleType handleType) {
-  CUSHIM_CUDA_CALL(0, 603, "cuLogicalEndpointImport", 13030, (CUlogicalEndpointId, const void *, CUlogicalEndpointIpcHandleType), (leId, handle, handleType));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 603, "cuLogicalEndpointImport", 13030, (CUlogicalEndpointId, const void *, CUlogicalEndpointIpcHandleType), (leId, handle, handleType));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointQuery(CUlogicalEndpointId leId, cuuint32_t count, int *queryStatus) {
-  CUSHIM_CUDA_CALL(0, 604, "cuLogicalEndpointQuery", 13030, (CUlogicalEndpointId, cuuint32_t, int *), (leId, count, queryStatus));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 604, "cuLogicalEndpointQuery", 13030, (CUlogicalEndpointId, cuuint32_t, int *), (leId, count, queryStatus));
 }
 CUSHIM_CUDA_FUNCTION cuLogicalEndpointUnbind(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, cuuint64_t size) {
-  CUSHIM_CUDA_CALL(0, 605, "cuLogicalEndpointUnbind", 13030, (CUlogicalEndpointId, CUdevice, cuuint64_t, cuuint64_t), (leId, dev, offset, size));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 605, "cuLogicalEndpointUnbind", 13030, (CUlogicalEndpointId, CUdevice, cuuint64_t, cuuint64_t), (leId, dev, offset, size));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginRecaptureToGraph)(CUstream hStream, CUstreamCaptureMode mode, CUgraph hGraph, CUgraphRecaptureCallback callbackFunc, void *userData) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 606, "cuStreamBeginRecaptureToGraph", 13030, (CUstream, CUstreamCaptureMode, CUgraph, CUgraphRecaptureCallback, void *), (hStream, mode, hGraph, callbackFunc, userData));
@@ -6014,30 +6099,30 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginRecaptureToGraph)(CUstream hSt
 #endif
 #if CUDA_VERSION >= 13030 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamBeginRecaptureToGraph(CUstream hStream, CUstreamCaptureMode mode, CUgraph hGraph, CUgraphRecaptureCallback callbackFunc, void *userData) {
-  CUSHIM_CUDA_CALL(0, 606, "cuStreamBeginRecaptureToGraph", 13030, (CUstream, CUstreamCaptureMode, CUgraph, CUgraphRecaptureCallback, void *), (hStream, mode, hGraph, callbackFunc, userData));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 606, "cuStreamBeginRecaptureToGraph", 13030, (CUstream, CUstreamCaptureMode, CUgraph, CUgraphRecaptureCallback, void *), (hStream, mode, hGraph, callbackFunc, userData));
 }
 #endif
 #if CUDA_VERSION >= 13040 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuCheckpointOperationComplete(CUcheckpointOperationHandle handle) {
-  CUSHIM_CUDA_CALL(0, 607, "cuCheckpointOperationComplete", 13040, (CUcheckpointOperationHandle), (handle));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 607, "cuCheckpointOperationComplete", 13040, (CUcheckpointOperationHandle), (handle));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetCliqueCount(size_t *count, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 608, "cuDeviceGetCliqueCount", 13040, (size_t *, CUdevice), (count, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 608, "cuDeviceGetCliqueCount", 13040, (size_t *, CUdevice), (count, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetCliqueInfo(CUcliqueInfo *cliqueInfo, size_t *count, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 609, "cuDeviceGetCliqueInfo", 13040, (CUcliqueInfo *, size_t *, CUdevice), (cliqueInfo, count, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 609, "cuDeviceGetCliqueInfo", 13040, (CUcliqueInfo *, size_t *, CUdevice), (cliqueInfo, count, dev));
 }
 CUSHIM_CUDA_FUNCTION cuDeviceGetFabricClusterUuid(CUuuid *uuid, CUdevice dev) {
-  CUSHIM_CUDA_CALL(0, 610, "cuDeviceGetFabricClusterUuid", 13040, (CUuuid *, CUdevice), (uuid, dev));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 610, "cuDeviceGetFabricClusterUuid", 13040, (CUuuid *, CUdevice), (uuid, dev));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 611, "cuGraphAddNode", 13040, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 611, "cuGraphAddNode", 13040, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeSetParams_v2(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(0, 612, "cuGraphNodeSetParams", 13040, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 612, "cuGraphNodeSetParams", 13040, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuMemGetLocationInfo(CUdeviceptr_v2 ptr, size_t size, size_t summaryGranularity, size_t samplingGranularity, CUmemLocation_v1 *location_out) {
-  CUSHIM_CUDA_CALL(0, 613, "cuMemGetLocationInfo", 13040, (CUdeviceptr_v2, size_t, size_t, size_t, CUmemLocation_v1 *), (ptr, size, summaryGranularity, samplingGranularity, location_out));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 613, "cuMemGetLocationInfo", 13040, (CUdeviceptr_v2, size_t, size_t, size_t, CUmemLocation_v1 *), (ptr, size, summaryGranularity, samplingGranularity, location_out));
 }
 #endif
 #if CUDA_VERSION >= 13050 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -6047,12 +6132,12 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuFabricCpyBatchAsync)(size_t numOps, CUDA_
 #endif
 #if CUDA_VERSION >= 13050 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuFabricCpyBatchAsync(size_t numOps, CUDA_FABRIC_COPY_BATCH_OP_v1 *opList, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(0, 614, "cuFabricCpyBatchAsync", 13050, (size_t, CUDA_FABRIC_COPY_BATCH_OP_v1 *, unsigned long long, CUstream), (numOps, opList, flags, hStream));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 614, "cuFabricCpyBatchAsync", 13050, (size_t, CUDA_FABRIC_COPY_BATCH_OP_v1 *, unsigned long long, CUstream), (numOps, opList, flags, hStream));
 }
 #endif
 #if CUDA_VERSION >= 13050 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUtensorMapAllocClass allocClass, CUtensorMapAllocClass *outAllocClass) {
-  CUSHIM_CUDA_CALL(0, 615, "cuTensorMapSetAllocationClass", 13050, (CUtensorMap *, CUtensorMapAllocClass, CUtensorMapAllocClass *), (tensorMap, allocClass, outAllocClass));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 615, "cuTensorMapSetAllocationClass", 13050, (CUtensorMap *, CUtensorMapAllocClass, CUtensorMapAllocClass *), (tensorMap, allocClass, outAllocClass));
 }
 #endif
 

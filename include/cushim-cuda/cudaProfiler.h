@@ -14,13 +14,13 @@ extern "C" {
 typedef enum CUoutput_mode_enum { CU_OUT_KEY_VALUE_PAIR = 0, CU_OUT_CSV = 1 } CUoutput_mode;
 
 CUSHIM_CUDA_FUNCTION cuProfilerInitialize(const char *configFile, const char *outputFile, int outputMode) {
-  CUSHIM_CUDA_CALL(0, 375, "cuProfilerInitialize", 4000, (const char *, const char *, int), (configFile, outputFile, outputMode));
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 375, "cuProfilerInitialize", 4000, (const char *, const char *, int), (configFile, outputFile, outputMode));
 }
 CUSHIM_CUDA_FUNCTION cuProfilerStart(void) {
-  CUSHIM_CUDA_CALL(0, 376, "cuProfilerStart", 4000, (void), ());
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 376, "cuProfilerStart", 4000, (void), ());
 }
 CUSHIM_CUDA_FUNCTION cuProfilerStop(void) {
-  CUSHIM_CUDA_CALL(0, 377, "cuProfilerStop", 4000, (void), ());
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 377, "cuProfilerStop", 4000, (void), ());
 }
 
 #ifdef __cplusplus

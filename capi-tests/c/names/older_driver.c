@@ -49,6 +49,130 @@ static void lookup(void) {
   CHECK_OK(cuGetProcAddress("cuInit", &function, 2000, CU_GET_PROC_ADDRESS_DEFAULT, NULL));
 }
 
+static CUfunction kernel(CUmodule *module) {
+  static const char text[] =
+      ".version 7.0\n.target sm_70\n.address_size 64\n"
+      ".visible .entry one(.param .u64 to) {\n"
+      "  .reg .b64 %to;\n"
+      "  ld.param.u64 %to, [to];\n"
+      "  red.global.add.u32 [%to], 1;\n"
+      "  ret;\n"
+      "}\n";
+  CUfunction function = NULL;
+  CHECK_OK(cuModuleLoadData(module, text));
+  CHECK_OK(cuModuleGetFunction(&function, *module, "one"));
+  return function;
+}
+
+/* Nodes of kernels are told and changed, as long as the kernel is a CUfunction. */
+static void kernel_nodes(int version) {
+  CUDA_KERNEL_NODE_PARAMS params, told;
+  CUgraphExecUpdateResultInfo info;
+  CUmodule module;
+  CUgraph graph;
+  CUgraphExec exec;
+  CUgraphNode node;
+  CUdeviceptr sum;
+  unsigned int value = 0;
+  void *arguments[] = {&sum};
+  memset(&params, 0, sizeof params);
+  params.func = kernel(&module);
+  params.gridDimX = params.gridDimY = params.gridDimZ = 1;
+  params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+  params.kernelParams = arguments;
+  CHECK_OK(cuMemAlloc(&sum, sizeof value));
+  CHECK_OK(cuMemsetD32(sum, 0, 1));
+  CHECK_OK(cuGraphCreate(&graph, 0));
+  CHECK_OK(cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+  memset(&told, 0xff, sizeof told);
+  CHECK_OK(cuGraphKernelNodeGetParams(node, &told));
+  CHECK(told.func == params.func && told.gridDimX == 1 && told.blockDimZ == 1 && told.sharedMemBytes == 0);
+  CHECK(told.kern == NULL && told.extra == NULL);
+  CHECK(version >= 12000 || told.ctx == NULL);
+  params.blockDimX = 2;
+  CHECK_OK(cuGraphKernelNodeSetParams(node, &params));
+  CHECK_OK(cuGraphInstantiate(&exec, graph, 0));
+  CHECK_OK(cuGraphLaunch(exec, NULL));
+  params.blockDimX = 40;
+  CHECK_OK(cuGraphExecKernelNodeSetParams(exec, node, &params));
+  CHECK_OK(cuGraphLaunch(exec, NULL));
+  memset(&info, 0xff, sizeof info);
+  CHECK_OK(cuGraphExecUpdate(exec, graph, &info));
+  CHECK(info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS && info.errorNode == NULL && info.errorFromNode == NULL);
+  CHECK_OK(cuGraphLaunch(exec, NULL));
+  CHECK_OK(cuMemcpyDtoH(&value, sum, sizeof value));
+  CHECK(value == 2 + 40 + 2);
+  CHECK_OK(cuGraphAddEmptyNode(&node, graph, NULL, 0));
+  CHECK_STATUS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(exec, graph, &info));
+  /* The older form does not say what is wrong where no node is to blame. */
+  CHECK(info.result == (version < 12000 ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
+                                        : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED));
+  if (version < 12000) {
+    /* The older form has no CUkernel. */
+    params.kern = (CUkernel)arguments;
+    CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    CHECK_CONTAINS(last_message(), "12.0");
+  }
+  CHECK_OK(cuGraphExecDestroy(exec));
+  CHECK_OK(cuGraphDestroy(graph));
+  CHECK_OK(cuModuleUnload(module));
+  CHECK_OK(cuMemFree(sum));
+}
+
+/* Edges without data. */
+static void edges(int version) {
+  CUgraph graph;
+  CUgraphNode first, second, from, to;
+  CUgraphEdgeData data;
+  size_t count = 1;
+  CHECK_OK(cuGraphCreate(&graph, 0));
+  CHECK_OK(cuGraphAddEmptyNode(&first, graph, NULL, 0));
+  CHECK_OK(cuGraphAddEmptyNode(&second, graph, NULL, 0));
+  CHECK_OK(cuGraphAddDependencies(graph, &first, &second, NULL, 1));
+  CHECK_OK(cuGraphGetEdges(graph, &from, &to, NULL, &count));
+  CHECK(count == 1 && from == first && to == second);
+  CHECK_OK(cuGraphNodeGetDependencies(second, &from, NULL, &count));
+  CHECK(count == 1 && from == first);
+  CHECK_OK(cuGraphNodeGetDependentNodes(first, &to, NULL, &count));
+  CHECK(count == 1 && to == second);
+  CHECK_OK(cuGraphRemoveDependencies(graph, &first, &second, NULL, 1));
+  CHECK_OK(cuGraphGetEdges(graph, NULL, NULL, NULL, &count));
+  CHECK(count == 0);
+  if (version >= 12020) {
+    CUgraphNodeParams params;
+    memset(&params, 0, sizeof params);
+    params.type = CU_GRAPH_NODE_TYPE_EMPTY;
+    CHECK_OK(cuGraphAddNode(&to, graph, &first, NULL, 1, &params));
+  }
+  if (version < 12030) {
+    memset(&data, 0, sizeof data);
+    CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cuGraphAddDependencies(graph, &first, &second, &data, 1));
+    CHECK_CONTAINS(last_message(), "12.3");
+  }
+  CHECK_OK(cuGraphDestroy(graph));
+}
+
+static void captures(void) {
+  CUstreamCaptureStatus status;
+  CUstream stream;
+  CUgraph graph, under_way;
+  CUgraphNode node;
+  const CUgraphNode *after;
+  cuuint64_t id;
+  size_t count = 1;
+  CHECK_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK_OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CHECK_OK(cuStreamGetCaptureInfo(stream, &status, &id, &under_way, &after, NULL, &count));
+  CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 0);
+  CHECK_OK(cuGraphAddEmptyNode(&node, under_way, NULL, 0));
+  CHECK_OK(cuStreamUpdateCaptureDependencies(stream, &node, NULL, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+  CHECK_OK(cuStreamGetCaptureInfo(stream, &status, &id, &under_way, &after, NULL, &count));
+  CHECK(count == 1 && after[0] == node);
+  CHECK_OK(cuStreamEndCapture(stream, &graph));
+  CHECK_OK(cuGraphDestroy(graph));
+  CHECK_OK(cuStreamDestroy(stream));
+}
+
 int main(void) {
   CUctxCreateParams params;
   CUcontext context;
@@ -62,6 +186,9 @@ int main(void) {
   times();
   managed(device, version);
   lookup();
+  kernel_nodes(version);
+  edges(version);
+  captures();
   CHECK_OK(cuCtxDestroy(context));
   if (version < 12050) {
     memset(&params, 0, sizeof params);

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 /// What compilers say of conversions that nobody asked for.
 const CONVERSIONS: [&str; 2] = ["-Wconversion", "-Wsign-conversion"];
 
+/// What C++ has better words for.
+const C_IN_CPP: [&str; 2] = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant"];
+
 /// Each of our headers; a program's own code may convert as it likes.
 #[test]
 fn no_header_converts_silently() {
@@ -17,6 +20,18 @@ fn no_header_converts_silently() {
         ["headers/all", "headers/cuda_h", "headers/loader"].into_iter().try_for_each(|source| {
             let build = Build::new(source).drop_in().compiler(compiler).standard(standard);
             CONVERSIONS.iter().fold(build, |build, option| build.option(*option)).check()
+        })
+    });
+}
+
+/// In C++ without a warning for casts and null pointers as C has them, which some programs forbid.
+#[test]
+fn no_header_is_c_to_cpp() {
+    let in_cpp = standards().into_iter().filter(|(_, standard)| standard.language == Language::Cpp);
+    for_each(in_cpp, |(compiler, standard)| {
+        ["-DNAMES", "-DCUDA_H"].into_iter().try_for_each(|which| {
+            let build = Build::new("headers/strict").drop_in().compiler(compiler).standard(standard);
+            C_IN_CPP.iter().fold(build.option(which), |build, option| build.option(*option)).check()
         })
     });
 }

@@ -94,56 +94,98 @@ typedef void(CUDAAPI *cushim_cuda_function)(void);
 
 /* A table is its size, and then a pointer for each function. */
 static inline cushim_cuda_function cushim_cuda_find(const cushim_driver_table *table, size_t row) {
-  const size_t *size = (const size_t *)(const void *)table;
-  const cushim_cuda_function *functions = (const cushim_cuda_function *)(const void *)(size + 1);
-  return *size >= sizeof(size_t) + (row + 1) * sizeof(cushim_cuda_function) ? functions[row] : NULL;
+  const size_t *size = CUSHIM_CAST(const size_t *, CUSHIM_CAST(const void *, table));
+  const cushim_cuda_function *functions =
+      CUSHIM_CAST(const cushim_cuda_function *, CUSHIM_CAST(const void *, size + 1));
+  return *size >= sizeof(size_t) + (row + 1) * sizeof(cushim_cuda_function) ? functions[row] : CUSHIM_NULL;
 }
 
 #define CUSHIM_CUDA_FUNCTION static inline CUresult CUDAAPI
 
+#ifdef __cplusplus
+#define CUSHIM_CUDA_AS(types, function) reinterpret_cast<CUresult(CUDAAPI *) types>(function)
+#else
+#define CUSHIM_CUDA_AS(types, function) ((CUresult(CUDAAPI *) types)(function))
+#endif
+
 /* Calls a row of the table, or says which driver does not have it. */
-#define CUSHIM_CUDA_CALL(stream, row, name, abi, types, values)                                               \
-  const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
+#define CUSHIM_CUDA_CALL(stream, row, name, abi, types, values)                                                \
+  const cushim_driver_table *cushim_table = cushim_driver_default_table(stream);                               \
   cushim_cuda_function cushim_found = cushim_cuda_find(cushim_table, row);                                     \
-  return cushim_found != NULL ? ((CUresult(CUDAAPI *) types)cushim_found)values                                \
-                              : (CUresult)cushim_table_missing(cushim_table, name, abi)
+  return cushim_found != CUSHIM_NULL ? CUSHIM_CUDA_AS(types, cushim_found) values                              \
+                                     : CUSHIM_CAST(CUresult, cushim_table_missing(cushim_table, name, abi))
 
 /* The same for a function that an older one can stand for, if the driver has only that. */
-#define CUSHIM_CUDA_ELSE(stream, row, name, abi, types, values, older)                                        \
-  const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
+#define CUSHIM_CUDA_ELSE(stream, row, name, abi, types, values, older)                                         \
+  const cushim_driver_table *cushim_table = cushim_driver_default_table(stream);                               \
   cushim_cuda_function cushim_found = cushim_cuda_find(cushim_table, row);                                     \
-  if (cushim_found != NULL) return ((CUresult(CUDAAPI *) types)cushim_found)values;                            \
+  if (cushim_found != CUSHIM_NULL) return CUSHIM_CUDA_AS(types, cushim_found) values;                          \
   older;                                                                                                       \
-  return (CUresult)cushim_table_missing(cushim_table, name, abi)
+  return CUSHIM_CAST(CUresult, cushim_table_missing(cushim_table, name, abi))
 
 /* The same for a function that writes a text to *pStr, which cushim has as well. */
-#define CUSHIM_CUDA_TEXT(stream, row, name, abi, types, values, text)                                         \
-  const cushim_driver_table *cushim_table = cushim_driver_default_table((cushim_table_kind)(stream));          \
+#define CUSHIM_CUDA_TEXT(stream, row, name, abi, types, values, text)                                          \
+  const cushim_driver_table *cushim_table = cushim_driver_default_table(stream);                               \
   cushim_cuda_function cushim_found = cushim_cuda_find(cushim_table, row);                                     \
-  if (cushim_found != NULL) return ((CUresult(CUDAAPI *) types)cushim_found)values;                            \
-  if (pStr == NULL) return CUDA_ERROR_INVALID_VALUE;                                                           \
+  if (cushim_found != CUSHIM_NULL) return CUSHIM_CUDA_AS(types, cushim_found) values;                          \
+  if (pStr == CUSHIM_NULL) return CUDA_ERROR_INVALID_VALUE;                                                    \
   *pStr = (text);                                                                                              \
-  return *pStr != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE
+  return *pStr != CUSHIM_NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE
 
 /* Whether an older form can say this location: the ordinal of a device, or CU_DEVICE_CPU for the host. */
 static inline int cushim_cuda_is_ordinal(const CUmemLocation_v1 *location) {
-  return (int)location->type == 1 || (int)location->type == 2;
+  return CUSHIM_CAST(int, location->type) == 1 || CUSHIM_CAST(int, location->type) == 2;
 }
 static inline CUdevice cushim_cuda_ordinal(const CUmemLocation_v1 *location) {
-  return (int)location->type == 1 ? (CUdevice)location->id : (CUdevice)-1;
+  return CUSHIM_CAST(int, location->type) == 1 ? location->id : -1;
 }
 #if CUDA_VERSION >= 12050
 /* Whether a context is to be created as older forms create it. */
 static inline int cushim_cuda_is_plain(const CUctxCreateParams *params) {
-  return params == NULL ||
-         (params->execAffinityParams == NULL && params->numExecAffinityParams == 0 && params->cigParams == NULL);
+  return params == CUSHIM_NULL || (params->execAffinityParams == CUSHIM_NULL && params->numExecAffinityParams == 0 &&
+                                   params->cigParams == CUSHIM_NULL);
 }
 #endif
 #if CUDA_VERSION >= 12000
+/* Whether older forms can say this kernel node: the kernel is a CUfunction, and the context that of the function. */
+static inline int cushim_cuda_is_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  return node != CUSHIM_NULL && node->kern == CUSHIM_NULL && node->ctx == CUSHIM_NULL;
+}
+static inline CUDA_KERNEL_NODE_PARAMS_v1 cushim_cuda_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  CUDA_KERNEL_NODE_PARAMS_v1 older;
+  older.func = node->func;
+  older.gridDimX = node->gridDimX;
+  older.gridDimY = node->gridDimY;
+  older.gridDimZ = node->gridDimZ;
+  older.blockDimX = node->blockDimX;
+  older.blockDimY = node->blockDimY;
+  older.blockDimZ = node->blockDimZ;
+  older.sharedMemBytes = node->sharedMemBytes;
+  older.kernelParams = node->kernelParams;
+  older.extra = node->extra;
+  return older;
+}
+static inline CUresult cushim_cuda_tell_node(CUresult result, const CUDA_KERNEL_NODE_PARAMS_v1 *older,
+                                             CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+  if (result != CUDA_SUCCESS) return result;
+  node->func = older->func;
+  node->gridDimX = older->gridDimX;
+  node->gridDimY = older->gridDimY;
+  node->gridDimZ = older->gridDimZ;
+  node->blockDimX = older->blockDimX;
+  node->blockDimY = older->blockDimY;
+  node->blockDimZ = older->blockDimZ;
+  node->sharedMemBytes = older->sharedMemBytes;
+  node->kernelParams = older->kernelParams;
+  node->extra = older->extra;
+  node->kern = CUSHIM_NULL;
+  node->ctx = CUSHIM_NULL;
+  return result;
+}
 /* What the older form of cuGetProcAddress does not say by itself. */
 static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
-  const int is_found = result == CUDA_SUCCESS && *pfn != NULL;
-  if (found != NULL) *found = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  const int is_found = result == CUDA_SUCCESS && *pfn != CUSHIM_NULL;
+  if (found != CUSHIM_NULL) *found = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return result;
 }
 #endif

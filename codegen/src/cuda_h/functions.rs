@@ -9,6 +9,7 @@ use crate::header::parameters;
 
 /// Defined where a program wants every ABI under its exported name (`__CUDA_API_VERSION_INTERNAL`).
 const ALL: &str = "CUSHIM_CUDA_ALL";
+const LEGACY: &str = "CUSHIM_TABLE_LEGACY_STREAM";
 const PER_THREAD: &str = "defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)";
 
 /// A function of one of NVIDIA's headers, with its place in the table.
@@ -28,13 +29,13 @@ pub(super) fn definitions(functions: &[Function<'_>]) -> String {
     let mut out = Sections::default();
     for function in functions {
         if let Some(name) = older::name(function.abi) {
-            out.add("", &function.definition(name, "CUSHIM_CUDA_STREAM"));
+            out.add(&since(function.abi), &function.definition(name, "CUSHIM_CUDA_STREAM"));
         }
         let visible = join(&since(function.abi), &or(&public(function.abi), ALL));
         out.add(&visible, &function.definition(function.stream_name(), "CUSHIM_CUDA_STREAM"));
         if function.abi.per_thread.is_some() {
             let both = join(&since(function.abi), ALL);
-            out.add(&both, &function.definition(function.abi.exported.clone(), "0"));
+            out.add(&both, &function.definition(function.abi.exported.clone(), LEGACY));
         }
     }
     out.finish()
@@ -81,7 +82,7 @@ impl Function<'_> {
 
     fn definition(&self, name: String, stream: &str) -> String {
         let abi = self.abi;
-        let stream = if abi.per_thread.is_some() { stream } else { "0" };
+        let stream = if abi.per_thread.is_some() { stream } else { LEGACY };
         let types: Vec<String> = abi.params.iter().map(|p| ctype::c(&p.ty).trim_end().to_owned()).collect();
         let types = if types.is_empty() { "void".to_owned() } else { types.join(", ") };
         let values: Vec<&str> = abi.params.iter().map(|p| p.name.as_str()).collect();
@@ -91,10 +92,10 @@ impl Function<'_> {
         let body = match abi.base.as_str() {
             _ if older.is_some() => format!("CUSHIM_CUDA_ELSE({call}, {})", older.unwrap_or_default()),
             "cuGetErrorName" => format!(
-                "CUSHIM_CUDA_TEXT({call}, error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name((cushim_status)error))"
+                "CUSHIM_CUDA_TEXT({call}, error == CUDA_SUCCESS ? \"CUDA_SUCCESS\" : cushim_status_name(CUSHIM_CAST(cushim_status, error)))"
             ),
             "cuGetErrorString" => {
-                format!("CUSHIM_CUDA_TEXT({call}, cushim_status_string((cushim_status)error))")
+                format!("CUSHIM_CUDA_TEXT({call}, cushim_status_string(CUSHIM_CAST(cushim_status, error)))")
             }
             _ => format!("CUSHIM_CUDA_CALL({call})"),
         };

@@ -21,6 +21,61 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
         "return cushim_cuda_told(cushim_cuda_cuGetProcAddress_11030(symbol, pfn, driverVersion, flags), pfn, symbolFound)",
     ),
     (
+        "cuGraphAddDependencies_v2",
+        ("cuGraphAddDependencies", 10000),
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphAddDependencies_10000(hGraph, from, to, numDependencies)",
+    ),
+    (
+        "cuGraphAddKernelNode_v2",
+        ("cuGraphAddKernelNode", 10000),
+        "if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphAddKernelNode_10000(phGraphNode, hGraph, dependencies, numDependencies, &cushim_node); }",
+    ),
+    (
+        "cuGraphAddNode_v2",
+        ("cuGraphAddNode", 12020),
+        "if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams)",
+    ),
+    (
+        "cuGraphExecKernelNodeSetParams_v2",
+        ("cuGraphExecKernelNodeSetParams", 10010),
+        "if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphExecKernelNodeSetParams_10010(hGraphExec, hNode, &cushim_node); }",
+    ),
+    (
+        "cuGraphExecUpdate_v2",
+        ("cuGraphExecUpdate", 10020),
+        "if (resultInfo != CUSHIM_NULL) { resultInfo->result = CU_GRAPH_EXEC_UPDATE_SUCCESS; resultInfo->errorNode = CUSHIM_NULL; resultInfo->errorFromNode = CUSHIM_NULL; return cushim_cuda_cuGraphExecUpdate_10020(hGraphExec, hGraph, &resultInfo->errorNode, &resultInfo->result); }",
+    ),
+    (
+        "cuGraphGetEdges_v2",
+        ("cuGraphGetEdges", 10000),
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphGetEdges_10000(hGraph, from, to, numEdges)",
+    ),
+    (
+        "cuGraphKernelNodeGetParams_v2",
+        ("cuGraphKernelNodeGetParams", 10000),
+        "if (nodeParams != CUSHIM_NULL) { CUDA_KERNEL_NODE_PARAMS_v1 cushim_node; return cushim_cuda_tell_node(cushim_cuda_cuGraphKernelNodeGetParams_10000(hNode, &cushim_node), &cushim_node, nodeParams); }",
+    ),
+    (
+        "cuGraphKernelNodeSetParams_v2",
+        ("cuGraphKernelNodeSetParams", 10000),
+        "if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphKernelNodeSetParams_10000(hNode, &cushim_node); }",
+    ),
+    (
+        "cuGraphNodeGetDependencies_v2",
+        ("cuGraphNodeGetDependencies", 10000),
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphNodeGetDependencies_10000(hNode, dependencies, numDependencies)",
+    ),
+    (
+        "cuGraphNodeGetDependentNodes_v2",
+        ("cuGraphNodeGetDependentNodes", 10000),
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphNodeGetDependentNodes_10000(hNode, dependentNodes, numDependentNodes)",
+    ),
+    (
+        "cuGraphRemoveDependencies_v2",
+        ("cuGraphRemoveDependencies", 10000),
+        "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphRemoveDependencies_10000(hGraph, from, to, numDependencies)",
+    ),
+    (
         "cuMemAdvise_v2",
         ("cuMemAdvise", 8000),
         "if (cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemAdvise_8000(devPtr, count, advice, cushim_cuda_ordinal(&location))",
@@ -29,6 +84,16 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
         "cuMemPrefetchAsync_v2",
         ("cuMemPrefetchAsync", 8000),
         "if (flags == 0 && cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemPrefetchAsync_8000(devPtr, count, cushim_cuda_ordinal(&location), hStream)",
+    ),
+    (
+        "cuStreamGetCaptureInfo_v3",
+        ("cuStreamGetCaptureInfo", 11030),
+        "if (edgeData_out == CUSHIM_NULL) return cushim_cuda_cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out)",
+    ),
+    (
+        "cuStreamUpdateCaptureDependencies_v2",
+        ("cuStreamUpdateCaptureDependencies", 11030),
+        "if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags)",
     ),
 ];
 

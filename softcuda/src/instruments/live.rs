@@ -3,7 +3,8 @@
 use super::complain::complain;
 use parking_lot::Mutex;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 pub(crate) const CONTEXT: &str = "context";
 pub(crate) const STREAM: &str = "stream";
@@ -93,19 +94,61 @@ pub(crate) fn lines() -> String {
     objects().iter().map(|object| format!("{object}\n")).collect()
 }
 
-/// Has the process say at its end what still lives then. The child of a fork says nothing: what it has are copies.
-pub(crate) fn report_at_exit() {
-    static PROCESS: AtomicU32 = AtomicU32::new(0);
-    extern "C" fn report() {
-        if PROCESS.load(Ordering::Relaxed) != std::process::id() {
-            return; // before any lock, which the fork may have copied locked
-        }
-        let lines = lines();
-        if !lines.is_empty() {
-            complain(&format!("never released:\n{}", lines.trim_end()));
+/// How long the end of the process waits for releases that are due.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long nothing may change before what lives is taken for leaked. A destructor only hands its data to a thread of the
+/// client's, which then calls the driver: of that nobody tells.
+const STILLNESS: Duration = Duration::from_millis(100);
+const POLL: Duration = Duration::from_millis(5);
+
+static DUE: AtomicUsize = AtomicUsize::new(0);
+
+/// A release that is under way, though no call waits for it. The end of the process does.
+pub(crate) struct Due(());
+
+/// A release is due until the answer is dropped.
+pub(crate) fn due() -> Due {
+    DUE.fetch_add(1, Ordering::Relaxed);
+    Due(())
+}
+
+impl Drop for Due {
+    fn drop(&mut self) {
+        DUE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What lives once no release is due and nothing has changed for a while. It ends at once if nothing lives; and soon in any
+/// case, for a release may wait for the thread that asks.
+fn lines_when_settled() -> String {
+    let begun = Instant::now();
+    let (mut known, mut since) = (lines(), begun);
+    while !known.is_empty() && since.elapsed() < STILLNESS && begun.elapsed() < PATIENCE {
+        std::thread::sleep(POLL);
+        let now = lines();
+        if now != known || DUE.load(Ordering::Relaxed) > 0 {
+            (known, since) = (now, Instant::now());
         }
     }
-    PROCESS.store(std::process::id(), Ordering::Relaxed);
-    // SAFETY: the function is there until the process ends, because the library is never unloaded.
-    unsafe { libc::atexit(report) };
+    known
+}
+
+/// The process that is to say at its end what still lives then; 0 is none.
+static REPORTER: AtomicU32 = AtomicU32::new(0);
+
+/// Has this process report at its end.
+pub(crate) fn report_at_exit() {
+    REPORTER.store(std::process::id(), Ordering::Relaxed);
+}
+
+/// The process ends, and releases can still be made: says what will stay, if that was asked for. The child of a fork says
+/// nothing: what it has are copies.
+pub(crate) fn report() {
+    if REPORTER.load(Ordering::Relaxed) != std::process::id() {
+        return; // before any lock, which the fork may have copied locked
+    }
+    let lines = lines_when_settled();
+    if !lines.is_empty() {
+        complain(&format!("never released:\n{}", lines.trim_end()));
+    }
 }

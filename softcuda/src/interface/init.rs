@@ -8,6 +8,7 @@ use crate::abi::sys::{
     CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_OPERATING_SYSTEM, CUuuid,
 };
 use crate::executor;
+use crate::instruments::live;
 use crate::instruments::settings::{settings, version};
 use parking_lot::Mutex;
 use std::ffi::c_void;
@@ -54,10 +55,11 @@ pub(crate) fn cuInit(Flags: u32) -> Answer {
 /// From the exit handlers on, calls answer so and no thread of the driver starts anything.
 fn watch_exit() -> Answer {
     extern "C" fn at_exit() {
+        live::report();
         STATE.store(EXITED, Ordering::Release);
         executor::stop();
     }
-    // SAFETY: the handler stores to atomics, and the library stays loaded.
+    // SAFETY: the handler unwinds nothing, and the library stays loaded.
     match unsafe { libc::atexit(at_exit) } {
         0 => Ok(()),
         _ => Err(CUDA_ERROR_OPERATING_SYSTEM),

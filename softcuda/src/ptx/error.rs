@@ -15,6 +15,8 @@ pub enum Refusal {
     Target,
     /// PTX that this engine does not execute.
     Uncovered,
+    /// More memory of a kind than devices have; the log is ptxas' sentence.
+    Limit,
 }
 
 /// A text that was refused, with the log to show.
@@ -39,6 +41,10 @@ impl JitError {
 
     pub(super) fn invalid(line: u32, what: impl AsRef<str>) -> Self {
         Self::new(Refusal::Invalid, line, what.as_ref())
+    }
+
+    pub(super) fn limit(what: &str) -> Self {
+        Self::new(Refusal::Limit, 0, what)
     }
 
     pub(super) fn uncovered(line: u32, what: impl AsRef<str>) -> Self {

@@ -12,12 +12,13 @@ impl Renamed {
     /// Looks for them.
     pub(super) fn of(units: &[Syntax<'_>]) -> Self {
         let mut taken: HashSet<String> = HashSet::new();
+        let known: Vec<HashSet<&str>> =
+            units.iter().map(|unit| names(unit).map(|(name, _)| name).collect()).collect();
         let mut all = Vec::new();
         for (number, unit) in units.iter().enumerate() {
             let names: Vec<(&str, Linkage)> = names(unit).collect();
             let of_others = |name: &str| {
-                let others = units.iter().enumerate().filter(|(other, _)| *other != number);
-                others.into_iter().any(|(_, other)| self::names(other).any(|(known, _)| known == name))
+                known.iter().enumerate().any(|(other, names)| other != number && names.contains(name))
             };
             let own = names.iter().filter(|(name, linkage)| *linkage == Linkage::Private && of_others(name));
             let mut renamed = HashMap::new();

@@ -14,6 +14,9 @@ use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
+/// Bytes of constant variables that a module can have.
+const MOST_CONST: usize = 64 << 10;
+
 /// A compiled module.
 pub struct Module {
     functions: Vec<Function>,
@@ -372,14 +375,18 @@ fn library(syntax: Syntax<'_>) -> Result<Library<'_>, JitError> {
             return Err(JitError::invalid(variable.line, format!("{} is declared twice", variable.name)));
         }
     }
-    for variable in &syntax.variables {
+    let mut shared = HashMap::new();
+    for (number, variable) in syntax.variables.iter().enumerate() {
+        if variable.space == Space::Shared {
+            shared.entry(variable.name).or_insert(number);
+        }
         if matches!(variable.space, Space::Local | Space::Param | Space::Reg) {
             let what = format!("{}: a variable of this space cannot stand here", variable.name);
             return Err(JitError::uncovered(variable.line, what));
         }
     }
     let taken = taken(&syntax, &functions);
-    Ok(Library { syntax, functions, globals, taken })
+    Ok(Library { syntax, functions, globals, shared, taken })
 }
 
 fn module_variables<'s, 'a>(syntax: &'s Syntax<'a>) -> impl Iterator<Item = &'s Variable<'a>> {
@@ -446,7 +453,19 @@ fn globals(library: &Library<'_>) -> Result<Vec<Global>, JitError> {
         }
         all.push(global);
     }
+    check_const(&all)?;
     Ok(all)
+}
+
+/// Constant variables lie in one bank, one after another.
+fn check_const(globals: &[Global]) -> Result<(), JitError> {
+    let constants = globals.iter().filter(|global| global.constant);
+    let bytes = constants.fold(0, |end: usize, global| end.next_multiple_of(global.align) + global.size);
+    if bytes <= MOST_CONST {
+        return Ok(());
+    }
+    let what = format!("File uses too much global constant data ({bytes:#x} bytes, {MOST_CONST:#x} max)");
+    Err(JitError::limit(&what))
 }
 
 fn initialise(

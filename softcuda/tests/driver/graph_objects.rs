@@ -7,7 +7,7 @@ use crate::common::{INVALID_VALUE, Library, alone, at, with_context};
 use std::ffi::c_void;
 use std::sync::Mutex;
 use std::thread::ThreadId;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The calls of a destructor: where, and what a call of the driver answered in it.
 struct Story {
@@ -162,4 +162,56 @@ fn many_objects() {
         assert_eq!(GONE.load(Ordering::Relaxed), 10_000);
         assert_eq!(cu.live("user object"), 0);
     });
+}
+
+/// An object that a launch has kept and nothing keeps any more; its destructor is due when the process ends.
+fn at_the_end(cu: &'static Library, destructor: extern "C" fn(*mut c_void)) {
+    let (one, stream, mut object) = (graph(cu), free_stream(cu), 0);
+    let arguments = [at(&mut object), std::ptr::from_ref(cu) as u64, destructor as *const () as u64, 1, 1];
+    assert_eq!(cu.call("cuUserObjectCreate", &arguments), 0);
+    assert_eq!(cu.call("cuGraphRetainUserObject", &[one, object, 1, 1]), 0);
+    let exec = instantiate(cu, one);
+    launch(cu, exec, stream);
+    assert_eq!(synchronize(cu, stream), 0);
+    destroy_exec(cu, exec);
+    destroy(cu, one);
+}
+
+extern "C" fn released_by_a_thread(cu: *mut c_void) {
+    // SAFETY: the library stays loaded.
+    let cu = unsafe { &*cu.cast::<Library>() };
+    std::thread::sleep(STEP);
+    std::thread::spawn(move || {
+        std::thread::sleep(STEP);
+        assert_eq!(cu.call("cuDevicePrimaryCtxRelease_v2", &[0]), 0);
+    });
+}
+
+extern "C" fn never_done(_: *mut c_void) {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// What a destructor takes, and then the thread that it tells.
+const STEP: Duration = Duration::from_millis(30);
+
+#[test]
+fn what_is_due_at_the_end_is_no_leak() {
+    let leaks = [("SOFTCUDA_LEAKS", "1")];
+    let said = alone("what_is_due_at_the_end_is_no_leak", &leaks, || {
+        at_the_end(Box::leak(Box::new(with_context())), released_by_a_thread);
+    });
+    assert!(!said.contains("never released"), "{said}");
+}
+
+#[test]
+fn the_end_waits_for_no_destructor_that_hangs() {
+    let leaks = [("SOFTCUDA_LEAKS", "1")];
+    let begun = Instant::now();
+    let said = alone("the_end_waits_for_no_destructor_that_hangs", &leaks, || {
+        at_the_end(Box::leak(Box::new(with_context())), never_done);
+    });
+    assert!(said.is_empty() || said.contains("never released:\ncontext 0x"), "{said}");
+    assert!(begun.elapsed() < LONG);
 }

@@ -150,4 +150,12 @@ fn refusals_name_line_instruction_and_modifier() {
     let none = device::compile(".version 8.0\n.address_size 64\n").err().unwrap();
     assert_eq!(none.log, "line 2: no .target before this");
     assert_eq!(device::compile("garbage").err().unwrap().refusal, Refusal::NotPtx);
+    let version = device::compile(".version 99999999999999999999.0\n.target sm_90\n").err().unwrap();
+    assert_eq!(version.log, "line 1: this .version is none that PTX has");
+    assert_eq!(version.refusal, Refusal::Version);
+    let parts = refuse("{ .reg .b64 %d; mov.b64 %d, {%r1, %r2, %r3}; }");
+    assert_eq!(parts.log, "line 6: `mov.b64`: a .b64 has no 3 parts, but 2 or 4");
+    let outside = |line: &str| device::compile(&text(line)).err().unwrap().log;
+    assert!(outside(".global .align 1073741824 .b8 g;").contains("a power of two and at most 65536"));
+    assert!(outside(".global .b8 g[-1];").ends_with("the array g has a negative size, -1"));
 }

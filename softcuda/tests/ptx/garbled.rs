@@ -3,6 +3,7 @@
 use crate::device::{self, Device};
 use softcuda::ptx::{Launch, Module};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Numbers that look random and are the same each time.
 struct Random(u64);
@@ -114,4 +115,55 @@ fn what_is_too_large_is_refused() {
     ] {
         assert!(device::compile(&device::text(body)).is_err(), "{body}");
     }
+}
+
+/// What loading costs grows with the text: with its square, either would take minutes.
+#[test]
+fn many_functions_load_in_seconds() {
+    const MANY: usize = 8_000;
+    let kernels: String = (0..MANY).map(|n| format!(".entry k{n}(.param .u64 p) {{ ret; }}\n")).collect();
+    let links: String = (1..MANY).map(|n| format!(".func f{n}() {{ call f{}; ret; }}\n", n - 1)).collect();
+    let chain = format!(".func f0() {{ ret; }}\n{links}.entry k() {{ call f{}; ret; }}", MANY - 1);
+    let begun = Instant::now();
+    for (text, count) in [(kernels, MANY), (chain, 1)] {
+        let module = device::compile(&device::text(&text)).unwrap();
+        assert_eq!(module.functions().len(), count);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+/// What ptxas says of a text, if it refuses it.
+fn refusal(body: &str) -> Option<String> {
+    device::compile(&device::text(body)).err().map(|error| error.log)
+}
+
+#[test]
+fn shared_memory_is_limited_per_kernel() {
+    let used = "mov.u64 %rd1, a;";
+    let kernel = |name: &str, body: &str| format!(".entry {name}() {{ .reg .b64 %rd<3>; {body} ret; }}\n");
+    let too_much = |bytes: &str| {
+        Some(format!("Entry function 'k' uses too much shared data ({bytes} bytes, 0xc000 max)"))
+    };
+    assert_eq!(refusal(&format!(".shared .b8 a[49152];\n{}", kernel("k", used))), None);
+    assert_eq!(refusal(&format!(".shared .b8 a[49153];\n{}", kernel("k", used))), too_much("0xc001"));
+    assert_eq!(refusal(&format!(".shared .b8 a[49153];\n{}", kernel("k", ""))), None, "it is not used");
+    assert_eq!(refusal(&kernel("k", ".shared .b8 a[500000];")), too_much("0x7a120"));
+    // Each kernel has its own, with that of what it calls.
+    let two = kernel("one", ".shared .b8 a[30000];") + &kernel("two", ".shared .b8 a[30000];");
+    assert_eq!(refusal(&two), None);
+    let called = ".func f() { .shared .b8 a[30000]; ret; }\n".to_owned();
+    assert_eq!(refusal(&(called.clone() + &kernel("k", ".shared .b8 b[19152]; call f;"))), None);
+    let more = called + &kernel("k", ".shared .b8 b[19153]; call f;");
+    assert_eq!(refusal(&more).map(|log| log.contains("too much shared data")), Some(true));
+    // What the launch says does not count.
+    let dynamic =
+        format!(".extern .shared .b8 a[];\n{}", kernel("k", &format!(".shared .b8 b[49152]; {used}")));
+    assert_eq!(refusal(&dynamic), None);
+}
+
+#[test]
+fn constant_memory_is_limited_per_module() {
+    assert_eq!(refusal(".const .b8 a[65535];\n.const .b8 b;"), None);
+    let said = "File uses too much global constant data (0x10004 bytes, 0x10000 max)".to_owned();
+    assert_eq!(refusal(".const .b8 a[65533];\n.const .b32 b;"), Some(said));
 }

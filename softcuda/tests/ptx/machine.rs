@@ -397,4 +397,17 @@ fn kernels_allocate() {
     assert_eq!(device.read::<u32>(out, 40), (0..40).collect::<Vec<_>>());
     let fault = loaded.run(&device, "k", 1, 1, &[Arg::U64(out), Arg::U32(1)]).unwrap_err();
     assert_eq!((fault.kind, fault.instruction.as_str()), (FaultKind::IllegalAddress, "ld.u32"), "{fault}");
+    let loaded = load(
+        &device,
+        &modern(
+            "
+.extern .func free(.param .b64 p);
+.visible .entry k() {
+    { .param .b64 p; st.param.b64 [p], 0x3039; call.uni free, (p); }
+    ret;
+}",
+        ),
+    );
+    let fault = loaded.run(&device, "k", 1, 1, &[]).unwrap_err();
+    assert_eq!(fault.message, "free of 0x3039, which malloc did not return, or which is freed already");
 }

@@ -224,7 +224,7 @@ fn answer(error: &JitError) -> CUresult {
     match error.refusal {
         Refusal::NotPtx => CUDA_ERROR_INVALID_IMAGE,
         Refusal::Version => CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-        Refusal::Invalid | Refusal::Target | Refusal::Uncovered => CUDA_ERROR_INVALID_PTX,
+        Refusal::Invalid | Refusal::Target | Refusal::Uncovered | Refusal::Limit => CUDA_ERROR_INVALID_PTX,
     }
 }
 
@@ -233,6 +233,7 @@ fn log(error: &JitError) -> String {
     let kind = match error.refusal {
         Refusal::NotPtx => return UNKNOWN.to_owned(),
         Refusal::Target => return format!("ptxas fatal   : {}", error.log),
+        Refusal::Limit => return format!("ptxas error   : {}", error.log),
         Refusal::Version => "fatal",
         Refusal::Invalid | Refusal::Uncovered => "error",
     };

@@ -3,12 +3,15 @@
 use crate::abi::Answer;
 use crate::abi::sys::CUDA_ERROR_OPERATING_SYSTEM;
 use crate::executor;
+use crate::instruments::live;
 use parking_lot::{Condvar, Mutex};
 
 struct Errand {
     /// The work that gave it, if any: that has ended when the destructor is called (measured).
     after: Option<u64>,
     body: Box<dyn FnOnce() + Send>,
+    /// Until it is done.
+    _due: live::Due,
 }
 
 static WAITING: Mutex<Vec<Errand>> = Mutex::new(Vec::new());
@@ -23,7 +26,7 @@ pub(super) fn begin() -> Answer {
 }
 
 pub(super) fn run(errand: impl FnOnce() + Send + 'static) {
-    WAITING.lock().push(Errand { after: executor::inside(), body: Box::new(errand) });
+    WAITING.lock().push(Errand { after: executor::inside(), body: Box::new(errand), _due: live::due() });
     GIVEN.notify_one();
 }
 

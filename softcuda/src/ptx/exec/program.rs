@@ -1,6 +1,7 @@
 //! A kernel, lowered: flat arrays, all that the interpreter reads.
 
 use super::core::{Op, Reg};
+use std::collections::HashMap;
 
 /// Sixty-four bytes of registers or constants.
 #[derive(Clone, Copy)]
@@ -30,8 +31,8 @@ pub(in crate::ptx) struct Program {
     pub(in crate::ptx) params: u32,
     /// Local memory in bytes per thread that all calls together can need; `None` if they recurse or are indirect.
     pub(in crate::ptx) deepest: Option<u32>,
-    /// Which routine a function address means: indexed by the module's number of the function.
-    pub(in crate::ptx) addresses: Vec<Option<u32>>,
+    /// Which routine a function address means, by the module's number of the function.
+    pub(in crate::ptx) addresses: HashMap<u32, u32>,
 }
 
 /// What a frame of a function needs.

@@ -440,7 +440,10 @@ impl Warp {
                 External::Release => {
                     core.regions = [super::host::Region::NONE; 4];
                     if values[0] != 0 && !core.job.host.release(values[0]) {
-                        let message = format!("free of {:#x}, which is freed already", values[0]);
+                        let message = format!(
+                            "free of {:#x}, which malloc did not return, or which is freed already",
+                            values[0]
+                        );
                         core.fail_saying(FaultKind::Trap, lane, message);
                         return Err(core.trouble.take());
                     }
@@ -617,7 +620,8 @@ fn routine_at(program: &Program, address: u64) -> Option<u32> {
     if offset % CODE_STEP != 0 {
         return None;
     }
-    *program.addresses.get((offset / CODE_STEP) as usize)?
+    let function = u32::try_from(offset / CODE_STEP).ok()?;
+    program.addresses.get(&function).copied()
 }
 
 fn trouble(core: &mut Core<'_>, kind: FaultKind, address: Option<u64>) -> Option<Trouble> {

@@ -2,9 +2,9 @@
 
 use super::emit::{Constants, NIL, Registers, op};
 use super::modifiers::Modifiers;
-use super::names::{Names, Register, Symbol, width};
+use super::names::{Library, Names, Register, Symbol, width};
 use super::table;
-use crate::ptx::ast::{Instruction, Linkage, Routine as Source, Space, Statement, Syntax, Variable};
+use crate::ptx::ast::{Instruction, Linkage, Routine as Source, Space, Statement, Variable};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::access;
 use crate::ptx::exec::barrier::Barrier;
@@ -14,24 +14,16 @@ use crate::ptx::exec::core::{Handler, Op, Reg};
 use crate::ptx::exec::program::{Call, Program, Routine, Slot};
 use crate::ptx::exec::warp::CALL_COST;
 use crate::ptx::types::Type;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Bytes of local memory that a thread of a GPU can have.
 const MOST_LOCAL: u32 = 512 << 10;
 
+/// Bytes of shared memory that a kernel can declare, with the functions that it reaches.
+const MOST_SHARED: u64 = 48 << 10;
+
 /// Bytes of parameters that a kernel can have.
 const MOST_PARAMS: u64 = 32764;
-
-/// A module's names.
-pub(in crate::ptx) struct Library<'a> {
-    pub(in crate::ptx) syntax: Syntax<'a>,
-    /// Definitions where there are any, else declarations.
-    pub(in crate::ptx) functions: HashMap<&'a str, u32>,
-    /// Global and constant variables by their number.
-    pub(in crate::ptx) globals: HashMap<&'a str, u32>,
-    /// Functions whose address is taken somewhere.
-    pub(in crate::ptx) taken: Vec<u32>,
-}
 
 /// A kernel on its way to a program.
 pub(super) struct Lowering<'a, 's> {
@@ -42,13 +34,13 @@ pub(super) struct Lowering<'a, 's> {
     routine_of: HashMap<u32, u32>,
     /// Functions to lower yet, with their routines.
     queue: Vec<(u32, u32)>,
-    /// Who calls whom.
-    calls: Vec<(u32, u32)>,
+    /// Who calls whom: routines.
+    calls: BTreeSet<(u32, u32)>,
     indirect: bool,
     shared: HashMap<&'a str, u32>,
     shared_align: u32,
     // The function at hand:
-    pub(super) names: Names<'a>,
+    pub(super) names: Names<'a, 's>,
     registers: Registers,
     routine: u32,
     pub(super) is_kernel: bool,
@@ -76,7 +68,7 @@ pub(in crate::ptx) fn lower_kernel(library: &Library<'_>, index: u32) -> Result<
     while let Some((function, routine)) = lowering.queue.pop() {
         lowering.function(function, routine)?;
     }
-    Ok(lowering.finish())
+    lowering.finish()
 }
 
 impl<'a, 's> Lowering<'a, 's> {
@@ -96,7 +88,7 @@ impl<'a, 's> Lowering<'a, 's> {
             dynamic_shared: 0,
             params: 0,
             deepest: None,
-            addresses: vec![None; library.syntax.functions.len()],
+            addresses: HashMap::new(),
         };
         Self {
             library,
@@ -104,11 +96,11 @@ impl<'a, 's> Lowering<'a, 's> {
             constants: Constants::default(),
             routine_of: HashMap::new(),
             queue: Vec::new(),
-            calls: Vec::new(),
+            calls: BTreeSet::new(),
             indirect: false,
             shared: HashMap::new(),
             shared_align: 16,
-            names: Names::new(),
+            names: Names::of(library),
             registers: Registers::default(),
             routine: 0,
             is_kernel: true,
@@ -123,29 +115,52 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn finish(mut self) -> Program {
+    fn finish(mut self) -> Result<Program, JitError> {
+        self.check_shared(self.program.shared.into())?;
         self.program.dynamic_shared = self.program.shared.next_multiple_of(self.shared_align);
-        let mut known = vec![None; self.program.routines.len()];
-        self.program.deepest = if self.indirect { None } else { self.deepest(0, 0, &mut known) };
+        self.program.deepest = if self.indirect { None } else { self.deepest() };
         self.program.constants = self.constants.finish();
-        self.program
+        Ok(self.program)
     }
 
-    /// Local memory that a routine and what it calls need; `None` if calls go round in circles.
-    fn deepest(&self, routine: u32, depth: usize, known: &mut [Option<u32>]) -> Option<u32> {
-        if depth > self.program.routines.len() {
-            return None;
+    fn check_shared(&self, bytes: u64) -> Result<(), JitError> {
+        if bytes <= MOST_SHARED {
+            return Ok(());
         }
-        if let Some(bytes) = known[routine as usize] {
-            return Some(bytes);
+        let name = &self.program.name;
+        Err(JitError::limit(&format!(
+            "Entry function '{name}' uses too much shared data ({bytes:#x} bytes, {MOST_SHARED:#x} max)"
+        )))
+    }
+
+    /// Local memory that the kernel and what it calls need; `None` if calls go round in circles. Chains of calls may be
+    /// longer than this thread's stack is deep, so the way back is a list.
+    fn deepest(&self) -> Option<u32> {
+        let routines = &self.program.routines;
+        let mut known: Vec<Option<u32>> = vec![None; routines.len()];
+        let mut under_way = vec![false; routines.len()];
+        let mut path = vec![0];
+        while let Some(&routine) = path.last() {
+            let at = routine as usize;
+            let callees = self.calls.range((routine, 0)..=(routine, u32::MAX)).map(|(_, callee)| *callee);
+            if known[at].is_none() && !under_way[at] {
+                under_way[at] = true;
+                for callee in callees.filter(|&callee| known[callee as usize].is_none()) {
+                    if under_way[callee as usize] {
+                        return None;
+                    }
+                    path.push(callee);
+                }
+                continue;
+            }
+            path.pop();
+            if known[at].is_none() {
+                let deepest = callees.filter_map(|callee| known[callee as usize]).max();
+                let below = deepest.map_or(Some(0), |bytes| bytes.checked_add(CALL_COST))?;
+                known[at] = Some(routines[at].local.next_multiple_of(16).checked_add(below)?);
+            }
         }
-        let own = self.program.routines[routine as usize].local;
-        let mut most = 0;
-        for (_, callee) in self.calls.iter().filter(|(caller, _)| *caller == routine) {
-            most = most.max(CALL_COST + self.deepest(*callee, depth + 1, known)?);
-        }
-        known[routine as usize] = Some(own.next_multiple_of(16) + most);
-        known[routine as usize]
+        known[0]
     }
 
     /// The routine of a function of the module, which is lowered if it has not been.
@@ -154,16 +169,14 @@ impl<'a, 's> Lowering<'a, 's> {
         let routine = *self.routine_of.entry(function).or_insert(next);
         if routine == next {
             self.program.routines.push(Routine::default());
-            self.program.addresses[function as usize] = Some(routine);
+            self.program.addresses.insert(function, routine);
             self.queue.push((function, routine));
         }
         routine
     }
 
     pub(super) fn note_call(&mut self, callee: u32) {
-        if !self.calls.contains(&(self.routine, callee)) {
-            self.calls.push((self.routine, callee));
-        }
+        self.calls.insert((self.routine, callee));
     }
 
     /// An indirect call may reach every function whose address is taken.
@@ -181,7 +194,7 @@ impl<'a, 's> Lowering<'a, 's> {
             let what = format!("the function {} is declared, but defined nowhere", source.name);
             return Err(JitError::invalid(source.line, what));
         };
-        self.names = Names::new();
+        self.names = Names::of(library);
         self.registers = Registers::default();
         // Operands that are not there have register 0, which nobody else may have.
         self.registers.take(Type::B64, 1);
@@ -193,7 +206,6 @@ impl<'a, 's> Lowering<'a, 's> {
         self.carry = None;
         self.line = source.line;
         self.program.routines[routine as usize].entry = self.program.ops.len() as u32;
-        self.module_names();
         self.program.texts.push("ret".to_owned());
         self.parameters(source)?;
         self.names.open();
@@ -212,15 +224,6 @@ impl<'a, 's> Lowering<'a, 's> {
         done.registers = self.registers.size();
         done.local = self.local;
         Ok(())
-    }
-
-    fn module_names(&mut self) {
-        for (name, number) in &self.library.globals {
-            self.names.add(name, Symbol::Global(*number));
-        }
-        for (name, number) in &self.library.functions {
-            self.names.add(name, Symbol::Function(*number));
-        }
     }
 
     fn parameters(&mut self, source: &'s Source<'a>) -> Result<(), JitError> {
@@ -406,9 +409,11 @@ impl<'a, 's> Lowering<'a, 's> {
             return Ok(Symbol::DynamicShared);
         }
         let offset = self.program.shared.next_multiple_of(variable.alignment());
-        match u32::try_from(variable.size()).ok().and_then(|size| offset.checked_add(size)) {
-            Some(end) if end < 1 << 20 => self.program.shared = end,
-            _ => return Err(JitError::invalid(variable.line, format!("{} is too large", variable.name))),
+        let end = variable.size().saturating_add(offset.into());
+        match u32::try_from(end) {
+            // What is a little too much may become more, and is refused in the end.
+            Ok(end) if end < 1 << 30 => self.program.shared = end,
+            _ => self.check_shared(end)?,
         }
         Ok(Symbol::Shared(offset))
     }
@@ -416,8 +421,8 @@ impl<'a, 's> Lowering<'a, 's> {
     /// A shared variable of the module, which has its place when it is used first.
     pub(super) fn module_shared(&mut self, name: &str) -> Result<Option<Symbol<'a>>, JitError> {
         let library = self.library;
-        let is_it = |variable: &&Variable<'_>| variable.space == Space::Shared && variable.name == name;
-        let Some(variable) = library.syntax.variables.iter().find(is_it) else { return Ok(None) };
+        let Some(&number) = library.shared.get(name) else { return Ok(None) };
+        let variable = &library.syntax.variables[number];
         if let Some(offset) = self.shared.get(name) {
             return Ok(Some(Symbol::Shared(*offset)));
         }

@@ -24,4 +24,5 @@ mod table;
 mod transcendental;
 mod transfer;
 
-pub(super) use function::{Library, lower_kernel};
+pub(super) use function::lower_kernel;
+pub(super) use names::Library;

@@ -1,10 +1,23 @@
 //! What names mean.
 
-use crate::ptx::ast::Prototype;
+use crate::ptx::ast::{Prototype, Syntax};
 use crate::ptx::exec::core::Reg;
 use crate::ptx::exec::program::Slot;
 use crate::ptx::types::Type;
 use std::collections::HashMap;
+
+/// A module's names.
+pub(in crate::ptx) struct Library<'a> {
+    pub(in crate::ptx) syntax: Syntax<'a>,
+    /// Definitions where there are any, else declarations.
+    pub(in crate::ptx) functions: HashMap<&'a str, u32>,
+    /// Global and constant variables by their number.
+    pub(in crate::ptx) globals: HashMap<&'a str, u32>,
+    /// Shared variables by their place in the syntax.
+    pub(in crate::ptx) shared: HashMap<&'a str, usize>,
+    /// Functions whose address is taken somewhere.
+    pub(in crate::ptx) taken: Vec<u32>,
+}
 
 /// What a name stands for.
 #[derive(Clone)]
@@ -67,14 +80,16 @@ struct Scope<'a> {
     families: HashMap<&'a str, Family>,
 }
 
-/// The scopes around a statement, the innermost last.
-pub(super) struct Names<'a> {
+/// The scopes around a statement, the innermost last, and around them all the module, which every function looks into
+/// and none copies.
+pub(super) struct Names<'a, 's> {
+    library: &'s Library<'a>,
     scopes: Vec<Scope<'a>>,
 }
 
-impl<'a> Names<'a> {
-    pub(super) fn new() -> Self {
-        Self { scopes: vec![Scope::default()] }
+impl<'a, 's> Names<'a, 's> {
+    pub(super) fn of(library: &'s Library<'a>) -> Self {
+        Self { library, scopes: vec![Scope::default()] }
     }
 
     pub(super) fn open(&mut self) {
@@ -106,7 +121,14 @@ impl<'a> Names<'a> {
                 return Some(symbol);
             }
         }
-        None
+        self.library.find(name)
+    }
+}
+
+impl<'a> Library<'a> {
+    fn find(&self, name: &str) -> Option<Symbol<'a>> {
+        let function = self.functions.get(name).map(|number| Symbol::Function(*number));
+        function.or_else(|| self.globals.get(name).map(|number| Symbol::Global(*number)))
     }
 }
 

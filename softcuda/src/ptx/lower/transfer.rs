@@ -77,6 +77,16 @@ fn part_type(ty: Type, parts: usize) -> Option<Type> {
     })
 }
 
+fn bad_parts(ty: Type, parts: usize, m: &Modifiers<'_>) -> JitError {
+    let fitting: Vec<String> =
+        [2, 4].into_iter().filter(|&n| part_type(ty, n).is_some()).map(|n: usize| n.to_string()).collect();
+    if fitting.is_empty() {
+        return m.bad_type(ty);
+    }
+    let name = format!("{ty:?}").to_lowercase();
+    m.invalid(&format!("a .{name} has no {parts} parts, but {}", fitting.join(" or ")))
+}
+
 fn unpack<'a>(
     l: &mut Lowering<'a, '_>,
     parts: &[Operand<'a>],
@@ -84,7 +94,7 @@ fn unpack<'a>(
     ty: Type,
     m: &Modifiers<'a>,
 ) -> Result<(), JitError> {
-    let part = part_type(ty, parts.len()).ok_or_else(|| m.bad_type(ty))?;
+    let part = part_type(ty, parts.len()).ok_or_else(|| bad_parts(ty, parts.len(), m))?;
     let source = l.source(from, ty)?;
     // One of the parts may be the source.
     let a = l.temporary(ty);
@@ -117,7 +127,7 @@ fn pack<'a>(
     ty: Type,
     m: &Modifiers<'a>,
 ) -> Result<(), JitError> {
-    let part = part_type(ty, parts.len()).ok_or_else(|| m.bad_type(ty))?;
+    let part = part_type(ty, parts.len()).ok_or_else(|| bad_parts(ty, parts.len(), m))?;
     let d = l.destination(to, ty)?;
     let mut sources = Vec::new();
     for operand in parts {

@@ -34,8 +34,13 @@ impl<'a> Parser<'a> {
     }
 
     fn version(&mut self) -> Result<(u32, u32), JitError> {
+        let line = self.line();
         // `8.7` is a decimal number to the lexer.
         match self.take() {
+            Token::Double(bits) if f64::from_bits(bits) > 1e3 => {
+                let what = "this .version is none that PTX has";
+                Err(JitError::new(Refusal::Version, line, what))
+            }
             Token::Double(bits) => {
                 let tenths = (f64::from_bits(bits) * 10.0).round() as u32;
                 Ok((tenths / 10, tenths % 10))

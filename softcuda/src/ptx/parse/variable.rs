@@ -6,6 +6,8 @@ use crate::ptx::error::JitError;
 use crate::ptx::lexer::Token;
 use crate::ptx::types::Type;
 
+const MOST_ALIGNED: u64 = 1 << 16;
+
 impl<'a> Parser<'a> {
     /// Declarations of one type, from the space on: `.reg .b32 a, b;` without the semicolon if `list` is false.
     pub(super) fn variables(
@@ -84,10 +86,11 @@ impl<'a> Parser<'a> {
 
     fn alignment(&mut self) -> Result<u32, JitError> {
         match self.take() {
-            Token::Integer(n) if n.is_power_of_two() && n <= 1 << 16 => Ok(n as u32),
+            Token::Integer(n) if n.is_power_of_two() && n <= MOST_ALIGNED => Ok(n as u32),
             _ => {
                 self.at -= 1;
-                Err(self.unexpected("an alignment that is a power of two"))
+                let wanted = format!("an alignment that is a power of two and at most {MOST_ALIGNED}");
+                Err(self.unexpected(&wanted))
             }
         }
     }
@@ -144,6 +147,10 @@ impl<'a> Parser<'a> {
         }
         while self.mark('[') {
             let size = if self.peek() == Token::Mark(']') { 0 } else { self.integer()? };
+            if (size as i64) < 0 {
+                let what = format!("the array {} has a negative size, {}", variable.name, size as i64);
+                return Err(JitError::invalid(variable.line, what));
+            }
             variable.dimensions.push(size);
             self.expect(']')?;
         }
