@@ -5276,16 +5276,19 @@ cushim_status cushim_builder_create_on(cushim_stream stream,
 // @param[out, owned] reference The new handle.
 cushim_status cushim_builder_ref(cushim_builder builder, cushim_builder *reference);
 
-// Destroys an owned handle of a builder. When the last one of a builder that captures is destroyed, what it captured
-// is given up, with its forks and the bodies in it; the stream can be used again. Graphs that it gave live on.
+// Destroys an owned handle of a builder. The builder is closed with the last one (`cushim_builder_close`). Graphs
+// that it gave live on.
 //
 // @param[in, ended, nullable] builder The builder.
 // @driver any
 cushim_status cushim_builder_destroy(cushim_builder builder);
 
 // Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
-// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work,
-// the capture cannot end, only be given up. Closing a closed builder does nothing.
+// Graphs that it gave live on. Closing a closed builder does nothing.
+//
+// A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
+// the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured
+// work, the capture cannot end, only be closed.
 //
 // @param[in] builder The builder. The handle is still to be destroyed.
 // @driver any

@@ -29,7 +29,7 @@ class builder_ref : public detail::ref<cushim_builder> {
   }
   // The same where nobody wants the graph, as of a body.
   result<void> finish() const { return detail::done(cushim_builder_end(get(), nullptr)); }
-  // Gives up what it captures, with its forks and the bodies in it.
+  // Gives up what it captures, with its forks and the bodies in it; a body keeps what was captured by then.
   result<void> close() const { return detail::done(cushim_builder_close(get())); }
 
   // The stream, while it captures.
@@ -93,7 +93,7 @@ class builder_ref : public detail::ref<cushim_builder> {
   [[nodiscard]] result<body_builder> add_body(condition_ref condition, cushim_conditional_kind kind) const;
 };
 
-// What a builder captures is given up if it is destroyed before `end`. Graphs that it gave live on.
+// What a builder captures is given up if it is destroyed before `end`; a body keeps it. Graphs that it gave live on.
 class [[nodiscard]] builder
     : public detail::owning<builder, builder_ref, cushim_builder_destroy, cushim_builder_ref> {
  public:

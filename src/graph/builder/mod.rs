@@ -228,7 +228,8 @@ impl Builder {
         self.capturing("there is nothing that was captured last")?.tail(&self.stream)
     }
 
-    /// Closes the builder. What it captures is given up; the stream can be used again. Closing it again does nothing.
+    /// Closes the builder. What it captures is given up, but a body keeps what was captured by now, also by forks that were not joined.
+    /// The stream can be used again. Closing it again does nothing.
     pub fn close(&self) {
         let phase = std::mem::replace(&mut *self.phase.lock(), Phase::Closed);
         if let (Phase::Capturing(capture), BuilderKind::Primary | BuilderKind::Body) = (phase, self.kind) {
