@@ -35,11 +35,8 @@ class builder_ref : public detail::ref<cushim_builder> {
   // The stream, while it captures.
   [[nodiscard]] result<stream_ref> stream() const {
     const cushim_stream stream = cushim_builder_stream(get());
-    // A call that fails without a status: the next says why.
-    cushim_node none = nullptr;
-    std::size_t count = 0;
-    return detail::give(stream != nullptr ? CUSHIM_SUCCESS : cushim_builder_get_tail(get(), &none, 0, &count),
-                        stream_ref(stream));
+    // The call returns no status: the thread's last error has it.
+    return detail::give(stream != nullptr ? CUSHIM_SUCCESS : detail::last_status(), stream_ref(stream));
   }
   [[nodiscard]] result<context_ref> context() const {
     return detail::ask<context_ref, cushim_context>(cushim_builder_get_context, get());
