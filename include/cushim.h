@@ -4755,8 +4755,10 @@ cushim_status cushim_node_native(cushim_node node, CUgraphNode *native);
 // node, and of everything below it, still tell type, label and last parameters.
 //
 // @param[in] node The node.
-// @errors `CUSHIM_ERROR_ALREADY_DESTROYED` if the node was removed before; `CUDA_ERROR_NOT_SUPPORTED` (801) if the
-//   graph allocates memory. If it fails, node, edges and owners are as they were.
+// @errors `CUSHIM_ERROR_ALREADY_DESTROYED` if the node was removed before; `CUSHIM_ERROR_INVALID_ARGUMENT`, also while
+//   a builder captures a body below the node; `CUDA_ERROR_ILLEGAL_STATE` (401) while a builder captures the node's
+//   graph; `CUDA_ERROR_NOT_SUPPORTED` (801) if the graph allocates memory. If it fails, node, edges and owners are
+//   as they were.
 // @driver any
 cushim_status cushim_node_remove(cushim_node node);
 
@@ -5359,7 +5361,8 @@ cushim_status cushim_builder_get_state(cushim_builder builder,
 //
 // @param[in] builder The builder; not a forked one.
 // @param[out, borrowed] graph The graph.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked;
+//   `CUSHIM_ERROR_INVALID_HANDLE`, also for a body that was removed with its node.
 cushim_status cushim_builder_get_graph(cushim_builder builder, cushim_graph *graph);
 
 // The nodes that were captured last: those that the next one comes after. They can be labelled, and nodes can be

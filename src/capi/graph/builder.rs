@@ -373,7 +373,8 @@ pub unsafe extern "C" fn cushim_builder_get_state(
 ///
 /// @param[in] builder The builder; not a forked one.
 /// @param[out, borrowed] graph The graph.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked;
+///   `CUSHIM_ERROR_INVALID_HANDLE`, also for a body that was removed with its node.
 ///
 /// # Safety
 /// `graph` is NULL or valid for writes.

@@ -43,7 +43,7 @@ pub(super) enum Target<'a> {
 }
 
 /// A capture that is under way, or is over.
-pub(super) struct Capture {
+pub(in crate::graph) struct Capture {
     /// What is captured into.
     pub(super) graph: Graph,
     stream: Arc<Stream>,
@@ -59,6 +59,7 @@ pub(super) struct Capture {
     /// The number of the node that was captured last, and one more; 0: none.
     last: AtomicU32,
     parts: Mutex<Parts>,
+    builder: Weak<Builder>,
     this: Weak<Self>,
 }
 
@@ -88,6 +89,7 @@ impl Capture {
     /// Begins to capture a stream.
     pub(super) fn begin(
         stream: &Arc<Stream>,
+        builder: &Weak<Builder>,
         mode: CaptureMode,
         target: Target<'_>,
     ) -> Result<Arc<Self>, Error> {
@@ -95,27 +97,30 @@ impl Capture {
             return Err(stream.under_capture("is captured once at a time"));
         }
         let is_blocking = !stream.is_non_blocking()?;
+        let capture_into = |graph| {
+            Arc::new_cyclic(|this| Self {
+                graph,
+                stream: Arc::clone(stream),
+                mode,
+                is_blocking,
+                is_again: matches!(target, Target::Again(_)),
+                thread: std::thread::current().id(),
+                over: AtomicBool::new(false),
+                is_broken: AtomicBool::new(false),
+                last: AtomicU32::new(0),
+                parts: Mutex::default(),
+                builder: Weak::clone(builder),
+                this: Weak::clone(this),
+            })
+        };
         // Before the driver knows of it, so that no query in between invalidates it.
         stream.context().capture_began();
         let begun = match target {
-            Target::New => begin_new(stream, mode),
-            Target::Body(body) => begin_body(stream, mode, body),
-            Target::Again(graph) => begin_again(stream, mode, graph),
+            Target::New => begin_new(stream, mode, capture_into),
+            Target::Body(body) => begin_body(stream, mode, capture_into(body.graph.clone())),
+            Target::Again(graph) => begin_again(stream, mode, graph).map(capture_into),
         };
-        let graph = begun.inspect_err(|_| stream.context().capture_ended())?;
-        let capture = Arc::new_cyclic(|this| Self {
-            graph,
-            stream: Arc::clone(stream),
-            mode,
-            is_blocking,
-            is_again: matches!(target, Target::Again(_)),
-            thread: std::thread::current().id(),
-            over: AtomicBool::new(false),
-            is_broken: AtomicBool::new(false),
-            last: AtomicU32::new(0),
-            parts: Mutex::default(),
-            this: Weak::clone(this),
-        });
+        let capture = begun.inspect_err(|_| stream.context().capture_ended())?;
         if let Target::Body(Body { outer, .. }) = target
             && let Some(outer) = outer.upgrade()
         {
@@ -128,8 +133,13 @@ impl Capture {
         Ok(capture)
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::graph) fn is_over(&self) -> bool {
         self.over.load(Relaxed)
+    /// Who captures, for messages.
+    pub(in crate::graph) fn builder(&self) -> String {
+        self.builder.upgrade().map_or_else(|| "a builder".to_owned(), |builder| builder.to_string())
+    }
+
     }
 
     pub(super) fn tree(&self) -> &Arc<Tree> {
