@@ -217,6 +217,7 @@ static void given_up_with_forks(int closes, int has_forks) {
     CHECK_OK(cushim_builder_destroy(inner));
     CHECK_OK(cushim_builder_destroy(fork));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(body, NULL));
+    CHECK_CONTAINS(last_message(), "close the builder");
   }
   if (closes) CHECK_OK(cushim_builder_close(body));
   CHECK_OK(cushim_builder_destroy(body));
@@ -259,7 +260,6 @@ static void given_up_inside(int outer_ends_first) {
   CHECK_OK(cushim_builder_destroy(builder));
 }
 
-/* With the builder of the whole all bodies in it are given up, at any depth; the streams of forks are as they were. */
 /* A node stays while a body below it is captured, whether the capture around it goes on or not; afterwards its builder has no graph. */
 static void removed(int primary_ends_first) {
   cushim_node node = NULL;
@@ -292,6 +292,7 @@ static void removed(int primary_ends_first) {
   CHECK_OK(cushim_builder_destroy(builder));
 }
 
+/* With the builder of the whole all bodies in it are given up, at any depth; the streams of forks are as they were. */
 static void given_up_with_all(int outer_ends_first) {
   cushim_builder builder = begun(), body = body_of(builder, NULL), inside, fork = NULL;
   cushim_builder_state state = (cushim_builder_state)0;
@@ -344,8 +345,8 @@ static void bodies_that_are_given_up(void) {
   for (i = 0; i < 2; i++) {
     given_up_inside(i);
     given_up_with_all(i);
-    forked_by_others(i);
     removed(i);
+    forked_by_others(i);
   }
 }
 
