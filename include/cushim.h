@@ -4758,8 +4758,10 @@ cushim_status cushim_node_native(cushim_node node, CUgraphNode *native);
 // node, and of everything below it, still tell type, label and last parameters.
 //
 // @param[in] node The node.
-// @errors `CUSHIM_ERROR_ALREADY_DESTROYED` if the node was removed before; `CUDA_ERROR_NOT_SUPPORTED` (801) if the
-//   graph allocates memory. If it fails, node, edges and owners are as they were.
+// @errors `CUSHIM_ERROR_ALREADY_DESTROYED` if the node was removed before; `CUSHIM_ERROR_INVALID_ARGUMENT`, also while
+//   a builder captures a body below the node; `CUDA_ERROR_ILLEGAL_STATE` (401) while a builder captures the node's
+//   graph; `CUDA_ERROR_NOT_SUPPORTED` (801) if the graph allocates memory. If it fails, node, edges and owners are
+//   as they were.
 // @driver any
 cushim_status cushim_node_remove(cushim_node node);
 
@@ -5282,16 +5284,19 @@ cushim_status cushim_builder_create_on(cushim_stream stream,
 // @param[out, owned] reference The new handle.
 cushim_status cushim_builder_ref(cushim_builder builder, cushim_builder *reference);
 
-// Destroys an owned handle of a builder. When the last one of a builder that captures is destroyed, what it captured
-// is given up, with its forks and the bodies in it; the stream can be used again. Graphs that it gave live on.
+// Destroys an owned handle of a builder. The builder is closed with the last one (`cushim_builder_close`). Graphs
+// that it gave live on.
 //
 // @param[in, ended, nullable] builder The builder.
 // @driver any
 cushim_status cushim_builder_destroy(cushim_builder builder);
 
 // Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
-// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work,
-// the capture cannot end, only be given up. Closing a closed builder does nothing.
+// Graphs that it gave live on. Closing a closed builder does nothing.
+//
+// A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
+// the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured
+// work, the capture cannot end, only be closed.
 //
 // @param[in] builder The builder. The handle is still to be destroyed.
 // @driver any
@@ -5362,7 +5367,8 @@ cushim_status cushim_builder_get_state(cushim_builder builder,
 //
 // @param[in] builder The builder; not a forked one.
 // @param[out, borrowed] graph The graph.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked;
+//   `CUSHIM_ERROR_INVALID_HANDLE`, also for a body that was removed with its node.
 cushim_status cushim_builder_get_graph(cushim_builder builder, cushim_graph *graph);
 
 // The nodes that were captured last: those that the next one comes after. They can be labelled, and nodes can be

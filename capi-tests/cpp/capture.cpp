@@ -17,7 +17,12 @@ void append(cushim::builder_ref builder, std::uint32_t digit) { all.append.launc
 void builders() {
   const cushim::builder builder{all.context};
   CHECK(builder.state() == CUSHIM_BUILDER_NOT_STARTED && builder.kind() == CUSHIM_BUILDER_PRIMARY);
-  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, builder.stream());
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_HANDLE, builder.stream());
+  try {
+    CHECK(builder.stream().get() == nullptr); // never comes here
+  } catch (const cushim::error &error) {
+    CHECK(std::string(error.what()).find("has no stream to capture") != std::string::npos);
+  }
   builder.begin();
   append(builder, 1);
   CHECK(builder.tail().size() == 1 && same(builder.context(), all.context));

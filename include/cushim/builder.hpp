@@ -29,17 +29,14 @@ class builder_ref : public detail::ref<cushim_builder> {
   }
   // The same where nobody wants the graph, as of a body.
   result<void> finish() const { return detail::done(cushim_builder_end(get(), nullptr)); }
-  // Gives up what it captures, with its forks and the bodies in it.
+  // Gives up what it captures, with its forks and the bodies in it; a body keeps what was captured by then.
   result<void> close() const { return detail::done(cushim_builder_close(get())); }
 
   // The stream, while it captures.
   [[nodiscard]] result<stream_ref> stream() const {
     const cushim_stream stream = cushim_builder_stream(get());
-    // A call that fails without a status: the next says why.
-    cushim_node none = nullptr;
-    std::size_t count = 0;
-    return detail::give(stream != nullptr ? CUSHIM_SUCCESS : cushim_builder_get_tail(get(), &none, 0, &count),
-                        stream_ref(stream));
+    // The call returns no status: the thread's last error has it.
+    return detail::give(stream != nullptr ? CUSHIM_SUCCESS : detail::last_status(), stream_ref(stream));
   }
   [[nodiscard]] result<context_ref> context() const {
     return detail::ask<context_ref, cushim_context>(cushim_builder_get_context, get());
@@ -93,7 +90,7 @@ class builder_ref : public detail::ref<cushim_builder> {
   [[nodiscard]] result<body_builder> add_body(condition_ref condition, cushim_conditional_kind kind) const;
 };
 
-// What a builder captures is given up if it is destroyed before `end`. Graphs that it gave live on.
+// What a builder captures is given up if it is destroyed before `end`; a body keeps it. Graphs that it gave live on.
 class [[nodiscard]] builder
     : public detail::owning<builder, builder_ref, cushim_builder_destroy, cushim_builder_ref> {
  public:

@@ -214,6 +214,14 @@ inline result<void> done(cushim_status status) {
 #endif
 }
 
+// Why a call has just failed that returns no status.
+inline cushim_status last_status() {
+  cushim_error_detail last = cushim_options_of<cushim_error_detail>();
+  const cushim_status status = cushim_last_error(&last);
+  if (status != CUSHIM_SUCCESS) return status;
+  return last.status != CUSHIM_SUCCESS ? last.status : CUSHIM_ERROR_INTERNAL;
+}
+
 // The value, if the call that made it succeeded.
 template <class T>
 result<T> give(cushim_status status, T &&value) {

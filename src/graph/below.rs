@@ -5,6 +5,7 @@ use super::state::{GraphId, GraphState, NodeId, State};
 use super::tree::Tree;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CUgraph;
+use std::sync::Weak;
 
 /// Lists the graph that a node has: its child graph, or one of its bodies.
 pub(super) fn list_below(
@@ -25,6 +26,7 @@ pub(super) fn list_below(
         nodes: Vec::new(),
         is_in_body,
         is_ordered: true,
+        captured_by: Weak::new(),
     };
     tree.list_inner(state, graph)
 }

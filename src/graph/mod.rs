@@ -266,6 +266,11 @@ impl Graph {
         self.object.header().label()
     }
 
+    /// The same once more; refused if the graph was removed, or moved.
+    fn still_there(&self) -> Result<Self, Error> {
+        if self.object.is_gone() { Err(self.object.refusal()) } else { Ok(self.clone()) }
+    }
+
     /// Keeps others from editing; refused if the graph was removed, or is being recaptured.
     fn lock(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.definition.tree.lock();

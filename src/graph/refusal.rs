@@ -1,12 +1,14 @@
 //! Why something cannot be done with a graph: the driver's own answer is one number for nearly everything.
 
 use super::add::Predecessors;
+use super::builder::Capture;
 use super::object::NodeObject;
 use super::state::State;
 use crate::driver::sys;
 use crate::object::error::{Error, Status};
 use crate::op::node::Parameters;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 fn add(mut failure: Error, why: &str) -> Error {
     failure.message.push_str(". ");
@@ -57,6 +59,21 @@ pub(super) fn of_add(failure: Error, after: &(impl Predecessors + ?Sized)) -> Er
 pub(super) fn of_updatable(failure: Error, name: Option<String>, limit: &str) -> Error {
     match name.filter(|_| is_unsupported(&failure)) {
         Some(name) => add(failure, &format!("{name} is device-updatable: {limit}")),
+        None => failure,
+    }
+}
+
+/// A node that was not removed, while this captures into its graph.
+#[cold]
+pub(super) fn of_captured(failure: Error, capture: Option<Arc<Capture>>) -> Error {
+    match capture.filter(|_| failure.status.0 == sys::CUDA_ERROR_ILLEGAL_STATE.0) {
+        Some(capture) => add(
+            failure,
+            &format!(
+                "{} captures the node's graph, and the driver removes no node meanwhile; end that (cushim_builder_end) first",
+                capture.builder()
+            ),
+        ),
         None => failure,
     }
 }

@@ -1,6 +1,7 @@
 //! Removing nodes.
 
 use super::Node;
+use super::builder::Capture;
 use super::state::{GraphId, NodeId, NodeState, Remembered, State};
 use super::tree::Tree;
 use super::{read, refusal, relations, updatable};
@@ -15,8 +16,8 @@ impl Node {
     /// instantiated before goes on as it is.
     ///
     /// # Errors
-    /// [`Status::ALREADY_DESTROYED`] if the node was removed before; the driver's, also for a node of a graph that allocates
-    /// memory. Node, edges and owners are as they were then.
+    /// [`Status::ALREADY_DESTROYED`] if the node was removed before; [`Status::INVALID_ARGUMENT`] while a graph in it is being captured; the driver's, also for a node of a graph that allocates
+    /// memory, or is being captured. Node, edges and owners are as they were then.
     pub fn remove(&self) -> Result<(), Error> {
         let tree = &self.tree;
         let refuse_twice = || match self.object.last() {
@@ -24,18 +25,27 @@ impl Node {
             None => Ok(()),
         };
         refuse_twice()?;
-        tree.check_used(self.object.as_ref())?; // not under the lock, which the end of a definition takes
+        // Not under the lock, which the end of a definition takes.
+        tree.check_used(self.object.as_ref())?;
+        let _used = tree.definition();
         let mut state = tree.lock_to_edit()?;
         refuse_twice()?;
         let id = self.object.id;
+        if let Some(capture) = state.capture_below(id) {
+            drop(state);
+            return Err(self.captured_below(&capture));
+        }
         if tree.check_contexts(&state, self.object.as_ref()).is_ok() {
             read_last(tree, &mut state, id);
         }
-        destroy(tree, &state, id).map_err(|error| {
+        if let Err(error) = destroy(tree, &state, id) {
             let name = updatable::is_updatable(tree, &state, id).then(|| self.to_string());
             let failure = refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0);
-            refusal::of_updatable(failure, name, "such a node stays in its graph")
-        })?;
+            let failure = refusal::of_updatable(failure, name, "such a node stays in its graph");
+            let capture = state.graph(state.node(id).graph).capture();
+            drop(state);
+            return Err(refusal::of_captured(failure, capture));
+        }
         let node = forget(tree, &mut state, id);
         let graph = state.graph(node.graph);
         let released = node.attachment.map_or(Ok(()), |attachment| attachment.release(&graph.native));
@@ -43,6 +53,17 @@ impl Node {
         drop(state);
         report(tree.driver(), released);
         Ok(())
+    }
+
+    /// The driver would take the graph away from under the capture, and crash on what comes next there (measured on 580).
+    #[cold]
+    fn captured_below(&self, capture: &Capture) -> Error {
+        let refusal = format!(
+            "{} cannot be removed while {} captures into a graph in it; end that (cushim_builder_end) first",
+            self.object,
+            capture.builder()
+        );
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is known of the graphs and nodes of one definition.
 
 use super::add::Last;
+use super::builder::Capture;
 pub(super) use super::by_node::{ByNode, NodeId};
 use super::condition::{ConditionId, ConditionState};
 use super::conditional::ConditionalKind;
@@ -36,6 +37,15 @@ pub(super) struct GraphState {
     pub(super) is_in_body: bool,
     /// Whether every edge leads from a node to one that was made later, so that an edge which does so closes no cycle.
     pub(super) is_ordered: bool,
+    /// What captures into it, or did.
+    pub(super) captured_by: Weak<Capture>,
+}
+
+impl GraphState {
+    /// What captures into it.
+    pub(super) fn capture(&self) -> Option<Arc<Capture>> {
+        self.captured_by.upgrade().filter(|capture| !capture.is_over())
+    }
 }
 
 /// What is known of a node.
@@ -345,6 +355,14 @@ impl State {
     #[inline]
     pub(super) fn graph(&self, id: GraphId) -> &GraphState {
         self.graphs[id.0 as usize].as_ref().expect("a graph is listed until it is removed")
+    }
+
+    /// What captures into a graph below a node.
+    pub(super) fn capture_below(&self, node: NodeId) -> Option<Arc<Capture>> {
+        self.node(node).inner.iter().find_map(|graph| {
+            let graph = self.graph(*graph);
+            graph.capture().or_else(|| graph.nodes.iter().find_map(|node| self.capture_below(*node)))
+        })
     }
 
     /// The object of a graph that may have been lost.

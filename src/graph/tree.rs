@@ -70,6 +70,7 @@ impl Tree {
             nodes: Vec::new(),
             is_in_body: false,
             is_ordered: ownership == Ownership::Owned,
+            captured_by: Weak::new(),
         };
         tree.lock().list_graph(root);
         KNOWN.add(tree.driver(), address, &tree);

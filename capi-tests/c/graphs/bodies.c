@@ -217,6 +217,7 @@ static void given_up_with_forks(int closes, int has_forks) {
     CHECK_OK(cushim_builder_destroy(inner));
     CHECK_OK(cushim_builder_destroy(fork));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(body, NULL));
+    CHECK_CONTAINS(last_message(), "close the builder");
   }
   if (closes) CHECK_OK(cushim_builder_close(body));
   CHECK_OK(cushim_builder_destroy(body));
@@ -255,6 +256,38 @@ static void given_up_inside(int outer_ends_first) {
   }
   CHECK(digits_of(builder) == (outer_ends_first ? 1200u : 13200u));
   CHECK_OK(cushim_builder_destroy(fork));
+  CHECK_OK(cushim_builder_destroy(body));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+/* A node stays while a body below it is captured, whether the capture around it goes on or not; afterwards its builder has no graph. */
+static void removed(int primary_ends_first) {
+  cushim_node node = NULL;
+  cushim_builder builder = begun(), body = body_of(builder, &node), inside, unused;
+  cushim_graph graph = NULL, gone = NULL;
+  CHECK_OK(cushim_builder_begin(body));
+  append(body, 0, 1);
+  inside = body_of(body, NULL);
+  unused = body_of(body, NULL);
+  CHECK_OK(cushim_builder_end(body, NULL));
+  if (primary_ends_first) CHECK_OK(cushim_builder_end(builder, &graph));
+  CHECK_OK(cushim_builder_begin(inside));
+  CHECK_OK(cushim_set_label(inside, "the inner body"));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_remove(node));
+  CHECK_CONTAINS(last_message(), "the inner body");
+  CHECK_CONTAINS(last_message(), "cushim_builder_end");
+  append(inside, 1, 2);
+  CHECK_OK(cushim_builder_end(inside, NULL));
+  if (!primary_ends_first) CHECK_OK(cushim_builder_end(builder, &graph));
+  CHECK_OK(cushim_node_remove(node));
+  CHECK(node_count(graph) == 0);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_builder_get_graph(inside, &gone));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_builder_get_graph(unused, &gone));
+  CHECK_CONTAINS(last_message(), "was removed with the node");
+  CHECK(gone == NULL);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_builder_destroy(unused));
+  CHECK_OK(cushim_builder_destroy(inside));
   CHECK_OK(cushim_builder_destroy(body));
   CHECK_OK(cushim_builder_destroy(builder));
 }
@@ -312,6 +345,7 @@ static void bodies_that_are_given_up(void) {
   for (i = 0; i < 2; i++) {
     given_up_inside(i);
     given_up_with_all(i);
+    removed(i);
     forked_by_others(i);
   }
 }

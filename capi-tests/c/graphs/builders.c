@@ -488,6 +488,63 @@ static void beside_the_legacy_stream(void) {
   CHECK_OK(cushim_event_destroy(event));
 }
 
+/*
+ * What a fork has captured whose builder is closed is joined with another that it was joined into, or that was forked from it; else the capture
+ * does not end any more, and the message says what is left to do.
+ */
+static void closed_forks(void) {
+  cushim_builder builder = begun(), forks[2] = {NULL}, last = NULL;
+  CHECK_OK(cushim_builder_fork(builder, forks, 2));
+  CHECK_OK(cushim_set_label(forks[0], "first"));
+  CHECK_OK(cushim_set_label(forks[1], "second"));
+  append(forks[0], 0, 1);
+  CHECK_OK(cushim_builder_join(forks[1], forks, 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(builder, NULL));
+  CHECK_CONTAINS(last_message(), "is joined: forked builder \"second\"");
+  CHECK_OK(cushim_builder_fork(forks[1], &last, 1));
+  CHECK_OK(cushim_set_label(last, "last"));
+  CHECK_OK(cushim_builder_destroy(forks[1]));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(builder, NULL));
+  CHECK_CONTAINS(last_message(), "is joined: forked builder \"last\"");
+  CHECK_OK(cushim_builder_join(builder, &last, 1));
+  append(builder, 0, 2);
+  CHECK(captured(builder) == 12);
+  CHECK_OK(cushim_builder_destroy(last));
+  CHECK_OK(cushim_builder_destroy(forks[0]));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+static void lost_forks(int closes) {
+  cushim_builder builder = begun(), fork = NULL;
+  CHECK_OK(cushim_builder_fork(builder, &fork, 1));
+  CHECK_OK(cushim_set_label(fork, "lost"));
+  append(fork, 0, 1);
+  if (closes) CHECK_OK(cushim_builder_close(fork));
+  else CHECK_OK(cushim_builder_destroy(fork));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(builder, NULL));
+  CHECK_CONTAINS(last_message(), "the forked builder \"lost\" was closed or destroyed");
+  CHECK_CONTAINS(last_message(), "cushim_builder_close");
+  CHECK_OK(cushim_builder_close(builder));
+  if (closes) CHECK_OK(cushim_builder_destroy(fork));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+/* The driver removes no node of a graph that is captured; the message says what to do. */
+static void removed_too_early(void) {
+  cushim_builder builder = begun();
+  cushim_node node = NULL;
+  cushim_graph graph = NULL;
+  CHECK_OK(cushim_set_label(builder, "the capture"));
+  append(builder, 0, 1);
+  CHECK_OK(cushim_builder_get_tail(builder, &node, 1, NULL));
+  CHECK_STATUS(CUDA_ERROR_ILLEGAL_STATE, cushim_node_remove(node));
+  CHECK_CONTAINS(last_message(), "builder \"the capture\" captures the node's graph");
+  CHECK_OK(cushim_builder_end(builder, &graph));
+  CHECK_OK(cushim_node_remove(node));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
 /* A capture that another invalidates, behind the library's back: the end says so, and everything can be used again. */
 static void invalidated(void) {
   cushim_builder builder = begun();
@@ -558,6 +615,10 @@ int main(void) {
   captured_anew();
   events_of_others();
   beside_the_legacy_stream();
+  closed_forks();
+  lost_forks(0);
+  lost_forks(1);
+  removed_too_early();
   invalidated();
   too_old();
   if (version >= 12030) {

@@ -181,8 +181,8 @@ pub unsafe extern "C" fn cushim_builder_ref(
     unsafe { handles::reference(builder, reference) }
 }
 
-/// Destroys an owned handle of a builder. When the last one of a builder that captures is destroyed, what it captured
-/// is given up, with its forks and the bodies in it; the stream can be used again. Graphs that it gave live on.
+/// Destroys an owned handle of a builder. The builder is closed with the last one (`cushim_builder_close`). Graphs
+/// that it gave live on.
 ///
 /// @param[in, ended, nullable] builder The builder.
 /// @driver any
@@ -195,8 +195,11 @@ pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_stat
 }
 
 /// Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
-/// Graphs that it gave live on. A forked builder that is closed cannot be joined any more: if it has captured work,
-/// the capture cannot end, only be given up. Closing a closed builder does nothing.
+/// Graphs that it gave live on. Closing a closed builder does nothing.
+///
+/// A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
+/// the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured
+/// work, the capture cannot end, only be closed.
 ///
 /// @param[in] builder The builder. The handle is still to be destroyed.
 /// @driver any
@@ -370,7 +373,8 @@ pub unsafe extern "C" fn cushim_builder_get_state(
 ///
 /// @param[in] builder The builder; not a forked one.
 /// @param[out, borrowed] graph The graph.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked;
+///   `CUSHIM_ERROR_INVALID_HANDLE`, also for a body that was removed with its node.
 ///
 /// # Safety
 /// `graph` is NULL or valid for writes.

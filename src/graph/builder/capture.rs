@@ -5,7 +5,7 @@ mod begin;
 mod recapture;
 
 use super::hybrid::Body;
-use super::member::{self, Joined, Member};
+use super::member::{self, Joined, Member, Unjoined};
 use super::{Builder, CaptureMode};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
@@ -43,7 +43,7 @@ pub(super) enum Target<'a> {
 }
 
 /// A capture that is under way, or is over.
-pub(super) struct Capture {
+pub(in crate::graph) struct Capture {
     /// What is captured into.
     pub(super) graph: Graph,
     stream: Arc<Stream>,
@@ -59,6 +59,7 @@ pub(super) struct Capture {
     /// The number of the node that was captured last, and one more; 0: none.
     last: AtomicU32,
     parts: Mutex<Parts>,
+    builder: Weak<Builder>,
     this: Weak<Self>,
 }
 
@@ -68,8 +69,6 @@ struct Parts {
     members: Vec<Member>,
     /// Captures of bodies of conditional nodes in it, also those that are over: conditional nodes in them are captured later, perhaps.
     inner: Vec<Arc<Capture>>,
-    /// Builders that were forked in it.
-    forks: Vec<Weak<Builder>>,
     /// The nodes that were recaptured, and what they kept before.
     taken: HashSet<NodeId>,
     replaced: Vec<Attachment>,
@@ -90,6 +89,7 @@ impl Capture {
         stream: &Arc<Stream>,
         mode: CaptureMode,
         target: Target<'_>,
+        builder: &Weak<Builder>,
     ) -> Result<Arc<Self>, Error> {
         if stream.is_capturing()? {
             return Err(stream.under_capture("is captured once at a time"));
@@ -97,25 +97,28 @@ impl Capture {
         let is_blocking = !stream.is_non_blocking()?;
         // Before the driver knows of it, so that no query in between invalidates it.
         stream.context().capture_began();
-        let begun = match target {
-            Target::New => begin_new(stream, mode),
-            Target::Body(body) => begin_body(stream, mode, body),
-            Target::Again(graph) => begin_again(stream, mode, graph),
+        let capture_into = |graph| {
+            Arc::new_cyclic(|this| Self {
+                graph,
+                stream: Arc::clone(stream),
+                mode,
+                is_blocking,
+                is_again: matches!(target, Target::Again(_)),
+                thread: std::thread::current().id(),
+                over: AtomicBool::new(false),
+                is_broken: AtomicBool::new(false),
+                last: AtomicU32::new(0),
+                parts: Mutex::default(),
+                builder: Weak::clone(builder),
+                this: Weak::clone(this),
+            })
         };
-        let graph = begun.inspect_err(|_| stream.context().capture_ended())?;
-        let capture = Arc::new_cyclic(|this| Self {
-            graph,
-            stream: Arc::clone(stream),
-            mode,
-            is_blocking,
-            is_again: matches!(target, Target::Again(_)),
-            thread: std::thread::current().id(),
-            over: AtomicBool::new(false),
-            is_broken: AtomicBool::new(false),
-            last: AtomicU32::new(0),
-            parts: Mutex::default(),
-            this: Weak::clone(this),
-        });
+        let begun = match target {
+            Target::New => begin_new(stream, mode, capture_into),
+            Target::Body(body) => begin_body(stream, mode, capture_into(body.graph.clone())),
+            Target::Again(graph) => begin_again(stream, mode, graph).map(capture_into),
+        };
+        let capture = begun.inspect_err(|_| stream.context().capture_ended())?;
         if let Target::Body(Body { outer, .. }) = target
             && let Some(outer) = outer.upgrade()
         {
@@ -128,8 +131,13 @@ impl Capture {
         Ok(capture)
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::graph) fn is_over(&self) -> bool {
         self.over.load(Relaxed)
+    }
+
+    /// Who captures, for messages.
+    pub(in crate::graph) fn builder(&self) -> String {
+        self.builder.upgrade().map_or_else(|| "a builder".to_owned(), |builder| builder.to_string())
     }
 
     pub(super) fn tree(&self) -> &Arc<Tree> {
@@ -157,7 +165,12 @@ impl Capture {
 
     /// Remembers a builder that was forked, by which messages name what it captures.
     pub(super) fn was_forked(&self, fork: &Arc<Builder>) {
-        self.parts.lock().forks.push(Arc::downgrade(fork));
+        let mut parts = self.parts.lock();
+        if let Some(member) =
+            parts.members.iter_mut().find(|member| Arc::ptr_eq(&member.stream, &fork.stream))
+        {
+            member.fork = Some(Arc::downgrade(fork));
+        }
     }
 
     fn native_tail(&self, stream: &Stream) -> Result<Vec<CUgraphNode>, Error> {
@@ -253,12 +266,18 @@ impl Capture {
                 inner.object()
             )));
         }
-        let unjoined = self.unjoined()?;
-        if unjoined.is_empty() {
-            return Ok(());
+        let Unjoined { names, lost } = self.unjoined()?;
+        match (lost, names.as_slice()) {
+            (Some(lost), _) => Err(builder.refused(format!(
+                "cannot end any more: the {lost} was closed or destroyed before its work was joined; close the builder \
+                 (cushim_builder_close), and capture anew"
+            ))),
+            (_, []) => Ok(()),
+            (_, names) => {
+                let names = names.join(", ");
+                Err(builder.refused(format!("cannot end before what was forked from it is joined: {names}")))
+            }
         }
-        let names = unjoined.join(", ");
-        Err(builder.refused(format!("cannot end before what was forked from it is joined: {names}")))
     }
 
     fn inner(&self) -> Vec<Arc<Self>> {
@@ -272,27 +291,19 @@ impl Capture {
         self.inner().into_iter().find_map(under_way)
     }
 
-    /// The streams with work that was not joined.
-    fn unjoined(&self) -> Result<Vec<String>, Error> {
+    /// The work of other streams that was not joined.
+    fn unjoined(&self) -> Result<Unjoined, Error> {
         let _state = self.tree().lock_unasked();
         let parts = self.parts.lock();
         if parts.members.is_empty() || parts.broken.is_some() {
-            return Ok(Vec::new());
+            return Ok(Unjoined::default());
         }
         let end = self.native_tail(&self.stream)?;
         let joined = match self.is_again {
             true => Joined::before(self.table(), end).map_err(|error| self.failed(error))?,
             false => Joined::Followed(end),
         };
-        let mut names = Vec::new();
-        for member in &parts.members {
-            if member.is_unjoined(self.table(), &joined).map_err(|error| self.failed(error))? {
-                let of = |fork: &Arc<Builder>| Arc::ptr_eq(&fork.stream, &member.stream);
-                let fork = parts.forks.iter().filter_map(Weak::upgrade).find(of);
-                names.push(fork.map_or_else(|| member.stream.to_string(), |fork| fork.to_string()));
-            }
-        }
-        Ok(names)
+        Unjoined::of(self.table(), &parts.members, &joined).map_err(|error| self.failed(error))
     }
 
     /// Ends it, with the graph that was captured.

@@ -1,13 +1,15 @@
 //! Streams that became part of a capture, because they waited for an event of it.
 
 use super::capture::sink_ends;
+use super::{Builder, BuilderState};
 use crate::driver::calls::graph::capture::info;
 use crate::driver::calls::graph::query::{self, Toward};
 use crate::driver::sys::CUgraphNode;
 use crate::driver::{CallError, Table};
 use crate::stream::Stream;
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashSet};
+use std::iter::once;
+use std::sync::{Arc, Weak};
 
 /// A stream that became part of a capture. It stays until the capture ends, whoever else holds it.
 pub(super) struct Member {
@@ -16,6 +18,38 @@ pub(super) struct Member {
     from: Vec<CUgraphNode>,
     /// Whether it waits for the legacy default stream.
     is_blocking: bool,
+    /// The builder that was forked to capture it; `None` of a stream that waited for an event.
+    pub(super) fork: Option<Weak<Builder>>,
+}
+
+/// Work of members that is not joined.
+#[derive(Default)]
+pub(super) struct Unjoined {
+    /// Whom to join.
+    pub(super) names: Vec<String>,
+    /// Whose work cannot be joined any more.
+    pub(super) lost: Option<String>,
+}
+
+impl Unjoined {
+    pub(super) fn of(table: &Table, members: &[Member], joined: &Joined) -> Result<Self, CallError> {
+        let tails: Result<Vec<_>, _> = members.iter().map(|member| tail(table, &member.stream)).collect();
+        let (tails, mut named, mut lost) = (tails?, BTreeSet::new(), None);
+        for (index, member) in members.iter().enumerate().filter(|(index, it)| tails[*index] != it.from) {
+            for node in &tails[index] {
+                if joined.has(table, *node)? {
+                    continue;
+                }
+                // What a closed one has captured comes with whoever it was joined into, or was forked from it.
+                let brings = |other: &usize| members[*other].can_be_joined() && tails[*other].contains(node);
+                match once(index).chain(0..members.len()).find(brings) {
+                    Some(other) => drop(named.insert(other)),
+                    None => lost = lost.or_else(|| Some(member.name())),
+                }
+            }
+        }
+        Ok(Self { names: named.into_iter().map(|index| members[index].name()).collect(), lost })
+    }
 }
 
 // SAFETY: the nodes are only compared.
@@ -33,21 +67,22 @@ impl Member {
         if is_blocking {
             stream.context().blocking_stream_captured();
         }
-        Self { stream, from, is_blocking }
+        Self { stream, from, is_blocking, fork: None }
     }
 
-    /// Whether work in it is not joined.
-    pub(super) fn is_unjoined(&self, table: &Table, joined: &Joined) -> Result<bool, CallError> {
-        let tail = tail(table, &self.stream)?;
-        if tail == self.from {
-            return Ok(false);
+    fn can_be_joined(&self) -> bool {
+        let captures = |fork: Arc<Builder>| fork.state() == BuilderState::Capturing;
+        self.fork.as_ref().is_none_or(|fork| fork.upgrade().is_some_and(captures))
+    }
+
+    fn name(&self) -> String {
+        match (self.fork.as_ref().map(Weak::upgrade), self.stream.label()) {
+            (None, _) => self.stream.to_string(),
+            (Some(Some(fork)), _) => fork.to_string(),
+            // A builder that is destroyed leaves its label to the stream.
+            (Some(None), Some(label)) => format!("forked builder \"{label}\""),
+            (Some(None), None) => "forked builder".to_owned(),
         }
-        for node in tail {
-            if !joined.has(table, node)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

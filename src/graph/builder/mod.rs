@@ -14,6 +14,7 @@ mod hybrid;
 mod member;
 mod state;
 
+pub(super) use capture::Capture;
 pub use hybrid::Embedding;
 pub use state::{BuilderKind, BuilderState};
 
@@ -25,11 +26,11 @@ use crate::driver::sys;
 use crate::object::error::Error;
 use crate::object::handle::{Header, object};
 use crate::stream::{Stream, StreamOptions};
-use capture::{Capture, Target};
+use capture::Target;
 use parking_lot::Mutex;
 use state::Phase;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Which calls of the process the driver refuses while a builder captures, because they might wait for what does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,6 +78,7 @@ pub struct Builder {
     /// Of a builder for a body: that body.
     body: Option<hybrid::Body>,
     phase: Mutex<Phase>,
+    this: Weak<Self>,
 }
 
 object!(Builder: Builder, header);
@@ -111,7 +113,7 @@ impl Builder {
         phase: Phase,
     ) -> Arc<Self> {
         let (header, phase) = (Header::new::<Self>(), Mutex::new(phase));
-        Arc::new(Self { header, kind, mode, stream, body, phase })
+        Arc::new_cyclic(|this| Self { header, kind, mode, stream, body, phase, this: Weak::clone(this) })
     }
 
     /// The context of what is captured.
@@ -135,10 +137,10 @@ impl Builder {
         let mut phase = self.phase.lock();
         self.check_not_started(&phase)?;
         let capture = match &self.body {
-            None => Capture::begin(&self.stream, self.mode, Target::New)?,
+            None => self.capture(self.mode, Target::New)?,
             // Whatever invalidates the capture of a body takes the body away from under its node, and the driver crashes on that
             // (measured on 580): nothing else that the process does should.
-            Some(body) => Capture::begin(&self.stream, CaptureMode::Relaxed, Target::Body(body))?,
+            Some(body) => self.capture(CaptureMode::Relaxed, Target::Body(body))?,
         };
         *phase = Phase::Capturing(capture);
         Ok(())
@@ -160,8 +162,12 @@ impl Builder {
         if self.body.is_some() {
             return Err(self.refused("captures a body, and nothing else; begin it".to_owned()));
         }
-        *phase = Phase::Capturing(Capture::begin(&self.stream, self.mode, Target::Again(graph))?);
+        *phase = Phase::Capturing(self.capture(self.mode, Target::Again(graph))?);
         Ok(())
+    }
+
+    fn capture(&self, mode: CaptureMode, target: Target<'_>) -> Result<Arc<Capture>, Error> {
+        Capture::begin(&self.stream, mode, target, &self.this)
     }
 
     /// Ends the capture, and gives what was captured: a definition as any other, which lives on without the builder. Of a builder for a
@@ -211,11 +217,11 @@ impl Builder {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) before the end, for a builder that was forked from another, and for
-    /// a closed one.
+    /// a closed one; [`Status::INVALID_HANDLE`](crate::Status::INVALID_HANDLE) for a body that was removed with its node.
     pub fn graph(&self) -> Result<Graph, Error> {
         match (&*self.phase.lock(), &self.body) {
-            (Phase::Ended(graph), _) => Ok(graph.clone()),
-            (Phase::NotStarted, Some(body)) => Ok(body.graph.clone()),
+            (Phase::Ended(graph), _) => graph.still_there(),
+            (Phase::NotStarted, Some(body)) => body.graph.still_there(),
             (phase, _) => Err(self.no_graph(phase)),
         }
     }
@@ -228,7 +234,8 @@ impl Builder {
         self.capturing("there is nothing that was captured last")?.tail(&self.stream)
     }
 
-    /// Closes the builder. What it captures is given up; the stream can be used again. Closing it again does nothing.
+    /// Closes the builder. What it captures is given up, but a body keeps what was captured by now, also by forks that were not joined.
+    /// The stream can be used again. Closing it again does nothing.
     pub fn close(&self) {
         let phase = std::mem::replace(&mut *self.phase.lock(), Phase::Closed);
         if let (Phase::Capturing(capture), BuilderKind::Primary | BuilderKind::Body) = (phase, self.kind) {

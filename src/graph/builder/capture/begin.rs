@@ -1,7 +1,7 @@
 //! How captures begin: into a new graph, or into a conditional node's body.
 
 use super::super::CaptureMode;
-use super::super::hybrid::Body;
+use super::Capture;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::query::{Toward, degree};
@@ -14,7 +14,11 @@ use crate::stream::Stream;
 use std::sync::Arc;
 
 /// Begins to capture into a new graph, which belongs to the driver until the end.
-pub(super) fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph, Error> {
+pub(super) fn begin_new(
+    stream: &Arc<Stream>,
+    mode: CaptureMode,
+    capture_into: impl FnOnce(Graph) -> Arc<Capture>,
+) -> Result<Arc<Capture>, Error> {
     let table = stream.context().table();
     stream.here(|raw| calls::begin(table, raw, mode.raw()))?;
     let info = match crate::op::capture::info(stream) {
@@ -27,13 +31,16 @@ pub(super) fn begin_new(stream: &Arc<Stream>, mode: CaptureMode) -> Result<Graph
     // SAFETY: the driver has just named it.
     let native = unsafe { RawGraph::adopt(table, info.graph) };
     let graph = Graph::new(stream.context(), native, Ownership::Borrowed);
+    let capture = capture_into(graph.clone());
     let mut state = graph.definition.tree.lock();
     state.is_new = true;
     state.is_shared = stream.may_be_known_to_others();
+    let root = state.graph_mut(graph.object.id);
     // Nodes are captured after those that are there.
-    state.graph_mut(graph.object.id).is_ordered = true;
+    root.is_ordered = true;
+    root.captured_by = Arc::downgrade(&capture);
     drop(state);
-    Ok(graph)
+    Ok(capture)
 }
 
 /// Destroys the graph of a capture that has ended, which nobody knows.
@@ -45,8 +52,12 @@ pub(super) fn destroy_unused(table: &'static Table, ended: Result<CUgraph, CallE
 }
 
 /// Begins to capture into a body, after the nodes that are in it.
-pub(super) fn begin_body(stream: &Arc<Stream>, mode: CaptureMode, body: &Body) -> Result<Graph, Error> {
-    let (table, graph) = (stream.context().table(), &body.graph);
+pub(super) fn begin_body(
+    stream: &Arc<Stream>,
+    mode: CaptureMode,
+    capture: Arc<Capture>,
+) -> Result<Arc<Capture>, Error> {
+    let (table, graph) = (stream.context().table(), &capture.graph);
     let mut state = graph.lock()?;
     if stream.may_be_known_to_others() {
         graph.definition.tree.share(&mut state)?;
@@ -57,8 +68,9 @@ pub(super) fn begin_body(stream: &Arc<Stream>, mode: CaptureMode, body: &Body) -
     // SAFETY: the nodes are the body's, which the lock keeps.
     unsafe { calls::begin_to_graph(table, stream.raw(), known.native.handle(), &after, mode.raw()) }
         .map_err(failed)?;
+    state.graph_mut(graph.object.id).captured_by = Arc::downgrade(&capture);
     drop(state);
-    Ok(graph.clone())
+    Ok(capture)
 }
 
 /// The nodes that nothing comes after.
