@@ -53,7 +53,7 @@
  * Limits. Nothing is read or written if a pointer is not aligned for its type or a count is over its limit. An array
  * has at most 16,777,216 items; arguments of a kernel are at most 32,764, attributes of a launch and options of a
  * load 256, sets of locations or devices 4,096; code has at most 2 GiB, a block of arguments 64 KiB. A text is at
- * most 65,536 bytes long, a label 4,096, without the NUL.
+ * most 65,536 bytes long, a label 4,096, without the NUL. Child graphs and bodies are at most 256 deep in each other.
  *
  * Failures. A failed call has no effect unless its comment says so. Its out-parameters are then NULL, 0, an empty
  * text, or a struct of zeros; but a struct that is filled [on_failure] says why the call failed.
@@ -4428,10 +4428,10 @@ cushim_status cushim_graph_add_host_function_bytes(cushim_graph graph,
 // @param[out, borrowed, nullable] node The node.
 // @param[out, borrowed, nullable] inner The child graph: the copy, or what was moved.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for a graph that is this one or
-//   contains it, for nodes that a body cannot hold, and for moving a graph that is part of another or was wrapped as
-//   borrowed, and for a copy of a graph with device-updatable nodes; `CUSHIM_ERROR_UNSUPPORTED` for moving before
-//   CUDA 12.9; `CUDA_ERROR_NOT_SUPPORTED` (801) for a copy of a graph that allocates memory, and for any graph with a
-//   condition, also one that is gone.
+//   contains it, for graphs more than 256 deep in each other, for nodes that a body cannot hold, for moving a graph
+//   that is part of another or was wrapped as borrowed, and for a copy of a graph with device-updatable nodes;
+//   `CUSHIM_ERROR_UNSUPPORTED` for moving before CUDA 12.9; `CUDA_ERROR_NOT_SUPPORTED` (801) for a copy of a graph
+//   that allocates memory, and for any graph with a condition, also one that is gone.
 // @driver any
 cushim_status cushim_graph_add_child(cushim_graph graph,
                                      const cushim_node *after,

@@ -53,7 +53,7 @@
  * Limits. Nothing is read or written if a pointer is not aligned for its type or a count is over its limit. An array
  * has at most 16,777,216 items; arguments of a kernel are at most 32,764, attributes of a launch and options of a
  * load 256, sets of locations or devices 4,096; code has at most 2 GiB, a block of arguments 64 KiB. A text is at
- * most 65,536 bytes long, a label 4,096, without the NUL.
+ * most 65,536 bytes long, a label 4,096, without the NUL. Child graphs and bodies are at most 256 deep in each other.
  *
  * Failures. A failed call has no effect unless its comment says so. Its out-parameters are then NULL, 0, an empty
  * text, or a struct of zeros; but a struct that is filled [on_failure] says why the call failed.

@@ -17,6 +17,7 @@ pub(super) fn list_below(
 ) -> GraphId {
     let above = state.node(node).graph;
     let is_in_body = matches!(kind, GraphKind::Body(_)) || state.graph(above).is_in_body;
+    let depth = state.graph(above).depth + 1;
     let object = GraphObject::new(tree.known_definition(), state.next_graph(), kind);
     let graph = GraphState {
         // SAFETY: it is alive as long as its node.
@@ -24,6 +25,7 @@ pub(super) fn list_below(
         parent: Some(node),
         object,
         nodes: Vec::new(),
+        depth,
         is_in_body,
         is_ordered: true,
         captured_by: Weak::new(),

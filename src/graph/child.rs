@@ -22,8 +22,8 @@ impl Graph {
     /// original keeps, on its own account.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a graph that stands around this one, or is this one (driver 580 crashes), and for one with
-    /// nodes that this one cannot hold; the driver's, for a graph that allocates memory or has conditional nodes.
+    /// [`Status::INVALID_ARGUMENT`] for a graph that stands around this one, or is this one (driver 580 crashes), for one with
+    /// nodes that this one cannot hold, and if graphs would stand in each other more than 256 deep; the driver's, for a graph that allocates memory or has conditional nodes.
     pub fn add_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
         let node = self.add_child_after(after.as_slice(), child)?.node();
@@ -36,8 +36,8 @@ impl Graph {
     /// node for its graph.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another, or not this library's to give away, and for one with nodes
-    /// that this one cannot hold; [`Status::UNSUPPORTED`] before driver 12.9; the driver's.
+    /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another, or not this library's to give away, for one with nodes that this
+    /// one cannot hold, and if graphs would stand in each other more than 256 deep; [`Status::UNSUPPORTED`] before driver 12.9; the driver's.
     pub fn move_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
         let node = self.move_child_after(after.as_slice(), child)?.node();
@@ -57,6 +57,7 @@ impl Graph {
         child.check_given()?;
         let mut natives = Natives::new();
         before(&pair.outer, self.object.id, after, &mut natives)?;
+        pair.outer.check_depth(self.object.id, pair.inner().height(child.object.id))?;
         pair.check_restrictions(self, child)?;
         pair.outer.check_parameters_of(pair.inner())?;
         pair.share_alike()?;
@@ -93,6 +94,7 @@ impl Graph {
         child.definition.tree.check_contexts(pair.inner(), child.object.as_ref())?;
         pair.share_with_outer()?;
         let known = Known::of(&child.definition.tree, pair.inner_mut(), child.object.id)?;
+        pair.outer.check_depth(self.object.id, pair.inner().height(child.object.id))?;
         known.check_parameters(&pair.outer)?;
         updatable::check_copied(&child.definition.tree, pair.inner(), child)?;
         let native = pair

@@ -90,8 +90,8 @@ impl Graph {
     /// (not of arrays, nor of ordinary host memory), empty, child graph and conditional nodes, all in the context of the graph.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a condition of another graph, or one that another node looks at, and for a number of bodies
-    /// that the kind does not have; [`Status::UNSUPPORTED`] on drivers before 12.3, or 12.8; the driver's.
+    /// [`Status::INVALID_ARGUMENT`] for a condition of another graph, or one that another node looks at, for a number of bodies that the
+    /// kind does not have, and if graphs would stand in each other more than 256 deep; [`Status::UNSUPPORTED`] on drivers before 12.3, or 12.8; the driver's.
     pub fn add_conditional(
         &self,
         after: &[&Node],
@@ -117,6 +117,7 @@ impl Graph {
         kind.check_bodies(bodies)?;
         let mut state = self.lock()?;
         check_condition(tree, &state, self, condition)?;
+        state.check_depth(graph, 0)?;
         let mut natives = Natives::new();
         before(&state, graph, after, &mut natives)?;
         uncure(tree, &mut state, condition.object().id)?;

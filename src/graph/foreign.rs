@@ -24,6 +24,9 @@ pub(super) fn known(
     let node_type =
         unsafe { query::node_type(tree.table(), native) }.map_err(|error| failed(error, state))?;
     let node_type = NodeType::of(node_type);
+    if matches!(node_type, NodeType::Child | NodeType::Conditional) {
+        state.check_depth(graph, 0)?;
+    }
     // Edges that others made may lead anywhere.
     state.graph_mut(graph).is_ordered = false;
     let node = NodeState { is_ours: false, ..NodeState::new(native, Parameters::Plain(node_type)) };

@@ -17,6 +17,7 @@
 //! | `keeping` | who keeps what nodes use: the definition, or the driver's graph |
 //! | `child`, `moved`, `copy` | graphs in graphs, as copies and moved; copies of graphs |
 //! | `condition`, `conditional` | conditions, and the nodes that look at them |
+//! | `depth` | how deep graphs stand in each other |
 //! | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
 //! | `updatable` | kernel nodes that kernels update |
 //! | `unasked` | captured nodes that the driver was not asked for yet |
@@ -34,6 +35,7 @@ mod conditional;
 mod copy;
 mod cycle;
 mod definition;
+mod depth;
 mod edges;
 mod exec;
 mod foreign;

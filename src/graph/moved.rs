@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 /// Takes over everything that a definition knows into a graph of another one.
 pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from: State, before: &Arc<Tree>) {
-    let is_in_body = state.graph(below).is_in_body;
+    let GraphState { depth, is_in_body, .. } = *state.graph(below);
     let graphs = HashMap::from([(GraphId::ROOT, below)]);
-    let mut moved = Moved { before: Arc::clone(before), is_in_body, graphs, nodes: HashMap::new() };
+    let mut moved = Moved { before: Arc::clone(before), depth, is_in_body, graphs, nodes: HashMap::new() };
     for removed in from.take_remembered() {
         state.remember(removed.moved_from(before));
     }
@@ -52,6 +52,8 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
 struct Moved {
     /// The definition of before: nodes that name no context ran in its own.
     before: Arc<Tree>,
+    /// Of the graph that was moved, in the new definition.
+    depth: u32,
     is_in_body: bool,
     graphs: HashMap<GraphId, GraphId>,
     nodes: HashMap<NodeId, NodeId>,
@@ -63,7 +65,8 @@ impl Moved {
         copy_label(&graph.object, &object);
         state.remember(Remembered::graph(Arc::clone(&graph.object)).moved_from(&self.before));
         let is_in_body = graph.is_in_body || self.is_in_body;
-        let graph = GraphState { object, nodes: Vec::new(), is_in_body, ..graph };
+        let depth = graph.depth + self.depth;
+        let graph = GraphState { object, nodes: Vec::new(), depth, is_in_body, ..graph };
         let new = tree.list_inner(state, graph);
         self.graphs.insert(id, new);
     }

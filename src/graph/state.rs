@@ -33,6 +33,8 @@ pub(super) struct GraphState {
     pub(super) parent: Option<NodeId>,
     pub(super) object: Arc<GraphObject>,
     pub(super) nodes: Vec<NodeId>,
+    /// How many graphs stand around it.
+    pub(super) depth: u32,
     /// Whether it is a body, or stands below one.
     pub(super) is_in_body: bool,
     /// Whether every edge leads from a node to one that was made later, so that an edge which does so closes no cycle.

@@ -68,6 +68,7 @@ impl Tree {
             parent: None,
             object: Arc::clone(&object),
             nodes: Vec::new(),
+            depth: 0,
             is_in_body: false,
             is_ordered: ownership == Ownership::Owned,
             captured_by: Weak::new(),

@@ -108,6 +108,43 @@ static void nodes_of_elsewhere(void) {
   CHECK_OK(cushim_graph_destroy(other));
 }
 
+/* Graphs in graphs as deep as can be, from below and from above; what goes through them goes through all. */
+static void as_deep_as_can_be(void) {
+  const int most = 256;
+  cushim_graph graph = new_graph(), single = new_graph(), lowest = graph, inner = NULL, copy;
+  cushim_exec exec;
+  cushim_condition condition;
+  int level;
+  for (level = 0; level < most; level++) {
+    if (!CHECK_OK(cushim_graph_add_child(lowest, NULL, 0, single, CUSHIM_CHILD_CLONE, NULL, &inner))) return;
+    lowest = inner;
+  }
+  add_append(lowest, NULL, 0, 7);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(lowest, NULL, 0, single, CUSHIM_CHILD_CLONE, NULL, &inner));
+  CHECK_CONTAINS(last_message(), "257 graphs would stand around the innermost one, and 256 can");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(single, NULL, 0, graph, CUSHIM_CHILD_CLONE, NULL, &inner));
+  CHECK(node_count(lowest) == 1 && node_count(single) == 0);
+  if (version >= 12090) {
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(lowest, NULL, 0, single, CUSHIM_CHILD_MOVE, NULL, &inner));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(single, NULL, 0, graph, CUSHIM_CHILD_MOVE, NULL, &inner));
+  }
+  CHECK_OK(cushim_graph_clone(graph, &copy));
+  exec = new_exec(copy);
+  CHECK_OK(cushim_exec_update(exec, graph, NULL));
+  CHECK(result_of_exec(exec) == 7);
+  CHECK_OK(cushim_graph_write_json(graph, "/dev/null", 0));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(copy));
+  if (version >= 12030) {
+    condition = new_condition(graph, 0);
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT,
+                 cushim_graph_add_conditional(lowest, NULL, 0, condition, CUSHIM_CONDITIONAL_IF, 1, NULL, &inner));
+    CHECK_CONTAINS(last_message(), "257 graphs");
+  }
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(single));
+}
+
 /* Owners of a call that fails for its handles are the caller's, as of any that fails. */
 static void owners_of_failures(void) {
   cushim_graph graph = new_graph();
@@ -334,6 +371,7 @@ int main(void) {
     shared_places();
     counts_that_lie();
     nodes_of_elsewhere();
+    as_deep_as_can_be();
     owners_of_failures();
     inside_host_functions();
     inside_releases();

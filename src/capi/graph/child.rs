@@ -46,10 +46,10 @@ pub(super) fn how(number: i32) -> Result<bool, Error> {
 /// @param[out, borrowed, nullable] node The node.
 /// @param[out, borrowed, nullable] inner The child graph: the copy, or what was moved.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for a graph that is this one or
-///   contains it, for nodes that a body cannot hold, and for moving a graph that is part of another or was wrapped as
-///   borrowed, and for a copy of a graph with device-updatable nodes; `CUSHIM_ERROR_UNSUPPORTED` for moving before
-///   CUDA 12.9; `CUDA_ERROR_NOT_SUPPORTED` (801) for a copy of a graph that allocates memory, and for any graph with a
-///   condition, also one that is gone.
+///   contains it, for graphs more than 256 deep in each other, for nodes that a body cannot hold, for moving a graph
+///   that is part of another or was wrapped as borrowed, and for a copy of a graph with device-updatable nodes;
+///   `CUSHIM_ERROR_UNSUPPORTED` for moving before CUDA 12.9; `CUDA_ERROR_NOT_SUPPORTED` (801) for a copy of a graph
+///   that allocates memory, and for any graph with a condition, also one that is gone.
 /// @driver any
 ///
 /// # Safety
