@@ -95,10 +95,11 @@ fn what_a_capture_refuses_is_listed() {
     let interface = interface::read();
     let refused = |name: &str| {
         let asks = ["query", "synchronize", "synchronize_within"].map(|what| format!("_{what}"));
-        let of_work = ["cushim_stream", "cushim_event"].iter().any(|kind| {
-            name.strip_prefix(kind).is_some_and(|rest| asks.iter().any(|what| what == rest))
-        });
-        of_work || matches!(name, "cushim_context_synchronize" | "cushim_event_elapsed" | "cushim_exec_upload")
+        let of_work = ["cushim_stream", "cushim_event"]
+            .iter()
+            .any(|kind| name.strip_prefix(kind).is_some_and(|rest| asks.iter().any(|what| what == rest)));
+        of_work
+            || matches!(name, "cushim_context_synchronize" | "cushim_event_elapsed" | "cushim_exec_upload")
     };
     let all: Vec<_> =
         list(&interface, "functions").iter().filter(|function| refused(text(function, "name"))).collect();
