@@ -2298,9 +2298,11 @@ cushim_status cushim_context_get_limit(cushim_context context, CUlimit limit, si
 // @sync context
 cushim_status cushim_context_set_limit(cushim_context context, CUlimit limit, size_t value);
 
-// Waits until all work in a context is done. A stream of the context that is being captured loses its capture.
+// Waits until all work in a context is done. While a builder captures in the context, the call is refused. A capture
+// that others have under way in the context is lost.
 //
 // @param[in] context The context.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` while a builder captures in the context; the capture stays valid.
 // @driver none
 // @sync context
 cushim_status cushim_context_synchronize(cushim_context context);
@@ -2469,6 +2471,7 @@ cushim_status cushim_stream_native(cushim_stream stream, CUstream *native);
 //
 // @param[in] stream The stream.
 // @param[out, flags(cushim_stream_flags)] flags The flags.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 // @driver none
 cushim_status cushim_stream_get_flags(cushim_stream stream, uint32_t *flags);
 
@@ -2476,6 +2479,7 @@ cushim_status cushim_stream_get_flags(cushim_stream stream, uint32_t *flags);
 //
 // @param[in] stream The stream.
 // @param[out] priority The priority.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a default stream that is being captured; the capture stays valid.
 // @driver none
 cushim_status cushim_stream_get_priority(cushim_stream stream, int32_t *priority);
 
@@ -2483,6 +2487,7 @@ cushim_status cushim_stream_get_priority(cushim_stream stream, int32_t *priority
 //
 // @param[in] stream The stream.
 // @param[out] id The id.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 // @driver 12.0
 cushim_status cushim_stream_get_id(cushim_stream stream, uint64_t *id);
 
@@ -2499,6 +2504,7 @@ uint64_t cushim_stream_id(cushim_stream stream);
 //
 // @param[in] stream The stream.
 // @param[out] done Receives 1 or 0.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 // @driver none
 // @callback allowed
 cushim_status cushim_stream_query(cushim_stream stream, int32_t *done);
@@ -2506,6 +2512,7 @@ cushim_status cushim_stream_query(cushim_stream stream, int32_t *done);
 // Waits until all work in a stream is done.
 //
 // @param[in] stream The stream.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 // @driver none
 // @sync stream
 cushim_status cushim_stream_synchronize(cushim_stream stream);
@@ -2516,6 +2523,7 @@ cushim_status cushim_stream_synchronize(cushim_stream stream);
 // @param[in] stream The stream.
 // @param[in] nanoseconds The longest time to wait; 0 queries once.
 // @param[out] done Receives 1 if the work is done, 0 if the time is over.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 // @driver none
 // @sync stream
 cushim_status cushim_stream_synchronize_within(cushim_stream stream, uint64_t nanoseconds, int32_t *done);
@@ -2632,6 +2640,7 @@ cushim_status cushim_event_record_external(cushim_event event, cushim_stream str
 //
 // @param[in] event The event.
 // @param[out] done Receives 1 or 0.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
 // @driver none
 // @callback allowed
 cushim_status cushim_event_query(cushim_event event, int32_t *done);
@@ -2639,6 +2648,7 @@ cushim_status cushim_event_query(cushim_event event, int32_t *done);
 // Waits until what an event last recorded is done; returns immediately if nothing was recorded.
 //
 // @param[in] event The event.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
 // @driver none
 // @sync event
 cushim_status cushim_event_synchronize(cushim_event event);
@@ -2648,6 +2658,7 @@ cushim_status cushim_event_synchronize(cushim_event event);
 // @param[in] event The event.
 // @param[in] nanoseconds The longest time to wait; 0 queries once.
 // @param[out] done Receives 1 if it is done, 0 if the time is over.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
 // @driver none
 // @sync event
 cushim_status cushim_event_synchronize_within(cushim_event event, uint64_t nanoseconds, int32_t *done);
@@ -2658,9 +2669,12 @@ cushim_status cushim_event_synchronize_within(cushim_event event, uint64_t nanos
 // @param[in] end The event that was recorded later, created with `CUSHIM_EVENT_TIMING`.
 // @param[out] milliseconds The time; negative if `end` was recorded first.
 // @errors `CUSHIM_ERROR_TIMING_DISABLED` if an event does not measure time; `CUSHIM_ERROR_NOT_RECORDED` if one was
-//   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done.
+//   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an event
+//   that was last recorded in a stream that was being captured.
 // @driver none
-cushim_status cushim_event_elapsed(cushim_event start, cushim_event end, float *milliseconds);
+cushim_status cushim_event_elapsed(cushim_event start,
+                                   cushim_event end,
+                                   float *milliseconds);
 
 // Allocates device memory, as `cuMemAlloc` does. Its contents are undefined; it is aligned to at least 256 bytes.
 //
@@ -3275,6 +3289,12 @@ cushim_status cushim_drain_fd(int32_t *fd);
 
 // Waits until all releases that were due when it was called have been made, with those that they lead to, and all
 // log lines have been passed to the log callback. Items that wait to be drained do not count.
+//
+// What only an exec kept is due once the exec is destroyed and its last launch is done. cushim knows this if the
+// stream of that launch had nothing left to do when the exec was destroyed, or has nothing left to do now. It does
+// not know it, and does not wait, after `cushim_exec_native`, if the launch was in the per-thread default stream of
+// another thread, or if the stream was destroyed before the exec, or the context before this call. Nor does it wait
+// for what the driver's graph keeps after `cushim_graph_native` or `cushim_node_native`.
 //
 // A program calls it before it ends, if it wants its owners released.
 //
@@ -4962,7 +4982,8 @@ cushim_status cushim_exec_get_id(cushim_exec exec, uint32_t *id);
 //
 // @param[in] exec The exec.
 // @param[in] stream The stream.
-// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver.
+// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for one
+//   that is being captured; the capture stays valid.
 // @driver any
 cushim_status cushim_exec_upload(cushim_exec exec, cushim_stream stream);
 

@@ -22,7 +22,7 @@ const GRAPHS: &str = "graphs";
 const SHARED_ONLY: &[&str] = &["raw/candidates"];
 
 /// Programs that do the same thing very often: on one of the older versions and the newest, in C, with the shared library.
-const LONG: &[&str] = &["graphs/many", "graphs/often", "objects/bounds", "raw/handles"];
+const LONG: &[&str] = &["graphs/flushed", "graphs/many", "graphs/often", "objects/bounds", "raw/handles"];
 
 /// The programs that are run with the static library, too: those of what a process has once (the table, the environment, threads, its
 /// end), the one that calls every function, and one of each other folder. `scripts/valgrind.sh` runs all of them in this way.

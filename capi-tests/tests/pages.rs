@@ -18,6 +18,8 @@ const ELSEWHERE: &[&str] = &[
     "CUSHIM_REQUIRE",
     "CUSHIM_SOFTCUDA",
     "softcuda_faults",
+    // A variable of the CMake package.
+    "cushim_SOFTCUDA",
 ];
 
 #[test]
@@ -38,6 +40,26 @@ fn every_name_on_a_page_is_in_a_header() {
         unknown.extend(names.filter(|name| !known.contains(name)).map(|name| (page.clone(), name)));
     }
     assert_eq!(unknown, BTreeSet::new());
+}
+
+/// What the CMake package and the pkg-config files are called is said where build systems are shown, and what is installed where that is.
+#[test]
+fn every_name_for_build_systems_is_on_its_page() {
+    let read = |path: &str| fs::read_to_string(repository(path)).expect("it can be read");
+    let (page, package) = (read("docs/start/build.md"), read("packaging/cushim-config.cmake.in"));
+    let targets =
+        package.lines().filter_map(|line| Some(line.trim().strip_prefix("add_library(")?.split_once(' ')?.0));
+    let variables = package
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("set(cushim_SOFT").map(|_| "cushim_SOFTCUDA"));
+    let files = fs::read_dir(repository("packaging")).expect("a folder");
+    let files = files.map(|file| file.expect("a file").file_name().into_string().expect("UTF-8"));
+    let files: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".pc.in")?.to_owned())).collect();
+    let all: Vec<&str> = targets.chain(variables).chain(files.iter().map(String::as_str)).collect();
+    assert_eq!(all.len(), 8, "{all:?}");
+    let unnamed: Vec<_> = all.iter().filter(|name| !page.contains(&format!("| `{name}` |"))).collect();
+    assert!(unnamed.is_empty(), "{unnamed:?}");
+    assert!(read("docs/start/install.md").contains("`cushim/`"));
 }
 
 /// The variables that a source names are those of a page's table.

@@ -332,6 +332,12 @@ pub unsafe extern "C" fn cushim_drain_fd(fd: *mut i32) -> cushim_status {
 /// Waits until all releases that were due when it was called have been made, with those that they lead to, and all
 /// log lines have been passed to the log callback. Items that wait to be drained do not count.
 ///
+/// What only an exec kept is due once the exec is destroyed and its last launch is done. cushim knows this if the
+/// stream of that launch had nothing left to do when the exec was destroyed, or has nothing left to do now. It does
+/// not know it, and does not wait, after `cushim_exec_native`, if the launch was in the per-thread default stream of
+/// another thread, or if the stream was destroyed before the exec, or the context before this call. Nor does it wait
+/// for what the driver's graph keeps after `cushim_graph_native` or `cushim_node_native`.
+///
 /// A program calls it before it ends, if it wants its owners released.
 ///
 /// @param[in] timeout_ms The longest time to wait, in milliseconds; 0 does not wait, a negative number waits without

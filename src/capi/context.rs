@@ -356,9 +356,11 @@ pub extern "C" fn cushim_context_set_limit(
     })
 }
 
-/// Waits until all work in a context is done. A stream of the context that is being captured loses its capture.
+/// Waits until all work in a context is done. While a builder captures in the context, the call is refused. A capture
+/// that others have under way in the context is lost.
 ///
 /// @param[in] context The context.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` while a builder captures in the context; the capture stays valid.
 /// @driver none
 /// @sync context
 #[unsafe(no_mangle)]

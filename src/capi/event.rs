@@ -247,6 +247,7 @@ pub extern "C" fn cushim_event_record_external(event: cushim_event, stream: cush
 ///
 /// @param[in] event The event.
 /// @param[out] done Receives 1 or 0.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
 /// @driver none
 /// @callback allowed
 ///
@@ -261,6 +262,7 @@ pub unsafe extern "C" fn cushim_event_query(event: cushim_event, done: *mut i32)
 /// Waits until what an event last recorded is done; returns immediately if nothing was recorded.
 ///
 /// @param[in] event The event.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
 /// @driver none
 /// @sync event
 #[unsafe(no_mangle)]
@@ -273,6 +275,7 @@ pub extern "C" fn cushim_event_synchronize(event: cushim_event) -> cushim_status
 /// @param[in] event The event.
 /// @param[in] nanoseconds The longest time to wait; 0 queries once.
 /// @param[out] done Receives 1 if it is done, 0 if the time is over.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
 /// @driver none
 /// @sync event
 ///
@@ -299,7 +302,8 @@ pub unsafe extern "C" fn cushim_event_synchronize_within(
 /// @param[in] end The event that was recorded later, created with `CUSHIM_EVENT_TIMING`.
 /// @param[out] milliseconds The time; negative if `end` was recorded first.
 /// @errors `CUSHIM_ERROR_TIMING_DISABLED` if an event does not measure time; `CUSHIM_ERROR_NOT_RECORDED` if one was
-///   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done.
+///   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an event
+///   that was last recorded in a stream that was being captured.
 /// @driver none
 ///
 /// # Safety

@@ -360,6 +360,7 @@ pub unsafe extern "C" fn cushim_stream_native(stream: cushim_stream, native: *mu
 ///
 /// @param[in] stream The stream.
 /// @param[out, flags(cushim_stream_flags)] flags The flags.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 /// @driver none
 ///
 /// # Safety
@@ -378,6 +379,7 @@ pub unsafe extern "C" fn cushim_stream_get_flags(stream: cushim_stream, flags: *
 ///
 /// @param[in] stream The stream.
 /// @param[out] priority The priority.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a default stream that is being captured; the capture stays valid.
 /// @driver none
 ///
 /// # Safety
@@ -395,6 +397,7 @@ pub unsafe extern "C" fn cushim_stream_get_priority(
 ///
 /// @param[in] stream The stream.
 /// @param[out] id The id.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 /// @driver 12.0
 ///
 /// # Safety
@@ -421,6 +424,7 @@ pub extern "C" fn cushim_stream_id(stream: cushim_stream) -> u64 {
 ///
 /// @param[in] stream The stream.
 /// @param[out] done Receives 1 or 0.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 /// @driver none
 /// @callback allowed
 ///
@@ -435,6 +439,7 @@ pub unsafe extern "C" fn cushim_stream_query(stream: cushim_stream, done: *mut i
 /// Waits until all work in a stream is done.
 ///
 /// @param[in] stream The stream.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 /// @driver none
 /// @sync stream
 #[unsafe(no_mangle)]
@@ -448,6 +453,7 @@ pub extern "C" fn cushim_stream_synchronize(stream: cushim_stream) -> cushim_sta
 /// @param[in] stream The stream.
 /// @param[in] nanoseconds The longest time to wait; 0 queries once.
 /// @param[out] done Receives 1 if the work is done, 0 if the time is over.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
 /// @driver none
 /// @sync stream
 ///

@@ -17,7 +17,7 @@
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::user_object::RawUserObject;
 use crate::driver::{CallError, Table};
-use crate::object::callback::{hand_over, is_worker, later};
+use crate::object::callback::{hand_over, is_worker};
 use crate::object::handle::forked;
 use crate::object::in_place::arc_of;
 use crate::op::node::Holds;
@@ -51,17 +51,25 @@ struct UserObject {
 }
 
 /// What is kept by the driver's objects that refer to it.
-pub(crate) struct Version(Weak<Content>);
+pub(crate) struct Version {
+    content: Weak<Content>,
+    is_only: bool,
+}
 
 impl Version {
     /// Whether the driver still has it.
     pub(crate) fn is_there(&self) -> bool {
-        self.0.strong_count() > 0
+        self.content.strong_count() > 0
+    }
+
+    /// Whether nothing refers to it but the driver's copy that it was made for.
+    pub(crate) fn is_only(&self) -> bool {
+        self.is_only
     }
 
     /// Lets go of what is kept, although the driver's objects still refer to it: they are never used again.
     pub(crate) fn abandon(self) {
-        if let Some(content) = self.0.upgrade() {
+        if let Some(content) = self.content.upgrade() {
             leave(std::mem::take(&mut *content.lock()));
         }
     }
@@ -195,7 +203,7 @@ impl Attachment {
     pub(crate) fn version(&self) -> Option<Version> {
         match &self.0 {
             By::Definition(_) => None,
-            By::Graph(object) => Some(Version(Weak::clone(&object.content))),
+            By::Graph(object) => Some(Version { content: Weak::clone(&object.content), is_only: false }),
         }
     }
 
@@ -206,12 +214,7 @@ impl Attachment {
             By::Graph(object) => object,
         };
         let Some(content) = object.content.upgrade() else { return Holds::default() };
-        let holds = content.lock().first().map(|holds| Holds::clone(holds)).unwrap_or_default();
-        // Only if others made the driver let go meanwhile.
-        if let Some(last) = Arc::into_inner(content) {
-            later(last);
-        }
-        holds
+        content.lock().first().map(|holds| Holds::clone(holds)).unwrap_or_default()
     }
 }
 
@@ -240,8 +243,9 @@ impl<'a> Lent<'a> {
         let Self { prepared: Some(mut prepared), holds } = self else { return (None, Ok(())) };
         let Some(object) = prepared.object.take_if(|_| was_copied) else { return (None, Ok(())) };
         object.fill(holds);
-        let version = Version(Weak::clone(&object.content));
-        (Some(version), object.release(prepared.graph))
+        let content = Weak::clone(&object.content);
+        let taken_back = object.release(prepared.graph);
+        (Some(Version { content, is_only: taken_back.is_ok() }), taken_back)
     }
 }
 
@@ -263,9 +267,9 @@ impl Drop for Own {
 extern "C" fn let_go(content: *mut c_void) {
     // SAFETY: the pointer is what `Prepared::on` made of an `Arc`, and this is called once.
     let content = unsafe { Arc::from_raw(content.cast::<Content>()) };
-    if let Some(content) = Arc::into_inner(content) {
-        leave(content.into_inner());
-    }
+    leave(std::mem::take(&mut *content.lock()));
+    // With this it is known to be gone, after the worker has it.
+    drop(content);
 }
 
 /// What was let go of, and the worker has not yet.

@@ -89,6 +89,29 @@ fn every_member_is_on_its_page() {
     );
 }
 
+/// What would disturb a capture is refused, and says so: `graphs/recording` and `graphs/builders` see it.
+#[test]
+fn what_a_capture_refuses_is_listed() {
+    let interface = interface::read();
+    let refused = |name: &str| {
+        let asks = ["query", "synchronize", "synchronize_within"].map(|what| format!("_{what}"));
+        let of_work = ["cushim_stream", "cushim_event"]
+            .iter()
+            .any(|kind| name.strip_prefix(kind).is_some_and(|rest| asks.iter().any(|what| what == rest)));
+        of_work
+            || matches!(name, "cushim_context_synchronize" | "cushim_event_elapsed" | "cushim_exec_upload")
+    };
+    let all: Vec<_> =
+        list(&interface, "functions").iter().filter(|function| refused(text(function, "name"))).collect();
+    assert_eq!(all.len(), 9);
+    for function in all {
+        let lists = list(function, "errors").iter().any(|error| error == "CUSHIM_ERROR_INVALID_ARGUMENT");
+        assert!(lists && text(function, "doc").len() > 10, "{function:#}");
+        let words = function.to_string();
+        assert!(words.contains("captur"), "{words}");
+    }
+}
+
 fn describes(interface: &Value, function: &Value) -> bool {
     let statuses: Vec<&Value> =
         list(interface, "enums").iter().flat_map(|item| list(item, "values")).collect();

@@ -277,7 +277,8 @@ pub unsafe extern "C" fn cushim_exec_get_id(exec: cushim_exec, id: *mut u32) -> 
 ///
 /// @param[in] exec The exec.
 /// @param[in] stream The stream.
-/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver.
+/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for one
+///   that is being captured; the capture stays valid.
 /// @driver any
 ///
 /// # Safety

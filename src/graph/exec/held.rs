@@ -17,7 +17,7 @@ pub(super) struct Held {
     contexts: Vec<Arc<Context>>,
     /// What the driver's graph keeps, too, for its nodes.
     versions: Vec<Version>,
-    /// What definitions had kept, and the instance keeps alone.
+    /// What definitions had kept, and the instance keeps alone, or did before it was updated.
     own: Vec<Version>,
 }
 
@@ -33,7 +33,9 @@ impl Held {
     /// The instance was updated from another definition. Its contexts stay: a launch may be in flight.
     pub(super) fn update(&mut self, other: Self) {
         other.contexts.iter().for_each(|context| note(&mut self.contexts, context));
-        (self.versions, self.own) = (other.versions, other.own);
+        self.versions = other.versions;
+        self.own.retain(Version::is_there);
+        self.own.extend(other.own);
     }
 
     /// A child graph of the instance was set to another graph.
@@ -59,6 +61,11 @@ impl Held {
     /// Whether one of the contexts is gone.
     pub(super) fn is_gone(&self) -> bool {
         self.contexts.iter().any(|context| context.is_gone())
+    }
+
+    /// What it kept alone.
+    pub(super) fn into_own(self) -> Vec<Version> {
+        self.own
     }
 
     /// Lets go of what the nodes use, in place of the driver, which keeps the instance for ever; of what the definition uses, too, if that is

@@ -8,11 +8,13 @@
 //! | `set`, `rebind`, `uses` | nodes are changed in this instance only: one, or all that use something |
 //! | `own`, `taken` | what nodes do here, where that is not what the definition says |
 //! | `retired` | what was kept for nodes until they were changed |
+//! | `due` | what the driver releases after an instance was destroyed |
 //! | `watched` | whether the memory of nodes is still there, where somebody asked for that check |
 //! | `enabled` | nodes take part in launches, or are passed over |
 //! | `held` | what the driver's instance holds, and what becomes of it when a context is gone |
 
 mod child;
+mod due;
 mod enabled;
 mod held;
 mod instantiate;
@@ -139,7 +141,9 @@ impl Exec {
     /// The driver's own handle.
     #[must_use]
     pub fn native(&self) -> sys::CUgraphExec {
-        self.state.lock().raw.as_ref().map_or(std::ptr::null_mut(), RawExec::handle)
+        let mut state = self.state.lock();
+        state.launches.may_be_by_others();
+        state.raw.as_ref().map_or(std::ptr::null_mut(), RawExec::handle)
     }
 
     /// The definition, as long as somebody holds it.
@@ -311,6 +315,7 @@ impl Drop for Exec {
         // A launch may be in flight: what was kept for it goes when that is done, or, where nobody can tell, now that it is the caller's duty.
         state.retire_own();
         let unreleased = std::mem::take(&mut state.unreleased);
+        let launches = std::mem::take(&mut state.launches);
         let tree = Arc::clone(&self.tree);
         native::release(self.tree.driver(), self, move |exec| {
             let result = if held.is_gone() {
@@ -320,6 +325,9 @@ impl Drop for Exec {
                 let relatives = relations::changed();
                 let destroyed = raw.destroy();
                 drop(relatives);
+                if destroyed.is_ok() {
+                    due::destroyed(held.into_own(), tree.context(), launches);
+                }
                 tree.context().released(destroyed, exec)
             };
             callback::later(unreleased);

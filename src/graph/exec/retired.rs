@@ -1,5 +1,6 @@
 //! What an instance kept for its nodes, until they were set to something else.
 
+use crate::driver::calls::capture_mode::Relaxed;
 use crate::event::{Event, EventOptions};
 use crate::object::callback::{ask_until, hand_over};
 use crate::op::node::{Hold, Holds};
@@ -47,6 +48,8 @@ pub(super) struct Launches {
     thread: Option<ThreadId>,
     /// Whether it was launched at all.
     any: bool,
+    /// Whether others can launch it.
+    by_others: bool,
     /// What goes when they are done, or what went then.
     retired: Option<Arc<Retired>>,
 }
@@ -107,6 +110,24 @@ impl Launches {
             self.last = Arc::downgrade(stream);
         }
         self.thread = (stream.kind() == StreamKind::PerThread).then(this_thread);
+    }
+
+    /// Others can launch it from now on.
+    pub(super) fn may_be_by_others(&mut self) {
+        self.by_others = true;
+    }
+
+    /// Whether they are known to be done, because the stream of the last one has nothing left to do.
+    pub(super) fn are_done(&self) -> bool {
+        if self.by_others {
+            return false;
+        }
+        if !self.any {
+            return true;
+        }
+        let Some(stream) = self.last_here() else { return false };
+        let _relaxed = Relaxed::enter(stream.driver().object_table());
+        stream.query().unwrap_or(false)
     }
 
     /// Lets go of what only the launches until now use, when they are done: one event and one question serve all that is retired between

@@ -9,11 +9,13 @@
 //! | `inside` | whether this thread is inside a function that the driver called, and what is allowed there |
 //! | `owner` | a lifetime that a caller lends |
 //! | `worker` | the thread that releases |
+//! | `due` | what the driver releases on a thread of its own, for who waits |
 //! | `signals` | keeps signals away from it |
 //! | `waiting` | functions that wait in a stream for their turn |
 //! | `pull` | what is queued for programs that want no calls |
 //! | `event_fd` | the descriptor on which they wait |
 
+mod due;
 #[cfg(feature = "capi")]
 mod event_fd;
 mod inside;
@@ -24,6 +26,7 @@ mod signals;
 mod waiting;
 mod worker;
 
+pub(crate) use due::{Due, expect};
 #[cfg(feature = "capi")]
 pub(crate) use inside::refused_inside;
 pub(crate) use inside::{check_allowed, inside_driver, is_inside};

@@ -3,6 +3,7 @@
 //!
 //! It sleeps when there is nothing to do, keeps no process alive, and makes no driver call of its own: what it drops may.
 
+use super::due;
 use super::inside::is_inside;
 use super::signals;
 use crate::object::cancellation::Deferred;
@@ -40,6 +41,8 @@ struct Queue {
     running: bool,
     /// Whether it looks here soon by itself.
     resting: bool,
+    /// Whether it has questions to ask.
+    asking: bool,
 }
 
 static QUEUE: Mutex<Queue> = Mutex::new(Queue {
@@ -50,6 +53,7 @@ static QUEUE: Mutex<Queue> = Mutex::new(Queue {
     done: 0,
     running: false,
     resting: false,
+    asking: false,
 });
 /// Wakes the worker.
 static WORK: Condvar = Condvar::new();
@@ -91,7 +95,10 @@ pub(crate) fn ask_until(is_done: impl FnMut() -> bool + Send + 'static) {
     if forked() {
         return std::mem::forget(is_done);
     }
-    QUEUE.lock().questions.push(Box::new(is_done));
+    let mut queue = QUEUE.lock();
+    queue.questions.push(Box::new(is_done));
+    queue.asking = true;
+    drop(queue);
     // Wakes it, or starts it.
     hand_over(Box::new(|| ()));
 }
@@ -130,7 +137,10 @@ fn work() {
         });
         let is_waiting = count == 0 && questions.len() == asked;
         pause = if is_waiting { LONGEST_PAUSE.min(2 * pause) } else { SHORTEST_PAUSE };
-        QUEUE.lock().done += count;
+        let mut queue = QUEUE.lock();
+        queue.done += count;
+        queue.asking = !questions.is_empty() || !queue.questions.is_empty();
+        drop(queue);
         DONE.notify_all();
     }
 }
@@ -171,6 +181,9 @@ const STEPS: u32 = 8;
 /// Waits until everything that was due for release before the call has been released, with what that led to in turn, and
 /// every log line been given to its callback, at most this long; answers whether it is so.
 ///
+/// What an exec kept is due once the exec was destroyed and its last launch is done. That is known if the stream of that launch
+/// had nothing left to do when the exec was destroyed, or when this is called; not if others have the exec's native handle.
+///
 /// A program need not call it, except to see its owners released before it ends.
 ///
 /// # Errors
@@ -186,6 +199,15 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
             "waiting for callbacks inside a callback would never end; wait for them on a thread of your own",
         ));
     }
+    // A time beyond what the clock can express is no limit.
+    let deadline = Instant::now().checked_add(timeout);
+    if !due::wait(deadline) {
+        return Ok(false);
+    }
+    if QUEUE.lock().asking {
+        // After its tasks the worker asks.
+        hand_over(Box::new(|| ()));
+    }
     let mut queue = QUEUE.lock();
     let mut last = queue.handed_over;
     if queue.done < last && !queue.running {
@@ -197,8 +219,6 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
     if queue.resting {
         WORK.notify_one();
     }
-    // A time beyond what the clock can express is no limit.
-    let deadline = Instant::now().checked_add(timeout);
     for _ in 0..STEPS {
         if !wait_until_done(&mut queue, last, deadline) {
             return Ok(false);
