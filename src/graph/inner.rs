@@ -2,7 +2,7 @@
 //!
 //! Nobody else has the handle of an inner graph before its definition is shared ([`Tree::share`]); until then none is listed.
 
-use super::definition::Definition;
+use super::Graph;
 use super::object::GraphObject;
 use super::state::{GraphId, GraphState, State};
 use super::tree::Tree;
@@ -11,7 +11,6 @@ use crate::driver::sys::CUgraph;
 use crate::object::error::{Error, Status};
 use crate::object::native::Ownership;
 use crate::object::registry::Registry;
-use std::sync::Arc;
 
 /// The inner graphs of definitions that are shared.
 static INNER: Registry<GraphObject> = Registry::new();
@@ -55,12 +54,12 @@ impl Tree {
     }
 }
 
-/// The inner graph with this native handle, if there is an object of it, and who holds its definition. Refuses to own it.
+/// The inner graph with this native handle, if there is an object of it. Refuses to own it.
 pub(super) fn wrap_again(
     driver: &Driver,
     native: CUgraph,
     ownership: Ownership,
-) -> Result<Option<(Arc<Definition>, Arc<GraphObject>)>, Error> {
+) -> Result<Option<Graph>, Error> {
     let Some(object) = INNER.find(driver, native.addr()) else { return Ok(None) };
     let Some(definition) = object.definition.upgrade() else { return Ok(None) };
     // The driver may have used the handle again: under the lock of the definition the graph is there or not.
@@ -70,7 +69,7 @@ pub(super) fn wrap_again(
     };
     match (is_there, ownership) {
         (false, _) => Ok(None),
-        (true, Ownership::Borrowed) => Ok(Some((definition, object))),
+        (true, Ownership::Borrowed) => Ok(Some(Graph { definition, object })),
         (true, Ownership::Owned) => {
             let refusal = format!(
                 "{object} is part of another graph, and is destroyed with its node; wrap it as CUSHIM_BORROWED, or clone it"

@@ -145,8 +145,8 @@ impl Graph {
                 return Ok(Self { definition, object: Arc::clone(tree.root()) });
             }
         }
-        if let Some((definition, object)) = inner::wrap_again(context.driver(), native, ownership)? {
-            return Ok(Self { definition, object });
+        if let Some(inner) = inner::wrap_again(context.driver(), native, ownership)? {
+            return Ok(inner);
         }
         // SAFETY: the caller vouches for the handle.
         let native = unsafe { RawGraph::adopt(context.table(), native) };
