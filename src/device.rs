@@ -148,7 +148,16 @@ impl Device {
     /// # Errors
     /// The driver's; an attribute that is younger than the driver is `CUDA_ERROR_INVALID_VALUE`.
     pub fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32, Error> {
-        calls::attribute(self.driver.object_table(), self.raw, attribute).map_err(|error| self.failed(error))
+        calls::attribute(self.driver.object_table(), self.raw, attribute).map_err(|error| {
+            let mut failure = self.failed(error);
+            if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
+                failure.message.push_str(&format!(
+                    ". This driver has no attribute {}: pass a CUdevice_attribute that it knows",
+                    attribute.0
+                ));
+            }
+            failure
+        })
     }
 
     /// Whether the driver and this device offer the [`Feature`] of this name.

@@ -93,9 +93,20 @@ fn meant<S: Incomplete>(guard: &Guard, handle: *mut S) -> Result<Lent<'_, S::Obj
     S::meant(guard, handle).unwrap_or_else(refused)
 }
 
+/// The value that stands for the calling thread's current stream. It is built like a handle, of a kind that there is
+/// not.
+pub(super) const CURRENT_STREAM: usize = 1 << 63 | 1 << 55 | 1;
+
 /// Why a handle was refused, with the object that it named.
 #[cold]
 pub(super) fn refusal(guard: &Guard, fault: HandleError) -> Error {
+    if fault.token.to_pointer::<()>().addr() == CURRENT_STREAM {
+        return Error::new(
+            fault.status(),
+            "cushim_stream_current() stands for the calling thread's current stream, and is no handle of it: pass the stream \
+             itself, which cushim_stream_get_current returns",
+        );
+    }
     let (object, label) = (guard.describe(fault.token), fault.label.clone());
     let mut error = Error::from(fault).with_object(object);
     error.label = label.map(|label| label.to_string()).unwrap_or_default();

@@ -7,7 +7,7 @@ use super::context::cushim_context;
 use super::driver_types::CUstream;
 use super::error::{call, cushim_status, long_call};
 use super::event::cushim_event;
-use super::handles::{self, Incomplete, Lent, borrowed, enter, enter_anywhere, get, owned};
+use super::handles::{self, CURRENT_STREAM, Incomplete, Lent, borrowed, enter, enter_anywhere, get, owned};
 use super::{options, out};
 use crate::context::Context;
 use crate::graph::Builder;
@@ -47,7 +47,7 @@ impl Incomplete for cushim_stream_s {
                  or cushim_context_get_per_thread_stream, for this thread's current one that of cushim_stream_current. A builder \
                  has a stream only while it captures",
             ))),
-            CURRENT => Some(Stream::current().map(Lent::counted)),
+            CURRENT_STREAM => Some(Stream::current().map(Lent::counted)),
             _ => None,
         }
     }
@@ -61,10 +61,6 @@ impl Incomplete for cushim_stream_s {
     }
 }
 
-/// The value that stands for the calling thread's current stream. It is built like a handle, of a kind that there is
-/// not.
-const CURRENT: usize = 1 << 63 | 1 << 55 | 1;
-
 /// The handle of the stream of a builder.
 pub(super) fn of_builder(builder: &Arc<Builder>) -> Result<cushim_stream, Error> {
     Ok(handle::borrowed(builder)?.of_builder_stream().to_pointer())
@@ -75,8 +71,8 @@ pub(super) fn describe(guard: &Guard, handle: *const c_void) -> Option<String> {
     let meant = cushim_stream_s::meant(guard, handle.cast_mut().cast());
     match (handle.addr(), meant?) {
         (0, _) => None,
-        (CURRENT, Ok(stream)) => Some(format!("the current stream: {}", *stream)),
-        (CURRENT, Err(_)) => Some("the current stream: none".to_owned()),
+        (CURRENT_STREAM, Ok(stream)) => Some(format!("the current stream: {}", *stream)),
+        (CURRENT_STREAM, Err(_)) => Some("the current stream: none".to_owned()),
         (_, Ok(stream)) => Some(format!("{} (borrowed)", *stream)),
         (_, Err(_)) => Some("the stream of a builder that does not capture".to_owned()),
     }
@@ -224,7 +220,7 @@ pub unsafe extern "C" fn cushim_context_get_per_thread_stream(
 /// @return The handle: the same on every thread, valid until the process ends, not to be destroyed.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_current() -> cushim_stream {
-    std::ptr::without_provenance_mut(CURRENT)
+    std::ptr::without_provenance_mut(CURRENT_STREAM)
 }
 
 /// Makes a stream the calling thread's current stream, until it is popped or the thread ends.

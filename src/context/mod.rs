@@ -79,7 +79,7 @@ impl Context {
     /// The driver's.
     pub fn create(device: &Arc<Device>, flags: u32) -> Result<Arc<Self>, Error> {
         let raw = RawContext::create(device.driver().object_table(), flags, device.native())
-            .map_err(|error| device.failed(error))?;
+            .map_err(|error| explain_flags(device.failed(error), flags))?;
         Ok(Self::new(device, ContextKind::Created, Ownership::Owned, raw))
     }
 
@@ -229,7 +229,7 @@ impl Context {
     /// # Errors
     /// The driver's.
     pub fn limit(&self, limit: sys::CUlimit) -> Result<usize, Error> {
-        self.here(|raw| raw.limit(limit))
+        self.here(|raw| raw.limit(limit)).map_err(|failure| explain_limit(failure, limit, None))
     }
 
     /// Sets a limit of the context; the driver may round it.
@@ -238,6 +238,7 @@ impl Context {
     /// The driver's.
     pub fn set_limit(&self, limit: sys::CUlimit, value: usize) -> Result<(), Error> {
         self.here(|raw| raw.set_limit(limit, value))
+            .map_err(|failure| explain_limit(failure, limit, Some(value)))
     }
 
     /// Waits until all work in the context is done. Invalidates the captures that others have under way in it, in every mode and from
@@ -367,4 +368,33 @@ impl fmt::Debug for Context {
             .field("kind", &self.kind())
             .finish_non_exhaustive()
     }
+}
+
+/// What a driver that refuses a limit does not say.
+#[cold]
+fn explain_limit(mut failure: Error, limit: sys::CUlimit, value: Option<usize>) -> Error {
+    if matches!(
+        sys::CUresult(failure.status.0),
+        sys::CUDA_ERROR_INVALID_VALUE | sys::CUDA_ERROR_UNSUPPORTED_LIMIT
+    ) {
+        let to = value.map_or_else(String::new, |value| format!(", or it cannot be {value}"));
+        failure.message.push_str(&format!(
+            ". This driver knows no limit {}{to}: pass a CUlimit that it knows, from CU_LIMIT_STACK_SIZE (0) on",
+            limit.0
+        ));
+    }
+    failure
+}
+
+/// What a driver that refuses the flags of a context does not say.
+#[cold]
+fn explain_flags(mut failure: Error, flags: u32) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
+        failure.message.push_str(&format!(
+            ". flags is {flags:#x}: one of CU_CTX_SCHED_SPIN (1), _YIELD (2) and _BLOCKING_SYNC (4) or none, and any of the others up to {:#x}, \
+             as far as this driver knows them",
+            sys::CU_CTX_FLAGS_MASK.0
+        ));
+    }
+    failure
 }

@@ -2,8 +2,8 @@
 
 use super::{Block, DevicePointer};
 use crate::context::Context;
-use crate::driver::CallError;
 use crate::driver::calls::memory::host::{self as calls, HostKind, RawHost};
+use crate::driver::{CallError, sys};
 use crate::object::callback;
 use crate::object::error::Error;
 use crate::object::native::{self, Handle};
@@ -77,7 +77,9 @@ impl HostRange {
     fn release(&mut self) -> Result<(), Error> {
         let block = self.block();
         match self.raw.take() {
-            Some(raw) => native::destroy(raw, self.context.as_ref(), &block),
+            Some(raw) => {
+                native::destroy(raw, self.context.as_ref(), &block).map_err(|error| explain(error, &block))
+            }
             None => Ok(()),
         }
     }
@@ -94,6 +96,22 @@ impl HostRange {
             .field("context", &self.context)
             .finish()
     }
+}
+
+/// A driver that refuses to end it says no more than that it does not like the argument, of which there is only one.
+#[cold]
+fn explain(mut failure: Error, block: &Block) -> Error {
+    let start = block.address;
+    match sys::CUresult(failure.status.0) {
+        sys::CUDA_ERROR_INVALID_VALUE => failure.message.push_str(&format!(
+            ". No page-locked memory that can be freed this way starts at {start:#x}: it was not allocated so, or it was freed"
+        )),
+        sys::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED => failure
+            .message
+            .push_str(&format!(". No registered range starts at {start:#x}: pass the address that was registered")),
+        _ => {}
+    }
+    failure
 }
 
 /// How messages name such memory.

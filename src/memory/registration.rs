@@ -4,6 +4,7 @@ use super::DevicePointer;
 use super::host::{HostRange, block};
 use crate::context::Context;
 use crate::driver::calls::memory::host::{HostKind, RawHost};
+use crate::driver::sys;
 use crate::object::error::{Error, Status};
 use crate::op::{Endpoint, check_range};
 use std::ffi::c_void;
@@ -78,8 +79,9 @@ impl Registration {
         }
         let there = context.live(context.as_ref())?;
         // SAFETY: the caller vouches for the range.
-        let raw = unsafe { RawHost::register(there, address, bytes, options.flags()) }
-            .map_err(|error| context.failed(error, &block(HostKind::Registered, address, bytes)))?;
+        let raw = unsafe { RawHost::register(there, address, bytes, options.flags()) }.map_err(|error| {
+            explain(context.failed(error, &block(HostKind::Registered, address, bytes)), address)
+        })?;
         Ok(Self(HostRange::new(context, raw, bytes)))
     }
 
@@ -140,6 +142,17 @@ impl Registration {
     pub fn unregister(self) -> Result<(), Error> {
         self.0.end()
     }
+}
+
+/// A driver says no more than that it does not like an argument.
+#[cold]
+fn explain(mut failure: Error, address: *mut c_void) -> Error {
+    if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
+        failure.message.push_str(&format!(
+            ". A part of the range from {address:p} on is not memory of this process, or cannot be page-locked"
+        ));
+    }
+    failure
 }
 
 impl fmt::Display for Registration {

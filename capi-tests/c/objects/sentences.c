@@ -108,6 +108,55 @@ static void out_structs(void) {
   CHECK(memcmp(&pointer, &nothing, sizeof nothing) == 0);
 }
 
+/* The value that stands for the current stream is no handle of it. */
+static void current_stream(void) {
+  int32_t same = 0;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_stream_destroy(cushim_stream_current()));
+  CHECK_CONTAINS(last_message(), "pass the stream itself");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_set_label(cushim_stream_current(), "here"));
+  CHECK_CONTAINS(last_message(), "pass the stream itself");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_same(all.stream, cushim_stream_current(), &same));
+  CHECK_CONTAINS(last_message(), "pass the stream itself");
+}
+
+/* Where a driver says no more than that it does not like an argument. */
+static void driver_arguments(void) {
+  static char ordinary[8192];
+  cushim_context_options options;
+  cushim_context context = NULL;
+  cushim_status status;
+  int32_t attribute = 0;
+  size_t limit = 0;
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_context_free_host(all.context, ordinary));
+  CHECK_CONTAINS(last_message(), "No page-locked memory that can be freed this way starts at 0x");
+  CHECK_STATUS(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cushim_context_unregister_host(all.context, ordinary));
+  CHECK_CONTAINS(last_message(), "No registered range starts at 0x");
+  status = cushim_context_register_host(all.context, (void *)0x1000, 4096, 0);
+  CHECK(status != CUSHIM_SUCCESS);
+  if (status == CUDA_ERROR_INVALID_VALUE) CHECK_CONTAINS(last_message(), "0x1000 on is not memory of this process");
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_device_get_attribute(all.device, (CUdevice_attribute)9999, &attribute));
+  CHECK_CONTAINS(last_message(), "no attribute 9999");
+  status = cushim_context_get_limit(all.context, (CUlimit)99, &limit);
+  CHECK(status != CUSHIM_SUCCESS);
+  CHECK_CONTAINS(last_message(), "no limit 99");
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.flags = 0x7fffffff;
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_context_create(all.device, &options, &context));
+  CHECK_CONTAINS(last_message(), "flags is 0x7fffffff");
+}
+
+/* A name that no driver has is not one of which the ABI is wrong. */
+static void names_of_functions(void) {
+  void *function = NULL;
+  CHECK(cushim_loader_symbol(all.driver, "cuNope") == NULL);
+  CHECK_CONTAINS(last_message(), "no function of the driver is exported as cuNope");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_lookup(all.driver, "cuNope", 2000, CUSHIM_TABLE_LEGACY_STREAM, &function));
+  CHECK_CONTAINS(last_message(), "no function of the driver is called cuNope");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_driver_lookup(all.driver, "cuInit", 1, CUSHIM_TABLE_LEGACY_STREAM, &function));
+  CHECK_CONTAINS(last_message(), "it has 2000");
+}
+
 int main(void) {
   check_begin();
   all = open_objects();
@@ -118,6 +167,9 @@ int main(void) {
     prefetches();
     pools();
     out_structs();
+    current_stream();
+    driver_arguments();
+    names_of_functions();
   }
   close_objects(&all);
   return check_done();

@@ -118,10 +118,14 @@ fn missing(driver: &Driver, symbol: &Symbol) -> Error {
 fn unknown(name: &str, abi: i32) -> Error {
     let numbers: Vec<String> =
         catalogue::ROWS.iter().filter(|row| row.base == name).map(|row| row.abi.to_string()).collect();
-    let hint = if numbers.is_empty() {
-        "no function has that name; give the base name without a suffix such as _v2, or the exported name and 0".to_owned()
-    } else {
-        format!("it has {}", numbers.join(", "))
+    let refusal = match (abi, numbers.is_empty()) {
+        (0, true) => format!(
+            "no function of the driver is exported as {name}: give the name as for dlsym, such as cuMemAlloc_v2"
+        ),
+        (_, true) => format!(
+            "no function of the driver is called {name}: give the base name without a suffix such as _v2, or the exported name and 0"
+        ),
+        _ => format!("the catalogue has no ABI {abi} of {name}: it has {}", numbers.join(", ")),
     };
-    Error::new(Status::INVALID_ARGUMENT, format!("the catalogue has no ABI {abi} of {name}: {hint}"))
+    Error::new(Status::INVALID_ARGUMENT, refusal)
 }
