@@ -4832,8 +4832,8 @@ cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct 
 //   bytes.
 // @param[in] size Bytes of `values`.
 // @param[out, nullable] needed Receives the bytes that the values of all arguments take.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for the
-//   values of the first `capacity` arguments.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for
+//   the values of the first `capacity` arguments.
 // @driver any
 cushim_status cushim_node_get_arguments(cushim_node node,
                                         cushim_exec exec,

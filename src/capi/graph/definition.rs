@@ -4,11 +4,10 @@
 //! @task build graphs
 
 use crate::capi::context::cushim_context;
-use crate::capi::driver_types::CUgraph;
+use crate::capi::driver_types::{CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS, CUgraph};
 use crate::capi::error::{call, cushim_status, long_call};
 use crate::capi::handles::{self, Incomplete, borrowed, enter, get, ownership, reserve};
 use crate::capi::{options, out, text};
-use crate::driver::sys::CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS;
 use crate::graph::{ConditionObject, Graph, GraphObject, JsonOptions, Node, NodeObject};
 use crate::object::error::{Error, Status};
 use std::ffi::c_char;

@@ -153,8 +153,8 @@ fn kernel_told(context: cushim_context, kernel: &KernelParameters) -> Result<cus
 ///   bytes.
 /// @param[in] size Bytes of `values`.
 /// @param[out, nullable] needed Receives the bytes that the values of all arguments take.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for the
-///   values of the first `capacity` arguments.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for
+///   the values of the first `capacity` arguments.
 /// @driver any
 ///
 /// # Safety
