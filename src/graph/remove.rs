@@ -16,8 +16,8 @@ impl Node {
     /// instantiated before goes on as it is.
     ///
     /// # Errors
-    /// [`Status::ALREADY_DESTROYED`] if the node was removed before; [`Status::INVALID_ARGUMENT`] while a graph in it is being captured; the driver's, also for a node of a graph that allocates
-    /// memory, or is being captured. Node, edges and owners are as they were then.
+    /// [`Status::ALREADY_DESTROYED`] if the node was removed before; [`Status::INVALID_ARGUMENT`] while a graph in it is being captured;
+    /// the driver's, also for a node of a graph that allocates memory, or is being captured. Node, edges and owners are as they were then.
     pub fn remove(&self) -> Result<(), Error> {
         let tree = &self.tree;
         let refuse_twice = || match self.object.last() {

@@ -365,6 +365,11 @@ impl Capture {
         }
         self.join_all(info.graph).map_err(|error| self.failed(error))?;
         let ended = calls::end(self.table(), self.stream.raw());
+        if let Err(error) = ended
+            && crate::op::capture::info(&self.stream).is_ok_and(|info| is_valid(&info))
+        {
+            return Err(self.failed(error));
+        }
         self.over.store(true, Relaxed);
         let refused = ended.err().map(|error| self.not_ended(&state, error));
         match refused {
