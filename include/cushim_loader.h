@@ -391,8 +391,8 @@ const cushim_driver_table *cushim_driver_default_table(cushim_table_kind kind);
 // @param[in] name The base name of the function.
 // @param[in] abi The ABI number.
 // @return `CUDA_ERROR_NOT_FOUND` (500); for `cuInit`, which a table without a driver lacks, `CUDA_ERROR_NO_DEVICE`
-//   (100), for which programs are prepared. `cushim_last_error` says which driver lacks the function, or why there is
-//   no driver.
+//   (100), for which programs are prepared, or, in the child of a fork, `CUDA_ERROR_NOT_INITIALIZED` (3), as drivers
+//   do there. `cushim_last_error` says which driver lacks the function, or why there is no driver.
 int32_t cushim_table_missing(const cushim_driver_table *table, const char *name, int32_t abi);
 
 // Finds one ABI of a driver function.

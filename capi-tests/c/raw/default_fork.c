@@ -12,7 +12,7 @@ int main(void) {
   child = fork();
   if (child == 0) {
     alarm(30);
-    _exit(cuInit(0) == CUDA_ERROR_NOT_FOUND && cuDriverGetVersion(&version) == CUDA_ERROR_NOT_FOUND ? 0 : 1);
+    _exit(cuInit(0) == CUDA_ERROR_NOT_INITIALIZED && cuDriverGetVersion(&version) == CUDA_ERROR_NOT_FOUND ? 0 : 1);
   }
   CHECK(child > 0 && waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);

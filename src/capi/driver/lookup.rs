@@ -19,8 +19,8 @@ use std::ffi::{c_char, c_void};
 /// @param[in] name The base name of the function.
 /// @param[in] abi The ABI number.
 /// @return `CUDA_ERROR_NOT_FOUND` (500); for `cuInit`, which a table without a driver lacks, `CUDA_ERROR_NO_DEVICE`
-///   (100), for which programs are prepared. `cushim_last_error` says which driver lacks the function, or why there is
-///   no driver.
+///   (100), for which programs are prepared, or, in the child of a fork, `CUDA_ERROR_NOT_INITIALIZED` (3), as drivers
+///   do there. `cushim_last_error` says which driver lacks the function, or why there is no driver.
 ///
 /// # Safety
 /// `name` is NULL or ends in NUL.
@@ -30,8 +30,10 @@ pub unsafe extern "C" fn cushim_table_missing(table: *const Table, name: *const 
     call(|| {
         // SAFETY: the caller vouches for `name`.
         let name = unsafe { text::given(name, "name") }?.unwrap_or_default();
-        if name == "cuInit" && !handle::forked() {
-            result = sys::CUDA_ERROR_NO_DEVICE;
+        if name == "cuInit" {
+            // As a driver answers in a child of its process (measured on 580).
+            result =
+                if handle::forked() { sys::CUDA_ERROR_NOT_INITIALIZED } else { sys::CUDA_ERROR_NO_DEVICE };
         }
         let number = u32::try_from(abi).unwrap_or(0);
         match Driver::behind(table) {
