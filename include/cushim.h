@@ -2669,12 +2669,10 @@ cushim_status cushim_event_synchronize_within(cushim_event event, uint64_t nanos
 // @param[in] end The event that was recorded later, created with `CUSHIM_EVENT_TIMING`.
 // @param[out] milliseconds The time; negative if `end` was recorded first.
 // @errors `CUSHIM_ERROR_TIMING_DISABLED` if an event does not measure time; `CUSHIM_ERROR_NOT_RECORDED` if one was
-//   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an event
-//   that was last recorded in a stream that was being captured.
+//   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an
+//   event that was last recorded in a stream that was being captured.
 // @driver none
-cushim_status cushim_event_elapsed(cushim_event start,
-                                   cushim_event end,
-                                   float *milliseconds);
+cushim_status cushim_event_elapsed(cushim_event start, cushim_event end, float *milliseconds);
 
 // Allocates device memory, as `cuMemAlloc` does. Its contents are undefined; it is aligned to at least 256 bytes.
 //

@@ -302,8 +302,8 @@ pub unsafe extern "C" fn cushim_event_synchronize_within(
 /// @param[in] end The event that was recorded later, created with `CUSHIM_EVENT_TIMING`.
 /// @param[out] milliseconds The time; negative if `end` was recorded first.
 /// @errors `CUSHIM_ERROR_TIMING_DISABLED` if an event does not measure time; `CUSHIM_ERROR_NOT_RECORDED` if one was
-///   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an event
-///   that was last recorded in a stream that was being captured.
+///   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an
+///   event that was last recorded in a stream that was being captured.
 /// @driver none
 ///
 /// # Safety
