@@ -206,10 +206,10 @@ pub unsafe extern "C" fn cushim_node_native(node: cushim_node, native: *mut CUgr
 /// node, and of everything below it, still tell type, label and last parameters.
 ///
 /// @param[in] node The node.
-/// @errors `CUSHIM_ERROR_ALREADY_DESTROYED` if the node was removed before; `CUSHIM_ERROR_INVALID_ARGUMENT`, also while
-///   a builder captures a body below the node; `CUDA_ERROR_ILLEGAL_STATE` (401) while a builder captures the node's
-///   graph; `CUDA_ERROR_NOT_SUPPORTED` (801) if the graph allocates memory. If it fails, node, edges and owners are
-///   as they were.
+/// @errors `CUSHIM_ERROR_ALREADY_DESTROYED` if the node was removed before; `CUSHIM_ERROR_INVALID_ARGUMENT`, also
+///   while a builder captures a body below the node; `CUDA_ERROR_ILLEGAL_STATE` (401) while a builder captures the
+///   node's graph; `CUDA_ERROR_NOT_SUPPORTED` (801) if the graph allocates memory. If it fails, node, edges and
+///   owners are as they were.
 /// @driver any
 ///
 /// # Safety
