@@ -89,7 +89,9 @@ impl Exec {
 
     #[cold]
     fn too_young(&self, node: &NodeObject) -> Error {
-        let refusal = format!("{node} was not known when {self} was instantiated, or was added since; update it from the graph");
+        let refusal = format!(
+            "{node} was not known when {self} was instantiated, or was added since; update it from the graph"
+        );
         Error::new(Status::INVALID_ARGUMENT, refusal).about(node)
     }
 
