@@ -264,7 +264,7 @@ fn one_borrowed_token_for_two_who_ask() {
 
 #[test]
 fn a_record_changes_hands_with_its_free_slots() {
-    explore(2, [2, 3], || {
+    explore(3, [2, 3], || {
         drop(enter()); // whoever comes first makes room for all
         let drops = Arc::default();
         let turn = |number| {
