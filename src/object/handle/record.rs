@@ -124,6 +124,24 @@ impl Call {
         left.push(deferred);
         Ok(())
     }
+
+    /// Takes a release back from the thread, if that was leaving already, perhaps before it could see that it was asked. What was left to
+    /// it in a later call, of the same slot even, does not wait for this one.
+    fn give_up(self, index: u32) -> Option<Deferred> {
+        if self.goes_on() {
+            return None;
+        }
+        let mut left = self.record.left.lock();
+        let is_this = |deferred: &Deferred| {
+            deferred.index == index && deferred.blockers.iter().any(|call| call.is(&self))
+        };
+        let place = left.iter().position(is_this)?;
+        Some(left.swap_remove(place))
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self.record, other.record) && self.number == other.number
+    }
 }
 
 /// Whether a record's `call` says that its thread is inside one.
@@ -140,8 +158,8 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
-    /// Leaves it to one of those who may be reading the slot, and answers to whom; gives it back if nobody may any more.
-    pub(super) fn wait(mut self) -> Result<Call, Self> {
+    /// Leaves it to one of those who may be reading the slot; gives it back if nobody may any more.
+    pub(super) fn wait(mut self) -> Result<(), Self> {
         loop {
             self.blockers.retain(Call::goes_on);
             if self.blockers.is_empty() {
@@ -149,9 +167,10 @@ impl Deferred {
             }
             // Not the same one for all that wait.
             let one = self.blockers[self.index as usize % self.blockers.len()];
-            match one.take_on(self) {
-                Ok(()) => return Ok(one),
-                Err(back) => self = back,
+            let index = self.index;
+            match one.take_on(self).map(|()| one.give_up(index)) {
+                Err(back) | Ok(Some(back)) => self = back,
+                Ok(None) => return Ok(()),
             }
         }
     }

@@ -410,16 +410,11 @@ impl Table {
             return true;
         }
         self.waiting.fetch_add(1, Relaxed);
-        match (Deferred { index: token.index() as u32, blockers }.wait(), exempt) {
-            (Err(_), _) => {
-                self.waiting.fetch_sub(1, Relaxed);
-                return true;
-            }
-            // It was leaving already, perhaps before it could see that it was asked.
-            (Ok(one), Some(own)) if !one.goes_on() => _ = own.errands.fetch_or(ALL_LEFT, Relaxed),
-            _ => {}
+        let unread = Deferred { index: token.index() as u32, blockers }.wait().is_err();
+        if unread {
+            self.waiting.fetch_sub(1, Relaxed);
         }
-        false
+        unread
     }
 
     /// Lets go of what was deferred and is not read any more; returns how many still wait.
