@@ -207,7 +207,7 @@ fn implemented_function(catalogue: &Catalogue, index: usize, e: &Export, module:
     let body = if names.is_empty() { function } else { format!("|| {function}({})", names.join(", ")) };
     writeln!(
         out,
-        "#[unsafe(no_mangle)]\nextern \"C\" fn {}({}) -> CUresult {{\n    entry::{gate}({index}, {describe}, {body})\n}}\n",
+        "#[unsafe(no_mangle)]\nextern \"C\" fn {}({}) -> CUresult {{\n    entry::{gate}({index}, &{describe}, &{body})\n}}\n",
         e.name,
         params.join(", "),
     )

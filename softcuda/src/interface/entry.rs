@@ -15,34 +15,31 @@ use crate::instruments::trace::{self, Arguments, Line};
 use crate::instruments::{fault, log, setup};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the driver function behind export number `index`; `describe` tells its arguments to a trace.
-pub(super) fn call(
-    index: usize,
-    describe: impl FnOnce(&mut Arguments),
-    body: impl FnOnce() -> Answer,
-) -> CUresult {
+/// Runs the driver function behind export number `index`; `describe` tells its arguments to a trace. It is compiled once, and not
+/// for each of the functions, which would be half of what there is to compile.
+pub(super) fn call(index: usize, describe: &dyn Fn(&mut Arguments), body: &dyn Fn() -> Answer) -> CUresult {
     run(index, false, describe, body)
 }
 
 /// As `call`, for the variant of a function whose default stream is the per-thread one.
 pub(super) fn call_per_thread(
     index: usize,
-    describe: impl FnOnce(&mut Arguments),
-    body: impl FnOnce() -> Answer,
+    describe: &dyn Fn(&mut Arguments),
+    body: &dyn Fn() -> Answer,
 ) -> CUresult {
     run(index, true, describe, body)
 }
 
 /// What an export answers that nothing implements.
 pub(super) fn refuse(index: usize) -> CUresult {
-    call(index, |_| {}, || Err(CUDA_ERROR_NOT_SUPPORTED))
+    call(index, &|_| {}, &|| Err(CUDA_ERROR_NOT_SUPPORTED))
 }
 
 fn run(
     index: usize,
     per_thread: bool,
-    describe: impl FnOnce(&mut Arguments),
-    body: impl FnOnce() -> Answer,
+    describe: &dyn Fn(&mut Arguments),
+    body: &dyn Fn() -> Answer,
 ) -> CUresult {
     let _deferred = Deferred::new();
     reach::forget();
@@ -53,7 +50,7 @@ fn run(
         let admitted = || call::run(per_thread, || gates::admit(index).and_then(|()| body()));
         let answer = match counts::begin(index) {
             0 => admitted(),
-            wanted => run_watched(wanted, index, describe, admitted),
+            wanted => run_watched(wanted, index, describe, &admitted),
         };
         log::ended(index, answer);
         answer
@@ -77,8 +74,8 @@ fn defect(index: usize) -> CUresult {
 fn run_watched(
     wanted: u8,
     index: usize,
-    describe: impl FnOnce(&mut Arguments),
-    body: impl FnOnce() -> Answer,
+    describe: &dyn Fn(&mut Arguments),
+    body: &dyn Fn() -> Answer,
 ) -> Answer {
     let line = (wanted & TRACE != 0).then(|| Line::begin(index, describe));
     let strike = if wanted & FAULTS != 0 { fault::strike(index) } else { None };
@@ -107,7 +104,7 @@ mod tests {
     fn a_panic_is_an_answer() {
         let always = EXPORTS.iter().position(|export| export.base == "cuDriverGetVersion").unwrap();
         let broken: fn() -> crate::abi::Answer = || panic!("a defect that a test has made");
-        assert_eq!(call(always, |_| {}, broken), CUDA_ERROR_UNKNOWN);
-        assert_eq!(call(always, |_| {}, || Ok(())), CUDA_SUCCESS, "and it goes on");
+        assert_eq!(call(always, &|_| {}, &broken), CUDA_ERROR_UNKNOWN);
+        assert_eq!(call(always, &|_| {}, &|| Ok(())), CUDA_SUCCESS, "and it goes on");
     }
 }

@@ -150,11 +150,11 @@ extern "C" fn cuCoredumpSetAttributeGlobal() -> CUresult {
 extern "C" fn cuCtxAttach(pctx: Out<CUcontext>, flags: u32) -> CUresult {
     entry::call(
         27,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
             a.value("flags", flags);
         },
-        || crate::driver::context::created::cuCtxAttach(pctx, flags),
+        &|| crate::driver::context::created::cuCtxAttach(pctx, flags),
     )
 }
 
@@ -162,12 +162,12 @@ extern "C" fn cuCtxAttach(pctx: Out<CUcontext>, flags: u32) -> CUresult {
 extern "C" fn cuCtxCreate(pctx: Out<CUcontext>, flags: u32, dev: CUdevice_v1) -> CUresult {
     entry::call(
         28,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
             a.value("flags", flags);
             a.value("dev", dev);
         },
-        || crate::driver::context::created::cuCtxCreate(pctx, flags, dev),
+        &|| crate::driver::context::created::cuCtxCreate(pctx, flags, dev),
     )
 }
 
@@ -175,12 +175,12 @@ extern "C" fn cuCtxCreate(pctx: Out<CUcontext>, flags: u32, dev: CUdevice_v1) ->
 extern "C" fn cuCtxCreate_v2(pctx: Out<CUcontext>, flags: u32, dev: CUdevice_v1) -> CUresult {
     entry::call(
         29,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
             a.value("flags", flags);
             a.value("dev", dev);
         },
-        || crate::driver::context::created::cuCtxCreate_v2(pctx, flags, dev),
+        &|| crate::driver::context::created::cuCtxCreate_v2(pctx, flags, dev),
     )
 }
 
@@ -194,14 +194,14 @@ extern "C" fn cuCtxCreate_v3(
 ) -> CUresult {
     entry::call(
         30,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
             a.address("paramsArray", paramsArray.address());
             a.value("numParams", numParams);
             a.value("flags", flags);
             a.value("dev", dev);
         },
-        || crate::driver::context::created::cuCtxCreate_v3(pctx, paramsArray, numParams, flags, dev),
+        &|| crate::driver::context::created::cuCtxCreate_v3(pctx, paramsArray, numParams, flags, dev),
     )
 }
 
@@ -214,13 +214,13 @@ extern "C" fn cuCtxCreate_v4(
 ) -> CUresult {
     entry::call(
         31,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
             a.address("ctxCreateParams", ctxCreateParams.address());
             a.value("flags", flags);
             a.value("dev", dev);
         },
-        || crate::driver::context::created::cuCtxCreate_v4(pctx, ctxCreateParams, flags, dev),
+        &|| crate::driver::context::created::cuCtxCreate_v4(pctx, ctxCreateParams, flags, dev),
     )
 }
 
@@ -228,10 +228,10 @@ extern "C" fn cuCtxCreate_v4(
 extern "C" fn cuCtxDestroy(ctx: CUcontext) -> CUresult {
     entry::call(
         32,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
         },
-        || crate::driver::context::created::cuCtxDestroy(ctx),
+        &|| crate::driver::context::created::cuCtxDestroy(ctx),
     )
 }
 
@@ -239,10 +239,10 @@ extern "C" fn cuCtxDestroy(ctx: CUcontext) -> CUresult {
 extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult {
     entry::call(
         33,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
         },
-        || crate::driver::context::created::cuCtxDestroy_v2(ctx),
+        &|| crate::driver::context::created::cuCtxDestroy_v2(ctx),
     )
 }
 
@@ -250,10 +250,10 @@ extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult {
 extern "C" fn cuCtxDetach(ctx: CUcontext) -> CUresult {
     entry::call(
         34,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
         },
-        || crate::driver::context::created::cuCtxDetach(ctx),
+        &|| crate::driver::context::created::cuCtxDetach(ctx),
     )
 }
 
@@ -261,10 +261,10 @@ extern "C" fn cuCtxDetach(ctx: CUcontext) -> CUresult {
 extern "C" fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> CUresult {
     entry::call(
         35,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("peerContext", peerContext as usize);
         },
-        || crate::driver::peer::cuCtxDisablePeerAccess(peerContext),
+        &|| crate::driver::peer::cuCtxDisablePeerAccess(peerContext),
     )
 }
 
@@ -272,11 +272,11 @@ extern "C" fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> CUresult {
 extern "C" fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: u32) -> CUresult {
     entry::call(
         36,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("peerContext", peerContext as usize);
             a.value("Flags", Flags);
         },
-        || crate::driver::peer::cuCtxEnablePeerAccess(peerContext, Flags),
+        &|| crate::driver::peer::cuCtxEnablePeerAccess(peerContext, Flags),
     )
 }
 
@@ -289,11 +289,11 @@ extern "C" fn cuCtxFromGreenCtx() -> CUresult {
 extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: Out<u32>) -> CUresult {
     entry::call(
         38,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
             a.address("version", version.address());
         },
-        || crate::driver::context::config::cuCtxGetApiVersion(ctx, version),
+        &|| crate::driver::context::config::cuCtxGetApiVersion(ctx, version),
     )
 }
 
@@ -301,10 +301,10 @@ extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: Out<u32>) -> CUresult 
 extern "C" fn cuCtxGetCacheConfig(pconfig: Out<CUfunc_cache>) -> CUresult {
     entry::call(
         39,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pconfig", pconfig.address());
         },
-        || crate::driver::context::config::cuCtxGetCacheConfig(pconfig),
+        &|| crate::driver::context::config::cuCtxGetCacheConfig(pconfig),
     )
 }
 
@@ -312,10 +312,10 @@ extern "C" fn cuCtxGetCacheConfig(pconfig: Out<CUfunc_cache>) -> CUresult {
 extern "C" fn cuCtxGetCurrent(pctx: Out<CUcontext>) -> CUresult {
     entry::call(
         40,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
         },
-        || crate::driver::context::current::cuCtxGetCurrent(pctx),
+        &|| crate::driver::context::current::cuCtxGetCurrent(pctx),
     )
 }
 
@@ -328,10 +328,10 @@ extern "C" fn cuCtxGetDevResource() -> CUresult {
 extern "C" fn cuCtxGetDevice(device: Out<CUdevice_v1>) -> CUresult {
     entry::call(
         42,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("device", device.address());
         },
-        || crate::driver::context::current::cuCtxGetDevice(device),
+        &|| crate::driver::context::current::cuCtxGetDevice(device),
     )
 }
 
@@ -339,11 +339,11 @@ extern "C" fn cuCtxGetDevice(device: Out<CUdevice_v1>) -> CUresult {
 extern "C" fn cuCtxGetDevice_v2(device: Out<CUdevice>, ctx: CUcontext) -> CUresult {
     entry::call(
         43,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("device", device.address());
             a.address("ctx", ctx as usize);
         },
-        || crate::driver::context::current::cuCtxGetDevice_v2(device, ctx),
+        &|| crate::driver::context::current::cuCtxGetDevice_v2(device, ctx),
     )
 }
 
@@ -354,11 +354,11 @@ extern "C" fn cuCtxGetExecAffinity(
 ) -> CUresult {
     entry::call(
         44,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pExecAffinity", pExecAffinity.address());
             a.value("type", type_.0);
         },
-        || crate::driver::context::config::cuCtxGetExecAffinity(pExecAffinity, type_),
+        &|| crate::driver::context::config::cuCtxGetExecAffinity(pExecAffinity, type_),
     )
 }
 
@@ -366,10 +366,10 @@ extern "C" fn cuCtxGetExecAffinity(
 extern "C" fn cuCtxGetFlags(flags: Out<u32>) -> CUresult {
     entry::call(
         45,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("flags", flags.address());
         },
-        || crate::driver::context::config::cuCtxGetFlags(flags),
+        &|| crate::driver::context::config::cuCtxGetFlags(flags),
     )
 }
 
@@ -377,11 +377,11 @@ extern "C" fn cuCtxGetFlags(flags: Out<u32>) -> CUresult {
 extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: Out<u64>) -> CUresult {
     entry::call(
         46,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
             a.address("ctxId", ctxId.address());
         },
-        || crate::driver::context::config::cuCtxGetId(ctx, ctxId),
+        &|| crate::driver::context::config::cuCtxGetId(ctx, ctxId),
     )
 }
 
@@ -389,11 +389,11 @@ extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: Out<u64>) -> CUresult {
 extern "C" fn cuCtxGetLimit(pvalue: Out<usize>, limit: CUlimit) -> CUresult {
     entry::call(
         47,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pvalue", pvalue.address());
             a.value("limit", limit.0);
         },
-        || crate::driver::context::limits::cuCtxGetLimit(pvalue, limit),
+        &|| crate::driver::context::limits::cuCtxGetLimit(pvalue, limit),
     )
 }
 
@@ -401,10 +401,10 @@ extern "C" fn cuCtxGetLimit(pvalue: Out<usize>, limit: CUlimit) -> CUresult {
 extern "C" fn cuCtxGetSharedMemConfig(pConfig: Out<CUsharedconfig>) -> CUresult {
     entry::call(
         48,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pConfig", pConfig.address());
         },
-        || crate::driver::context::config::cuCtxGetSharedMemConfig(pConfig),
+        &|| crate::driver::context::config::cuCtxGetSharedMemConfig(pConfig),
     )
 }
 
@@ -412,11 +412,11 @@ extern "C" fn cuCtxGetSharedMemConfig(pConfig: Out<CUsharedconfig>) -> CUresult 
 extern "C" fn cuCtxGetStreamPriorityRange(leastPriority: Out<i32>, greatestPriority: Out<i32>) -> CUresult {
     entry::call(
         49,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("leastPriority", leastPriority.address());
             a.address("greatestPriority", greatestPriority.address());
         },
-        || crate::driver::context::config::cuCtxGetStreamPriorityRange(leastPriority, greatestPriority),
+        &|| crate::driver::context::config::cuCtxGetStreamPriorityRange(leastPriority, greatestPriority),
     )
 }
 
@@ -424,10 +424,10 @@ extern "C" fn cuCtxGetStreamPriorityRange(leastPriority: Out<i32>, greatestPrior
 extern "C" fn cuCtxPopCurrent(pctx: Out<CUcontext>) -> CUresult {
     entry::call(
         50,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
         },
-        || crate::driver::context::current::cuCtxPopCurrent(pctx),
+        &|| crate::driver::context::current::cuCtxPopCurrent(pctx),
     )
 }
 
@@ -435,10 +435,10 @@ extern "C" fn cuCtxPopCurrent(pctx: Out<CUcontext>) -> CUresult {
 extern "C" fn cuCtxPopCurrent_v2(pctx: Out<CUcontext>) -> CUresult {
     entry::call(
         51,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
         },
-        || crate::driver::context::current::cuCtxPopCurrent_v2(pctx),
+        &|| crate::driver::context::current::cuCtxPopCurrent_v2(pctx),
     )
 }
 
@@ -446,10 +446,10 @@ extern "C" fn cuCtxPopCurrent_v2(pctx: Out<CUcontext>) -> CUresult {
 extern "C" fn cuCtxPushCurrent(ctx: CUcontext) -> CUresult {
     entry::call(
         52,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
         },
-        || crate::driver::context::current::cuCtxPushCurrent(ctx),
+        &|| crate::driver::context::current::cuCtxPushCurrent(ctx),
     )
 }
 
@@ -457,10 +457,10 @@ extern "C" fn cuCtxPushCurrent(ctx: CUcontext) -> CUresult {
 extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult {
     entry::call(
         53,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
         },
-        || crate::driver::context::current::cuCtxPushCurrent_v2(ctx),
+        &|| crate::driver::context::current::cuCtxPushCurrent_v2(ctx),
     )
 }
 
@@ -468,27 +468,27 @@ extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult {
 extern "C" fn cuCtxRecordEvent(hCtx: CUcontext, hEvent: CUevent) -> CUresult {
     entry::call(
         54,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hCtx", hCtx as usize);
             a.address("hEvent", hEvent as usize);
         },
-        || crate::driver::enqueue::events::cuCtxRecordEvent(hCtx, hEvent),
+        &|| crate::driver::enqueue::events::cuCtxRecordEvent(hCtx, hEvent),
     )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxResetPersistingL2Cache() -> CUresult {
-    entry::call(55, |_| {}, crate::driver::context::config::cuCtxResetPersistingL2Cache)
+    entry::call(55, &|_| {}, &crate::driver::context::config::cuCtxResetPersistingL2Cache)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> CUresult {
     entry::call(
         56,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("config", config.0);
         },
-        || crate::driver::context::config::cuCtxSetCacheConfig(config),
+        &|| crate::driver::context::config::cuCtxSetCacheConfig(config),
     )
 }
 
@@ -496,10 +496,10 @@ extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> CUresult {
 extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult {
     entry::call(
         57,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
         },
-        || crate::driver::context::current::cuCtxSetCurrent(ctx),
+        &|| crate::driver::context::current::cuCtxSetCurrent(ctx),
     )
 }
 
@@ -507,10 +507,10 @@ extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult {
 extern "C" fn cuCtxSetFlags(flags: u32) -> CUresult {
     entry::call(
         58,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("flags", flags);
         },
-        || crate::driver::context::config::cuCtxSetFlags(flags),
+        &|| crate::driver::context::config::cuCtxSetFlags(flags),
     )
 }
 
@@ -518,11 +518,11 @@ extern "C" fn cuCtxSetFlags(flags: u32) -> CUresult {
 extern "C" fn cuCtxSetLimit(limit: CUlimit, value: usize) -> CUresult {
     entry::call(
         59,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("limit", limit.0);
             a.value("value", value);
         },
-        || crate::driver::context::limits::cuCtxSetLimit(limit, value),
+        &|| crate::driver::context::limits::cuCtxSetLimit(limit, value),
     )
 }
 
@@ -530,26 +530,26 @@ extern "C" fn cuCtxSetLimit(limit: CUlimit, value: usize) -> CUresult {
 extern "C" fn cuCtxSetSharedMemConfig(config: CUsharedconfig) -> CUresult {
     entry::call(
         60,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("config", config.0);
         },
-        || crate::driver::context::config::cuCtxSetSharedMemConfig(config),
+        &|| crate::driver::context::config::cuCtxSetSharedMemConfig(config),
     )
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSynchronize() -> CUresult {
-    entry::call(61, |_| {}, crate::driver::stream::waiting::cuCtxSynchronize)
+    entry::call(61, &|_| {}, &crate::driver::stream::waiting::cuCtxSynchronize)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult {
     entry::call(
         62,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ctx", ctx as usize);
         },
-        || crate::driver::stream::waiting::cuCtxSynchronize_v2(ctx),
+        &|| crate::driver::stream::waiting::cuCtxSynchronize_v2(ctx),
     )
 }
 
@@ -557,11 +557,11 @@ extern "C" fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult {
 extern "C" fn cuCtxWaitEvent(hCtx: CUcontext, hEvent: CUevent) -> CUresult {
     entry::call(
         63,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hCtx", hCtx as usize);
             a.address("hEvent", hEvent as usize);
         },
-        || crate::driver::enqueue::events::cuCtxWaitEvent(hCtx, hEvent),
+        &|| crate::driver::enqueue::events::cuCtxWaitEvent(hCtx, hEvent),
     )
 }
 
@@ -598,12 +598,12 @@ extern "C" fn cuDeviceCanAccessPeer(
 ) -> CUresult {
     entry::call(
         69,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("canAccessPeer", canAccessPeer.address());
             a.value("dev", dev);
             a.value("peerDev", peerDev);
         },
-        || crate::driver::peer::cuDeviceCanAccessPeer(canAccessPeer, dev, peerDev),
+        &|| crate::driver::peer::cuDeviceCanAccessPeer(canAccessPeer, dev, peerDev),
     )
 }
 
@@ -611,12 +611,12 @@ extern "C" fn cuDeviceCanAccessPeer(
 extern "C" fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         70,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("major", major.address());
             a.address("minor", minor.address());
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceComputeCapability(major, minor, dev),
+        &|| crate::driver::device::properties::cuDeviceComputeCapability(major, minor, dev),
     )
 }
 
@@ -624,11 +624,11 @@ extern "C" fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, dev: C
 extern "C" fn cuDeviceGet(device: Out<CUdevice_v1>, ordinal: i32) -> CUresult {
     entry::call(
         71,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("device", device.address());
             a.value("ordinal", ordinal);
         },
-        || crate::driver::device::properties::cuDeviceGet(device, ordinal),
+        &|| crate::driver::device::properties::cuDeviceGet(device, ordinal),
     )
 }
 
@@ -636,12 +636,12 @@ extern "C" fn cuDeviceGet(device: Out<CUdevice_v1>, ordinal: i32) -> CUresult {
 extern "C" fn cuDeviceGetAttribute(pi: Out<i32>, attrib: CUdevice_attribute, dev: CUdevice_v1) -> CUresult {
     entry::call(
         72,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pi", pi.address());
             a.value("attrib", attrib.0);
             a.value("dev", dev);
         },
-        || crate::driver::device::attributes::cuDeviceGetAttribute(pi, attrib, dev),
+        &|| crate::driver::device::attributes::cuDeviceGetAttribute(pi, attrib, dev),
     )
 }
 
@@ -649,11 +649,11 @@ extern "C" fn cuDeviceGetAttribute(pi: Out<i32>, attrib: CUdevice_attribute, dev
 extern "C" fn cuDeviceGetByPCIBusId(dev: Out<CUdevice_v1>, pciBusId: In<c_char>) -> CUresult {
     entry::call(
         73,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dev", dev.address());
             a.text("pciBusId", pciBusId);
         },
-        || crate::driver::device::properties::cuDeviceGetByPCIBusId(dev, pciBusId),
+        &|| crate::driver::device::properties::cuDeviceGetByPCIBusId(dev, pciBusId),
     )
 }
 
@@ -671,10 +671,10 @@ extern "C" fn cuDeviceGetCliqueInfo() -> CUresult {
 extern "C" fn cuDeviceGetCount(count: Out<i32>) -> CUresult {
     entry::call(
         76,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("count", count.address());
         },
-        || crate::driver::device::properties::cuDeviceGetCount(count),
+        &|| crate::driver::device::properties::cuDeviceGetCount(count),
     )
 }
 
@@ -682,11 +682,11 @@ extern "C" fn cuDeviceGetCount(count: Out<i32>) -> CUresult {
 extern "C" fn cuDeviceGetDefaultMemPool(pool_out: Out<CUmemoryPool>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         77,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pool_out", pool_out.address());
             a.value("dev", dev);
         },
-        || crate::driver::memory::pool::choice::cuDeviceGetDefaultMemPool(pool_out, dev),
+        &|| crate::driver::memory::pool::choice::cuDeviceGetDefaultMemPool(pool_out, dev),
     )
 }
 
@@ -703,12 +703,12 @@ extern "C" fn cuDeviceGetExecAffinitySupport(
 ) -> CUresult {
     entry::call(
         79,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pi", pi.address());
             a.value("type", type_.0);
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceGetExecAffinitySupport(pi, type_, dev),
+        &|| crate::driver::device::properties::cuDeviceGetExecAffinitySupport(pi, type_, dev),
     )
 }
 
@@ -725,12 +725,12 @@ extern "C" fn cuDeviceGetGraphMemAttribute(
 ) -> CUresult {
     entry::call(
         81,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("device", device);
             a.value("attr", attr.0);
             a.address("value", value as usize);
         },
-        || {
+        &|| {
             crate::driver::memory::graph_allocation::attributes::cuDeviceGetGraphMemAttribute(
                 device, attr, value,
             )
@@ -747,12 +747,12 @@ extern "C" fn cuDeviceGetHostAtomicCapabilities() -> CUresult {
 extern "C" fn cuDeviceGetLuid(luid: Out<c_char>, deviceNodeMask: Out<u32>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         83,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("luid", luid.address());
             a.address("deviceNodeMask", deviceNodeMask.address());
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceGetLuid(luid, deviceNodeMask, dev),
+        &|| crate::driver::device::properties::cuDeviceGetLuid(luid, deviceNodeMask, dev),
     )
 }
 
@@ -760,11 +760,11 @@ extern "C" fn cuDeviceGetLuid(luid: Out<c_char>, deviceNodeMask: Out<u32>, dev: 
 extern "C" fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         84,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pool", pool.address());
             a.value("dev", dev);
         },
-        || crate::driver::memory::pool::choice::cuDeviceGetMemPool(pool, dev),
+        &|| crate::driver::memory::pool::choice::cuDeviceGetMemPool(pool, dev),
     )
 }
 
@@ -772,12 +772,12 @@ extern "C" fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice_v1) -> C
 extern "C" fn cuDeviceGetName(name: Out<c_char>, len: i32, dev: CUdevice_v1) -> CUresult {
     entry::call(
         85,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("name", name.address());
             a.value("len", len);
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceGetName(name, len, dev),
+        &|| crate::driver::device::properties::cuDeviceGetName(name, len, dev),
     )
 }
 
@@ -800,13 +800,13 @@ extern "C" fn cuDeviceGetP2PAttribute(
 ) -> CUresult {
     entry::call(
         88,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("value", value.address());
             a.value("attrib", attrib.0);
             a.value("srcDevice", srcDevice);
             a.value("dstDevice", dstDevice);
         },
-        || crate::driver::peer::cuDeviceGetP2PAttribute(value, attrib, srcDevice, dstDevice),
+        &|| crate::driver::peer::cuDeviceGetP2PAttribute(value, attrib, srcDevice, dstDevice),
     )
 }
 
@@ -814,12 +814,12 @@ extern "C" fn cuDeviceGetP2PAttribute(
 extern "C" fn cuDeviceGetPCIBusId(pciBusId: Out<c_char>, len: i32, dev: CUdevice_v1) -> CUresult {
     entry::call(
         89,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pciBusId", pciBusId.address());
             a.value("len", len);
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceGetPCIBusId(pciBusId, len, dev),
+        &|| crate::driver::device::properties::cuDeviceGetPCIBusId(pciBusId, len, dev),
     )
 }
 
@@ -827,11 +827,11 @@ extern "C" fn cuDeviceGetPCIBusId(pciBusId: Out<c_char>, len: i32, dev: CUdevice
 extern "C" fn cuDeviceGetProperties(prop: Out<CUdevprop_v1>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         90,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("prop", prop.address());
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceGetProperties(prop, dev),
+        &|| crate::driver::device::properties::cuDeviceGetProperties(prop, dev),
     )
 }
 
@@ -844,11 +844,11 @@ extern "C" fn cuDeviceGetTexture1DLinearMaxWidth() -> CUresult {
 extern "C" fn cuDeviceGetUuid(uuid: Out<CUuuid>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         92,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("uuid", uuid.address());
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceGetUuid(uuid, dev),
+        &|| crate::driver::device::properties::cuDeviceGetUuid(uuid, dev),
     )
 }
 
@@ -856,11 +856,11 @@ extern "C" fn cuDeviceGetUuid(uuid: Out<CUuuid>, dev: CUdevice_v1) -> CUresult {
 extern "C" fn cuDeviceGetUuid_v2(uuid: Out<CUuuid>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         93,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("uuid", uuid.address());
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceGetUuid_v2(uuid, dev),
+        &|| crate::driver::device::properties::cuDeviceGetUuid_v2(uuid, dev),
     )
 }
 
@@ -868,10 +868,10 @@ extern "C" fn cuDeviceGetUuid_v2(uuid: Out<CUuuid>, dev: CUdevice_v1) -> CUresul
 extern "C" fn cuDeviceGraphMemTrim(device: CUdevice) -> CUresult {
     entry::call(
         94,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("device", device);
         },
-        || crate::driver::memory::graph_allocation::attributes::cuDeviceGraphMemTrim(device),
+        &|| crate::driver::memory::graph_allocation::attributes::cuDeviceGraphMemTrim(device),
     )
 }
 
@@ -879,12 +879,12 @@ extern "C" fn cuDeviceGraphMemTrim(device: CUdevice) -> CUresult {
 extern "C" fn cuDevicePrimaryCtxGetState(dev: CUdevice_v1, flags: Out<u32>, active: Out<i32>) -> CUresult {
     entry::call(
         95,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("dev", dev);
             a.address("flags", flags.address());
             a.address("active", active.address());
         },
-        || crate::driver::context::primary::cuDevicePrimaryCtxGetState(dev, flags, active),
+        &|| crate::driver::context::primary::cuDevicePrimaryCtxGetState(dev, flags, active),
     )
 }
 
@@ -892,10 +892,10 @@ extern "C" fn cuDevicePrimaryCtxGetState(dev: CUdevice_v1, flags: Out<u32>, acti
 extern "C" fn cuDevicePrimaryCtxRelease(dev: CUdevice_v1) -> CUresult {
     entry::call(
         96,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("dev", dev);
         },
-        || crate::driver::context::primary::cuDevicePrimaryCtxRelease(dev),
+        &|| crate::driver::context::primary::cuDevicePrimaryCtxRelease(dev),
     )
 }
 
@@ -903,10 +903,10 @@ extern "C" fn cuDevicePrimaryCtxRelease(dev: CUdevice_v1) -> CUresult {
 extern "C" fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice_v1) -> CUresult {
     entry::call(
         97,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("dev", dev);
         },
-        || crate::driver::context::primary::cuDevicePrimaryCtxRelease_v2(dev),
+        &|| crate::driver::context::primary::cuDevicePrimaryCtxRelease_v2(dev),
     )
 }
 
@@ -914,10 +914,10 @@ extern "C" fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice_v1) -> CUresult {
 extern "C" fn cuDevicePrimaryCtxReset(dev: CUdevice_v1) -> CUresult {
     entry::call(
         98,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("dev", dev);
         },
-        || crate::driver::context::primary::cuDevicePrimaryCtxReset(dev),
+        &|| crate::driver::context::primary::cuDevicePrimaryCtxReset(dev),
     )
 }
 
@@ -925,10 +925,10 @@ extern "C" fn cuDevicePrimaryCtxReset(dev: CUdevice_v1) -> CUresult {
 extern "C" fn cuDevicePrimaryCtxReset_v2(dev: CUdevice_v1) -> CUresult {
     entry::call(
         99,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("dev", dev);
         },
-        || crate::driver::context::primary::cuDevicePrimaryCtxReset_v2(dev),
+        &|| crate::driver::context::primary::cuDevicePrimaryCtxReset_v2(dev),
     )
 }
 
@@ -936,11 +936,11 @@ extern "C" fn cuDevicePrimaryCtxReset_v2(dev: CUdevice_v1) -> CUresult {
 extern "C" fn cuDevicePrimaryCtxRetain(pctx: Out<CUcontext>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         100,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pctx", pctx.address());
             a.value("dev", dev);
         },
-        || crate::driver::context::primary::cuDevicePrimaryCtxRetain(pctx, dev),
+        &|| crate::driver::context::primary::cuDevicePrimaryCtxRetain(pctx, dev),
     )
 }
 
@@ -948,11 +948,11 @@ extern "C" fn cuDevicePrimaryCtxRetain(pctx: Out<CUcontext>, dev: CUdevice_v1) -
 extern "C" fn cuDevicePrimaryCtxSetFlags(dev: CUdevice_v1, flags: u32) -> CUresult {
     entry::call(
         101,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("dev", dev);
             a.value("flags", flags);
         },
-        || crate::driver::context::primary::cuDevicePrimaryCtxSetFlags(dev, flags),
+        &|| crate::driver::context::primary::cuDevicePrimaryCtxSetFlags(dev, flags),
     )
 }
 
@@ -960,11 +960,11 @@ extern "C" fn cuDevicePrimaryCtxSetFlags(dev: CUdevice_v1, flags: u32) -> CUresu
 extern "C" fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice_v1, flags: u32) -> CUresult {
     entry::call(
         102,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("dev", dev);
             a.value("flags", flags);
         },
-        || crate::driver::context::primary::cuDevicePrimaryCtxSetFlags_v2(dev, flags),
+        &|| crate::driver::context::primary::cuDevicePrimaryCtxSetFlags_v2(dev, flags),
     )
 }
 
@@ -981,12 +981,12 @@ extern "C" fn cuDeviceSetGraphMemAttribute(
 ) -> CUresult {
     entry::call(
         104,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("device", device);
             a.value("attr", attr.0);
             a.address("value", value as usize);
         },
-        || {
+        &|| {
             crate::driver::memory::graph_allocation::attributes::cuDeviceSetGraphMemAttribute(
                 device, attr, value,
             )
@@ -998,11 +998,11 @@ extern "C" fn cuDeviceSetGraphMemAttribute(
 extern "C" fn cuDeviceSetMemPool(dev: CUdevice_v1, pool: CUmemoryPool) -> CUresult {
     entry::call(
         105,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("dev", dev);
             a.address("pool", pool as usize);
         },
-        || crate::driver::memory::pool::choice::cuDeviceSetMemPool(dev, pool),
+        &|| crate::driver::memory::pool::choice::cuDeviceSetMemPool(dev, pool),
     )
 }
 
@@ -1010,11 +1010,11 @@ extern "C" fn cuDeviceSetMemPool(dev: CUdevice_v1, pool: CUmemoryPool) -> CUresu
 extern "C" fn cuDeviceTotalMem(bytes: Out<u32>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         106,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("bytes", bytes.address());
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceTotalMem(bytes, dev),
+        &|| crate::driver::device::properties::cuDeviceTotalMem(bytes, dev),
     )
 }
 
@@ -1022,11 +1022,11 @@ extern "C" fn cuDeviceTotalMem(bytes: Out<u32>, dev: CUdevice_v1) -> CUresult {
 extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: CUdevice_v1) -> CUresult {
     entry::call(
         107,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("bytes", bytes.address());
             a.value("dev", dev);
         },
-        || crate::driver::device::properties::cuDeviceTotalMem_v2(bytes, dev),
+        &|| crate::driver::device::properties::cuDeviceTotalMem_v2(bytes, dev),
     )
 }
 
@@ -1039,10 +1039,10 @@ extern "C" fn cuDeviceUnregisterAsyncNotification() -> CUresult {
 extern "C" fn cuDriverGetVersion(driverVersion: Out<i32>) -> CUresult {
     entry::call(
         109,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("driverVersion", driverVersion.address());
         },
-        || crate::interface::init::cuDriverGetVersion(driverVersion),
+        &|| crate::interface::init::cuDriverGetVersion(driverVersion),
     )
 }
 
@@ -1095,11 +1095,11 @@ extern "C" fn cuEGLStreamProducerReturnFrame() -> CUresult {
 extern "C" fn cuEventCreate(phEvent: Out<CUevent>, Flags: u32) -> CUresult {
     entry::call(
         119,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phEvent", phEvent.address());
             a.value("Flags", Flags);
         },
-        || crate::driver::event::cuEventCreate(phEvent, Flags),
+        &|| crate::driver::event::cuEventCreate(phEvent, Flags),
     )
 }
 
@@ -1112,10 +1112,10 @@ extern "C" fn cuEventCreateFromEGLSync() -> CUresult {
 extern "C" fn cuEventDestroy(hEvent: CUevent) -> CUresult {
     entry::call(
         121,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hEvent", hEvent as usize);
         },
-        || crate::driver::event::cuEventDestroy(hEvent),
+        &|| crate::driver::event::cuEventDestroy(hEvent),
     )
 }
 
@@ -1123,10 +1123,10 @@ extern "C" fn cuEventDestroy(hEvent: CUevent) -> CUresult {
 extern "C" fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult {
     entry::call(
         122,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hEvent", hEvent as usize);
         },
-        || crate::driver::event::cuEventDestroy_v2(hEvent),
+        &|| crate::driver::event::cuEventDestroy_v2(hEvent),
     )
 }
 
@@ -1134,12 +1134,12 @@ extern "C" fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult {
 extern "C" fn cuEventElapsedTime(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> CUresult {
     entry::call(
         123,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pMilliseconds", pMilliseconds.address());
             a.address("hStart", hStart as usize);
             a.address("hEnd", hEnd as usize);
         },
-        || crate::driver::event::cuEventElapsedTime(pMilliseconds, hStart, hEnd),
+        &|| crate::driver::event::cuEventElapsedTime(pMilliseconds, hStart, hEnd),
     )
 }
 
@@ -1147,12 +1147,12 @@ extern "C" fn cuEventElapsedTime(pMilliseconds: Out<f32>, hStart: CUevent, hEnd:
 extern "C" fn cuEventElapsedTime_v2(pMilliseconds: Out<f32>, hStart: CUevent, hEnd: CUevent) -> CUresult {
     entry::call(
         124,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pMilliseconds", pMilliseconds.address());
             a.address("hStart", hStart as usize);
             a.address("hEnd", hEnd as usize);
         },
-        || crate::driver::event::cuEventElapsedTime_v2(pMilliseconds, hStart, hEnd),
+        &|| crate::driver::event::cuEventElapsedTime_v2(pMilliseconds, hStart, hEnd),
     )
 }
 
@@ -1160,10 +1160,10 @@ extern "C" fn cuEventElapsedTime_v2(pMilliseconds: Out<f32>, hStart: CUevent, hE
 extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
     entry::call(
         125,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hEvent", hEvent as usize);
         },
-        || crate::driver::event::cuEventQuery(hEvent),
+        &|| crate::driver::event::cuEventQuery(hEvent),
     )
 }
 
@@ -1171,11 +1171,11 @@ extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
 extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult {
     entry::call(
         126,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hEvent", hEvent as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::events::cuEventRecord(hEvent, hStream),
+        &|| crate::driver::enqueue::events::cuEventRecord(hEvent, hStream),
     )
 }
 
@@ -1183,11 +1183,11 @@ extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult {
 extern "C" fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         127,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hEvent", hEvent as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::events::cuEventRecord(hEvent, hStream),
+        &|| crate::driver::enqueue::events::cuEventRecord(hEvent, hStream),
     )
 }
 
@@ -1195,12 +1195,12 @@ extern "C" fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult
 extern "C" fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: u32) -> CUresult {
     entry::call(
         128,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hEvent", hEvent as usize);
             a.address("hStream", hStream as usize);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::events::cuEventRecordWithFlags(hEvent, hStream, flags),
+        &|| crate::driver::enqueue::events::cuEventRecordWithFlags(hEvent, hStream, flags),
     )
 }
 
@@ -1208,12 +1208,12 @@ extern "C" fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: 
 extern "C" fn cuEventRecordWithFlags_ptsz(hEvent: CUevent, hStream: CUstream, flags: u32) -> CUresult {
     entry::call_per_thread(
         129,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hEvent", hEvent as usize);
             a.address("hStream", hStream as usize);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::events::cuEventRecordWithFlags(hEvent, hStream, flags),
+        &|| crate::driver::enqueue::events::cuEventRecordWithFlags(hEvent, hStream, flags),
     )
 }
 
@@ -1221,10 +1221,10 @@ extern "C" fn cuEventRecordWithFlags_ptsz(hEvent: CUevent, hStream: CUstream, fl
 extern "C" fn cuEventSynchronize(hEvent: CUevent) -> CUresult {
     entry::call(
         130,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hEvent", hEvent as usize);
         },
-        || crate::driver::event::cuEventSynchronize(hEvent),
+        &|| crate::driver::event::cuEventSynchronize(hEvent),
     )
 }
 
@@ -1257,12 +1257,12 @@ extern "C" fn cuFlushGPUDirectRDMAWrites() -> CUresult {
 extern "C" fn cuFuncGetAttribute(pi: Out<i32>, attrib: CUfunction_attribute, hfunc: CUfunction) -> CUresult {
     entry::call(
         136,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pi", pi.address());
             a.value("attrib", attrib.0);
             a.address("hfunc", hfunc as usize);
         },
-        || crate::driver::kernel::function::cuFuncGetAttribute(pi, attrib, hfunc),
+        &|| crate::driver::kernel::function::cuFuncGetAttribute(pi, attrib, hfunc),
     )
 }
 
@@ -1270,11 +1270,11 @@ extern "C" fn cuFuncGetAttribute(pi: Out<i32>, attrib: CUfunction_attribute, hfu
 extern "C" fn cuFuncGetModule(hmod: Out<CUmodule>, hfunc: CUfunction) -> CUresult {
     entry::call(
         137,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("hmod", hmod.address());
             a.address("hfunc", hfunc as usize);
         },
-        || crate::driver::kernel::function::cuFuncGetModule(hmod, hfunc),
+        &|| crate::driver::kernel::function::cuFuncGetModule(hmod, hfunc),
     )
 }
 
@@ -1282,11 +1282,11 @@ extern "C" fn cuFuncGetModule(hmod: Out<CUmodule>, hfunc: CUfunction) -> CUresul
 extern "C" fn cuFuncGetName(name: Out<*const c_char>, hfunc: CUfunction) -> CUresult {
     entry::call(
         138,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("name", name.address());
             a.address("hfunc", hfunc as usize);
         },
-        || crate::driver::kernel::function::cuFuncGetName(name, hfunc),
+        &|| crate::driver::kernel::function::cuFuncGetName(name, hfunc),
     )
 }
 
@@ -1294,11 +1294,11 @@ extern "C" fn cuFuncGetName(name: Out<*const c_char>, hfunc: CUfunction) -> CUre
 extern "C" fn cuFuncGetParamCount(func: CUfunction, paramCount: Out<usize>) -> CUresult {
     entry::call(
         139,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("func", func as usize);
             a.address("paramCount", paramCount.address());
         },
-        || crate::driver::kernel::function::cuFuncGetParamCount(func, paramCount),
+        &|| crate::driver::kernel::function::cuFuncGetParamCount(func, paramCount),
     )
 }
 
@@ -1311,13 +1311,13 @@ extern "C" fn cuFuncGetParamInfo(
 ) -> CUresult {
     entry::call(
         140,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("func", func as usize);
             a.value("paramIndex", paramIndex);
             a.address("paramOffset", paramOffset.address());
             a.address("paramSize", paramSize.address());
         },
-        || crate::driver::kernel::function::cuFuncGetParamInfo(func, paramIndex, paramOffset, paramSize),
+        &|| crate::driver::kernel::function::cuFuncGetParamInfo(func, paramIndex, paramOffset, paramSize),
     )
 }
 
@@ -1325,11 +1325,11 @@ extern "C" fn cuFuncGetParamInfo(
 extern "C" fn cuFuncIsLoaded(state: Out<CUfunctionLoadingState>, hfunc: CUfunction) -> CUresult {
     entry::call(
         141,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("state", state.address());
             a.address("hfunc", hfunc as usize);
         },
-        || crate::driver::kernel::function::cuFuncIsLoaded(state, hfunc),
+        &|| crate::driver::kernel::function::cuFuncIsLoaded(state, hfunc),
     )
 }
 
@@ -1337,10 +1337,10 @@ extern "C" fn cuFuncIsLoaded(state: Out<CUfunctionLoadingState>, hfunc: CUfuncti
 extern "C" fn cuFuncLoad(hfunc: CUfunction) -> CUresult {
     entry::call(
         142,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hfunc", hfunc as usize);
         },
-        || crate::driver::kernel::function::cuFuncLoad(hfunc),
+        &|| crate::driver::kernel::function::cuFuncLoad(hfunc),
     )
 }
 
@@ -1348,12 +1348,12 @@ extern "C" fn cuFuncLoad(hfunc: CUfunction) -> CUresult {
 extern "C" fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: i32) -> CUresult {
     entry::call(
         143,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hfunc", hfunc as usize);
             a.value("attrib", attrib.0);
             a.value("value", value);
         },
-        || crate::driver::kernel::function::cuFuncSetAttribute(hfunc, attrib, value),
+        &|| crate::driver::kernel::function::cuFuncSetAttribute(hfunc, attrib, value),
     )
 }
 
@@ -1366,11 +1366,11 @@ extern "C" fn cuFuncSetBlockShape() -> CUresult {
 extern "C" fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> CUresult {
     entry::call(
         145,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hfunc", hfunc as usize);
             a.value("config", config.0);
         },
-        || crate::driver::kernel::function::cuFuncSetCacheConfig(hfunc, config),
+        &|| crate::driver::kernel::function::cuFuncSetCacheConfig(hfunc, config),
     )
 }
 
@@ -1378,11 +1378,11 @@ extern "C" fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> C
 extern "C" fn cuFuncSetSharedMemConfig(hfunc: CUfunction, config: CUsharedconfig) -> CUresult {
     entry::call(
         146,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hfunc", hfunc as usize);
             a.value("config", config.0);
         },
-        || crate::driver::kernel::function::cuFuncSetSharedMemConfig(hfunc, config),
+        &|| crate::driver::kernel::function::cuFuncSetSharedMemConfig(hfunc, config),
     )
 }
 
@@ -1475,11 +1475,11 @@ extern "C" fn cuGLUnregisterBufferObject() -> CUresult {
 extern "C" fn cuGetErrorName(error: CUresult, pStr: Out<*const c_char>) -> CUresult {
     entry::call(
         164,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("error", error.0);
             a.address("pStr", pStr.address());
         },
-        || crate::interface::errors::cuGetErrorName(error, pStr),
+        &|| crate::interface::errors::cuGetErrorName(error, pStr),
     )
 }
 
@@ -1487,11 +1487,11 @@ extern "C" fn cuGetErrorName(error: CUresult, pStr: Out<*const c_char>) -> CUres
 extern "C" fn cuGetErrorString(error: CUresult, pStr: Out<*const c_char>) -> CUresult {
     entry::call(
         165,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("error", error.0);
             a.address("pStr", pStr.address());
         },
-        || crate::interface::errors::cuGetErrorString(error, pStr),
+        &|| crate::interface::errors::cuGetErrorString(error, pStr),
     )
 }
 
@@ -1499,11 +1499,11 @@ extern "C" fn cuGetErrorString(error: CUresult, pStr: Out<*const c_char>) -> CUr
 extern "C" fn cuGetExportTable(ppExportTable: Out<*const c_void>, pExportTableId: In<CUuuid>) -> CUresult {
     entry::call(
         166,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("ppExportTable", ppExportTable.address());
             a.address("pExportTableId", pExportTableId.address());
         },
-        || crate::interface::init::cuGetExportTable(ppExportTable, pExportTableId),
+        &|| crate::interface::init::cuGetExportTable(ppExportTable, pExportTableId),
     )
 }
 
@@ -1516,13 +1516,13 @@ extern "C" fn cuGetProcAddress(
 ) -> CUresult {
     entry::call(
         167,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.text("symbol", symbol);
             a.address("pfn", pfn.address());
             a.value("driverVersion", driverVersion);
             a.value("flags", flags);
         },
-        || crate::interface::getter::cuGetProcAddress(symbol, pfn, driverVersion, flags),
+        &|| crate::interface::getter::cuGetProcAddress(symbol, pfn, driverVersion, flags),
     )
 }
 
@@ -1536,14 +1536,14 @@ extern "C" fn cuGetProcAddress_v2(
 ) -> CUresult {
     entry::call(
         168,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.text("symbol", symbol);
             a.address("pfn", pfn.address());
             a.value("driverVersion", driverVersion);
             a.value("flags", flags);
             a.address("symbolFound", symbolFound.address());
         },
-        || crate::interface::getter::cuGetProcAddress_v2(symbol, pfn, driverVersion, flags, symbolFound),
+        &|| crate::interface::getter::cuGetProcAddress_v2(symbol, pfn, driverVersion, flags, symbolFound),
     )
 }
 
@@ -1557,14 +1557,14 @@ extern "C" fn cuGraphAddBatchMemOpNode(
 ) -> CUresult {
     entry::call(
         169,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::values::cuGraphAddBatchMemOpNode(
                 phGraphNode,
                 hGraph,
@@ -1586,14 +1586,14 @@ extern "C" fn cuGraphAddChildGraphNode(
 ) -> CUresult {
     entry::call(
         170,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("childGraph", childGraph as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::children::cuGraphAddChildGraphNode(
                 phGraphNode,
                 hGraph,
@@ -1614,13 +1614,13 @@ extern "C" fn cuGraphAddDependencies(
 ) -> CUresult {
     entry::call(
         171,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("from", from.address());
             a.address("to", to.address());
             a.value("numDependencies", numDependencies);
         },
-        || crate::driver::graph::calls::edges::cuGraphAddDependencies(hGraph, from, to, numDependencies),
+        &|| crate::driver::graph::calls::edges::cuGraphAddDependencies(hGraph, from, to, numDependencies),
     )
 }
 
@@ -1634,14 +1634,14 @@ extern "C" fn cuGraphAddDependencies_v2(
 ) -> CUresult {
     entry::call(
         172,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("from", from.address());
             a.address("to", to.address());
             a.address("edgeData", edgeData.address());
             a.value("numDependencies", numDependencies);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::edges::cuGraphAddDependencies_v2(
                 hGraph,
                 from,
@@ -1662,13 +1662,13 @@ extern "C" fn cuGraphAddEmptyNode(
 ) -> CUresult {
     entry::call(
         173,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::nodes::cuGraphAddEmptyNode(
                 phGraphNode,
                 hGraph,
@@ -1689,14 +1689,14 @@ extern "C" fn cuGraphAddEventRecordNode(
 ) -> CUresult {
     entry::call(
         174,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("event", event as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::events::cuGraphAddEventRecordNode(
                 phGraphNode,
                 hGraph,
@@ -1718,14 +1718,14 @@ extern "C" fn cuGraphAddEventWaitNode(
 ) -> CUresult {
     entry::call(
         175,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("event", event as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::events::cuGraphAddEventWaitNode(
                 phGraphNode,
                 hGraph,
@@ -1757,14 +1757,14 @@ extern "C" fn cuGraphAddHostNode(
 ) -> CUresult {
     entry::call(
         178,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::hosts::cuGraphAddHostNode(
                 phGraphNode,
                 hGraph,
@@ -1786,14 +1786,14 @@ extern "C" fn cuGraphAddKernelNode(
 ) -> CUresult {
     entry::call(
         179,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::kernels::cuGraphAddKernelNode(
                 phGraphNode,
                 hGraph,
@@ -1815,14 +1815,14 @@ extern "C" fn cuGraphAddKernelNode_v2(
 ) -> CUresult {
     entry::call(
         180,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::kernels::cuGraphAddKernelNode_v2(
                 phGraphNode,
                 hGraph,
@@ -1844,14 +1844,14 @@ extern "C" fn cuGraphAddMemAllocNode(
 ) -> CUresult {
     entry::call(
         181,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::memory::cuGraphAddMemAllocNode(
                 phGraphNode,
                 hGraph,
@@ -1873,14 +1873,14 @@ extern "C" fn cuGraphAddMemFreeNode(
 ) -> CUresult {
     entry::call(
         182,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("dptr", dptr as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::memory::cuGraphAddMemFreeNode(
                 phGraphNode,
                 hGraph,
@@ -1903,7 +1903,7 @@ extern "C" fn cuGraphAddMemcpyNode(
 ) -> CUresult {
     entry::call(
         183,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
@@ -1911,7 +1911,7 @@ extern "C" fn cuGraphAddMemcpyNode(
             a.address("copyParams", copyParams.address());
             a.address("ctx", ctx as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::copies::cuGraphAddMemcpyNode(
                 phGraphNode,
                 hGraph,
@@ -1935,7 +1935,7 @@ extern "C" fn cuGraphAddMemsetNode(
 ) -> CUresult {
     entry::call(
         184,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
@@ -1943,7 +1943,7 @@ extern "C" fn cuGraphAddMemsetNode(
             a.address("memsetParams", memsetParams.address());
             a.address("ctx", ctx as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::fills::cuGraphAddMemsetNode(
                 phGraphNode,
                 hGraph,
@@ -1966,14 +1966,14 @@ extern "C" fn cuGraphAddNode(
 ) -> CUresult {
     entry::call(
         185,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::generic::cuGraphAddNode(
                 phGraphNode,
                 hGraph,
@@ -1996,7 +1996,7 @@ extern "C" fn cuGraphAddNode_v2(
 ) -> CUresult {
     entry::call(
         186,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
@@ -2004,7 +2004,7 @@ extern "C" fn cuGraphAddNode_v2(
             a.value("numDependencies", numDependencies);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::generic::cuGraphAddNode_v2(
                 phGraphNode,
                 hGraph,
@@ -2028,7 +2028,7 @@ extern "C" fn cuGraphAddNode_v3(
 ) -> CUresult {
     entry::call(
         187,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphNode", phGraphNode.address());
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
@@ -2036,7 +2036,7 @@ extern "C" fn cuGraphAddNode_v3(
             a.value("numDependencies", numDependencies);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::generic::cuGraphAddNode_v3(
                 phGraphNode,
                 hGraph,
@@ -2056,11 +2056,11 @@ extern "C" fn cuGraphBatchMemOpNodeGetParams(
 ) -> CUresult {
     entry::call(
         188,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams_out", nodeParams_out.address());
         },
-        || crate::driver::graph::calls::values::cuGraphBatchMemOpNodeGetParams(hNode, nodeParams_out),
+        &|| crate::driver::graph::calls::values::cuGraphBatchMemOpNodeGetParams(hNode, nodeParams_out),
     )
 }
 
@@ -2071,11 +2071,11 @@ extern "C" fn cuGraphBatchMemOpNodeSetParams(
 ) -> CUresult {
     entry::call(
         189,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::values::cuGraphBatchMemOpNodeSetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::values::cuGraphBatchMemOpNodeSetParams(hNode, nodeParams),
     )
 }
 
@@ -2083,11 +2083,11 @@ extern "C" fn cuGraphBatchMemOpNodeSetParams(
 extern "C" fn cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode, phGraph: Out<CUgraph>) -> CUresult {
     entry::call(
         190,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("phGraph", phGraph.address());
         },
-        || crate::driver::graph::calls::children::cuGraphChildGraphNodeGetGraph(hNode, phGraph),
+        &|| crate::driver::graph::calls::children::cuGraphChildGraphNodeGetGraph(hNode, phGraph),
     )
 }
 
@@ -2095,11 +2095,11 @@ extern "C" fn cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode, phGraph: Out<CUg
 extern "C" fn cuGraphClone(phGraphClone: Out<CUgraph>, originalGraph: CUgraph) -> CUresult {
     entry::call(
         191,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphClone", phGraphClone.address());
             a.address("originalGraph", originalGraph as usize);
         },
-        || crate::driver::graph::calls::created::cuGraphClone(phGraphClone, originalGraph),
+        &|| crate::driver::graph::calls::created::cuGraphClone(phGraphClone, originalGraph),
     )
 }
 
@@ -2113,14 +2113,14 @@ extern "C" fn cuGraphConditionalHandleCreate(
 ) -> CUresult {
     entry::call(
         192,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pHandle_out", pHandle_out.address());
             a.address("hGraph", hGraph as usize);
             a.address("ctx", ctx as usize);
             a.value("defaultLaunchValue", defaultLaunchValue);
             a.value("flags", flags);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::conditionals::cuGraphConditionalHandleCreate(
                 pHandle_out,
                 hGraph,
@@ -2136,11 +2136,11 @@ extern "C" fn cuGraphConditionalHandleCreate(
 extern "C" fn cuGraphCreate(phGraph: Out<CUgraph>, flags: u32) -> CUresult {
     entry::call(
         193,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraph", phGraph.address());
             a.value("flags", flags);
         },
-        || crate::driver::graph::calls::created::cuGraphCreate(phGraph, flags),
+        &|| crate::driver::graph::calls::created::cuGraphCreate(phGraph, flags),
     )
 }
 
@@ -2148,12 +2148,12 @@ extern "C" fn cuGraphCreate(phGraph: Out<CUgraph>, flags: u32) -> CUresult {
 extern "C" fn cuGraphDebugDotPrint(hGraph: CUgraph, path: In<c_char>, flags: u32) -> CUresult {
     entry::call(
         194,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.text("path", path);
             a.value("flags", flags);
         },
-        || crate::driver::graph::picture::cuGraphDebugDotPrint(hGraph, path, flags),
+        &|| crate::driver::graph::picture::cuGraphDebugDotPrint(hGraph, path, flags),
     )
 }
 
@@ -2161,10 +2161,10 @@ extern "C" fn cuGraphDebugDotPrint(hGraph: CUgraph, path: In<c_char>, flags: u32
 extern "C" fn cuGraphDestroy(hGraph: CUgraph) -> CUresult {
     entry::call(
         195,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
         },
-        || crate::driver::graph::calls::created::cuGraphDestroy(hGraph),
+        &|| crate::driver::graph::calls::created::cuGraphDestroy(hGraph),
     )
 }
 
@@ -2172,10 +2172,10 @@ extern "C" fn cuGraphDestroy(hGraph: CUgraph) -> CUresult {
 extern "C" fn cuGraphDestroyNode(hNode: CUgraphNode) -> CUresult {
     entry::call(
         196,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
         },
-        || crate::driver::graph::calls::nodes::cuGraphDestroyNode(hNode),
+        &|| crate::driver::graph::calls::nodes::cuGraphDestroyNode(hNode),
     )
 }
 
@@ -2183,11 +2183,11 @@ extern "C" fn cuGraphDestroyNode(hNode: CUgraphNode) -> CUresult {
 extern "C" fn cuGraphEventRecordNodeGetEvent(hNode: CUgraphNode, event_out: Out<CUevent>) -> CUresult {
     entry::call(
         197,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("event_out", event_out.address());
         },
-        || crate::driver::graph::calls::events::cuGraphEventRecordNodeGetEvent(hNode, event_out),
+        &|| crate::driver::graph::calls::events::cuGraphEventRecordNodeGetEvent(hNode, event_out),
     )
 }
 
@@ -2195,11 +2195,11 @@ extern "C" fn cuGraphEventRecordNodeGetEvent(hNode: CUgraphNode, event_out: Out<
 extern "C" fn cuGraphEventRecordNodeSetEvent(hNode: CUgraphNode, event: CUevent) -> CUresult {
     entry::call(
         198,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("event", event as usize);
         },
-        || crate::driver::graph::calls::events::cuGraphEventRecordNodeSetEvent(hNode, event),
+        &|| crate::driver::graph::calls::events::cuGraphEventRecordNodeSetEvent(hNode, event),
     )
 }
 
@@ -2207,11 +2207,11 @@ extern "C" fn cuGraphEventRecordNodeSetEvent(hNode: CUgraphNode, event: CUevent)
 extern "C" fn cuGraphEventWaitNodeGetEvent(hNode: CUgraphNode, event_out: Out<CUevent>) -> CUresult {
     entry::call(
         199,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("event_out", event_out.address());
         },
-        || crate::driver::graph::calls::events::cuGraphEventWaitNodeGetEvent(hNode, event_out),
+        &|| crate::driver::graph::calls::events::cuGraphEventWaitNodeGetEvent(hNode, event_out),
     )
 }
 
@@ -2219,11 +2219,11 @@ extern "C" fn cuGraphEventWaitNodeGetEvent(hNode: CUgraphNode, event_out: Out<CU
 extern "C" fn cuGraphEventWaitNodeSetEvent(hNode: CUgraphNode, event: CUevent) -> CUresult {
     entry::call(
         200,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("event", event as usize);
         },
-        || crate::driver::graph::calls::events::cuGraphEventWaitNodeSetEvent(hNode, event),
+        &|| crate::driver::graph::calls::events::cuGraphEventWaitNodeSetEvent(hNode, event),
     )
 }
 
@@ -2235,12 +2235,12 @@ extern "C" fn cuGraphExecBatchMemOpNodeSetParams(
 ) -> CUresult {
     entry::call(
         201,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("graphExec", graphExec as usize);
             a.address("node", node as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::exec::change::cuGraphExecBatchMemOpNodeSetParams(
                 graphExec, node, nodeParams,
             )
@@ -2256,12 +2256,12 @@ extern "C" fn cuGraphExecChildGraphNodeSetParams(
 ) -> CUresult {
     entry::call(
         202,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("childGraph", childGraph as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::exec::update::cuGraphExecChildGraphNodeSetParams(
                 hGraphExec, hNode, childGraph,
             )
@@ -2273,10 +2273,10 @@ extern "C" fn cuGraphExecChildGraphNodeSetParams(
 extern "C" fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> CUresult {
     entry::call(
         203,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
         },
-        || crate::driver::graph::exec::created::cuGraphExecDestroy(hGraphExec),
+        &|| crate::driver::graph::exec::created::cuGraphExecDestroy(hGraphExec),
     )
 }
 
@@ -2288,12 +2288,12 @@ extern "C" fn cuGraphExecEventRecordNodeSetEvent(
 ) -> CUresult {
     entry::call(
         204,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("event", event as usize);
         },
-        || crate::driver::graph::exec::change::cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event),
+        &|| crate::driver::graph::exec::change::cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event),
     )
 }
 
@@ -2305,12 +2305,12 @@ extern "C" fn cuGraphExecEventWaitNodeSetEvent(
 ) -> CUresult {
     entry::call(
         205,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("event", event as usize);
         },
-        || crate::driver::graph::exec::change::cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event),
+        &|| crate::driver::graph::exec::change::cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event),
     )
 }
 
@@ -2328,11 +2328,11 @@ extern "C" fn cuGraphExecExternalSemaphoresWaitNodeSetParams() -> CUresult {
 extern "C" fn cuGraphExecGetFlags(hGraphExec: CUgraphExec, flags: Out<u64>) -> CUresult {
     entry::call(
         208,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("flags", flags.address());
         },
-        || crate::driver::graph::exec::created::cuGraphExecGetFlags(hGraphExec, flags),
+        &|| crate::driver::graph::exec::created::cuGraphExecGetFlags(hGraphExec, flags),
     )
 }
 
@@ -2340,11 +2340,11 @@ extern "C" fn cuGraphExecGetFlags(hGraphExec: CUgraphExec, flags: Out<u64>) -> C
 extern "C" fn cuGraphExecGetId(hGraphExec: CUgraphExec, graphId: Out<u32>) -> CUresult {
     entry::call(
         209,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("graphId", graphId.address());
         },
-        || crate::driver::graph::exec::created::cuGraphExecGetId(hGraphExec, graphId),
+        &|| crate::driver::graph::exec::created::cuGraphExecGetId(hGraphExec, graphId),
     )
 }
 
@@ -2356,12 +2356,12 @@ extern "C" fn cuGraphExecHostNodeSetParams(
 ) -> CUresult {
     entry::call(
         210,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::exec::change::cuGraphExecHostNodeSetParams(hGraphExec, hNode, nodeParams),
+        &|| crate::driver::graph::exec::change::cuGraphExecHostNodeSetParams(hGraphExec, hNode, nodeParams),
     )
 }
 
@@ -2373,12 +2373,12 @@ extern "C" fn cuGraphExecKernelNodeSetParams(
 ) -> CUresult {
     entry::call(
         211,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::exec::change::cuGraphExecKernelNodeSetParams(hGraphExec, hNode, nodeParams),
+        &|| crate::driver::graph::exec::change::cuGraphExecKernelNodeSetParams(hGraphExec, hNode, nodeParams),
     )
 }
 
@@ -2390,12 +2390,12 @@ extern "C" fn cuGraphExecKernelNodeSetParams_v2(
 ) -> CUresult {
     entry::call(
         212,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::exec::change::cuGraphExecKernelNodeSetParams_v2(
                 hGraphExec, hNode, nodeParams,
             )
@@ -2412,13 +2412,13 @@ extern "C" fn cuGraphExecMemcpyNodeSetParams(
 ) -> CUresult {
     entry::call(
         213,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("copyParams", copyParams.address());
             a.address("ctx", ctx as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::exec::change::cuGraphExecMemcpyNodeSetParams(
                 hGraphExec, hNode, copyParams, ctx,
             )
@@ -2435,13 +2435,13 @@ extern "C" fn cuGraphExecMemsetNodeSetParams(
 ) -> CUresult {
     entry::call(
         214,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("memsetParams", memsetParams.address());
             a.address("ctx", ctx as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::exec::change::cuGraphExecMemsetNodeSetParams(
                 hGraphExec,
                 hNode,
@@ -2460,12 +2460,12 @@ extern "C" fn cuGraphExecNodeSetParams(
 ) -> CUresult {
     entry::call(
         215,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::exec::change::cuGraphExecNodeSetParams(hGraphExec, hNode, nodeParams),
+        &|| crate::driver::graph::exec::change::cuGraphExecNodeSetParams(hGraphExec, hNode, nodeParams),
     )
 }
 
@@ -2478,13 +2478,13 @@ extern "C" fn cuGraphExecUpdate(
 ) -> CUresult {
     entry::call(
         216,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hGraph", hGraph as usize);
             a.address("hErrorNode_out", hErrorNode_out.address());
             a.address("updateResult_out", updateResult_out.address());
         },
-        || {
+        &|| {
             crate::driver::graph::exec::update::cuGraphExecUpdate(
                 hGraphExec,
                 hGraph,
@@ -2503,12 +2503,12 @@ extern "C" fn cuGraphExecUpdate_v2(
 ) -> CUresult {
     entry::call(
         217,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hGraph", hGraph as usize);
             a.address("resultInfo", resultInfo.address());
         },
-        || crate::driver::graph::exec::update::cuGraphExecUpdate_v2(hGraphExec, hGraph, resultInfo),
+        &|| crate::driver::graph::exec::update::cuGraphExecUpdate_v2(hGraphExec, hGraph, resultInfo),
     )
 }
 
@@ -2541,13 +2541,13 @@ extern "C" fn cuGraphGetEdges(
 ) -> CUresult {
     entry::call(
         222,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("from", from.address());
             a.address("to", to.address());
             a.address("numEdges", numEdges.address());
         },
-        || crate::driver::graph::calls::edges::cuGraphGetEdges(hGraph, from, to, numEdges),
+        &|| crate::driver::graph::calls::edges::cuGraphGetEdges(hGraph, from, to, numEdges),
     )
 }
 
@@ -2561,14 +2561,14 @@ extern "C" fn cuGraphGetEdges_v2(
 ) -> CUresult {
     entry::call(
         223,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("from", from.address());
             a.address("to", to.address());
             a.address("edgeData", edgeData.address());
             a.address("numEdges", numEdges.address());
         },
-        || crate::driver::graph::calls::edges::cuGraphGetEdges_v2(hGraph, from, to, edgeData, numEdges),
+        &|| crate::driver::graph::calls::edges::cuGraphGetEdges_v2(hGraph, from, to, edgeData, numEdges),
     )
 }
 
@@ -2576,11 +2576,11 @@ extern "C" fn cuGraphGetEdges_v2(
 extern "C" fn cuGraphGetId(hGraph: CUgraph, graphId: Out<u32>) -> CUresult {
     entry::call(
         224,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("graphId", graphId.address());
         },
-        || crate::driver::graph::calls::ids::cuGraphGetId(hGraph, graphId),
+        &|| crate::driver::graph::calls::ids::cuGraphGetId(hGraph, graphId),
     )
 }
 
@@ -2588,12 +2588,12 @@ extern "C" fn cuGraphGetId(hGraph: CUgraph, graphId: Out<u32>) -> CUresult {
 extern "C" fn cuGraphGetNodes(hGraph: CUgraph, nodes: Out<CUgraphNode>, numNodes: Out<usize>) -> CUresult {
     entry::call(
         225,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("nodes", nodes.address());
             a.address("numNodes", numNodes.address());
         },
-        || crate::driver::graph::calls::nodes::cuGraphGetNodes(hGraph, nodes, numNodes),
+        &|| crate::driver::graph::calls::nodes::cuGraphGetNodes(hGraph, nodes, numNodes),
     )
 }
 
@@ -2605,12 +2605,12 @@ extern "C" fn cuGraphGetRootNodes(
 ) -> CUresult {
     entry::call(
         226,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("rootNodes", rootNodes.address());
             a.address("numRootNodes", numRootNodes.address());
         },
-        || crate::driver::graph::calls::nodes::cuGraphGetRootNodes(hGraph, rootNodes, numRootNodes),
+        &|| crate::driver::graph::calls::nodes::cuGraphGetRootNodes(hGraph, rootNodes, numRootNodes),
     )
 }
 
@@ -2621,11 +2621,11 @@ extern "C" fn cuGraphHostNodeGetParams(
 ) -> CUresult {
     entry::call(
         227,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::hosts::cuGraphHostNodeGetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::hosts::cuGraphHostNodeGetParams(hNode, nodeParams),
     )
 }
 
@@ -2636,11 +2636,11 @@ extern "C" fn cuGraphHostNodeSetParams(
 ) -> CUresult {
     entry::call(
         228,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::hosts::cuGraphHostNodeSetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::hosts::cuGraphHostNodeSetParams(hNode, nodeParams),
     )
 }
 
@@ -2654,14 +2654,14 @@ extern "C" fn cuGraphInstantiate(
 ) -> CUresult {
     entry::call(
         229,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphExec", phGraphExec.address());
             a.address("hGraph", hGraph as usize);
             a.address("phErrorNode", phErrorNode.address());
             a.address("logBuffer", logBuffer.address());
             a.value("bufferSize", bufferSize);
         },
-        || {
+        &|| {
             crate::driver::graph::exec::created::cuGraphInstantiate(
                 phGraphExec,
                 hGraph,
@@ -2683,14 +2683,14 @@ extern "C" fn cuGraphInstantiate_v2(
 ) -> CUresult {
     entry::call(
         230,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphExec", phGraphExec.address());
             a.address("hGraph", hGraph as usize);
             a.address("phErrorNode", phErrorNode.address());
             a.address("logBuffer", logBuffer.address());
             a.value("bufferSize", bufferSize);
         },
-        || {
+        &|| {
             crate::driver::graph::exec::created::cuGraphInstantiate_v2(
                 phGraphExec,
                 hGraph,
@@ -2710,12 +2710,12 @@ extern "C" fn cuGraphInstantiateWithFlags(
 ) -> CUresult {
     entry::call(
         231,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphExec", phGraphExec.address());
             a.address("hGraph", hGraph as usize);
             a.value("flags", flags);
         },
-        || crate::driver::graph::exec::created::cuGraphInstantiateWithFlags(phGraphExec, hGraph, flags),
+        &|| crate::driver::graph::exec::created::cuGraphInstantiateWithFlags(phGraphExec, hGraph, flags),
     )
 }
 
@@ -2727,12 +2727,12 @@ extern "C" fn cuGraphInstantiateWithParams(
 ) -> CUresult {
     entry::call(
         232,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphExec", phGraphExec.address());
             a.address("hGraph", hGraph as usize);
             a.address("instantiateParams", instantiateParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::exec::created::cuGraphInstantiateWithParams(
                 phGraphExec,
                 hGraph,
@@ -2750,12 +2750,12 @@ extern "C" fn cuGraphInstantiateWithParams_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         233,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phGraphExec", phGraphExec.address());
             a.address("hGraph", hGraph as usize);
             a.address("instantiateParams", instantiateParams.address());
         },
-        || {
+        &|| {
             crate::driver::graph::exec::created::cuGraphInstantiateWithParams(
                 phGraphExec,
                 hGraph,
@@ -2769,11 +2769,11 @@ extern "C" fn cuGraphInstantiateWithParams_ptsz(
 extern "C" fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) -> CUresult {
     entry::call(
         234,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dst", dst as usize);
             a.address("src", src as usize);
         },
-        || crate::driver::graph::calls::kernels::cuGraphKernelNodeCopyAttributes(dst, src),
+        &|| crate::driver::graph::calls::kernels::cuGraphKernelNodeCopyAttributes(dst, src),
     )
 }
 
@@ -2785,12 +2785,12 @@ extern "C" fn cuGraphKernelNodeGetAttribute(
 ) -> CUresult {
     entry::call(
         235,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.value("attr", attr.0);
             a.address("value_out", value_out.address());
         },
-        || crate::driver::graph::calls::kernels::cuGraphKernelNodeGetAttribute(hNode, attr, value_out),
+        &|| crate::driver::graph::calls::kernels::cuGraphKernelNodeGetAttribute(hNode, attr, value_out),
     )
 }
 
@@ -2801,11 +2801,11 @@ extern "C" fn cuGraphKernelNodeGetParams(
 ) -> CUresult {
     entry::call(
         236,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::kernels::cuGraphKernelNodeGetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::kernels::cuGraphKernelNodeGetParams(hNode, nodeParams),
     )
 }
 
@@ -2816,11 +2816,11 @@ extern "C" fn cuGraphKernelNodeGetParams_v2(
 ) -> CUresult {
     entry::call(
         237,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::kernels::cuGraphKernelNodeGetParams_v2(hNode, nodeParams),
+        &|| crate::driver::graph::calls::kernels::cuGraphKernelNodeGetParams_v2(hNode, nodeParams),
     )
 }
 
@@ -2832,12 +2832,12 @@ extern "C" fn cuGraphKernelNodeSetAttribute(
 ) -> CUresult {
     entry::call(
         238,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.value("attr", attr.0);
             a.address("value", value.address());
         },
-        || crate::driver::graph::calls::kernels::cuGraphKernelNodeSetAttribute(hNode, attr, value),
+        &|| crate::driver::graph::calls::kernels::cuGraphKernelNodeSetAttribute(hNode, attr, value),
     )
 }
 
@@ -2848,11 +2848,11 @@ extern "C" fn cuGraphKernelNodeSetParams(
 ) -> CUresult {
     entry::call(
         239,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::kernels::cuGraphKernelNodeSetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::kernels::cuGraphKernelNodeSetParams(hNode, nodeParams),
     )
 }
 
@@ -2863,11 +2863,11 @@ extern "C" fn cuGraphKernelNodeSetParams_v2(
 ) -> CUresult {
     entry::call(
         240,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::kernels::cuGraphKernelNodeSetParams_v2(hNode, nodeParams),
+        &|| crate::driver::graph::calls::kernels::cuGraphKernelNodeSetParams_v2(hNode, nodeParams),
     )
 }
 
@@ -2875,11 +2875,11 @@ extern "C" fn cuGraphKernelNodeSetParams_v2(
 extern "C" fn cuGraphLaunch(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
     entry::call(
         241,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::graph::exec::launch::cuGraphLaunch(hGraph, hStream),
+        &|| crate::driver::graph::exec::launch::cuGraphLaunch(hGraph, hStream),
     )
 }
 
@@ -2887,11 +2887,11 @@ extern "C" fn cuGraphLaunch(hGraph: CUgraphExec, hStream: CUstream) -> CUresult 
 extern "C" fn cuGraphLaunch_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         242,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::graph::exec::launch::cuGraphLaunch(hGraph, hStream),
+        &|| crate::driver::graph::exec::launch::cuGraphLaunch(hGraph, hStream),
     )
 }
 
@@ -2902,11 +2902,11 @@ extern "C" fn cuGraphMemAllocNodeGetParams(
 ) -> CUresult {
     entry::call(
         243,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("params_out", params_out.address());
         },
-        || crate::driver::graph::calls::memory::cuGraphMemAllocNodeGetParams(hNode, params_out),
+        &|| crate::driver::graph::calls::memory::cuGraphMemAllocNodeGetParams(hNode, params_out),
     )
 }
 
@@ -2914,11 +2914,11 @@ extern "C" fn cuGraphMemAllocNodeGetParams(
 extern "C" fn cuGraphMemFreeNodeGetParams(hNode: CUgraphNode, dptr_out: Out<CUdeviceptr>) -> CUresult {
     entry::call(
         244,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("dptr_out", dptr_out.address());
         },
-        || crate::driver::graph::calls::memory::cuGraphMemFreeNodeGetParams(hNode, dptr_out),
+        &|| crate::driver::graph::calls::memory::cuGraphMemFreeNodeGetParams(hNode, dptr_out),
     )
 }
 
@@ -2926,11 +2926,11 @@ extern "C" fn cuGraphMemFreeNodeGetParams(hNode: CUgraphNode, dptr_out: Out<CUde
 extern "C" fn cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: Out<CUDA_MEMCPY3D_v2>) -> CUresult {
     entry::call(
         245,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::copies::cuGraphMemcpyNodeGetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::copies::cuGraphMemcpyNodeGetParams(hNode, nodeParams),
     )
 }
 
@@ -2938,11 +2938,11 @@ extern "C" fn cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: Out<CUD
 extern "C" fn cuGraphMemcpyNodeSetParams(hNode: CUgraphNode, nodeParams: In<CUDA_MEMCPY3D_v2>) -> CUresult {
     entry::call(
         246,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::copies::cuGraphMemcpyNodeSetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::copies::cuGraphMemcpyNodeSetParams(hNode, nodeParams),
     )
 }
 
@@ -2953,11 +2953,11 @@ extern "C" fn cuGraphMemsetNodeGetParams(
 ) -> CUresult {
     entry::call(
         247,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::fills::cuGraphMemsetNodeGetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::fills::cuGraphMemsetNodeGetParams(hNode, nodeParams),
     )
 }
 
@@ -2968,11 +2968,11 @@ extern "C" fn cuGraphMemsetNodeSetParams(
 ) -> CUresult {
     entry::call(
         248,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::fills::cuGraphMemsetNodeSetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::fills::cuGraphMemsetNodeSetParams(hNode, nodeParams),
     )
 }
 
@@ -2984,12 +2984,12 @@ extern "C" fn cuGraphNodeFindInClone(
 ) -> CUresult {
     entry::call(
         249,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phNode", phNode.address());
             a.address("hOriginalNode", hOriginalNode as usize);
             a.address("hClonedGraph", hClonedGraph as usize);
         },
-        || crate::driver::graph::calls::created::cuGraphNodeFindInClone(phNode, hOriginalNode, hClonedGraph),
+        &|| crate::driver::graph::calls::created::cuGraphNodeFindInClone(phNode, hOriginalNode, hClonedGraph),
     )
 }
 
@@ -2997,11 +2997,11 @@ extern "C" fn cuGraphNodeFindInClone(
 extern "C" fn cuGraphNodeGetContainingGraph(hNode: CUgraphNode, phGraph: Out<CUgraph>) -> CUresult {
     entry::call(
         250,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("phGraph", phGraph.address());
         },
-        || crate::driver::graph::calls::ids::cuGraphNodeGetContainingGraph(hNode, phGraph),
+        &|| crate::driver::graph::calls::ids::cuGraphNodeGetContainingGraph(hNode, phGraph),
     )
 }
 
@@ -3013,12 +3013,12 @@ extern "C" fn cuGraphNodeGetDependencies(
 ) -> CUresult {
     entry::call(
         251,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("dependencies", dependencies.address());
             a.address("numDependencies", numDependencies.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::edges::cuGraphNodeGetDependencies(
                 hNode,
                 dependencies,
@@ -3037,13 +3037,13 @@ extern "C" fn cuGraphNodeGetDependencies_v2(
 ) -> CUresult {
     entry::call(
         252,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("dependencies", dependencies.address());
             a.address("edgeData", edgeData.address());
             a.address("numDependencies", numDependencies.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::edges::cuGraphNodeGetDependencies_v2(
                 hNode,
                 dependencies,
@@ -3062,12 +3062,12 @@ extern "C" fn cuGraphNodeGetDependentNodes(
 ) -> CUresult {
     entry::call(
         253,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("dependentNodes", dependentNodes.address());
             a.address("numDependentNodes", numDependentNodes.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::edges::cuGraphNodeGetDependentNodes(
                 hNode,
                 dependentNodes,
@@ -3086,13 +3086,13 @@ extern "C" fn cuGraphNodeGetDependentNodes_v2(
 ) -> CUresult {
     entry::call(
         254,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("dependentNodes", dependentNodes.address());
             a.address("edgeData", edgeData.address());
             a.address("numDependentNodes", numDependentNodes.address());
         },
-        || {
+        &|| {
             crate::driver::graph::calls::edges::cuGraphNodeGetDependentNodes_v2(
                 hNode,
                 dependentNodes,
@@ -3111,12 +3111,12 @@ extern "C" fn cuGraphNodeGetEnabled(
 ) -> CUresult {
     entry::call(
         255,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.address("isEnabled", isEnabled.address());
         },
-        || crate::driver::graph::exec::change::cuGraphNodeGetEnabled(hGraphExec, hNode, isEnabled),
+        &|| crate::driver::graph::exec::change::cuGraphNodeGetEnabled(hGraphExec, hNode, isEnabled),
     )
 }
 
@@ -3124,11 +3124,11 @@ extern "C" fn cuGraphNodeGetEnabled(
 extern "C" fn cuGraphNodeGetLocalId(hNode: CUgraphNode, nodeId: Out<u32>) -> CUresult {
     entry::call(
         256,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeId", nodeId.address());
         },
-        || crate::driver::graph::calls::ids::cuGraphNodeGetLocalId(hNode, nodeId),
+        &|| crate::driver::graph::calls::ids::cuGraphNodeGetLocalId(hNode, nodeId),
     )
 }
 
@@ -3136,11 +3136,11 @@ extern "C" fn cuGraphNodeGetLocalId(hNode: CUgraphNode, nodeId: Out<u32>) -> CUr
 extern "C" fn cuGraphNodeGetParams(hNode: CUgraphNode, nodeParams: Out<CUgraphNodeParams>) -> CUresult {
     entry::call(
         257,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::generic::cuGraphNodeGetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::generic::cuGraphNodeGetParams(hNode, nodeParams),
     )
 }
 
@@ -3148,11 +3148,11 @@ extern "C" fn cuGraphNodeGetParams(hNode: CUgraphNode, nodeParams: Out<CUgraphNo
 extern "C" fn cuGraphNodeGetToolsId(hNode: CUgraphNode, nodeId: Out<u64>) -> CUresult {
     entry::call(
         258,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeId", nodeId.address());
         },
-        || crate::driver::graph::calls::ids::cuGraphNodeGetToolsId(hNode, nodeId),
+        &|| crate::driver::graph::calls::ids::cuGraphNodeGetToolsId(hNode, nodeId),
     )
 }
 
@@ -3160,11 +3160,11 @@ extern "C" fn cuGraphNodeGetToolsId(hNode: CUgraphNode, nodeId: Out<u64>) -> CUr
 extern "C" fn cuGraphNodeGetType(hNode: CUgraphNode, type_: Out<CUgraphNodeType>) -> CUresult {
     entry::call(
         259,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("type", type_.address());
         },
-        || crate::driver::graph::calls::nodes::cuGraphNodeGetType(hNode, type_),
+        &|| crate::driver::graph::calls::nodes::cuGraphNodeGetType(hNode, type_),
     )
 }
 
@@ -3172,12 +3172,12 @@ extern "C" fn cuGraphNodeGetType(hNode: CUgraphNode, type_: Out<CUgraphNodeType>
 extern "C" fn cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, hNode: CUgraphNode, isEnabled: u32) -> CUresult {
     entry::call(
         260,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraphExec", hGraphExec as usize);
             a.address("hNode", hNode as usize);
             a.value("isEnabled", isEnabled);
         },
-        || crate::driver::graph::exec::change::cuGraphNodeSetEnabled(hGraphExec, hNode, isEnabled),
+        &|| crate::driver::graph::exec::change::cuGraphNodeSetEnabled(hGraphExec, hNode, isEnabled),
     )
 }
 
@@ -3185,11 +3185,11 @@ extern "C" fn cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, hNode: CUgraphNode,
 extern "C" fn cuGraphNodeSetParams(hNode: CUgraphNode, nodeParams: Out<CUgraphNodeParams>) -> CUresult {
     entry::call(
         261,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::generic::cuGraphNodeSetParams(hNode, nodeParams),
+        &|| crate::driver::graph::calls::generic::cuGraphNodeSetParams(hNode, nodeParams),
     )
 }
 
@@ -3197,11 +3197,11 @@ extern "C" fn cuGraphNodeSetParams(hNode: CUgraphNode, nodeParams: Out<CUgraphNo
 extern "C" fn cuGraphNodeSetParams_v2(hNode: CUgraphNode, nodeParams: Out<CUgraphNodeParams>) -> CUresult {
     entry::call(
         262,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hNode", hNode as usize);
             a.address("nodeParams", nodeParams.address());
         },
-        || crate::driver::graph::calls::generic::cuGraphNodeSetParams_v2(hNode, nodeParams),
+        &|| crate::driver::graph::calls::generic::cuGraphNodeSetParams_v2(hNode, nodeParams),
     )
 }
 
@@ -3209,12 +3209,12 @@ extern "C" fn cuGraphNodeSetParams_v2(hNode: CUgraphNode, nodeParams: Out<CUgrap
 extern "C" fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: u32) -> CUresult {
     entry::call(
         263,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("graph", graph as usize);
             a.address("object", object as usize);
             a.value("count", count);
         },
-        || crate::driver::graph::calls::objects::cuGraphReleaseUserObject(graph, object, count),
+        &|| crate::driver::graph::calls::objects::cuGraphReleaseUserObject(graph, object, count),
     )
 }
 
@@ -3227,13 +3227,13 @@ extern "C" fn cuGraphRemoveDependencies(
 ) -> CUresult {
     entry::call(
         264,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("from", from.address());
             a.address("to", to.address());
             a.value("numDependencies", numDependencies);
         },
-        || crate::driver::graph::calls::edges::cuGraphRemoveDependencies(hGraph, from, to, numDependencies),
+        &|| crate::driver::graph::calls::edges::cuGraphRemoveDependencies(hGraph, from, to, numDependencies),
     )
 }
 
@@ -3247,14 +3247,14 @@ extern "C" fn cuGraphRemoveDependencies_v2(
 ) -> CUresult {
     entry::call(
         265,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("from", from.address());
             a.address("to", to.address());
             a.address("edgeData", edgeData.address());
             a.value("numDependencies", numDependencies);
         },
-        || {
+        &|| {
             crate::driver::graph::calls::edges::cuGraphRemoveDependencies_v2(
                 hGraph,
                 from,
@@ -3275,13 +3275,13 @@ extern "C" fn cuGraphRetainUserObject(
 ) -> CUresult {
     entry::call(
         266,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("graph", graph as usize);
             a.address("object", object as usize);
             a.value("count", count);
             a.value("flags", flags);
         },
-        || crate::driver::graph::calls::objects::cuGraphRetainUserObject(graph, object, count, flags),
+        &|| crate::driver::graph::calls::objects::cuGraphRetainUserObject(graph, object, count, flags),
     )
 }
 
@@ -3289,11 +3289,11 @@ extern "C" fn cuGraphRetainUserObject(
 extern "C" fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
     entry::call(
         267,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::graph::exec::launch::cuGraphUpload(hGraph, hStream),
+        &|| crate::driver::graph::exec::launch::cuGraphUpload(hGraph, hStream),
     )
 }
 
@@ -3301,11 +3301,11 @@ extern "C" fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) -> CUresult 
 extern "C" fn cuGraphUpload_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         268,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hGraph", hGraph as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::graph::exec::launch::cuGraphUpload(hGraph, hStream),
+        &|| crate::driver::graph::exec::launch::cuGraphUpload(hGraph, hStream),
     )
 }
 
@@ -3443,10 +3443,10 @@ extern "C" fn cuImportExternalSemaphore() -> CUresult {
 extern "C" fn cuInit(Flags: u32) -> CUresult {
     entry::call(
         295,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("Flags", Flags);
         },
-        || crate::interface::init::cuInit(Flags),
+        &|| crate::interface::init::cuInit(Flags),
     )
 }
 
@@ -3459,11 +3459,11 @@ extern "C" fn cuIpcCloseMemHandle() -> CUresult {
 extern "C" fn cuIpcGetEventHandle(pHandle: Out<CUipcEventHandle_v1>, event: CUevent) -> CUresult {
     entry::call(
         297,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pHandle", pHandle.address());
             a.address("event", event as usize);
         },
-        || crate::driver::event::cuIpcGetEventHandle(pHandle, event),
+        &|| crate::driver::event::cuIpcGetEventHandle(pHandle, event),
     )
 }
 
@@ -3496,13 +3496,13 @@ extern "C" fn cuKernelGetAttribute(
 ) -> CUresult {
     entry::call(
         302,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pi", pi.address());
             a.value("attrib", attrib.0);
             a.address("kernel", kernel as usize);
             a.value("dev", dev);
         },
-        || crate::driver::kernel::kernels::cuKernelGetAttribute(pi, attrib, kernel, dev),
+        &|| crate::driver::kernel::kernels::cuKernelGetAttribute(pi, attrib, kernel, dev),
     )
 }
 
@@ -3510,11 +3510,11 @@ extern "C" fn cuKernelGetAttribute(
 extern "C" fn cuKernelGetFunction(pFunc: Out<CUfunction>, kernel: CUkernel) -> CUresult {
     entry::call(
         303,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pFunc", pFunc.address());
             a.address("kernel", kernel as usize);
         },
-        || crate::driver::kernel::kernels::cuKernelGetFunction(pFunc, kernel),
+        &|| crate::driver::kernel::kernels::cuKernelGetFunction(pFunc, kernel),
     )
 }
 
@@ -3522,11 +3522,11 @@ extern "C" fn cuKernelGetFunction(pFunc: Out<CUfunction>, kernel: CUkernel) -> C
 extern "C" fn cuKernelGetLibrary(pLib: Out<CUlibrary>, kernel: CUkernel) -> CUresult {
     entry::call(
         304,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pLib", pLib.address());
             a.address("kernel", kernel as usize);
         },
-        || crate::driver::kernel::kernels::cuKernelGetLibrary(pLib, kernel),
+        &|| crate::driver::kernel::kernels::cuKernelGetLibrary(pLib, kernel),
     )
 }
 
@@ -3534,11 +3534,11 @@ extern "C" fn cuKernelGetLibrary(pLib: Out<CUlibrary>, kernel: CUkernel) -> CUre
 extern "C" fn cuKernelGetName(name: Out<*const c_char>, hfunc: CUkernel) -> CUresult {
     entry::call(
         305,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("name", name.address());
             a.address("hfunc", hfunc as usize);
         },
-        || crate::driver::kernel::kernels::cuKernelGetName(name, hfunc),
+        &|| crate::driver::kernel::kernels::cuKernelGetName(name, hfunc),
     )
 }
 
@@ -3546,11 +3546,11 @@ extern "C" fn cuKernelGetName(name: Out<*const c_char>, hfunc: CUkernel) -> CUre
 extern "C" fn cuKernelGetParamCount(kernel: CUkernel, paramCount: Out<usize>) -> CUresult {
     entry::call(
         306,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("kernel", kernel as usize);
             a.address("paramCount", paramCount.address());
         },
-        || crate::driver::kernel::kernels::cuKernelGetParamCount(kernel, paramCount),
+        &|| crate::driver::kernel::kernels::cuKernelGetParamCount(kernel, paramCount),
     )
 }
 
@@ -3563,13 +3563,13 @@ extern "C" fn cuKernelGetParamInfo(
 ) -> CUresult {
     entry::call(
         307,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("kernel", kernel as usize);
             a.value("paramIndex", paramIndex);
             a.address("paramOffset", paramOffset.address());
             a.address("paramSize", paramSize.address());
         },
-        || crate::driver::kernel::kernels::cuKernelGetParamInfo(kernel, paramIndex, paramOffset, paramSize),
+        &|| crate::driver::kernel::kernels::cuKernelGetParamInfo(kernel, paramIndex, paramOffset, paramSize),
     )
 }
 
@@ -3582,13 +3582,13 @@ extern "C" fn cuKernelSetAttribute(
 ) -> CUresult {
     entry::call(
         308,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("attrib", attrib.0);
             a.value("val", val);
             a.address("kernel", kernel as usize);
             a.value("dev", dev);
         },
-        || crate::driver::kernel::kernels::cuKernelSetAttribute(attrib, val, kernel, dev),
+        &|| crate::driver::kernel::kernels::cuKernelSetAttribute(attrib, val, kernel, dev),
     )
 }
 
@@ -3596,12 +3596,12 @@ extern "C" fn cuKernelSetAttribute(
 extern "C" fn cuKernelSetCacheConfig(kernel: CUkernel, config: CUfunc_cache, dev: CUdevice) -> CUresult {
     entry::call(
         309,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("kernel", kernel as usize);
             a.value("config", config.0);
             a.value("dev", dev);
         },
-        || crate::driver::kernel::kernels::cuKernelSetCacheConfig(kernel, config, dev),
+        &|| crate::driver::kernel::kernels::cuKernelSetCacheConfig(kernel, config, dev),
     )
 }
 
@@ -3625,7 +3625,7 @@ extern "C" fn cuLaunchCooperativeKernel(
 ) -> CUresult {
     entry::call(
         311,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("f", f as usize);
             a.value("gridDimX", gridDimX);
             a.value("gridDimY", gridDimY);
@@ -3637,7 +3637,7 @@ extern "C" fn cuLaunchCooperativeKernel(
             a.address("hStream", hStream as usize);
             a.address("kernelParams", kernelParams.address());
         },
-        || {
+        &|| {
             crate::driver::enqueue::launch::cuLaunchCooperativeKernel(
                 f,
                 gridDimX,
@@ -3669,7 +3669,7 @@ extern "C" fn cuLaunchCooperativeKernel_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         312,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("f", f as usize);
             a.value("gridDimX", gridDimX);
             a.value("gridDimY", gridDimY);
@@ -3681,7 +3681,7 @@ extern "C" fn cuLaunchCooperativeKernel_ptsz(
             a.address("hStream", hStream as usize);
             a.address("kernelParams", kernelParams.address());
         },
-        || {
+        &|| {
             crate::driver::enqueue::launch::cuLaunchCooperativeKernel(
                 f,
                 gridDimX,
@@ -3717,12 +3717,12 @@ extern "C" fn cuLaunchGridAsync() -> CUresult {
 extern "C" fn cuLaunchHostFunc(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) -> CUresult {
     entry::call(
         316,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("fn", fn_.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
         },
-        || crate::driver::enqueue::host_functions::cuLaunchHostFunc(hStream, fn_, userData),
+        &|| crate::driver::enqueue::host_functions::cuLaunchHostFunc(hStream, fn_, userData),
     )
 }
 
@@ -3735,13 +3735,13 @@ extern "C" fn cuLaunchHostFunc_v2(
 ) -> CUresult {
     entry::call(
         317,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("fn", fn_.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
             a.value("syncMode", syncMode);
         },
-        || crate::driver::enqueue::host_functions::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode),
+        &|| crate::driver::enqueue::host_functions::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode),
     )
 }
 
@@ -3749,12 +3749,12 @@ extern "C" fn cuLaunchHostFunc_v2(
 extern "C" fn cuLaunchHostFunc_ptsz(hStream: CUstream, fn_: CUhostFn, userData: *mut c_void) -> CUresult {
     entry::call_per_thread(
         318,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("fn", fn_.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
         },
-        || crate::driver::enqueue::host_functions::cuLaunchHostFunc(hStream, fn_, userData),
+        &|| crate::driver::enqueue::host_functions::cuLaunchHostFunc(hStream, fn_, userData),
     )
 }
 
@@ -3767,13 +3767,13 @@ extern "C" fn cuLaunchHostFunc_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         319,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("fn", fn_.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
             a.value("syncMode", syncMode);
         },
-        || crate::driver::enqueue::host_functions::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode),
+        &|| crate::driver::enqueue::host_functions::cuLaunchHostFunc_v2(hStream, fn_, userData, syncMode),
     )
 }
 
@@ -3793,7 +3793,7 @@ extern "C" fn cuLaunchKernel(
 ) -> CUresult {
     entry::call(
         320,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("f", f as usize);
             a.value("gridDimX", gridDimX);
             a.value("gridDimY", gridDimY);
@@ -3806,7 +3806,7 @@ extern "C" fn cuLaunchKernel(
             a.address("kernelParams", kernelParams.address());
             a.address("extra", extra.address());
         },
-        || {
+        &|| {
             crate::driver::enqueue::launch::cuLaunchKernel(
                 f,
                 gridDimX,
@@ -3840,7 +3840,7 @@ extern "C" fn cuLaunchKernel_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         321,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("f", f as usize);
             a.value("gridDimX", gridDimX);
             a.value("gridDimY", gridDimY);
@@ -3853,7 +3853,7 @@ extern "C" fn cuLaunchKernel_ptsz(
             a.address("kernelParams", kernelParams.address());
             a.address("extra", extra.address());
         },
-        || {
+        &|| {
             crate::driver::enqueue::launch::cuLaunchKernel(
                 f,
                 gridDimX,
@@ -3880,13 +3880,13 @@ extern "C" fn cuLaunchKernelEx(
 ) -> CUresult {
     entry::call(
         322,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("config", config.address());
             a.address("f", f as usize);
             a.address("kernelParams", kernelParams.address());
             a.address("extra", extra.address());
         },
-        || crate::driver::enqueue::launch::cuLaunchKernelEx(config, f, kernelParams, extra),
+        &|| crate::driver::enqueue::launch::cuLaunchKernelEx(config, f, kernelParams, extra),
     )
 }
 
@@ -3899,13 +3899,13 @@ extern "C" fn cuLaunchKernelEx_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         323,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("config", config.address());
             a.address("f", f as usize);
             a.address("kernelParams", kernelParams.address());
             a.address("extra", extra.address());
         },
-        || crate::driver::enqueue::launch::cuLaunchKernelEx(config, f, kernelParams, extra),
+        &|| crate::driver::enqueue::launch::cuLaunchKernelEx(config, f, kernelParams, extra),
     )
 }
 
@@ -3913,12 +3913,12 @@ extern "C" fn cuLaunchKernelEx_ptsz(
 extern "C" fn cuLibraryEnumerateKernels(kernels: Out<CUkernel>, numKernels: u32, lib: CUlibrary) -> CUresult {
     entry::call(
         324,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("kernels", kernels.address());
             a.value("numKernels", numKernels);
             a.address("lib", lib as usize);
         },
-        || crate::driver::kernel::library::cuLibraryEnumerateKernels(kernels, numKernels, lib),
+        &|| crate::driver::kernel::library::cuLibraryEnumerateKernels(kernels, numKernels, lib),
     )
 }
 
@@ -3931,13 +3931,13 @@ extern "C" fn cuLibraryGetGlobal(
 ) -> CUresult {
     entry::call(
         325,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.address("bytes", bytes.address());
             a.address("library", library as usize);
             a.text("name", name);
         },
-        || crate::driver::kernel::library::cuLibraryGetGlobal(dptr, bytes, library, name),
+        &|| crate::driver::kernel::library::cuLibraryGetGlobal(dptr, bytes, library, name),
     )
 }
 
@@ -3945,12 +3945,12 @@ extern "C" fn cuLibraryGetGlobal(
 extern "C" fn cuLibraryGetKernel(pKernel: Out<CUkernel>, library: CUlibrary, name: In<c_char>) -> CUresult {
     entry::call(
         326,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pKernel", pKernel.address());
             a.address("library", library as usize);
             a.text("name", name);
         },
-        || crate::driver::kernel::library::cuLibraryGetKernel(pKernel, library, name),
+        &|| crate::driver::kernel::library::cuLibraryGetKernel(pKernel, library, name),
     )
 }
 
@@ -3958,11 +3958,11 @@ extern "C" fn cuLibraryGetKernel(pKernel: Out<CUkernel>, library: CUlibrary, nam
 extern "C" fn cuLibraryGetKernelCount(count: Out<u32>, lib: CUlibrary) -> CUresult {
     entry::call(
         327,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("count", count.address());
             a.address("lib", lib as usize);
         },
-        || crate::driver::kernel::library::cuLibraryGetKernelCount(count, lib),
+        &|| crate::driver::kernel::library::cuLibraryGetKernelCount(count, lib),
     )
 }
 
@@ -3975,13 +3975,13 @@ extern "C" fn cuLibraryGetManaged(
 ) -> CUresult {
     entry::call(
         328,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.address("bytes", bytes.address());
             a.address("library", library as usize);
             a.text("name", name);
         },
-        || crate::driver::kernel::library::cuLibraryGetManaged(dptr, bytes, library, name),
+        &|| crate::driver::kernel::library::cuLibraryGetManaged(dptr, bytes, library, name),
     )
 }
 
@@ -3989,11 +3989,11 @@ extern "C" fn cuLibraryGetManaged(
 extern "C" fn cuLibraryGetModule(pMod: Out<CUmodule>, library: CUlibrary) -> CUresult {
     entry::call(
         329,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pMod", pMod.address());
             a.address("library", library as usize);
         },
-        || crate::driver::kernel::library::cuLibraryGetModule(pMod, library),
+        &|| crate::driver::kernel::library::cuLibraryGetModule(pMod, library),
     )
 }
 
@@ -4005,12 +4005,12 @@ extern "C" fn cuLibraryGetUnifiedFunction(
 ) -> CUresult {
     entry::call(
         330,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("fptr", fptr.address());
             a.address("library", library as usize);
             a.text("symbol", symbol);
         },
-        || crate::driver::kernel::library::cuLibraryGetUnifiedFunction(fptr, library, symbol),
+        &|| crate::driver::kernel::library::cuLibraryGetUnifiedFunction(fptr, library, symbol),
     )
 }
 
@@ -4027,7 +4027,7 @@ extern "C" fn cuLibraryLoadData(
 ) -> CUresult {
     entry::call(
         331,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("library", library.address());
             a.address("code", code as usize);
             a.address("jitOptions", jitOptions.address());
@@ -4037,7 +4037,7 @@ extern "C" fn cuLibraryLoadData(
             a.address("libraryOptionValues", libraryOptionValues.address());
             a.value("numLibraryOptions", numLibraryOptions);
         },
-        || {
+        &|| {
             crate::driver::kernel::library::cuLibraryLoadData(
                 library,
                 code,
@@ -4065,7 +4065,7 @@ extern "C" fn cuLibraryLoadFromFile(
 ) -> CUresult {
     entry::call(
         332,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("library", library.address());
             a.text("fileName", fileName);
             a.address("jitOptions", jitOptions.address());
@@ -4075,7 +4075,7 @@ extern "C" fn cuLibraryLoadFromFile(
             a.address("libraryOptionValues", libraryOptionValues.address());
             a.value("numLibraryOptions", numLibraryOptions);
         },
-        || {
+        &|| {
             crate::driver::kernel::library::cuLibraryLoadFromFile(
                 library,
                 fileName,
@@ -4094,10 +4094,10 @@ extern "C" fn cuLibraryLoadFromFile(
 extern "C" fn cuLibraryUnload(library: CUlibrary) -> CUresult {
     entry::call(
         333,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("library", library as usize);
         },
-        || crate::driver::kernel::library::cuLibraryUnload(library),
+        &|| crate::driver::kernel::library::cuLibraryUnload(library),
     )
 }
 
@@ -4114,7 +4114,7 @@ extern "C" fn cuLinkAddData(
 ) -> CUresult {
     entry::call(
         334,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("state", state as usize);
             a.value("type", type_.0);
             a.address("data", data as usize);
@@ -4124,7 +4124,7 @@ extern "C" fn cuLinkAddData(
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
         },
-        || {
+        &|| {
             crate::driver::kernel::linker::cuLinkAddData(
                 state,
                 type_,
@@ -4152,7 +4152,7 @@ extern "C" fn cuLinkAddData_v2(
 ) -> CUresult {
     entry::call(
         335,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("state", state as usize);
             a.value("type", type_.0);
             a.address("data", data as usize);
@@ -4162,7 +4162,7 @@ extern "C" fn cuLinkAddData_v2(
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
         },
-        || {
+        &|| {
             crate::driver::kernel::linker::cuLinkAddData_v2(
                 state,
                 type_,
@@ -4188,7 +4188,7 @@ extern "C" fn cuLinkAddFile(
 ) -> CUresult {
     entry::call(
         336,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("state", state as usize);
             a.value("type", type_.0);
             a.text("path", path);
@@ -4196,7 +4196,7 @@ extern "C" fn cuLinkAddFile(
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
         },
-        || {
+        &|| {
             crate::driver::kernel::linker::cuLinkAddFile(
                 state,
                 type_,
@@ -4220,7 +4220,7 @@ extern "C" fn cuLinkAddFile_v2(
 ) -> CUresult {
     entry::call(
         337,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("state", state as usize);
             a.value("type", type_.0);
             a.text("path", path);
@@ -4228,7 +4228,7 @@ extern "C" fn cuLinkAddFile_v2(
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
         },
-        || {
+        &|| {
             crate::driver::kernel::linker::cuLinkAddFile_v2(
                 state,
                 type_,
@@ -4249,12 +4249,12 @@ extern "C" fn cuLinkComplete(
 ) -> CUresult {
     entry::call(
         338,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("state", state as usize);
             a.address("cubinOut", cubinOut.address());
             a.address("sizeOut", sizeOut.address());
         },
-        || crate::driver::kernel::linker::cuLinkComplete(state, cubinOut, sizeOut),
+        &|| crate::driver::kernel::linker::cuLinkComplete(state, cubinOut, sizeOut),
     )
 }
 
@@ -4267,13 +4267,13 @@ extern "C" fn cuLinkCreate(
 ) -> CUresult {
     entry::call(
         339,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("numOptions", numOptions);
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
             a.address("stateOut", stateOut.address());
         },
-        || crate::driver::kernel::linker::cuLinkCreate(numOptions, options, optionValues, stateOut),
+        &|| crate::driver::kernel::linker::cuLinkCreate(numOptions, options, optionValues, stateOut),
     )
 }
 
@@ -4286,13 +4286,13 @@ extern "C" fn cuLinkCreate_v2(
 ) -> CUresult {
     entry::call(
         340,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("numOptions", numOptions);
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
             a.address("stateOut", stateOut.address());
         },
-        || crate::driver::kernel::linker::cuLinkCreate_v2(numOptions, options, optionValues, stateOut),
+        &|| crate::driver::kernel::linker::cuLinkCreate_v2(numOptions, options, optionValues, stateOut),
     )
 }
 
@@ -4300,10 +4300,10 @@ extern "C" fn cuLinkCreate_v2(
 extern "C" fn cuLinkDestroy(state: CUlinkState) -> CUresult {
     entry::call(
         341,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("state", state as usize);
         },
-        || crate::driver::kernel::linker::cuLinkDestroy(state),
+        &|| crate::driver::kernel::linker::cuLinkDestroy(state),
     )
 }
 
@@ -4371,11 +4371,11 @@ extern "C" fn cuLogicalEndpointUnbind() -> CUresult {
 extern "C" fn cuLogsCurrent(iterator: Out<CUlogIterator>, flags: u32) -> CUresult {
     entry::call(
         354,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("iterator", iterator.address());
             a.value("flags", flags);
         },
-        || crate::interface::logs::cuLogsCurrent(iterator, flags),
+        &|| crate::interface::logs::cuLogsCurrent(iterator, flags),
     )
 }
 
@@ -4383,12 +4383,12 @@ extern "C" fn cuLogsCurrent(iterator: Out<CUlogIterator>, flags: u32) -> CUresul
 extern "C" fn cuLogsDumpToFile(iterator: Out<CUlogIterator>, pathToFile: In<c_char>, flags: u32) -> CUresult {
     entry::call(
         355,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("iterator", iterator.address());
             a.text("pathToFile", pathToFile);
             a.value("flags", flags);
         },
-        || crate::interface::logs::cuLogsDumpToFile(iterator, pathToFile, flags),
+        &|| crate::interface::logs::cuLogsDumpToFile(iterator, pathToFile, flags),
     )
 }
 
@@ -4401,13 +4401,13 @@ extern "C" fn cuLogsDumpToMemory(
 ) -> CUresult {
     entry::call(
         356,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("iterator", iterator.address());
             a.address("buffer", buffer.address());
             a.address("size", size.address());
             a.value("flags", flags);
         },
-        || crate::interface::logs::cuLogsDumpToMemory(iterator, buffer, size, flags),
+        &|| crate::interface::logs::cuLogsDumpToMemory(iterator, buffer, size, flags),
     )
 }
 
@@ -4419,12 +4419,12 @@ extern "C" fn cuLogsRegisterCallback(
 ) -> CUresult {
     entry::call(
         357,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("callbackFunc", callbackFunc.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
             a.address("callback", callback.address());
         },
-        || crate::interface::logs::cuLogsRegisterCallback(callbackFunc, userData, callback),
+        &|| crate::interface::logs::cuLogsRegisterCallback(callbackFunc, userData, callback),
     )
 }
 
@@ -4432,10 +4432,10 @@ extern "C" fn cuLogsRegisterCallback(
 extern "C" fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle) -> CUresult {
     entry::call(
         358,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("callback", callback as usize);
         },
-        || crate::interface::logs::cuLogsUnregisterCallback(callback),
+        &|| crate::interface::logs::cuLogsUnregisterCallback(callback),
     )
 }
 
@@ -4458,13 +4458,13 @@ extern "C" fn cuMemAdvise(
 ) -> CUresult {
     entry::call(
         361,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("devPtr", devPtr as usize);
             a.value("count", count);
             a.value("advice", advice.0);
             a.value("device", device);
         },
-        || crate::driver::memory::managed::advice::cuMemAdvise(devPtr, count, advice, device),
+        &|| crate::driver::memory::managed::advice::cuMemAdvise(devPtr, count, advice, device),
     )
 }
 
@@ -4477,13 +4477,13 @@ extern "C" fn cuMemAdvise_v2(
 ) -> CUresult {
     entry::call(
         362,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("devPtr", devPtr as usize);
             a.value("count", count);
             a.value("advice", advice.0);
             a.value("location", "null");
         },
-        || crate::driver::memory::managed::advice::cuMemAdvise_v2(devPtr, count, advice, location),
+        &|| crate::driver::memory::managed::advice::cuMemAdvise_v2(devPtr, count, advice, location),
     )
 }
 
@@ -4496,11 +4496,11 @@ extern "C" fn cuMemAlloc() -> CUresult {
 extern "C" fn cuMemAlloc_v2(dptr: Out<CUdeviceptr_v2>, bytesize: usize) -> CUresult {
     entry::call(
         364,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.value("bytesize", bytesize);
         },
-        || crate::driver::memory::plain::cuMemAlloc_v2(dptr, bytesize),
+        &|| crate::driver::memory::plain::cuMemAlloc_v2(dptr, bytesize),
     )
 }
 
@@ -4508,12 +4508,12 @@ extern "C" fn cuMemAlloc_v2(dptr: Out<CUdeviceptr_v2>, bytesize: usize) -> CUres
 extern "C" fn cuMemAllocAsync(dptr: Out<CUdeviceptr_v2>, bytesize: usize, hStream: CUstream) -> CUresult {
     entry::call(
         365,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.value("bytesize", bytesize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::allocation::cuMemAllocAsync(dptr, bytesize, hStream),
+        &|| crate::driver::enqueue::allocation::cuMemAllocAsync(dptr, bytesize, hStream),
     )
 }
 
@@ -4525,12 +4525,12 @@ extern "C" fn cuMemAllocAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         366,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.value("bytesize", bytesize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::allocation::cuMemAllocAsync(dptr, bytesize, hStream),
+        &|| crate::driver::enqueue::allocation::cuMemAllocAsync(dptr, bytesize, hStream),
     )
 }
 
@@ -4543,13 +4543,13 @@ extern "C" fn cuMemAllocFromPoolAsync(
 ) -> CUresult {
     entry::call(
         367,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.value("bytesize", bytesize);
             a.address("pool", pool as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::allocation::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream),
+        &|| crate::driver::enqueue::allocation::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream),
     )
 }
 
@@ -4562,13 +4562,13 @@ extern "C" fn cuMemAllocFromPoolAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         368,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.value("bytesize", bytesize);
             a.address("pool", pool as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::allocation::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream),
+        &|| crate::driver::enqueue::allocation::cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream),
     )
 }
 
@@ -4581,11 +4581,11 @@ extern "C" fn cuMemAllocHost() -> CUresult {
 extern "C" fn cuMemAllocHost_v2(pp: Out<*mut c_void>, bytesize: usize) -> CUresult {
     entry::call(
         370,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pp", pp.address());
             a.value("bytesize", bytesize);
         },
-        || crate::driver::memory::pinned::cuMemAllocHost_v2(pp, bytesize),
+        &|| crate::driver::memory::pinned::cuMemAllocHost_v2(pp, bytesize),
     )
 }
 
@@ -4593,12 +4593,12 @@ extern "C" fn cuMemAllocHost_v2(pp: Out<*mut c_void>, bytesize: usize) -> CUresu
 extern "C" fn cuMemAllocManaged(dptr: Out<CUdeviceptr_v2>, bytesize: usize, flags: u32) -> CUresult {
     entry::call(
         371,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.value("bytesize", bytesize);
             a.value("flags", flags);
         },
-        || crate::driver::memory::managed::created::cuMemAllocManaged(dptr, bytesize, flags),
+        &|| crate::driver::memory::managed::created::cuMemAllocManaged(dptr, bytesize, flags),
     )
 }
 
@@ -4617,14 +4617,14 @@ extern "C" fn cuMemAllocPitch_v2(
 ) -> CUresult {
     entry::call(
         373,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.address("pPitch", pPitch.address());
             a.value("WidthInBytes", WidthInBytes);
             a.value("Height", Height);
             a.value("ElementSizeBytes", ElementSizeBytes);
         },
-        || {
+        &|| {
             crate::driver::memory::plain::cuMemAllocPitch_v2(
                 dptr,
                 pPitch,
@@ -4664,7 +4664,7 @@ extern "C" fn cuMemDiscardAndPrefetchBatchAsync(
 ) -> CUresult {
     entry::call(
         377,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptrs", dptrs.address());
             a.address("sizes", sizes.address());
             a.value("count", count);
@@ -4674,7 +4674,7 @@ extern "C" fn cuMemDiscardAndPrefetchBatchAsync(
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::managed::cuMemDiscardAndPrefetchBatchAsync(
                 dptrs,
                 sizes,
@@ -4702,7 +4702,7 @@ extern "C" fn cuMemDiscardAndPrefetchBatchAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         378,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptrs", dptrs.address());
             a.address("sizes", sizes.address());
             a.value("count", count);
@@ -4712,7 +4712,7 @@ extern "C" fn cuMemDiscardAndPrefetchBatchAsync_ptsz(
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::managed::cuMemDiscardAndPrefetchBatchAsync(
                 dptrs,
                 sizes,
@@ -4737,14 +4737,14 @@ extern "C" fn cuMemDiscardBatchAsync(
 ) -> CUresult {
     entry::call(
         379,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptrs", dptrs.address());
             a.address("sizes", sizes.address());
             a.value("count", count);
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::managed::cuMemDiscardBatchAsync(
                 dptrs, sizes, count, flags, hStream,
             )
@@ -4762,14 +4762,14 @@ extern "C" fn cuMemDiscardBatchAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         380,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptrs", dptrs.address());
             a.address("sizes", sizes.address());
             a.value("count", count);
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::managed::cuMemDiscardBatchAsync(
                 dptrs, sizes, count, flags, hStream,
             )
@@ -4791,10 +4791,10 @@ extern "C" fn cuMemFree() -> CUresult {
 extern "C" fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> CUresult {
     entry::call(
         383,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptr", dptr as usize);
         },
-        || crate::driver::memory::plain::cuMemFree_v2(dptr),
+        &|| crate::driver::memory::plain::cuMemFree_v2(dptr),
     )
 }
 
@@ -4802,11 +4802,11 @@ extern "C" fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> CUresult {
 extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult {
     entry::call(
         384,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptr", dptr as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::allocation::cuMemFreeAsync(dptr, hStream),
+        &|| crate::driver::enqueue::allocation::cuMemFreeAsync(dptr, hStream),
     )
 }
 
@@ -4814,11 +4814,11 @@ extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresul
 extern "C" fn cuMemFreeAsync_ptsz(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         385,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptr", dptr as usize);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::allocation::cuMemFreeAsync(dptr, hStream),
+        &|| crate::driver::enqueue::allocation::cuMemFreeAsync(dptr, hStream),
     )
 }
 
@@ -4826,10 +4826,10 @@ extern "C" fn cuMemFreeAsync_ptsz(dptr: CUdeviceptr_v2, hStream: CUstream) -> CU
 extern "C" fn cuMemFreeHost(p: *mut c_void) -> CUresult {
     entry::call(
         386,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("p", p as usize);
         },
-        || crate::driver::memory::pinned::cuMemFreeHost(p),
+        &|| crate::driver::memory::pinned::cuMemFreeHost(p),
     )
 }
 
@@ -4851,12 +4851,12 @@ extern "C" fn cuMemGetAddressRange_v2(
 ) -> CUresult {
     entry::call(
         389,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pbase", pbase.address());
             a.address("psize", psize.address());
             a.address("dptr", dptr as usize);
         },
-        || crate::driver::memory::plain::cuMemGetAddressRange_v2(pbase, psize, dptr),
+        &|| crate::driver::memory::plain::cuMemGetAddressRange_v2(pbase, psize, dptr),
     )
 }
 
@@ -4878,12 +4878,12 @@ extern "C" fn cuMemGetDefaultMemPool(
 ) -> CUresult {
     entry::call(
         392,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pool_out", pool_out.address());
             a.address("location", location.address());
             a.value("type", type_.0);
         },
-        || crate::driver::memory::pool::choice::cuMemGetDefaultMemPool(pool_out, location, type_),
+        &|| crate::driver::memory::pool::choice::cuMemGetDefaultMemPool(pool_out, location, type_),
     )
 }
 
@@ -4901,11 +4901,11 @@ extern "C" fn cuMemGetInfo() -> CUresult {
 extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> CUresult {
     entry::call(
         395,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("free", free.address());
             a.address("total", total.address());
         },
-        || crate::driver::memory::plain::cuMemGetInfo_v2(free, total),
+        &|| crate::driver::memory::plain::cuMemGetInfo_v2(free, total),
     )
 }
 
@@ -4922,12 +4922,12 @@ extern "C" fn cuMemGetMemPool(
 ) -> CUresult {
     entry::call(
         397,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pool_out", pool_out.address());
             a.address("location", location.address());
             a.value("type", type_.0);
         },
-        || crate::driver::memory::pool::choice::cuMemGetMemPool(pool_out, location, type_),
+        &|| crate::driver::memory::pool::choice::cuMemGetMemPool(pool_out, location, type_),
     )
 }
 
@@ -4935,12 +4935,12 @@ extern "C" fn cuMemGetMemPool(
 extern "C" fn cuMemHostAlloc(pp: Out<*mut c_void>, bytesize: usize, Flags: u32) -> CUresult {
     entry::call(
         398,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pp", pp.address());
             a.value("bytesize", bytesize);
             a.value("Flags", Flags);
         },
-        || crate::driver::memory::pinned::cuMemHostAlloc(pp, bytesize, Flags),
+        &|| crate::driver::memory::pinned::cuMemHostAlloc(pp, bytesize, Flags),
     )
 }
 
@@ -4957,12 +4957,12 @@ extern "C" fn cuMemHostGetDevicePointer_v2(
 ) -> CUresult {
     entry::call(
         400,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pdptr", pdptr.address());
             a.address("p", p as usize);
             a.value("Flags", Flags);
         },
-        || crate::driver::memory::pinned::cuMemHostGetDevicePointer_v2(pdptr, p, Flags),
+        &|| crate::driver::memory::pinned::cuMemHostGetDevicePointer_v2(pdptr, p, Flags),
     )
 }
 
@@ -4970,11 +4970,11 @@ extern "C" fn cuMemHostGetDevicePointer_v2(
 extern "C" fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> CUresult {
     entry::call(
         401,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pFlags", pFlags.address());
             a.address("p", p as usize);
         },
-        || crate::driver::memory::pinned::cuMemHostGetFlags(pFlags, p),
+        &|| crate::driver::memory::pinned::cuMemHostGetFlags(pFlags, p),
     )
 }
 
@@ -4982,12 +4982,12 @@ extern "C" fn cuMemHostGetFlags(pFlags: Out<u32>, p: *mut c_void) -> CUresult {
 extern "C" fn cuMemHostRegister(p: *mut c_void, bytesize: usize, Flags: u32) -> CUresult {
     entry::call(
         402,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("p", p as usize);
             a.value("bytesize", bytesize);
             a.value("Flags", Flags);
         },
-        || crate::driver::memory::pinned::cuMemHostRegister(p, bytesize, Flags),
+        &|| crate::driver::memory::pinned::cuMemHostRegister(p, bytesize, Flags),
     )
 }
 
@@ -4995,12 +4995,12 @@ extern "C" fn cuMemHostRegister(p: *mut c_void, bytesize: usize, Flags: u32) -> 
 extern "C" fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) -> CUresult {
     entry::call(
         403,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("p", p as usize);
             a.value("bytesize", bytesize);
             a.value("Flags", Flags);
         },
-        || crate::driver::memory::pinned::cuMemHostRegister_v2(p, bytesize, Flags),
+        &|| crate::driver::memory::pinned::cuMemHostRegister_v2(p, bytesize, Flags),
     )
 }
 
@@ -5008,10 +5008,10 @@ extern "C" fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, Flags: u32) 
 extern "C" fn cuMemHostUnregister(p: *mut c_void) -> CUresult {
     entry::call(
         404,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("p", p as usize);
         },
-        || crate::driver::memory::pinned::cuMemHostUnregister(p),
+        &|| crate::driver::memory::pinned::cuMemHostUnregister(p),
     )
 }
 
@@ -5039,11 +5039,11 @@ extern "C" fn cuMemMapArrayAsync_ptsz() -> CUresult {
 extern "C" fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolProps_v1>) -> CUresult {
     entry::call(
         409,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pool", pool.address());
             a.address("poolProps", poolProps.address());
         },
-        || crate::driver::memory::pool::created::cuMemPoolCreate(pool, poolProps),
+        &|| crate::driver::memory::pool::created::cuMemPoolCreate(pool, poolProps),
     )
 }
 
@@ -5051,10 +5051,10 @@ extern "C" fn cuMemPoolCreate(pool: Out<CUmemoryPool>, poolProps: In<CUmemPoolPr
 extern "C" fn cuMemPoolDestroy(pool: CUmemoryPool) -> CUresult {
     entry::call(
         410,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pool", pool as usize);
         },
-        || crate::driver::memory::pool::created::cuMemPoolDestroy(pool),
+        &|| crate::driver::memory::pool::created::cuMemPoolDestroy(pool),
     )
 }
 
@@ -5076,12 +5076,12 @@ extern "C" fn cuMemPoolGetAccess(
 ) -> CUresult {
     entry::call(
         413,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("flags", flags.address());
             a.address("memPool", memPool as usize);
             a.address("location", location.address());
         },
-        || crate::driver::memory::pool::access::cuMemPoolGetAccess(flags, memPool, location),
+        &|| crate::driver::memory::pool::access::cuMemPoolGetAccess(flags, memPool, location),
     )
 }
 
@@ -5093,12 +5093,12 @@ extern "C" fn cuMemPoolGetAttribute(
 ) -> CUresult {
     entry::call(
         414,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pool", pool as usize);
             a.value("attr", attr.0);
             a.address("value", value as usize);
         },
-        || crate::driver::memory::pool::attributes::cuMemPoolGetAttribute(pool, attr, value),
+        &|| crate::driver::memory::pool::attributes::cuMemPoolGetAttribute(pool, attr, value),
     )
 }
 
@@ -5116,12 +5116,12 @@ extern "C" fn cuMemPoolImportPointer() -> CUresult {
 extern "C" fn cuMemPoolSetAccess(pool: CUmemoryPool, map: In<CUmemAccessDesc_v1>, count: usize) -> CUresult {
     entry::call(
         417,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pool", pool as usize);
             a.address("map", map.address());
             a.value("count", count);
         },
-        || crate::driver::memory::pool::access::cuMemPoolSetAccess(pool, map, count),
+        &|| crate::driver::memory::pool::access::cuMemPoolSetAccess(pool, map, count),
     )
 }
 
@@ -5133,12 +5133,12 @@ extern "C" fn cuMemPoolSetAttribute(
 ) -> CUresult {
     entry::call(
         418,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pool", pool as usize);
             a.value("attr", attr.0);
             a.address("value", value as usize);
         },
-        || crate::driver::memory::pool::attributes::cuMemPoolSetAttribute(pool, attr, value),
+        &|| crate::driver::memory::pool::attributes::cuMemPoolSetAttribute(pool, attr, value),
     )
 }
 
@@ -5146,11 +5146,11 @@ extern "C" fn cuMemPoolSetAttribute(
 extern "C" fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult {
     entry::call(
         419,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pool", pool as usize);
             a.value("minBytesToKeep", minBytesToKeep);
         },
-        || crate::driver::memory::pool::attributes::cuMemPoolTrimTo(pool, minBytesToKeep),
+        &|| crate::driver::memory::pool::attributes::cuMemPoolTrimTo(pool, minBytesToKeep),
     )
 }
 
@@ -5163,13 +5163,13 @@ extern "C" fn cuMemPrefetchAsync(
 ) -> CUresult {
     entry::call(
         420,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("devPtr", devPtr as usize);
             a.value("count", count);
             a.value("dstDevice", dstDevice);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::managed::cuMemPrefetchAsync(devPtr, count, dstDevice, hStream),
+        &|| crate::driver::enqueue::managed::cuMemPrefetchAsync(devPtr, count, dstDevice, hStream),
     )
 }
 
@@ -5183,14 +5183,14 @@ extern "C" fn cuMemPrefetchAsync_v2(
 ) -> CUresult {
     entry::call(
         421,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("devPtr", devPtr as usize);
             a.value("count", count);
             a.value("location", "null");
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::managed::cuMemPrefetchAsync_v2(devPtr, count, location, flags, hStream),
+        &|| crate::driver::enqueue::managed::cuMemPrefetchAsync_v2(devPtr, count, location, flags, hStream),
     )
 }
 
@@ -5203,13 +5203,13 @@ extern "C" fn cuMemPrefetchAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         422,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("devPtr", devPtr as usize);
             a.value("count", count);
             a.value("dstDevice", dstDevice);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::managed::cuMemPrefetchAsync(devPtr, count, dstDevice, hStream),
+        &|| crate::driver::enqueue::managed::cuMemPrefetchAsync(devPtr, count, dstDevice, hStream),
     )
 }
 
@@ -5223,14 +5223,14 @@ extern "C" fn cuMemPrefetchAsync_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         423,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("devPtr", devPtr as usize);
             a.value("count", count);
             a.value("location", "null");
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::managed::cuMemPrefetchAsync_v2(devPtr, count, location, flags, hStream),
+        &|| crate::driver::enqueue::managed::cuMemPrefetchAsync_v2(devPtr, count, location, flags, hStream),
     )
 }
 
@@ -5247,7 +5247,7 @@ extern "C" fn cuMemPrefetchBatchAsync(
 ) -> CUresult {
     entry::call(
         424,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptrs", dptrs.address());
             a.address("sizes", sizes.address());
             a.value("count", count);
@@ -5257,7 +5257,7 @@ extern "C" fn cuMemPrefetchBatchAsync(
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::managed::cuMemPrefetchBatchAsync(
                 dptrs,
                 sizes,
@@ -5285,7 +5285,7 @@ extern "C" fn cuMemPrefetchBatchAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         425,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dptrs", dptrs.address());
             a.address("sizes", sizes.address());
             a.value("count", count);
@@ -5295,7 +5295,7 @@ extern "C" fn cuMemPrefetchBatchAsync_ptsz(
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::managed::cuMemPrefetchBatchAsync(
                 dptrs,
                 sizes,
@@ -5320,14 +5320,14 @@ extern "C" fn cuMemRangeGetAttribute(
 ) -> CUresult {
     entry::call(
         426,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("data", data as usize);
             a.value("dataSize", dataSize);
             a.value("attribute", attribute.0);
             a.address("devPtr", devPtr as usize);
             a.value("count", count);
         },
-        || {
+        &|| {
             crate::driver::memory::managed::attributes::cuMemRangeGetAttribute(
                 data, dataSize, attribute, devPtr, count,
             )
@@ -5346,7 +5346,7 @@ extern "C" fn cuMemRangeGetAttributes(
 ) -> CUresult {
     entry::call(
         427,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("data", data.address());
             a.address("dataSizes", dataSizes.address());
             a.address("attributes", attributes.address());
@@ -5354,7 +5354,7 @@ extern "C" fn cuMemRangeGetAttributes(
             a.address("devPtr", devPtr as usize);
             a.value("count", count);
         },
-        || {
+        &|| {
             crate::driver::memory::managed::attributes::cuMemRangeGetAttributes(
                 data,
                 dataSizes,
@@ -5390,12 +5390,12 @@ extern "C" fn cuMemSetMemPool(
 ) -> CUresult {
     entry::call(
         431,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("location", location.address());
             a.value("type", type_.0);
             a.address("pool", pool as usize);
         },
-        || crate::driver::memory::pool::choice::cuMemSetMemPool(location, type_, pool),
+        &|| crate::driver::memory::pool::choice::cuMemSetMemPool(location, type_, pool),
     )
 }
 
@@ -5408,12 +5408,12 @@ extern "C" fn cuMemUnmap() -> CUresult {
 extern "C" fn cuMemcpy(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> CUresult {
     entry::call(
         433,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dst", dst as usize);
             a.address("src", src as usize);
             a.value("ByteCount", ByteCount);
         },
-        || crate::driver::enqueue::copy::cuMemcpy(dst, src, ByteCount),
+        &|| crate::driver::enqueue::copy::cuMemcpy(dst, src, ByteCount),
     )
 }
 
@@ -5421,12 +5421,12 @@ extern "C" fn cuMemcpy(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usiz
 extern "C" fn cuMemcpy_ptds(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> CUresult {
     entry::call_per_thread(
         434,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dst", dst as usize);
             a.address("src", src as usize);
             a.value("ByteCount", ByteCount);
         },
-        || crate::driver::enqueue::copy::cuMemcpy(dst, src, ByteCount),
+        &|| crate::driver::enqueue::copy::cuMemcpy(dst, src, ByteCount),
     )
 }
 
@@ -5439,10 +5439,10 @@ extern "C" fn cuMemcpy2D() -> CUresult {
 extern "C" fn cuMemcpy2D_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
     entry::call(
         436,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy2D_v2(pCopy),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy2D_v2(pCopy),
     )
 }
 
@@ -5450,10 +5450,10 @@ extern "C" fn cuMemcpy2D_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
 extern "C" fn cuMemcpy2D_v2_ptds(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
     entry::call_per_thread(
         437,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy2D_v2(pCopy),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy2D_v2(pCopy),
     )
 }
 
@@ -5466,11 +5466,11 @@ extern "C" fn cuMemcpy2DAsync() -> CUresult {
 extern "C" fn cuMemcpy2DAsync_v2(pCopy: In<CUDA_MEMCPY2D_v2>, hStream: CUstream) -> CUresult {
     entry::call(
         439,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy2DAsync_v2(pCopy, hStream),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy2DAsync_v2(pCopy, hStream),
     )
 }
 
@@ -5478,11 +5478,11 @@ extern "C" fn cuMemcpy2DAsync_v2(pCopy: In<CUDA_MEMCPY2D_v2>, hStream: CUstream)
 extern "C" fn cuMemcpy2DAsync_v2_ptsz(pCopy: In<CUDA_MEMCPY2D_v2>, hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         440,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy2DAsync_v2(pCopy, hStream),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy2DAsync_v2(pCopy, hStream),
     )
 }
 
@@ -5495,10 +5495,10 @@ extern "C" fn cuMemcpy2DUnaligned() -> CUresult {
 extern "C" fn cuMemcpy2DUnaligned_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
     entry::call(
         442,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy2DUnaligned_v2(pCopy),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy2DUnaligned_v2(pCopy),
     )
 }
 
@@ -5506,10 +5506,10 @@ extern "C" fn cuMemcpy2DUnaligned_v2(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
 extern "C" fn cuMemcpy2DUnaligned_v2_ptds(pCopy: In<CUDA_MEMCPY2D_v2>) -> CUresult {
     entry::call_per_thread(
         443,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy2DUnaligned_v2(pCopy),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy2DUnaligned_v2(pCopy),
     )
 }
 
@@ -5522,10 +5522,10 @@ extern "C" fn cuMemcpy3D() -> CUresult {
 extern "C" fn cuMemcpy3D_v2(pCopy: In<CUDA_MEMCPY3D_v2>) -> CUresult {
     entry::call(
         445,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy3D_v2(pCopy),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy3D_v2(pCopy),
     )
 }
 
@@ -5533,10 +5533,10 @@ extern "C" fn cuMemcpy3D_v2(pCopy: In<CUDA_MEMCPY3D_v2>) -> CUresult {
 extern "C" fn cuMemcpy3D_v2_ptds(pCopy: In<CUDA_MEMCPY3D_v2>) -> CUresult {
     entry::call_per_thread(
         446,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy3D_v2(pCopy),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy3D_v2(pCopy),
     )
 }
 
@@ -5549,11 +5549,11 @@ extern "C" fn cuMemcpy3DAsync() -> CUresult {
 extern "C" fn cuMemcpy3DAsync_v2(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUstream) -> CUresult {
     entry::call(
         448,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy3DAsync_v2(pCopy, hStream),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy3DAsync_v2(pCopy, hStream),
     )
 }
 
@@ -5561,11 +5561,11 @@ extern "C" fn cuMemcpy3DAsync_v2(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUstream)
 extern "C" fn cuMemcpy3DAsync_v2_ptsz(pCopy: In<CUDA_MEMCPY3D_v2>, hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         449,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy3DAsync_v2(pCopy, hStream),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy3DAsync_v2(pCopy, hStream),
     )
 }
 
@@ -5579,14 +5579,14 @@ extern "C" fn cuMemcpy3DBatchAsync(
 ) -> CUresult {
     entry::call(
         450,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("numParams", numParams);
             a.address("opList", opList.address());
             a.address("failIdx", failIdx.address());
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::copies_3d::cuMemcpy3DBatchAsync(
                 numParams, opList, failIdx, flags, hStream,
             )
@@ -5603,13 +5603,13 @@ extern "C" fn cuMemcpy3DBatchAsync_v2(
 ) -> CUresult {
     entry::call(
         451,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("numParams", numParams);
             a.address("opList", opList.address());
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::copies_3d::cuMemcpy3DBatchAsync_v2(
                 numParams, opList, flags, hStream,
             )
@@ -5627,14 +5627,14 @@ extern "C" fn cuMemcpy3DBatchAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         452,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("numParams", numParams);
             a.address("opList", opList.address());
             a.address("failIdx", failIdx.address());
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::copies_3d::cuMemcpy3DBatchAsync(
                 numParams, opList, failIdx, flags, hStream,
             )
@@ -5651,13 +5651,13 @@ extern "C" fn cuMemcpy3DBatchAsync_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         453,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("numParams", numParams);
             a.address("opList", opList.address());
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::copies_3d::cuMemcpy3DBatchAsync_v2(
                 numParams, opList, flags, hStream,
             )
@@ -5669,10 +5669,10 @@ extern "C" fn cuMemcpy3DBatchAsync_v2_ptsz(
 extern "C" fn cuMemcpy3DPeer(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> CUresult {
     entry::call(
         454,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy3DPeer(pCopy),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy3DPeer(pCopy),
     )
 }
 
@@ -5680,10 +5680,10 @@ extern "C" fn cuMemcpy3DPeer(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> CUresult {
 extern "C" fn cuMemcpy3DPeer_ptds(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> CUresult {
     entry::call_per_thread(
         455,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy3DPeer(pCopy),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy3DPeer(pCopy),
     )
 }
 
@@ -5691,11 +5691,11 @@ extern "C" fn cuMemcpy3DPeer_ptds(pCopy: In<CUDA_MEMCPY3D_PEER_v1>) -> CUresult 
 extern "C" fn cuMemcpy3DPeerAsync(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream: CUstream) -> CUresult {
     entry::call(
         456,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy3DPeerAsync(pCopy, hStream),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy3DPeerAsync(pCopy, hStream),
     )
 }
 
@@ -5703,11 +5703,11 @@ extern "C" fn cuMemcpy3DPeerAsync(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream: CUs
 extern "C" fn cuMemcpy3DPeerAsync_ptsz(pCopy: In<CUDA_MEMCPY3D_PEER_v1>, hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         457,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("pCopy", pCopy.address());
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy_3d::cuMemcpy3DPeerAsync(pCopy, hStream),
+        &|| crate::driver::enqueue::copy_3d::cuMemcpy3DPeerAsync(pCopy, hStream),
     )
 }
 
@@ -5719,12 +5719,12 @@ extern "C" fn cuMemcpy3DWithAttributesAsync(
 ) -> CUresult {
     entry::call(
         458,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("op", op.address());
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::batch::copies_3d::cuMemcpy3DWithAttributesAsync(op, flags, hStream),
+        &|| crate::driver::enqueue::batch::copies_3d::cuMemcpy3DWithAttributesAsync(op, flags, hStream),
     )
 }
 
@@ -5736,12 +5736,12 @@ extern "C" fn cuMemcpy3DWithAttributesAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         459,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("op", op.address());
             a.value("flags", flags);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::batch::copies_3d::cuMemcpy3DWithAttributesAsync(op, flags, hStream),
+        &|| crate::driver::enqueue::batch::copies_3d::cuMemcpy3DWithAttributesAsync(op, flags, hStream),
     )
 }
 
@@ -5754,13 +5754,13 @@ extern "C" fn cuMemcpyAsync(
 ) -> CUresult {
     entry::call(
         460,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dst", dst as usize);
             a.address("src", src as usize);
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy::cuMemcpyAsync(dst, src, ByteCount, hStream),
+        &|| crate::driver::enqueue::copy::cuMemcpyAsync(dst, src, ByteCount, hStream),
     )
 }
 
@@ -5773,13 +5773,13 @@ extern "C" fn cuMemcpyAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         461,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dst", dst as usize);
             a.address("src", src as usize);
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy::cuMemcpyAsync(dst, src, ByteCount, hStream),
+        &|| crate::driver::enqueue::copy::cuMemcpyAsync(dst, src, ByteCount, hStream),
     )
 }
 
@@ -5857,7 +5857,7 @@ extern "C" fn cuMemcpyBatchAsync(
 ) -> CUresult {
     entry::call(
         474,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dsts", dsts.address());
             a.address("srcs", srcs.address());
             a.address("sizes", sizes.address());
@@ -5868,7 +5868,7 @@ extern "C" fn cuMemcpyBatchAsync(
             a.address("failIdx", failIdx.address());
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::copies::cuMemcpyBatchAsync(
                 dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, failIdx, hStream,
             )
@@ -5889,7 +5889,7 @@ extern "C" fn cuMemcpyBatchAsync_v2(
 ) -> CUresult {
     entry::call(
         475,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dsts", dsts.address());
             a.address("srcs", srcs.address());
             a.address("sizes", sizes.address());
@@ -5899,7 +5899,7 @@ extern "C" fn cuMemcpyBatchAsync_v2(
             a.value("numAttrs", numAttrs);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::copies::cuMemcpyBatchAsync_v2(
                 dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream,
             )
@@ -5921,7 +5921,7 @@ extern "C" fn cuMemcpyBatchAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         476,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dsts", dsts.address());
             a.address("srcs", srcs.address());
             a.address("sizes", sizes.address());
@@ -5932,7 +5932,7 @@ extern "C" fn cuMemcpyBatchAsync_ptsz(
             a.address("failIdx", failIdx.address());
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::copies::cuMemcpyBatchAsync(
                 dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, failIdx, hStream,
             )
@@ -5953,7 +5953,7 @@ extern "C" fn cuMemcpyBatchAsync_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         477,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dsts", dsts.address());
             a.address("srcs", srcs.address());
             a.address("sizes", sizes.address());
@@ -5963,7 +5963,7 @@ extern "C" fn cuMemcpyBatchAsync_v2_ptsz(
             a.value("numAttrs", numAttrs);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::batch::copies::cuMemcpyBatchAsync_v2(
                 dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream,
             )
@@ -5999,12 +5999,12 @@ extern "C" fn cuMemcpyDtoD_v2(
 ) -> CUresult {
     entry::call(
         482,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("srcDevice", srcDevice as usize);
             a.value("ByteCount", ByteCount);
         },
-        || crate::driver::enqueue::copy::cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount),
+        &|| crate::driver::enqueue::copy::cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount),
     )
 }
 
@@ -6016,12 +6016,12 @@ extern "C" fn cuMemcpyDtoD_v2_ptds(
 ) -> CUresult {
     entry::call_per_thread(
         483,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("srcDevice", srcDevice as usize);
             a.value("ByteCount", ByteCount);
         },
-        || crate::driver::enqueue::copy::cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount),
+        &|| crate::driver::enqueue::copy::cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount),
     )
 }
 
@@ -6039,13 +6039,13 @@ extern "C" fn cuMemcpyDtoDAsync_v2(
 ) -> CUresult {
     entry::call(
         485,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("srcDevice", srcDevice as usize);
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream),
+        &|| crate::driver::enqueue::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream),
     )
 }
 
@@ -6058,13 +6058,13 @@ extern "C" fn cuMemcpyDtoDAsync_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         486,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("srcDevice", srcDevice as usize);
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream),
+        &|| crate::driver::enqueue::copy::cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream),
     )
 }
 
@@ -6077,12 +6077,12 @@ extern "C" fn cuMemcpyDtoH() -> CUresult {
 extern "C" fn cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr_v2, ByteCount: usize) -> CUresult {
     entry::call(
         488,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstHost", dstHost as usize);
             a.address("srcDevice", srcDevice as usize);
             a.value("ByteCount", ByteCount);
         },
-        || crate::driver::enqueue::copy::cuMemcpyDtoH_v2(dstHost, srcDevice, ByteCount),
+        &|| crate::driver::enqueue::copy::cuMemcpyDtoH_v2(dstHost, srcDevice, ByteCount),
     )
 }
 
@@ -6094,12 +6094,12 @@ extern "C" fn cuMemcpyDtoH_v2_ptds(
 ) -> CUresult {
     entry::call_per_thread(
         489,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstHost", dstHost as usize);
             a.address("srcDevice", srcDevice as usize);
             a.value("ByteCount", ByteCount);
         },
-        || crate::driver::enqueue::copy::cuMemcpyDtoH_v2(dstHost, srcDevice, ByteCount),
+        &|| crate::driver::enqueue::copy::cuMemcpyDtoH_v2(dstHost, srcDevice, ByteCount),
     )
 }
 
@@ -6117,13 +6117,13 @@ extern "C" fn cuMemcpyDtoHAsync_v2(
 ) -> CUresult {
     entry::call(
         491,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstHost", dstHost as usize);
             a.address("srcDevice", srcDevice as usize);
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream),
+        &|| crate::driver::enqueue::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream),
     )
 }
 
@@ -6136,13 +6136,13 @@ extern "C" fn cuMemcpyDtoHAsync_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         492,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstHost", dstHost as usize);
             a.address("srcDevice", srcDevice as usize);
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream),
+        &|| crate::driver::enqueue::copy::cuMemcpyDtoHAsync_v2(dstHost, srcDevice, ByteCount, hStream),
     )
 }
 
@@ -6189,12 +6189,12 @@ extern "C" fn cuMemcpyHtoD_v2(
 ) -> CUresult {
     entry::call(
         500,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("srcHost", srcHost as usize);
             a.value("ByteCount", ByteCount);
         },
-        || crate::driver::enqueue::copy::cuMemcpyHtoD_v2(dstDevice, srcHost, ByteCount),
+        &|| crate::driver::enqueue::copy::cuMemcpyHtoD_v2(dstDevice, srcHost, ByteCount),
     )
 }
 
@@ -6206,12 +6206,12 @@ extern "C" fn cuMemcpyHtoD_v2_ptds(
 ) -> CUresult {
     entry::call_per_thread(
         501,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("srcHost", srcHost as usize);
             a.value("ByteCount", ByteCount);
         },
-        || crate::driver::enqueue::copy::cuMemcpyHtoD_v2(dstDevice, srcHost, ByteCount),
+        &|| crate::driver::enqueue::copy::cuMemcpyHtoD_v2(dstDevice, srcHost, ByteCount),
     )
 }
 
@@ -6229,13 +6229,13 @@ extern "C" fn cuMemcpyHtoDAsync_v2(
 ) -> CUresult {
     entry::call(
         503,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("srcHost", srcHost as usize);
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream),
+        &|| crate::driver::enqueue::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream),
     )
 }
 
@@ -6248,13 +6248,13 @@ extern "C" fn cuMemcpyHtoDAsync_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         504,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("srcHost", srcHost as usize);
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream),
+        &|| crate::driver::enqueue::copy::cuMemcpyHtoDAsync_v2(dstDevice, srcHost, ByteCount, hStream),
     )
 }
 
@@ -6268,14 +6268,14 @@ extern "C" fn cuMemcpyPeer(
 ) -> CUresult {
     entry::call(
         505,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("dstContext", dstContext as usize);
             a.address("srcDevice", srcDevice as usize);
             a.address("srcContext", srcContext as usize);
             a.value("ByteCount", ByteCount);
         },
-        || {
+        &|| {
             crate::driver::enqueue::copy::cuMemcpyPeer(
                 dstDevice, dstContext, srcDevice, srcContext, ByteCount,
             )
@@ -6293,14 +6293,14 @@ extern "C" fn cuMemcpyPeer_ptds(
 ) -> CUresult {
     entry::call_per_thread(
         506,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("dstContext", dstContext as usize);
             a.address("srcDevice", srcDevice as usize);
             a.address("srcContext", srcContext as usize);
             a.value("ByteCount", ByteCount);
         },
-        || {
+        &|| {
             crate::driver::enqueue::copy::cuMemcpyPeer(
                 dstDevice, dstContext, srcDevice, srcContext, ByteCount,
             )
@@ -6319,7 +6319,7 @@ extern "C" fn cuMemcpyPeerAsync(
 ) -> CUresult {
     entry::call(
         507,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("dstContext", dstContext as usize);
             a.address("srcDevice", srcDevice as usize);
@@ -6327,7 +6327,7 @@ extern "C" fn cuMemcpyPeerAsync(
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::copy::cuMemcpyPeerAsync(
                 dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
             )
@@ -6346,7 +6346,7 @@ extern "C" fn cuMemcpyPeerAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         508,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.address("dstContext", dstContext as usize);
             a.address("srcDevice", srcDevice as usize);
@@ -6354,7 +6354,7 @@ extern "C" fn cuMemcpyPeerAsync_ptsz(
             a.value("ByteCount", ByteCount);
             a.address("hStream", hStream as usize);
         },
-        || {
+        &|| {
             crate::driver::enqueue::copy::cuMemcpyPeerAsync(
                 dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream,
             )
@@ -6372,14 +6372,14 @@ extern "C" fn cuMemcpyWithAttributesAsync(
 ) -> CUresult {
     entry::call(
         509,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dst", dst as usize);
             a.address("src", src as usize);
             a.value("size", size);
             a.address("attr", attr.address());
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::batch::copies::cuMemcpyWithAttributesAsync(dst, src, size, attr, hStream),
+        &|| crate::driver::enqueue::batch::copies::cuMemcpyWithAttributesAsync(dst, src, size, attr, hStream),
     )
 }
 
@@ -6393,14 +6393,14 @@ extern "C" fn cuMemcpyWithAttributesAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         510,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dst", dst as usize);
             a.address("src", src as usize);
             a.value("size", size);
             a.address("attr", attr.address());
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::batch::copies::cuMemcpyWithAttributesAsync(dst, src, size, attr, hStream),
+        &|| crate::driver::enqueue::batch::copies::cuMemcpyWithAttributesAsync(dst, src, size, attr, hStream),
     )
 }
 
@@ -6413,12 +6413,12 @@ extern "C" fn cuMemsetD16() -> CUresult {
 extern "C" fn cuMemsetD16_v2(dstDevice: CUdeviceptr_v2, us: u16, N: usize) -> CUresult {
     entry::call(
         512,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("us", us);
             a.value("N", N);
         },
-        || crate::driver::enqueue::fill::cuMemsetD16_v2(dstDevice, us, N),
+        &|| crate::driver::enqueue::fill::cuMemsetD16_v2(dstDevice, us, N),
     )
 }
 
@@ -6426,12 +6426,12 @@ extern "C" fn cuMemsetD16_v2(dstDevice: CUdeviceptr_v2, us: u16, N: usize) -> CU
 extern "C" fn cuMemsetD16_v2_ptds(dstDevice: CUdeviceptr_v2, us: u16, N: usize) -> CUresult {
     entry::call_per_thread(
         513,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("us", us);
             a.value("N", N);
         },
-        || crate::driver::enqueue::fill::cuMemsetD16_v2(dstDevice, us, N),
+        &|| crate::driver::enqueue::fill::cuMemsetD16_v2(dstDevice, us, N),
     )
 }
 
@@ -6439,13 +6439,13 @@ extern "C" fn cuMemsetD16_v2_ptds(dstDevice: CUdeviceptr_v2, us: u16, N: usize) 
 extern "C" fn cuMemsetD16Async(dstDevice: CUdeviceptr_v2, us: u16, N: usize, hStream: CUstream) -> CUresult {
     entry::call(
         514,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("us", us);
             a.value("N", N);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD16Async(dstDevice, us, N, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD16Async(dstDevice, us, N, hStream),
     )
 }
 
@@ -6458,13 +6458,13 @@ extern "C" fn cuMemsetD16Async_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         515,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("us", us);
             a.value("N", N);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD16Async(dstDevice, us, N, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD16Async(dstDevice, us, N, hStream),
     )
 }
 
@@ -6483,14 +6483,14 @@ extern "C" fn cuMemsetD2D16_v2(
 ) -> CUresult {
     entry::call(
         517,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("us", us);
             a.value("Width", Width);
             a.value("Height", Height);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D16_v2(dstDevice, dstPitch, us, Width, Height),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D16_v2(dstDevice, dstPitch, us, Width, Height),
     )
 }
 
@@ -6504,14 +6504,14 @@ extern "C" fn cuMemsetD2D16_v2_ptds(
 ) -> CUresult {
     entry::call_per_thread(
         518,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("us", us);
             a.value("Width", Width);
             a.value("Height", Height);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D16_v2(dstDevice, dstPitch, us, Width, Height),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D16_v2(dstDevice, dstPitch, us, Width, Height),
     )
 }
 
@@ -6526,7 +6526,7 @@ extern "C" fn cuMemsetD2D16Async(
 ) -> CUresult {
     entry::call(
         519,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("us", us);
@@ -6534,7 +6534,7 @@ extern "C" fn cuMemsetD2D16Async(
             a.value("Height", Height);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream),
     )
 }
 
@@ -6549,7 +6549,7 @@ extern "C" fn cuMemsetD2D16Async_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         520,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("us", us);
@@ -6557,7 +6557,7 @@ extern "C" fn cuMemsetD2D16Async_ptsz(
             a.value("Height", Height);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream),
     )
 }
 
@@ -6576,14 +6576,14 @@ extern "C" fn cuMemsetD2D32_v2(
 ) -> CUresult {
     entry::call(
         522,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("ui", ui);
             a.value("Width", Width);
             a.value("Height", Height);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D32_v2(dstDevice, dstPitch, ui, Width, Height),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D32_v2(dstDevice, dstPitch, ui, Width, Height),
     )
 }
 
@@ -6597,14 +6597,14 @@ extern "C" fn cuMemsetD2D32_v2_ptds(
 ) -> CUresult {
     entry::call_per_thread(
         523,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("ui", ui);
             a.value("Width", Width);
             a.value("Height", Height);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D32_v2(dstDevice, dstPitch, ui, Width, Height),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D32_v2(dstDevice, dstPitch, ui, Width, Height),
     )
 }
 
@@ -6619,7 +6619,7 @@ extern "C" fn cuMemsetD2D32Async(
 ) -> CUresult {
     entry::call(
         524,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("ui", ui);
@@ -6627,7 +6627,7 @@ extern "C" fn cuMemsetD2D32Async(
             a.value("Height", Height);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream),
     )
 }
 
@@ -6642,7 +6642,7 @@ extern "C" fn cuMemsetD2D32Async_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         525,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("ui", ui);
@@ -6650,7 +6650,7 @@ extern "C" fn cuMemsetD2D32Async_ptsz(
             a.value("Height", Height);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream),
     )
 }
 
@@ -6669,14 +6669,14 @@ extern "C" fn cuMemsetD2D8_v2(
 ) -> CUresult {
     entry::call(
         527,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("uc", uc);
             a.value("Width", Width);
             a.value("Height", Height);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D8_v2(dstDevice, dstPitch, uc, Width, Height),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D8_v2(dstDevice, dstPitch, uc, Width, Height),
     )
 }
 
@@ -6690,14 +6690,14 @@ extern "C" fn cuMemsetD2D8_v2_ptds(
 ) -> CUresult {
     entry::call_per_thread(
         528,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("uc", uc);
             a.value("Width", Width);
             a.value("Height", Height);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D8_v2(dstDevice, dstPitch, uc, Width, Height),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D8_v2(dstDevice, dstPitch, uc, Width, Height),
     )
 }
 
@@ -6712,7 +6712,7 @@ extern "C" fn cuMemsetD2D8Async(
 ) -> CUresult {
     entry::call(
         529,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("uc", uc);
@@ -6720,7 +6720,7 @@ extern "C" fn cuMemsetD2D8Async(
             a.value("Height", Height);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream),
     )
 }
 
@@ -6735,7 +6735,7 @@ extern "C" fn cuMemsetD2D8Async_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         530,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("dstPitch", dstPitch);
             a.value("uc", uc);
@@ -6743,7 +6743,7 @@ extern "C" fn cuMemsetD2D8Async_ptsz(
             a.value("Height", Height);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream),
     )
 }
 
@@ -6756,12 +6756,12 @@ extern "C" fn cuMemsetD32() -> CUresult {
 extern "C" fn cuMemsetD32_v2(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) -> CUresult {
     entry::call(
         532,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("ui", ui);
             a.value("N", N);
         },
-        || crate::driver::enqueue::fill::cuMemsetD32_v2(dstDevice, ui, N),
+        &|| crate::driver::enqueue::fill::cuMemsetD32_v2(dstDevice, ui, N),
     )
 }
 
@@ -6769,12 +6769,12 @@ extern "C" fn cuMemsetD32_v2(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) -> CU
 extern "C" fn cuMemsetD32_v2_ptds(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) -> CUresult {
     entry::call_per_thread(
         533,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("ui", ui);
             a.value("N", N);
         },
-        || crate::driver::enqueue::fill::cuMemsetD32_v2(dstDevice, ui, N),
+        &|| crate::driver::enqueue::fill::cuMemsetD32_v2(dstDevice, ui, N),
     )
 }
 
@@ -6782,13 +6782,13 @@ extern "C" fn cuMemsetD32_v2_ptds(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) 
 extern "C" fn cuMemsetD32Async(dstDevice: CUdeviceptr_v2, ui: u32, N: usize, hStream: CUstream) -> CUresult {
     entry::call(
         534,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("ui", ui);
             a.value("N", N);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD32Async(dstDevice, ui, N, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD32Async(dstDevice, ui, N, hStream),
     )
 }
 
@@ -6801,13 +6801,13 @@ extern "C" fn cuMemsetD32Async_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         535,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("ui", ui);
             a.value("N", N);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD32Async(dstDevice, ui, N, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD32Async(dstDevice, ui, N, hStream),
     )
 }
 
@@ -6820,12 +6820,12 @@ extern "C" fn cuMemsetD8() -> CUresult {
 extern "C" fn cuMemsetD8_v2(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> CUresult {
     entry::call(
         537,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("uc", uc);
             a.value("N", N);
         },
-        || crate::driver::enqueue::fill::cuMemsetD8_v2(dstDevice, uc, N),
+        &|| crate::driver::enqueue::fill::cuMemsetD8_v2(dstDevice, uc, N),
     )
 }
 
@@ -6833,12 +6833,12 @@ extern "C" fn cuMemsetD8_v2(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> CUre
 extern "C" fn cuMemsetD8_v2_ptds(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> CUresult {
     entry::call_per_thread(
         538,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("uc", uc);
             a.value("N", N);
         },
-        || crate::driver::enqueue::fill::cuMemsetD8_v2(dstDevice, uc, N),
+        &|| crate::driver::enqueue::fill::cuMemsetD8_v2(dstDevice, uc, N),
     )
 }
 
@@ -6846,13 +6846,13 @@ extern "C" fn cuMemsetD8_v2_ptds(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) ->
 extern "C" fn cuMemsetD8Async(dstDevice: CUdeviceptr_v2, uc: u8, N: usize, hStream: CUstream) -> CUresult {
     entry::call(
         539,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("uc", uc);
             a.value("N", N);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD8Async(dstDevice, uc, N, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD8Async(dstDevice, uc, N, hStream),
     )
 }
 
@@ -6865,13 +6865,13 @@ extern "C" fn cuMemsetD8Async_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         540,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstDevice", dstDevice as usize);
             a.value("uc", uc);
             a.value("N", N);
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::enqueue::fill::cuMemsetD8Async(dstDevice, uc, N, hStream),
+        &|| crate::driver::enqueue::fill::cuMemsetD8Async(dstDevice, uc, N, hStream),
     )
 }
 
@@ -6908,12 +6908,12 @@ extern "C" fn cuModuleEnumerateFunctions(
 ) -> CUresult {
     entry::call(
         546,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("functions", functions.address());
             a.value("numFunctions", numFunctions);
             a.address("mod", mod_ as usize);
         },
-        || crate::driver::kernel::module::cuModuleEnumerateFunctions(functions, numFunctions, mod_),
+        &|| crate::driver::kernel::module::cuModuleEnumerateFunctions(functions, numFunctions, mod_),
     )
 }
 
@@ -6921,12 +6921,12 @@ extern "C" fn cuModuleEnumerateFunctions(
 extern "C" fn cuModuleGetFunction(hfunc: Out<CUfunction>, hmod: CUmodule, name: In<c_char>) -> CUresult {
     entry::call(
         547,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("hfunc", hfunc.address());
             a.address("hmod", hmod as usize);
             a.text("name", name);
         },
-        || crate::driver::kernel::module::cuModuleGetFunction(hfunc, hmod, name),
+        &|| crate::driver::kernel::module::cuModuleGetFunction(hfunc, hmod, name),
     )
 }
 
@@ -6934,11 +6934,11 @@ extern "C" fn cuModuleGetFunction(hfunc: Out<CUfunction>, hmod: CUmodule, name: 
 extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, hmod: CUmodule) -> CUresult {
     entry::call(
         548,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("count", count.address());
             a.address("hmod", hmod as usize);
         },
-        || crate::driver::kernel::module::cuModuleGetFunctionCount(count, hmod),
+        &|| crate::driver::kernel::module::cuModuleGetFunctionCount(count, hmod),
     )
 }
 
@@ -6956,13 +6956,13 @@ extern "C" fn cuModuleGetGlobal_v2(
 ) -> CUresult {
     entry::call(
         550,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("dptr", dptr.address());
             a.address("bytes", bytes.address());
             a.address("hmod", hmod as usize);
             a.text("name", name);
         },
-        || crate::driver::kernel::module::cuModuleGetGlobal_v2(dptr, bytes, hmod, name),
+        &|| crate::driver::kernel::module::cuModuleGetGlobal_v2(dptr, bytes, hmod, name),
     )
 }
 
@@ -6970,10 +6970,10 @@ extern "C" fn cuModuleGetGlobal_v2(
 extern "C" fn cuModuleGetLoadingMode(mode: Out<CUmoduleLoadingMode>) -> CUresult {
     entry::call(
         551,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("mode", mode.address());
         },
-        || crate::driver::kernel::module::cuModuleGetLoadingMode(mode),
+        &|| crate::driver::kernel::module::cuModuleGetLoadingMode(mode),
     )
 }
 
@@ -6986,12 +6986,12 @@ extern "C" fn cuModuleGetSurfRef() -> CUresult {
 extern "C" fn cuModuleGetTexRef(pTexRef: Out<CUtexref>, hmod: CUmodule, name: In<c_char>) -> CUresult {
     entry::call(
         553,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("pTexRef", pTexRef.address());
             a.address("hmod", hmod as usize);
             a.text("name", name);
         },
-        || crate::driver::kernel::module::cuModuleGetTexRef(pTexRef, hmod, name),
+        &|| crate::driver::kernel::module::cuModuleGetTexRef(pTexRef, hmod, name),
     )
 }
 
@@ -6999,11 +6999,11 @@ extern "C" fn cuModuleGetTexRef(pTexRef: Out<CUtexref>, hmod: CUmodule, name: In
 extern "C" fn cuModuleLoad(module: Out<CUmodule>, fname: In<c_char>) -> CUresult {
     entry::call(
         554,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("module", module.address());
             a.text("fname", fname);
         },
-        || crate::driver::kernel::module::cuModuleLoad(module, fname),
+        &|| crate::driver::kernel::module::cuModuleLoad(module, fname),
     )
 }
 
@@ -7011,11 +7011,11 @@ extern "C" fn cuModuleLoad(module: Out<CUmodule>, fname: In<c_char>) -> CUresult
 extern "C" fn cuModuleLoadData(module: Out<CUmodule>, image: *const c_void) -> CUresult {
     entry::call(
         555,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("module", module.address());
             a.address("image", image as usize);
         },
-        || crate::driver::kernel::module::cuModuleLoadData(module, image),
+        &|| crate::driver::kernel::module::cuModuleLoadData(module, image),
     )
 }
 
@@ -7029,14 +7029,14 @@ extern "C" fn cuModuleLoadDataEx(
 ) -> CUresult {
     entry::call(
         556,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("module", module.address());
             a.address("image", image as usize);
             a.value("numOptions", numOptions);
             a.address("options", options.address());
             a.address("optionValues", optionValues.address());
         },
-        || {
+        &|| {
             crate::driver::kernel::module::cuModuleLoadDataEx(
                 module,
                 image,
@@ -7052,11 +7052,11 @@ extern "C" fn cuModuleLoadDataEx(
 extern "C" fn cuModuleLoadFatBinary(module: Out<CUmodule>, fatCubin: *const c_void) -> CUresult {
     entry::call(
         557,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("module", module.address());
             a.address("fatCubin", fatCubin as usize);
         },
-        || crate::driver::kernel::module::cuModuleLoadFatBinary(module, fatCubin),
+        &|| crate::driver::kernel::module::cuModuleLoadFatBinary(module, fatCubin),
     )
 }
 
@@ -7064,10 +7064,10 @@ extern "C" fn cuModuleLoadFatBinary(module: Out<CUmodule>, fatCubin: *const c_vo
 extern "C" fn cuModuleUnload(hmod: CUmodule) -> CUresult {
     entry::call(
         558,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hmod", hmod as usize);
         },
-        || crate::driver::kernel::module::cuModuleUnload(hmod),
+        &|| crate::driver::kernel::module::cuModuleUnload(hmod),
     )
 }
 
@@ -7120,13 +7120,13 @@ extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
 ) -> CUresult {
     entry::call(
         567,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dynamicSmemSize", dynamicSmemSize.address());
             a.address("func", func as usize);
             a.value("numBlocks", numBlocks);
             a.value("blockSize", blockSize);
         },
-        || {
+        &|| {
             crate::driver::kernel::occupancy::cuOccupancyAvailableDynamicSMemPerBlock(
                 dynamicSmemSize,
                 func,
@@ -7146,13 +7146,13 @@ extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
 ) -> CUresult {
     entry::call(
         568,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("numBlocks", numBlocks.address());
             a.address("func", func as usize);
             a.value("blockSize", blockSize);
             a.value("dynamicSMemSize", dynamicSMemSize);
         },
-        || {
+        &|| {
             crate::driver::kernel::occupancy::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 numBlocks,
                 func,
@@ -7173,14 +7173,14 @@ extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 ) -> CUresult {
     entry::call(
         569,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("numBlocks", numBlocks.address());
             a.address("func", func as usize);
             a.value("blockSize", blockSize);
             a.value("dynamicSMemSize", dynamicSMemSize);
             a.value("flags", flags);
         },
-        || {
+        &|| {
             crate::driver::kernel::occupancy::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                 numBlocks,
                 func,
@@ -7200,12 +7200,12 @@ extern "C" fn cuOccupancyMaxActiveClusters(
 ) -> CUresult {
     entry::call(
         570,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("numClusters", numClusters.address());
             a.address("func", func as usize);
             a.address("config", config.address());
         },
-        || crate::driver::enqueue::clusters::cuOccupancyMaxActiveClusters(numClusters, func, config),
+        &|| crate::driver::enqueue::clusters::cuOccupancyMaxActiveClusters(numClusters, func, config),
     )
 }
 
@@ -7220,7 +7220,7 @@ extern "C" fn cuOccupancyMaxPotentialBlockSize(
 ) -> CUresult {
     entry::call(
         571,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("minGridSize", minGridSize.address());
             a.address("blockSize", blockSize.address());
             a.address("func", func as usize);
@@ -7228,7 +7228,7 @@ extern "C" fn cuOccupancyMaxPotentialBlockSize(
             a.value("dynamicSMemSize", dynamicSMemSize);
             a.value("blockSizeLimit", blockSizeLimit);
         },
-        || {
+        &|| {
             crate::driver::kernel::occupancy::cuOccupancyMaxPotentialBlockSize(
                 minGridSize,
                 blockSize,
@@ -7253,7 +7253,7 @@ extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
 ) -> CUresult {
     entry::call(
         572,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("minGridSize", minGridSize.address());
             a.address("blockSize", blockSize.address());
             a.address("func", func as usize);
@@ -7262,7 +7262,7 @@ extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
             a.value("blockSizeLimit", blockSizeLimit);
             a.value("flags", flags);
         },
-        || {
+        &|| {
             crate::driver::kernel::occupancy::cuOccupancyMaxPotentialBlockSizeWithFlags(
                 minGridSize,
                 blockSize,
@@ -7284,12 +7284,12 @@ extern "C" fn cuOccupancyMaxPotentialClusterSize(
 ) -> CUresult {
     entry::call(
         573,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("clusterSize", clusterSize.address());
             a.address("func", func as usize);
             a.address("config", config.address());
         },
-        || crate::driver::enqueue::clusters::cuOccupancyMaxPotentialClusterSize(clusterSize, func, config),
+        &|| crate::driver::enqueue::clusters::cuOccupancyMaxPotentialClusterSize(clusterSize, func, config),
     )
 }
 
@@ -7326,12 +7326,12 @@ extern "C" fn cuPointerGetAttribute(
 ) -> CUresult {
     entry::call(
         579,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("data", data as usize);
             a.value("attribute", attribute.0);
             a.address("ptr", ptr as usize);
         },
-        || crate::driver::memory::attributes::cuPointerGetAttribute(data, attribute, ptr),
+        &|| crate::driver::memory::attributes::cuPointerGetAttribute(data, attribute, ptr),
     )
 }
 
@@ -7344,13 +7344,13 @@ extern "C" fn cuPointerGetAttributes(
 ) -> CUresult {
     entry::call(
         580,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.value("numAttributes", numAttributes);
             a.address("attributes", attributes.address());
             a.address("data", data.address());
             a.address("ptr", ptr as usize);
         },
-        || crate::driver::memory::attributes::cuPointerGetAttributes(numAttributes, attributes, data, ptr),
+        &|| crate::driver::memory::attributes::cuPointerGetAttributes(numAttributes, attributes, data, ptr),
     )
 }
 
@@ -7362,12 +7362,12 @@ extern "C" fn cuPointerSetAttribute(
 ) -> CUresult {
     entry::call(
         581,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("value", value as usize);
             a.value("attribute", attribute.0);
             a.address("ptr", ptr as usize);
         },
-        || crate::driver::memory::attributes::cuPointerSetAttribute(value, attribute, ptr),
+        &|| crate::driver::memory::attributes::cuPointerSetAttribute(value, attribute, ptr),
     )
 }
 
@@ -7378,12 +7378,12 @@ extern "C" fn cuProfilerInitialize() -> CUresult {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuProfilerStart() -> CUresult {
-    entry::call(583, |_| {}, crate::driver::profiler::cuProfilerStart)
+    entry::call(583, &|_| {}, &crate::driver::profiler::cuProfilerStart)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuProfilerStop() -> CUresult {
-    entry::call(584, |_| {}, crate::driver::profiler::cuProfilerStop)
+    entry::call(584, &|_| {}, &crate::driver::profiler::cuProfilerStop)
 }
 
 #[unsafe(no_mangle)]
@@ -7405,13 +7405,13 @@ extern "C" fn cuStreamAddCallback(
 ) -> CUresult {
     entry::call(
         587,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("callback", callback.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::host_functions::cuStreamAddCallback(hStream, callback, userData, flags),
+        &|| crate::driver::enqueue::host_functions::cuStreamAddCallback(hStream, callback, userData, flags),
     )
 }
 
@@ -7424,13 +7424,13 @@ extern "C" fn cuStreamAddCallback_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         588,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("callback", callback.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::host_functions::cuStreamAddCallback(hStream, callback, userData, flags),
+        &|| crate::driver::enqueue::host_functions::cuStreamAddCallback(hStream, callback, userData, flags),
     )
 }
 
@@ -7443,13 +7443,13 @@ extern "C" fn cuStreamAttachMemAsync(
 ) -> CUresult {
     entry::call(
         589,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("dptr", dptr as usize);
             a.value("length", length);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::managed::cuStreamAttachMemAsync(hStream, dptr, length, flags),
+        &|| crate::driver::enqueue::managed::cuStreamAttachMemAsync(hStream, dptr, length, flags),
     )
 }
 
@@ -7462,13 +7462,13 @@ extern "C" fn cuStreamAttachMemAsync_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         590,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("dptr", dptr as usize);
             a.value("length", length);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::managed::cuStreamAttachMemAsync(hStream, dptr, length, flags),
+        &|| crate::driver::enqueue::managed::cuStreamAttachMemAsync(hStream, dptr, length, flags),
     )
 }
 
@@ -7481,13 +7481,13 @@ extern "C" fn cuStreamBatchMemOp(
 ) -> CUresult {
     entry::call(
         591,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.value("count", count);
             a.address("paramArray", paramArray.address());
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamBatchMemOp(stream, count, paramArray, flags),
+        &|| crate::driver::enqueue::values::cuStreamBatchMemOp(stream, count, paramArray, flags),
     )
 }
 
@@ -7500,13 +7500,13 @@ extern "C" fn cuStreamBatchMemOp_v2(
 ) -> CUresult {
     entry::call(
         592,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.value("count", count);
             a.address("paramArray", paramArray.address());
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamBatchMemOp_v2(stream, count, paramArray, flags),
+        &|| crate::driver::enqueue::values::cuStreamBatchMemOp_v2(stream, count, paramArray, flags),
     )
 }
 
@@ -7519,13 +7519,13 @@ extern "C" fn cuStreamBatchMemOp_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         593,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.value("count", count);
             a.address("paramArray", paramArray.address());
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamBatchMemOp(stream, count, paramArray, flags),
+        &|| crate::driver::enqueue::values::cuStreamBatchMemOp(stream, count, paramArray, flags),
     )
 }
 
@@ -7538,13 +7538,13 @@ extern "C" fn cuStreamBatchMemOp_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         594,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.value("count", count);
             a.address("paramArray", paramArray.address());
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamBatchMemOp_v2(stream, count, paramArray, flags),
+        &|| crate::driver::enqueue::values::cuStreamBatchMemOp_v2(stream, count, paramArray, flags),
     )
 }
 
@@ -7552,10 +7552,10 @@ extern "C" fn cuStreamBatchMemOp_v2_ptsz(
 extern "C" fn cuStreamBeginCapture(hStream: CUstream) -> CUresult {
     entry::call(
         595,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::graph::capture::begin::cuStreamBeginCapture(hStream),
+        &|| crate::driver::graph::capture::begin::cuStreamBeginCapture(hStream),
     )
 }
 
@@ -7563,11 +7563,11 @@ extern "C" fn cuStreamBeginCapture(hStream: CUstream) -> CUresult {
 extern "C" fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
     entry::call(
         596,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.value("mode", mode.0);
         },
-        || crate::driver::graph::capture::begin::cuStreamBeginCapture_v2(hStream, mode),
+        &|| crate::driver::graph::capture::begin::cuStreamBeginCapture_v2(hStream, mode),
     )
 }
 
@@ -7575,10 +7575,10 @@ extern "C" fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMo
 extern "C" fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         597,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::graph::capture::begin::cuStreamBeginCapture(hStream),
+        &|| crate::driver::graph::capture::begin::cuStreamBeginCapture(hStream),
     )
 }
 
@@ -7586,11 +7586,11 @@ extern "C" fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> CUresult {
 extern "C" fn cuStreamBeginCapture_v2_ptsz(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
     entry::call_per_thread(
         598,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.value("mode", mode.0);
         },
-        || crate::driver::graph::capture::begin::cuStreamBeginCapture_v2(hStream, mode),
+        &|| crate::driver::graph::capture::begin::cuStreamBeginCapture_v2(hStream, mode),
     )
 }
 
@@ -7615,7 +7615,7 @@ extern "C" fn cuStreamBeginCaptureToGraph(
 ) -> CUresult {
     entry::call(
         601,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
@@ -7623,7 +7623,7 @@ extern "C" fn cuStreamBeginCaptureToGraph(
             a.value("numDependencies", numDependencies);
             a.value("mode", mode.0);
         },
-        || {
+        &|| {
             crate::driver::graph::capture::begin::cuStreamBeginCaptureToGraph(
                 hStream,
                 hGraph,
@@ -7647,7 +7647,7 @@ extern "C" fn cuStreamBeginCaptureToGraph_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         602,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("hGraph", hGraph as usize);
             a.address("dependencies", dependencies.address());
@@ -7655,7 +7655,7 @@ extern "C" fn cuStreamBeginCaptureToGraph_ptsz(
             a.value("numDependencies", numDependencies);
             a.value("mode", mode.0);
         },
-        || {
+        &|| {
             crate::driver::graph::capture::begin::cuStreamBeginCaptureToGraph(
                 hStream,
                 hGraph,
@@ -7678,14 +7678,14 @@ extern "C" fn cuStreamBeginRecaptureToGraph(
 ) -> CUresult {
     entry::call(
         603,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.value("mode", mode.0);
             a.address("hGraph", hGraph as usize);
             a.address("callbackFunc", callbackFunc.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::capture::begin::cuStreamBeginRecaptureToGraph(
                 hStream,
                 mode,
@@ -7707,14 +7707,14 @@ extern "C" fn cuStreamBeginRecaptureToGraph_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         604,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.value("mode", mode.0);
             a.address("hGraph", hGraph as usize);
             a.address("callbackFunc", callbackFunc.map_or(0, |f| f as usize));
             a.address("userData", userData as usize);
         },
-        || {
+        &|| {
             crate::driver::graph::capture::begin::cuStreamBeginRecaptureToGraph(
                 hStream,
                 mode,
@@ -7730,11 +7730,11 @@ extern "C" fn cuStreamBeginRecaptureToGraph_ptsz(
 extern "C" fn cuStreamCopyAttributes(dstStream: CUstream, srcStream: CUstream) -> CUresult {
     entry::call(
         605,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstStream", dstStream as usize);
             a.address("srcStream", srcStream as usize);
         },
-        || crate::driver::stream::attributes::cuStreamCopyAttributes(dstStream, srcStream),
+        &|| crate::driver::stream::attributes::cuStreamCopyAttributes(dstStream, srcStream),
     )
 }
 
@@ -7742,11 +7742,11 @@ extern "C" fn cuStreamCopyAttributes(dstStream: CUstream, srcStream: CUstream) -
 extern "C" fn cuStreamCopyAttributes_ptsz(dstStream: CUstream, srcStream: CUstream) -> CUresult {
     entry::call_per_thread(
         606,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("dstStream", dstStream as usize);
             a.address("srcStream", srcStream as usize);
         },
-        || crate::driver::stream::attributes::cuStreamCopyAttributes(dstStream, srcStream),
+        &|| crate::driver::stream::attributes::cuStreamCopyAttributes(dstStream, srcStream),
     )
 }
 
@@ -7754,11 +7754,11 @@ extern "C" fn cuStreamCopyAttributes_ptsz(dstStream: CUstream, srcStream: CUstre
 extern "C" fn cuStreamCreate(phStream: Out<CUstream>, Flags: u32) -> CUresult {
     entry::call(
         607,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phStream", phStream.address());
             a.value("Flags", Flags);
         },
-        || crate::driver::stream::created::cuStreamCreate(phStream, Flags),
+        &|| crate::driver::stream::created::cuStreamCreate(phStream, Flags),
     )
 }
 
@@ -7766,12 +7766,12 @@ extern "C" fn cuStreamCreate(phStream: Out<CUstream>, Flags: u32) -> CUresult {
 extern "C" fn cuStreamCreateWithPriority(phStream: Out<CUstream>, flags: u32, priority: i32) -> CUresult {
     entry::call(
         608,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("phStream", phStream.address());
             a.value("flags", flags);
             a.value("priority", priority);
         },
-        || crate::driver::stream::created::cuStreamCreateWithPriority(phStream, flags, priority),
+        &|| crate::driver::stream::created::cuStreamCreateWithPriority(phStream, flags, priority),
     )
 }
 
@@ -7779,10 +7779,10 @@ extern "C" fn cuStreamCreateWithPriority(phStream: Out<CUstream>, flags: u32, pr
 extern "C" fn cuStreamDestroy(hStream: CUstream) -> CUresult {
     entry::call(
         609,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::stream::created::cuStreamDestroy(hStream),
+        &|| crate::driver::stream::created::cuStreamDestroy(hStream),
     )
 }
 
@@ -7790,10 +7790,10 @@ extern "C" fn cuStreamDestroy(hStream: CUstream) -> CUresult {
 extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
     entry::call(
         610,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::stream::created::cuStreamDestroy_v2(hStream),
+        &|| crate::driver::stream::created::cuStreamDestroy_v2(hStream),
     )
 }
 
@@ -7801,11 +7801,11 @@ extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
 extern "C" fn cuStreamEndCapture(hStream: CUstream, phGraph: Out<CUgraph>) -> CUresult {
     entry::call(
         611,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.made("phGraph", phGraph.address());
         },
-        || crate::driver::graph::capture::end::cuStreamEndCapture(hStream, phGraph),
+        &|| crate::driver::graph::capture::end::cuStreamEndCapture(hStream, phGraph),
     )
 }
 
@@ -7813,11 +7813,11 @@ extern "C" fn cuStreamEndCapture(hStream: CUstream, phGraph: Out<CUgraph>) -> CU
 extern "C" fn cuStreamEndCapture_ptsz(hStream: CUstream, phGraph: Out<CUgraph>) -> CUresult {
     entry::call_per_thread(
         612,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.made("phGraph", phGraph.address());
         },
-        || crate::driver::graph::capture::end::cuStreamEndCapture(hStream, phGraph),
+        &|| crate::driver::graph::capture::end::cuStreamEndCapture(hStream, phGraph),
     )
 }
 
@@ -7839,12 +7839,12 @@ extern "C" fn cuStreamGetAttribute(
 ) -> CUresult {
     entry::call(
         615,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.value("attr", attr.0);
             a.address("value", value.address());
         },
-        || crate::driver::stream::attributes::cuStreamGetAttribute(hStream, attr, value),
+        &|| crate::driver::stream::attributes::cuStreamGetAttribute(hStream, attr, value),
     )
 }
 
@@ -7856,12 +7856,12 @@ extern "C" fn cuStreamGetAttribute_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         616,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.value("attr", attr.0);
             a.address("value", value.address());
         },
-        || crate::driver::stream::attributes::cuStreamGetAttribute(hStream, attr, value),
+        &|| crate::driver::stream::attributes::cuStreamGetAttribute(hStream, attr, value),
     )
 }
 
@@ -7873,12 +7873,12 @@ extern "C" fn cuStreamGetCaptureInfo(
 ) -> CUresult {
     entry::call(
         617,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("captureStatus_out", captureStatus_out.address());
             a.address("id_out", id_out.address());
         },
-        || crate::driver::graph::capture::info::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
+        &|| crate::driver::graph::capture::info::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
     )
 }
 
@@ -7893,7 +7893,7 @@ extern "C" fn cuStreamGetCaptureInfo_v2(
 ) -> CUresult {
     entry::call(
         618,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("captureStatus_out", captureStatus_out.address());
             a.address("id_out", id_out.address());
@@ -7901,7 +7901,7 @@ extern "C" fn cuStreamGetCaptureInfo_v2(
             a.address("dependencies_out", dependencies_out.address());
             a.address("numDependencies_out", numDependencies_out.address());
         },
-        || {
+        &|| {
             crate::driver::graph::capture::info::cuStreamGetCaptureInfo_v2(
                 hStream,
                 captureStatus_out,
@@ -7926,7 +7926,7 @@ extern "C" fn cuStreamGetCaptureInfo_v3(
 ) -> CUresult {
     entry::call(
         619,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("captureStatus_out", captureStatus_out.address());
             a.address("id_out", id_out.address());
@@ -7935,7 +7935,7 @@ extern "C" fn cuStreamGetCaptureInfo_v3(
             a.address("edgeData_out", edgeData_out.address());
             a.address("numDependencies_out", numDependencies_out.address());
         },
-        || {
+        &|| {
             crate::driver::graph::capture::info::cuStreamGetCaptureInfo_v3(
                 hStream,
                 captureStatus_out,
@@ -7957,12 +7957,12 @@ extern "C" fn cuStreamGetCaptureInfo_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         620,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("captureStatus_out", captureStatus_out.address());
             a.address("id_out", id_out.address());
         },
-        || crate::driver::graph::capture::info::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
+        &|| crate::driver::graph::capture::info::cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out),
     )
 }
 
@@ -7977,7 +7977,7 @@ extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         621,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("captureStatus_out", captureStatus_out.address());
             a.address("id_out", id_out.address());
@@ -7985,7 +7985,7 @@ extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
             a.address("dependencies_out", dependencies_out.address());
             a.address("numDependencies_out", numDependencies_out.address());
         },
-        || {
+        &|| {
             crate::driver::graph::capture::info::cuStreamGetCaptureInfo_v2(
                 hStream,
                 captureStatus_out,
@@ -8010,7 +8010,7 @@ extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         622,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("captureStatus_out", captureStatus_out.address());
             a.address("id_out", id_out.address());
@@ -8019,7 +8019,7 @@ extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
             a.address("edgeData_out", edgeData_out.address());
             a.address("numDependencies_out", numDependencies_out.address());
         },
-        || {
+        &|| {
             crate::driver::graph::capture::info::cuStreamGetCaptureInfo_v3(
                 hStream,
                 captureStatus_out,
@@ -8037,11 +8037,11 @@ extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
 extern "C" fn cuStreamGetCtx(hStream: CUstream, pctx: Out<CUcontext>) -> CUresult {
     entry::call(
         623,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("pctx", pctx.address());
         },
-        || crate::driver::stream::config::cuStreamGetCtx(hStream, pctx),
+        &|| crate::driver::stream::config::cuStreamGetCtx(hStream, pctx),
     )
 }
 
@@ -8053,12 +8053,12 @@ extern "C" fn cuStreamGetCtx_v2(
 ) -> CUresult {
     entry::call(
         624,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("pctx", pctx.address());
             a.address("pGreenCtx", pGreenCtx.address());
         },
-        || crate::driver::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx),
+        &|| crate::driver::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx),
     )
 }
 
@@ -8066,11 +8066,11 @@ extern "C" fn cuStreamGetCtx_v2(
 extern "C" fn cuStreamGetCtx_ptsz(hStream: CUstream, pctx: Out<CUcontext>) -> CUresult {
     entry::call_per_thread(
         625,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("pctx", pctx.address());
         },
-        || crate::driver::stream::config::cuStreamGetCtx(hStream, pctx),
+        &|| crate::driver::stream::config::cuStreamGetCtx(hStream, pctx),
     )
 }
 
@@ -8082,12 +8082,12 @@ extern "C" fn cuStreamGetCtx_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         626,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("pctx", pctx.address());
             a.address("pGreenCtx", pGreenCtx.address());
         },
-        || crate::driver::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx),
+        &|| crate::driver::stream::config::cuStreamGetCtx_v2(hStream, pctx, pGreenCtx),
     )
 }
 
@@ -8105,11 +8105,11 @@ extern "C" fn cuStreamGetDevResource_ptsz() -> CUresult {
 extern "C" fn cuStreamGetDevice(hStream: CUstream, device: Out<CUdevice>) -> CUresult {
     entry::call(
         629,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("device", device.address());
         },
-        || crate::driver::stream::config::cuStreamGetDevice(hStream, device),
+        &|| crate::driver::stream::config::cuStreamGetDevice(hStream, device),
     )
 }
 
@@ -8117,11 +8117,11 @@ extern "C" fn cuStreamGetDevice(hStream: CUstream, device: Out<CUdevice>) -> CUr
 extern "C" fn cuStreamGetDevice_ptsz(hStream: CUstream, device: Out<CUdevice>) -> CUresult {
     entry::call_per_thread(
         630,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("device", device.address());
         },
-        || crate::driver::stream::config::cuStreamGetDevice(hStream, device),
+        &|| crate::driver::stream::config::cuStreamGetDevice(hStream, device),
     )
 }
 
@@ -8129,11 +8129,11 @@ extern "C" fn cuStreamGetDevice_ptsz(hStream: CUstream, device: Out<CUdevice>) -
 extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: Out<u32>) -> CUresult {
     entry::call(
         631,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("flags", flags.address());
         },
-        || crate::driver::stream::config::cuStreamGetFlags(hStream, flags),
+        &|| crate::driver::stream::config::cuStreamGetFlags(hStream, flags),
     )
 }
 
@@ -8141,11 +8141,11 @@ extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: Out<u32>) -> CUresult {
 extern "C" fn cuStreamGetFlags_ptsz(hStream: CUstream, flags: Out<u32>) -> CUresult {
     entry::call_per_thread(
         632,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("flags", flags.address());
         },
-        || crate::driver::stream::config::cuStreamGetFlags(hStream, flags),
+        &|| crate::driver::stream::config::cuStreamGetFlags(hStream, flags),
     )
 }
 
@@ -8158,11 +8158,11 @@ extern "C" fn cuStreamGetGreenCtx() -> CUresult {
 extern "C" fn cuStreamGetId(hStream: CUstream, streamId: Out<u64>) -> CUresult {
     entry::call(
         634,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("streamId", streamId.address());
         },
-        || crate::driver::stream::config::cuStreamGetId(hStream, streamId),
+        &|| crate::driver::stream::config::cuStreamGetId(hStream, streamId),
     )
 }
 
@@ -8170,11 +8170,11 @@ extern "C" fn cuStreamGetId(hStream: CUstream, streamId: Out<u64>) -> CUresult {
 extern "C" fn cuStreamGetId_ptsz(hStream: CUstream, streamId: Out<u64>) -> CUresult {
     entry::call_per_thread(
         635,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("streamId", streamId.address());
         },
-        || crate::driver::stream::config::cuStreamGetId(hStream, streamId),
+        &|| crate::driver::stream::config::cuStreamGetId(hStream, streamId),
     )
 }
 
@@ -8182,11 +8182,11 @@ extern "C" fn cuStreamGetId_ptsz(hStream: CUstream, streamId: Out<u64>) -> CUres
 extern "C" fn cuStreamGetPriority(hStream: CUstream, priority: Out<i32>) -> CUresult {
     entry::call(
         636,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("priority", priority.address());
         },
-        || crate::driver::stream::config::cuStreamGetPriority(hStream, priority),
+        &|| crate::driver::stream::config::cuStreamGetPriority(hStream, priority),
     )
 }
 
@@ -8194,11 +8194,11 @@ extern "C" fn cuStreamGetPriority(hStream: CUstream, priority: Out<i32>) -> CUre
 extern "C" fn cuStreamGetPriority_ptsz(hStream: CUstream, priority: Out<i32>) -> CUresult {
     entry::call_per_thread(
         637,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("priority", priority.address());
         },
-        || crate::driver::stream::config::cuStreamGetPriority(hStream, priority),
+        &|| crate::driver::stream::config::cuStreamGetPriority(hStream, priority),
     )
 }
 
@@ -8206,11 +8206,11 @@ extern "C" fn cuStreamGetPriority_ptsz(hStream: CUstream, priority: Out<i32>) ->
 extern "C" fn cuStreamIsCapturing(hStream: CUstream, captureStatus: Out<CUstreamCaptureStatus>) -> CUresult {
     entry::call(
         638,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("captureStatus", captureStatus.address());
         },
-        || crate::driver::graph::capture::info::cuStreamIsCapturing(hStream, captureStatus),
+        &|| crate::driver::graph::capture::info::cuStreamIsCapturing(hStream, captureStatus),
     )
 }
 
@@ -8221,11 +8221,11 @@ extern "C" fn cuStreamIsCapturing_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         639,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("captureStatus", captureStatus.address());
         },
-        || crate::driver::graph::capture::info::cuStreamIsCapturing(hStream, captureStatus),
+        &|| crate::driver::graph::capture::info::cuStreamIsCapturing(hStream, captureStatus),
     )
 }
 
@@ -8233,10 +8233,10 @@ extern "C" fn cuStreamIsCapturing_ptsz(
 extern "C" fn cuStreamQuery(hStream: CUstream) -> CUresult {
     entry::call(
         640,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::stream::waiting::cuStreamQuery(hStream),
+        &|| crate::driver::stream::waiting::cuStreamQuery(hStream),
     )
 }
 
@@ -8244,10 +8244,10 @@ extern "C" fn cuStreamQuery(hStream: CUstream) -> CUresult {
 extern "C" fn cuStreamQuery_ptsz(hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         641,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::stream::waiting::cuStreamQuery(hStream),
+        &|| crate::driver::stream::waiting::cuStreamQuery(hStream),
     )
 }
 
@@ -8259,12 +8259,12 @@ extern "C" fn cuStreamSetAttribute(
 ) -> CUresult {
     entry::call(
         642,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.value("attr", attr.0);
             a.address("param", param.address());
         },
-        || crate::driver::stream::attributes::cuStreamSetAttribute(hStream, attr, param),
+        &|| crate::driver::stream::attributes::cuStreamSetAttribute(hStream, attr, param),
     )
 }
 
@@ -8276,12 +8276,12 @@ extern "C" fn cuStreamSetAttribute_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         643,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.value("attr", attr.0);
             a.address("param", param.address());
         },
-        || crate::driver::stream::attributes::cuStreamSetAttribute(hStream, attr, param),
+        &|| crate::driver::stream::attributes::cuStreamSetAttribute(hStream, attr, param),
     )
 }
 
@@ -8289,10 +8289,10 @@ extern "C" fn cuStreamSetAttribute_ptsz(
 extern "C" fn cuStreamSynchronize(hStream: CUstream) -> CUresult {
     entry::call(
         644,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::stream::waiting::cuStreamSynchronize(hStream),
+        &|| crate::driver::stream::waiting::cuStreamSynchronize(hStream),
     )
 }
 
@@ -8300,10 +8300,10 @@ extern "C" fn cuStreamSynchronize(hStream: CUstream) -> CUresult {
 extern "C" fn cuStreamSynchronize_ptsz(hStream: CUstream) -> CUresult {
     entry::call_per_thread(
         645,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
         },
-        || crate::driver::stream::waiting::cuStreamSynchronize(hStream),
+        &|| crate::driver::stream::waiting::cuStreamSynchronize(hStream),
     )
 }
 
@@ -8316,13 +8316,13 @@ extern "C" fn cuStreamUpdateCaptureDependencies(
 ) -> CUresult {
     entry::call(
         646,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.value("flags", flags);
         },
-        || {
+        &|| {
             crate::driver::graph::capture::dependencies::cuStreamUpdateCaptureDependencies(
                 hStream,
                 dependencies,
@@ -8343,14 +8343,14 @@ extern "C" fn cuStreamUpdateCaptureDependencies_v2(
 ) -> CUresult {
     entry::call(
         647,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("dependencies", dependencies.address());
             a.address("dependencyData", dependencyData.address());
             a.value("numDependencies", numDependencies);
             a.value("flags", flags);
         },
-        || {
+        &|| {
             crate::driver::graph::capture::dependencies::cuStreamUpdateCaptureDependencies_v2(
                 hStream,
                 dependencies,
@@ -8371,13 +8371,13 @@ extern "C" fn cuStreamUpdateCaptureDependencies_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         648,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("dependencies", dependencies.address());
             a.value("numDependencies", numDependencies);
             a.value("flags", flags);
         },
-        || {
+        &|| {
             crate::driver::graph::capture::dependencies::cuStreamUpdateCaptureDependencies(
                 hStream,
                 dependencies,
@@ -8398,14 +8398,14 @@ extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         649,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("dependencies", dependencies.address());
             a.address("dependencyData", dependencyData.address());
             a.value("numDependencies", numDependencies);
             a.value("flags", flags);
         },
-        || {
+        &|| {
             crate::driver::graph::capture::dependencies::cuStreamUpdateCaptureDependencies_v2(
                 hStream,
                 dependencies,
@@ -8421,12 +8421,12 @@ extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz(
 extern "C" fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
     entry::call(
         650,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("hEvent", hEvent as usize);
             a.value("Flags", Flags);
         },
-        || crate::driver::enqueue::events::cuStreamWaitEvent(hStream, hEvent, Flags),
+        &|| crate::driver::enqueue::events::cuStreamWaitEvent(hStream, hEvent, Flags),
     )
 }
 
@@ -8434,12 +8434,12 @@ extern "C" fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: u32) 
 extern "C" fn cuStreamWaitEvent_ptsz(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
     entry::call_per_thread(
         651,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("hStream", hStream as usize);
             a.address("hEvent", hEvent as usize);
             a.value("Flags", Flags);
         },
-        || crate::driver::enqueue::events::cuStreamWaitEvent(hStream, hEvent, Flags),
+        &|| crate::driver::enqueue::events::cuStreamWaitEvent(hStream, hEvent, Flags),
     )
 }
 
@@ -8452,13 +8452,13 @@ extern "C" fn cuStreamWaitValue32(
 ) -> CUresult {
     entry::call(
         652,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWaitValue32(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWaitValue32(stream, addr, value, flags),
     )
 }
 
@@ -8471,13 +8471,13 @@ extern "C" fn cuStreamWaitValue32_v2(
 ) -> CUresult {
     entry::call(
         653,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWaitValue32_v2(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWaitValue32_v2(stream, addr, value, flags),
     )
 }
 
@@ -8490,13 +8490,13 @@ extern "C" fn cuStreamWaitValue32_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         654,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWaitValue32(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWaitValue32(stream, addr, value, flags),
     )
 }
 
@@ -8509,13 +8509,13 @@ extern "C" fn cuStreamWaitValue32_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         655,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWaitValue32_v2(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWaitValue32_v2(stream, addr, value, flags),
     )
 }
 
@@ -8528,13 +8528,13 @@ extern "C" fn cuStreamWaitValue64(
 ) -> CUresult {
     entry::call(
         656,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWaitValue64(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWaitValue64(stream, addr, value, flags),
     )
 }
 
@@ -8547,13 +8547,13 @@ extern "C" fn cuStreamWaitValue64_v2(
 ) -> CUresult {
     entry::call(
         657,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWaitValue64_v2(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWaitValue64_v2(stream, addr, value, flags),
     )
 }
 
@@ -8566,13 +8566,13 @@ extern "C" fn cuStreamWaitValue64_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         658,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWaitValue64(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWaitValue64(stream, addr, value, flags),
     )
 }
 
@@ -8585,13 +8585,13 @@ extern "C" fn cuStreamWaitValue64_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         659,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWaitValue64_v2(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWaitValue64_v2(stream, addr, value, flags),
     )
 }
 
@@ -8604,13 +8604,13 @@ extern "C" fn cuStreamWriteValue32(
 ) -> CUresult {
     entry::call(
         660,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWriteValue32(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWriteValue32(stream, addr, value, flags),
     )
 }
 
@@ -8623,13 +8623,13 @@ extern "C" fn cuStreamWriteValue32_v2(
 ) -> CUresult {
     entry::call(
         661,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWriteValue32_v2(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWriteValue32_v2(stream, addr, value, flags),
     )
 }
 
@@ -8642,13 +8642,13 @@ extern "C" fn cuStreamWriteValue32_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         662,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWriteValue32(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWriteValue32(stream, addr, value, flags),
     )
 }
 
@@ -8661,13 +8661,13 @@ extern "C" fn cuStreamWriteValue32_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         663,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWriteValue32_v2(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWriteValue32_v2(stream, addr, value, flags),
     )
 }
 
@@ -8680,13 +8680,13 @@ extern "C" fn cuStreamWriteValue64(
 ) -> CUresult {
     entry::call(
         664,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWriteValue64(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWriteValue64(stream, addr, value, flags),
     )
 }
 
@@ -8699,13 +8699,13 @@ extern "C" fn cuStreamWriteValue64_v2(
 ) -> CUresult {
     entry::call(
         665,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWriteValue64_v2(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWriteValue64_v2(stream, addr, value, flags),
     )
 }
 
@@ -8718,13 +8718,13 @@ extern "C" fn cuStreamWriteValue64_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         666,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWriteValue64(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWriteValue64(stream, addr, value, flags),
     )
 }
 
@@ -8737,13 +8737,13 @@ extern "C" fn cuStreamWriteValue64_v2_ptsz(
 ) -> CUresult {
     entry::call_per_thread(
         667,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("stream", stream as usize);
             a.address("addr", addr as usize);
             a.value("value", value);
             a.value("flags", flags);
         },
-        || crate::driver::enqueue::values::cuStreamWriteValue64_v2(stream, addr, value, flags),
+        &|| crate::driver::enqueue::values::cuStreamWriteValue64_v2(stream, addr, value, flags),
     )
 }
 
@@ -8981,10 +8981,10 @@ extern "C" fn cuTexRefSetMipmappedArray() -> CUresult {
 extern "C" fn cuThreadExchangeStreamCaptureMode(mode: Out<CUstreamCaptureMode>) -> CUresult {
     entry::call(
         714,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("mode", mode.address());
         },
-        || crate::driver::capture::mode::cuThreadExchangeStreamCaptureMode(mode),
+        &|| crate::driver::capture::mode::cuThreadExchangeStreamCaptureMode(mode),
     )
 }
 
@@ -8998,14 +8998,14 @@ extern "C" fn cuUserObjectCreate(
 ) -> CUresult {
     entry::call(
         715,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.made("object_out", object_out.address());
             a.address("ptr", ptr as usize);
             a.address("destroy", destroy.map_or(0, |f| f as usize));
             a.value("initialRefcount", initialRefcount);
             a.value("flags", flags);
         },
-        || crate::driver::user_object::cuUserObjectCreate(object_out, ptr, destroy, initialRefcount, flags),
+        &|| crate::driver::user_object::cuUserObjectCreate(object_out, ptr, destroy, initialRefcount, flags),
     )
 }
 
@@ -9013,11 +9013,11 @@ extern "C" fn cuUserObjectCreate(
 extern "C" fn cuUserObjectRelease(object: CUuserObject, count: u32) -> CUresult {
     entry::call(
         716,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("object", object as usize);
             a.value("count", count);
         },
-        || crate::driver::user_object::cuUserObjectRelease(object, count),
+        &|| crate::driver::user_object::cuUserObjectRelease(object, count),
     )
 }
 
@@ -9025,11 +9025,11 @@ extern "C" fn cuUserObjectRelease(object: CUuserObject, count: u32) -> CUresult 
 extern "C" fn cuUserObjectRetain(object: CUuserObject, count: u32) -> CUresult {
     entry::call(
         717,
-        |a: &mut Arguments| {
+        &|a: &mut Arguments| {
             a.address("object", object as usize);
             a.value("count", count);
         },
-        || crate::driver::user_object::cuUserObjectRetain(object, count),
+        &|| crate::driver::user_object::cuUserObjectRetain(object, count),
     )
 }
 

@@ -56,7 +56,7 @@ pub(super) extern "C" fn shell_get_v1(
     flags: u64,
 ) -> CUresult {
     let describe = |a: &mut Arguments| describe(a, symbol, pfn, driver_version, flags);
-    entry::call(index("cuGetProcAddress"), describe, || {
+    entry::call(index("cuGetProcAddress"), &describe, &|| {
         get_v1(symbol, pfn, driver_version, flags, addresses::in_shell)
     })
 }
@@ -73,7 +73,7 @@ pub(super) extern "C" fn shell_get_v2(
         describe(a, symbol, pfn, driver_version, flags);
         a.address("symbolStatus", status.address());
     };
-    entry::call(index("cuGetProcAddress_v2"), describe, || {
+    entry::call(index("cuGetProcAddress_v2"), &describe, &|| {
         get_v2(symbol, pfn, driver_version, flags, status, addresses::in_shell)
     })
 }

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 impl Line {
     /// The call of export number `index`, which is about to be made.
-    pub(crate) fn begin(index: usize, describe: impl FnOnce(&mut Arguments)) -> Self {
+    pub(crate) fn begin(index: usize, describe: &dyn Fn(&mut Arguments)) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let (process, thread, name) = (std::process::id(), thread(), EXPORTS[index].name);
@@ -129,8 +129,8 @@ mod tests {
     use crate::abi::exports::index;
     use crate::abi::sys::CUDA_ERROR_OUT_OF_MEMORY;
 
-    fn line(describe: impl FnOnce(&mut Arguments)) -> Line {
-        Line::begin(index("cuMemAlloc_v2"), describe)
+    fn line(describe: impl Fn(&mut Arguments)) -> Line {
+        Line::begin(index("cuMemAlloc_v2"), &describe)
     }
 
     #[test]
