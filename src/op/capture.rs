@@ -36,6 +36,9 @@ pub enum Captured<'a> {
 pub(crate) trait Capturable {
     fn captured(&mut self) -> Captured<'_>;
 
+    /// The event that stands for the node from then on, if one does.
+    fn records(&self) -> Option<&Arc<Event>>;
+
     /// Why the stream does not take it: what is wrong with it, or else this.
     fn refused(&self, stream: &Stream, why: &str) -> Error;
 
@@ -137,6 +140,10 @@ impl<O: Operation + ?Sized> Capturable for Issue<'_, O> {
         self.operation.captured()
     }
 
+    fn records(&self) -> Option<&Arc<Event>> {
+        self.operation.records()
+    }
+
     #[cold]
     fn refused(&self, stream: &Stream, why: &str) -> Error {
         self.operation.check(stream.context()).err().unwrap_or_else(|| stream.under_capture(why))
@@ -177,7 +184,9 @@ impl CaptureSink for Others {
             Captured::Node(node) => {
                 let at = node.node_context(stream.context());
                 node.parameters(at.as_ref().unwrap_or(stream.context()))?;
-                (at, node.has_holds())
+                let has_holds = node.has_holds();
+                operation.records().into_iter().for_each(|event| event.is_shared());
+                (at, has_holds)
             }
             Captured::Record(event) => {
                 event.is_shared();

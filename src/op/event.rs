@@ -55,10 +55,7 @@ impl Operation for Record<'_> {
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
         let event = self.0;
         event.raw().record(stream.raw()).map_err(|error| refused_record(error, event, stream))?;
-        event.was_recorded();
-        if event.may_be_captured() {
-            capture::recorded_outside(event);
-        }
+        stands_for_work(event);
         Ok(())
     }
 
@@ -79,11 +76,17 @@ impl Operation for Record<'_> {
             }
         };
         recorded.map_err(|error| refused_record(error, event, stream))?;
-        event.was_recorded();
-        if event.may_be_captured() {
-            capture::recorded_outside(event);
-        }
+        stands_for_work(event);
         Ok(())
+    }
+}
+
+/// The event was recorded, and stands for work that runs.
+#[inline]
+pub(super) fn stands_for_work(event: &Event) {
+    event.was_recorded();
+    if event.may_be_captured() {
+        capture::recorded_outside(event);
     }
 }
 

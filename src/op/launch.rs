@@ -1,10 +1,11 @@
 //! Launches of kernels.
 
 use super::arguments::packed;
-use super::event::check_event;
+use super::event::{check_event, stands_for_work};
 use super::{Arguments, Captured, Operation, Traits};
 use crate::context::Context;
 use crate::driver::calls::kernel::launch::{self as calls, RawArguments, RawAttributes};
+use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
@@ -93,6 +94,20 @@ impl<'a, 'v> Launch<'a, 'v> {
         Self { kernel, config, arguments: Given::Packed(block) }
     }
 
+    /// Gives it to the driver.
+    ///
+    /// # Safety
+    /// As for [`Stream::enqueue`].
+    #[inline(always)]
+    unsafe fn issue(&self, Checked(arguments): Checked<'_>, stream: &Stream) -> Result<(), Error> {
+        let mut attributes = RawAttributes::new();
+        self.config.list(&mut attributes);
+        let (kernel, shape) = (self.kernel.raw(), self.config.shape());
+        // SAFETY: the caller vouches for what the kernel does with the arguments; the stream is alive.
+        unsafe { calls::launch(kernel, stream.raw().handle(), &shape, &mut attributes, arguments) }
+            .map_err(|error| self.refused(stream.context().failed(error, self.kernel.as_ref()), stream))
+    }
+
     #[cold]
     fn refused(&self, failure: Error, stream: &Stream) -> Error {
         refusal::explain(failure, self.config, self.kernel, stream.context())
@@ -145,13 +160,13 @@ impl Operation for Launch<'_, '_> {
     }
 
     #[inline(always)]
-    unsafe fn enqueue(&self, Checked(arguments): Checked<'_>, stream: &Stream) -> Result<(), Error> {
-        let mut attributes = RawAttributes::new();
-        self.config.list(&mut attributes);
-        let (kernel, shape) = (self.kernel.raw(), self.config.shape());
-        // SAFETY: the caller vouches for what the kernel does with the arguments; the stream is alive.
-        unsafe { calls::launch(kernel, stream.raw().handle(), &shape, &mut attributes, arguments) }
-            .map_err(|error| self.refused(stream.context().failed(error, self.kernel.as_ref()), stream))
+    unsafe fn enqueue(&self, checked: Checked<'_>, stream: &Stream) -> Result<(), Error> {
+        // SAFETY: as the caller vouches.
+        unsafe { self.issue(checked, stream) }?;
+        if let Some(trigger) = &self.config.programmatic_event {
+            stands_for_work(trigger.event);
+        }
+        Ok(())
     }
 
     fn take_owners(&mut self) -> Vec<Owner> {
@@ -170,6 +185,10 @@ impl Operation for Launch<'_, '_> {
             return Err(Error::new(Status::INVALID_ARGUMENT, why).about(self.kernel.as_ref()));
         }
         // SAFETY: as the caller vouches.
-        unsafe { self.enqueue(checked, stream) }
+        unsafe { self.issue(checked, stream) }
+    }
+
+    fn records(&self) -> Option<&Arc<Event>> {
+        self.config.programmatic_event.map(|trigger| trigger.event)
     }
 }

@@ -87,9 +87,11 @@ pub(crate) use operand::{ConditionOperand, Held, Operand, check_operand};
 pub use region::{Extent, Region};
 
 use crate::context::Context;
+use crate::event::Event;
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
+use std::sync::Arc;
 
 /// What a sink has to know of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -159,6 +161,12 @@ pub trait Operation: sealed::Sealed {
     #[doc(hidden)]
     fn captured(&mut self) -> Captured<'_> {
         Captured::Refused("this operation cannot be part of a graph: use another stream")
+    }
+
+    /// The event that it records as it goes on, beside what it is.
+    #[doc(hidden)]
+    fn records(&self) -> Option<&Arc<Event>> {
+        None
     }
 
     /// Gives the operation to the driver, in a stream under capture.

@@ -444,6 +444,58 @@ static void with_a_stale_handle(size_t row) {
   CHECK_OK(cushim_builder_destroy(closed));
 }
 
+static void count_call(void *data) { __atomic_add_fetch((int *)data, 1, __ATOMIC_SEQ_CST); }
+
+/*
+ * A launch that is captured records its programmatic event, too: that stands for the kernel's place in the graph, and who waits for it
+ * becomes part of the capture. `is_ended`: the capture is ended with a graph, and not given up.
+ */
+static void programmatic_event(int is_ended) {
+  cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+  cushim_stream other = new_stream(all.context);
+  cushim_event event = new_event(all.context, 0);
+  cushim_builder builder = begun();
+  cushim_graph graph = NULL;
+  cushim_exec exec;
+  cushim_arg args[2];
+  const uint64_t to = slot(0);
+  const uint32_t digit = 1;
+  int32_t done = 0;
+  int called = 0, count = 0;
+  cushim_owner owner = counted(&count);
+  config.grid.x = config.block.x = 1;
+  config.programmatic_event = event;
+  args[0] = CUSHIM_ARG(to);
+  args[1] = CUSHIM_ARG(digit);
+  CHECK_OK(cushim_kernel_launch(all.kernel, cushim_builder_stream(builder), &config, args, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_event_query(event, &done));
+  CHECK_CONTAINS(last_message(), "was last recorded in a stream that was being captured");
+  CHECK_OK(cushim_stream_wait_event(other, event));
+  append_in(other, 1, 2);
+  CHECK_OK(cushim_stream_host_function(other, count_call, &called, &owner));
+  CHECK(called == 0);
+  if (is_ended) {
+    CHECK_OK(cushim_event_record(with.inside, other));
+    CHECK_OK(cushim_stream_wait_event(cushim_builder_stream(builder), with.inside));
+    CHECK_OK(cushim_builder_end(builder, &graph));
+    CHECK(node_count(graph) == 3);
+    exec = new_exec(graph);
+    run(exec);
+    run(exec);
+    CHECK(called == 2 && released(&count) == 0);
+    CHECK_OK(cushim_exec_destroy(exec));
+    CHECK_OK(cushim_graph_destroy(graph));
+  }
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK(released_soon(&count, 1) == 1);
+  /* Outside of a capture it stands for work again. */
+  CHECK_OK(cushim_kernel_launch(all.kernel, other, &config, args, 2));
+  CHECK_OK(cushim_event_synchronize(event));
+  CHECK_OK(cushim_event_destroy(event));
+  CHECK_OK(cushim_stream_synchronize(other));
+  CHECK_OK(cushim_stream_destroy(other));
+}
+
 int main(void) {
   check_begin();
   size_t row;
@@ -456,6 +508,10 @@ int main(void) {
     if (version >= 12030) in_a_capture(row, IN_BODY);
     beside_a_blocking_stream(row);
     with_a_stale_handle(row);
+  }
+  if (version >= 11080) {
+    programmatic_event(1);
+    programmatic_event(0);
   }
   close_arguments();
   return close_graphs();

@@ -461,6 +461,9 @@ impl Capture {
         restriction::check(tree, &state, graph, &parameters, at)?;
         state.check_parameters(&parameters)?;
         self.share_with_others_of(&mut state, stream)?;
+        if operation.records().is_some_and(|event| event.may_be_recorded_by_others()) {
+            tree.share(&mut state)?;
+        }
         let failed = |error| tree.failed(error, self.object());
         let prepared = if has_holds { state.prepare(graph).map_err(failed)? } else { None };
         let related = relations::kept(&state);
@@ -473,6 +476,7 @@ impl Capture {
         if let Err(failure) = issued {
             return Err(self.not_captured(&state, failure, ask(), prepared, &parameters));
         }
+        operation.records().into_iter().for_each(|event| self.was_recorded(event));
         let attachment = keeping::kept(has_holds, prepared, || holds(operation));
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
         if asks_later {
@@ -505,6 +509,13 @@ impl Capture {
 
     fn share_with_others_if(&self, is_known: bool) -> Result<(), Error> {
         if is_known { self.tree().share(&mut self.tree().lock()) } else { Ok(()) }
+    }
+
+    /// The event stands for a place in the graph from now on.
+    fn was_recorded(&self, event: &Event) {
+        event.was_recorded();
+        let this: Weak<dyn CaptureSink> = self.this.clone();
+        event.was_captured(Arc::new(Recorded(this)));
     }
 
     fn was_captured(&self, state: &mut State, node: NodeState) {
@@ -583,8 +594,7 @@ impl CaptureSink for Capture {
                 self.share_with_others_if(event.may_be_recorded_by_others())?;
                 // SAFETY: as above.
                 self.capture_plainly("a record", || unsafe { operation.issue(stream, None) }, stream)?;
-                let this: Weak<dyn CaptureSink> = self.this.clone();
-                event.was_captured(Arc::new(Recorded(this)));
+                self.was_recorded(&event);
                 Ok(())
             }
             Captured::Wait(event) => {
