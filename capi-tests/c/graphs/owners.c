@@ -195,12 +195,54 @@ static void a_driver_that_keeps_nothing(void) {
   CHECK_OK(cushim_driver_destroy(driver));
 }
 
+static int is_open;
+
+static void wait_until_open(void *data) {
+  (void)data;
+  while (!__atomic_load_n(&is_open, __ATOMIC_SEQ_CST)) pause_shortly();
+}
+
+/*
+ * What a node of an exec was set to is kept by the library, and not by the driver: as long as a launch may use it, also where exec and
+ * stream are destroyed meanwhile, or the stream is being captured, so that nobody can ask it.
+ */
+static void set_and_launched(int is_captured) {
+  cushim_graph graph = new_graph();
+  cushim_stream stream = new_stream(all.context);
+  cushim_builder builder = NULL;
+  cushim_node node = NULL;
+  cushim_exec exec;
+  int before = 0, now = 0, i;
+  cushim_owner first = counted(&before), second = counted(&now);
+  CHECK_OK(cushim_graph_add_host_function(graph, NULL, 0, no_op, &before, &first, &node));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_node_set_host_function(node, exec, no_op, &now, &second));
+  __atomic_store_n(&is_open, 0, __ATOMIC_SEQ_CST);
+  CHECK_OK(cushim_stream_host_function(stream, wait_until_open, NULL, NULL));
+  CHECK_OK(cushim_exec_launch(exec, stream));
+  if (is_captured) {
+    CHECK_OK(cushim_builder_create_on(stream, NULL, &builder));
+    CHECK_OK(cushim_builder_begin(builder));
+  }
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_exec_destroy(exec));
+  for (i = 0; i < 50; i++) pause_shortly();
+  CHECK(released(&now) == 0);
+  __atomic_store_n(&is_open, 1, __ATOMIC_SEQ_CST);
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK(released_soon(&now, 1) == 1);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released_soon(&before, 1) == 1);
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
     every_node(every_type());
     every_node(foreign());
     every_node(captured());
+    set_and_launched(0);
+    set_and_launched(1);
     a_driver_that_keeps_nothing();
   }
   return close_graphs();

@@ -74,6 +74,8 @@ struct State {
     base: Base,
     /// The nodes that were set in this instance.
     own: ByNode<Own>,
+    /// Whether what they were set to is kept here, and not by the driver.
+    keeps: bool,
     held: Held,
     /// Which nodes use what, once somebody asked.
     uses: Option<Uses>,
@@ -97,6 +99,7 @@ impl State {
     /// The same for all nodes that were set in this instance.
     fn retire_own(&mut self) {
         let own = std::mem::take(&mut self.own);
+        self.keeps = false;
         self.retire(own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds)));
     }
 }
@@ -107,6 +110,7 @@ impl Exec {
             raw: Some(raw),
             base: Base::Definition,
             own: ByNode::default(),
+            keeps: false,
             held,
             uses: None,
             launches: Launches::default(),
@@ -173,17 +177,20 @@ impl Exec {
         if state.watched.is_some() {
             self.check_watched(&state)?;
         }
-        let State { raw: Some(raw), broken: None, launches, held, .. } = &mut *state else {
+        let State { raw: Some(raw), broken: None, launches, held, keeps, unreleased, .. } = &mut *state
+        else {
             return Err(self.not_launched(&state));
         };
         stream.context().check_still_there(stream.as_ref())?;
         held.check(self)?;
         // SAFETY: the caller vouches for the nodes; the stream is alive.
         let launched = unsafe { raw.launch(stream.raw().handle()) };
+        let mut left = None;
         if launched.is_ok() {
-            launches.was_launched(stream);
+            left = launches.was_launched(stream, *keeps || !unreleased.is_empty());
         }
         drop(state);
+        drop(left); // outside of the lock
         launched.map_err(|error| self.refused_launch(error, stream))
     }
 
@@ -315,7 +322,8 @@ impl Drop for Exec {
         // A launch may be in flight: what was kept for it goes when that is done, or, where nobody can tell, now that it is the caller's duty.
         state.retire_own();
         let unreleased = std::mem::take(&mut state.unreleased);
-        let launches = std::mem::take(&mut state.launches);
+        let mut launches = std::mem::take(&mut state.launches);
+        let last = launches.take_last();
         let tree = Arc::clone(&self.tree);
         native::release(self.tree.driver(), self, move |exec| {
             let result = if held.is_gone() {
@@ -330,7 +338,7 @@ impl Drop for Exec {
                 }
                 tree.context().released(destroyed, exec)
             };
-            callback::later(unreleased);
+            retired::retire_last(last, unreleased);
             result
         });
     }

@@ -207,6 +207,7 @@ impl Exec {
         // From here on nothing fails.
         if let Exchange::Object(rebinding) = exchange {
             let hold = rebinding.hold();
+            state.keeps = true;
             for (id, changed) in &done {
                 if let (Some(own), Before::Places(places)) = (state.own.get_mut(*id), changed) {
                     let now = || Box::new(Self::kept_now(None, tree, *id));

@@ -2,7 +2,7 @@
 
 use crate::driver::calls::capture_mode::Relaxed;
 use crate::event::{Event, EventOptions};
-use crate::object::callback::{ask_until, hand_over};
+use crate::object::callback::{ask_until, hand_over, later};
 use crate::op::node::{Hold, Holds};
 use crate::stream::{Stream, StreamKind};
 use parking_lot::Mutex;
@@ -44,6 +44,8 @@ impl Extend<Holds> for Leaving {
 #[derive(Default)]
 pub(super) struct Launches {
     last: Weak<Stream>,
+    /// The same stream, if the instance keeps by itself what its launches use: it has to tell when they are done, whoever destroys it.
+    kept: Option<Arc<Stream>>,
     /// Whose default stream that is, if it is one that each thread has for itself.
     thread: Option<ThreadId>,
     /// Whether it was launched at all.
@@ -101,15 +103,22 @@ impl Retired {
 }
 
 impl Launches {
-    /// It was launched in this stream.
+    /// It was launched in this stream, which `keeps` has it keep. What it kept instead comes back, to go outside of the lock.
     #[inline]
-    pub(super) fn was_launched(&mut self, stream: &Arc<Stream>) {
+    pub(super) fn was_launched(&mut self, stream: &Arc<Stream>, keeps: bool) -> Option<Arc<Stream>> {
         self.any = true;
         self.retired = None;
-        if !std::ptr::eq(self.last.as_ptr(), Arc::as_ptr(stream)) {
+        let is_other = !std::ptr::eq(self.last.as_ptr(), Arc::as_ptr(stream));
+        if is_other {
             self.last = Arc::downgrade(stream);
         }
         self.thread = (stream.kind() == StreamKind::PerThread).then(this_thread);
+        if !is_other && keeps == self.kept.is_some() {
+            return None;
+        }
+        // Of somebody else's stream nobody knows how long it is there.
+        let kept = (keeps && stream.kind() != StreamKind::Wrapped).then(|| Arc::clone(stream));
+        std::mem::replace(&mut self.kept, kept)
     }
 
     /// Others can launch it from now on.
@@ -161,10 +170,44 @@ impl Launches {
         let is_here = self.thread.is_none_or(|thread| thread == this_thread());
         self.last.upgrade().filter(|_| is_here)
     }
+
+    /// The same, which is not kept here any more.
+    pub(super) fn take_last(&mut self) -> Option<Arc<Stream>> {
+        let last = self.last_here();
+        self.kept = None;
+        last
+    }
 }
 
 fn this_thread() -> ThreadId {
     std::thread::current().id()
+}
+
+/// Lets go of what came back, now that the instance is gone: when the stream of the last launch can tell again that it is done. Where none
+/// ever can, that is the caller's duty.
+pub(super) fn retire_last(stream: Option<Arc<Stream>>, leaving: Leaving) {
+    match stream.filter(|stream| stream.kind() != StreamKind::PerThread) {
+        Some(stream) if !leaving.is_empty() => after_capture(stream, leaving),
+        _ => later(leaving),
+    }
+}
+
+/// Lets go of it when what the stream has by the end of its capture is done.
+fn after_capture(stream: Arc<Stream>, leaving: Leaving) {
+    let (mut leaving, mut event) = (Some(leaving), None);
+    ask_until(move || {
+        if event.is_none() {
+            if stream.is_capturing().unwrap_or(false) {
+                return false;
+            }
+            event = mark(&stream);
+        }
+        let is_done = event.as_ref().is_none_or(|event: &Arc<Event>| event.query().unwrap_or(true));
+        if is_done {
+            drop(leaving.take());
+        }
+        is_done
+    });
 }
 
 /// An event that is done when what is in the stream by now is done.

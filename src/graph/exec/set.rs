@@ -180,6 +180,7 @@ impl Exec {
             return Ok(None);
         }
         let holds = change.kept(Kept(Self::kept_now(Some(own), tree, id))).0;
+        state.keeps = true;
         let before = own.holds.replace(Box::new(holds));
         Ok(before.filter(|before| own.holds.as_ref().is_some_and(|now| !now.is_same(before))))
     }
