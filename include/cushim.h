@@ -4946,9 +4946,9 @@ cushim_status cushim_exec_ref(cushim_exec exec, cushim_exec *reference);
 // Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
 // launch that is not done goes on, and what it uses is released when it is done.
 //
-// What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec keeps
-// that stream, if it is not a wrapped one. Keep the handle of a wrapped stream until the launch is done, and destroy an
-// exec that was launched in a per-thread default stream on that thread, or when the launch is done.
+// What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec
+// keeps that stream, if it is not a wrapped one. Keep the handle of a wrapped stream until the launch is done, and
+// destroy an exec that was launched in a per-thread default stream on that thread, or when the launch is done.
 //
 // @param[in, ended, nullable] exec The exec.
 // @driver any
