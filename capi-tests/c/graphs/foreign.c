@@ -117,7 +117,7 @@ static void the_same_elsewhere(void) {
     CHECK_OK(cushim_graph_add_child(child, NULL, 0, lowest, CUSHIM_CHILD_CLONE, &around, &inner));
     natives[0] = native_of(child);
     natives[1] = native_of(inner);
-    CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_MOVE, NULL, &moved));
+    CHECK_OK(move_child(graph, child, NULL, &moved));
     is_inner(natives[0], moved);
     CHECK_OK(cushim_graph_get_nodes(moved, &around, 1, &count));
     is_inner(natives[1], inner_of(around));

@@ -176,6 +176,13 @@ static uint64_t draw_size(const struct call *call, const struct fuzz_parameter *
 /* Memory of graphs: given back at the end if nobody does before. */
 static uint64_t graph_pointers[MOST];
 static int graph_pointer_count;
+/* The first so many are drawn no more: other memory may have them by now. */
+static int graph_pointers_old;
+
+static uint64_t graph_pointer(void) {
+  const int count = graph_pointer_count - graph_pointers_old;
+  return count == 0 ? 0 : graph_pointers[graph_pointers_old + (int)below((uint64_t)count)];
+}
 
 static uint64_t draw_value(struct call *call, int at) {
   const struct fuzz_parameter *parameter = &call->function->parameters[at];
@@ -189,7 +196,7 @@ static uint64_t draw_value(struct call *call, int at) {
     return once_in(16) ? drawn() : (uint64_t)parameter->values->values[below((uint64_t)parameter->values->count)];
   }
   if (sized != NULL) return draw_size(call, sized, parameter);
-  if (strcmp(name, "pointer") == 0) return once_in(8) || graph_pointer_count == 0 ? ONE_OF(0, 1, UINT64_MAX) : graph_pointers[below((uint64_t)graph_pointer_count)];
+  if (strcmp(name, "pointer") == 0) return once_in(8) ? ONE_OF(0, 1, UINT64_MAX) : graph_pointer();
   if (strcmp(name, "bytes") == 0) return once_in(32) ? UINT64_MAX - below(64) : ONE_OF(0, 4, 64, 64);
   if (strcmp(name, "value_bytes") == 0) return ONE_OF(1, 2, 4, 4, 3, 0);
   if (strcmp(name, "count") == 0 || strcmp(name, "width") == 0) return once_in(32) ? UINT64_MAX : ONE_OF(0, 1, 8);

@@ -76,6 +76,13 @@ static void forget_pointer(uint64_t pointer) {
   for (i = 0; i < graph_pointer_count; i++) {
     if (graph_pointers[i] == pointer) graph_pointers[i--] = graph_pointers[--graph_pointer_count];
   }
+  if (graph_pointers_old > graph_pointer_count) graph_pointers_old = graph_pointer_count;
+}
+
+/* New memory can have an address that a graph had which is gone: by that it is not the program's to free. An arena does not tell its own. */
+static void forget_address_of(const struct call *call, enum fuzz_kind kind, uint64_t handle) {
+  if (kind == FUZZ_buffer) forget_pointer(cushim_buffer_pointer((cushim_buffer)(uintptr_t)handle));
+  if (is_named(call, "cushim_resource_create_arena")) graph_pointers_old = graph_pointer_count;
 }
 
 /* A handle has ended, also when the driver did not release what it named; what the library refuses ends none. */
@@ -95,7 +102,10 @@ static void apply(const struct call *call) {
     uint64_t handle;
     if (call->arguments[i] == 0) continue;
     memcpy(&handle, rooms[i].bytes, sizeof handle);
-    if (parameter->role == CLAIMED) note(call, kind, CLAIM, handle);
+    if (parameter->role == CLAIMED) {
+      note(call, kind, CLAIM, handle);
+      forget_address_of(call, kind, handle);
+    }
     if (parameter->role == LENT) note(call, kind, BORROWED, handle);
     if (parameter->role == ARRAY) note_array(call, i);
   }
@@ -162,7 +172,7 @@ static void step(void) {
 static void begin(void) {
   cushim_device device;
   int of;
-  token_count = graph_pointer_count = 0;
+  token_count = graph_pointer_count = graph_pointers_old = 0;
   must(cushim_driver_open(NULL, &driver), "cushim_driver_open");
   if (settings.safe) return; /* calls have nothing to work on */
   must(cushim_driver_get_device(driver, 0, &device), "cushim_driver_get_device");
