@@ -54,8 +54,9 @@ pub(crate) fn shape_beyond_limits(
     kernel: &Kernel,
     at: &Context,
 ) -> Option<String> {
-    let ([x, y, z], [_, rows, slices]) = (launch.block, launch.grid);
-    let is_common = x <= 32 && y <= 1 && z <= 1 && rows.max(slices) <= 65_535 && launch.shared == 0;
+    let ([x, y, z], [columns, rows, slices]) = (launch.block, launch.grid);
+    let is_common_grid = columns <= i32::MAX.cast_unsigned() && rows.max(slices) <= 65_535;
+    let is_common = x <= 32 && y <= 1 && z <= 1 && is_common_grid && launch.shared == 0;
     if is_common && launch.cluster.is_none() {
         return None;
     }

@@ -496,6 +496,36 @@ static void programmatic_event(int is_ended) {
   CHECK_OK(cushim_stream_destroy(other));
 }
 
+/* What the driver would refuse, and invalidate the capture with it, is refused before: each shape that is too large. */
+static void shapes(void) {
+  static const struct {
+    uint32_t grid[3], block[3], shared, cluster;
+  } large[] = {
+      {{UINT32_MAX, 1, 1}, {1, 1, 1}, 0, 0}, {{1, 65536, 1}, {1, 1, 1}, 0, 0}, {{1, 1, 65536}, {32, 1, 1}, 0, 0},         {{1, 1, 1}, {1025, 1, 1}, 0, 0},
+      {{1, 1, 1}, {1, 1025, 1}, 0, 0},       {{1, 1, 1}, {1, 1, 65}, 0, 0},    {{1, 1, 1}, {UINT32_MAX, 1, 1}, 0, 0},     {{1, 1, 1}, {32, 32, 2}, 0, 0},
+      {{1, 1, 1}, {1, 1, 1}, UINT32_MAX, 0}, {{2, 1, 1}, {1, 1, 1}, 0, 64},    {{UINT32_MAX, 1, 1}, {1, 1, 1}, 0, 2},
+  };
+  const uint64_t to = slot(0);
+  const uint32_t digit = 1;
+  cushim_builder builder = begun();
+  cushim_arg args[2];
+  size_t i;
+  args[0] = CUSHIM_ARG(to);
+  args[1] = CUSHIM_ARG(digit);
+  for (i = 0; i < sizeof large / sizeof *large; i++) {
+    cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+    memcpy(&config.grid, large[i].grid, sizeof large[i].grid);
+    memcpy(&config.block, large[i].block, sizeof large[i].block);
+    config.shared_bytes = large[i].shared;
+    config.cluster.x = large[i].cluster;
+    if (large[i].cluster != 0 && version < 11080) continue;
+    CHECK(cushim_kernel_launch(all.kernel, cushim_builder_stream(builder), &config, args, 2) < 0);
+  }
+  append(builder, 0, 1);
+  CHECK(captured(builder) == 1);
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
 int main(void) {
   check_begin();
   size_t row;
@@ -509,6 +539,7 @@ int main(void) {
     beside_a_blocking_stream(row);
     with_a_stale_handle(row);
   }
+  shapes();
   if (version >= 11080) {
     programmatic_event(1);
     programmatic_event(0);
