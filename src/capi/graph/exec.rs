@@ -189,7 +189,8 @@ pub unsafe extern "C" fn cushim_exec_ref(exec: cushim_exec, reference: *mut cush
 }
 
 /// Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
-/// launch that is not done goes on, and what it uses is released when it is done.
+/// launch that is not done goes on, and what it uses is released when it is done. Driver 580 waits for it here if the
+/// exec has conditional nodes, and lets no other call of the context return meanwhile.
 ///
 /// What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec
 /// keeps that stream, if it is not a wrapped one. Keep the handle of a wrapped stream until the launch is done, and

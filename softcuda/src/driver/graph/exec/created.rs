@@ -18,6 +18,7 @@ use crate::driver::capture;
 use crate::driver::context::current::current;
 use crate::driver::graph::definition::Graph;
 use crate::driver::stream::Stream;
+use crate::driver::waiting::wait_for;
 use crate::instruments::complain::complain;
 use crate::instruments::settings::version;
 use std::ffi::c_char;
@@ -178,7 +179,10 @@ pub(crate) fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> Answer {
     let mut state = exec.state.lock();
     let (objects, launched) = (std::mem::take(&mut state.objects), state.last.is_some());
     (state.sole, state.memory) = (None, Memory::default());
+    let waits_for = state.last.take().filter(|_| !state.actions.conditions.is_empty());
     drop(state);
+    // So does driver 580 (measured). What comes before a function of the program's that calls this is done by then.
+    let _ = waits_for.map(|last| wait_for(&[last]));
     Exec::release(objects, launched);
     Ok(())
 }
