@@ -208,7 +208,10 @@ static void inside_host_functions(void) {
   /* What it keeps is the driver's to keep once the native handle is known: a call of the driver. */
   args[0] = owned_arg(&pointer, slot(0), &kept);
   args[1] = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_graph_add_kernel(it.graph, NULL, 0, all.kernel, NULL, args, 2, &it.node));
+  if (!CHECK_OK(cushim_graph_add_kernel(it.graph, NULL, 0, all.kernel, NULL, args, 2, &it.node))) {
+    CHECK_OK(cushim_graph_destroy(it.graph));
+    return;
+  }
   CHECK_OK(cushim_builder_create(all.context, NULL, &it.builder));
   CHECK_OK(cushim_graph_add_host_function(it.graph, NULL, 0, use_inside, &it, NULL, &node));
   it.exec = new_exec(it.graph);

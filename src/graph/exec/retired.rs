@@ -1,5 +1,6 @@
 //! What an instance kept for its nodes, until they were set to something else.
 
+use crate::context::Context;
 use crate::driver::calls::capture_mode::Relaxed;
 use crate::event::{Event, EventOptions};
 use crate::object::callback::{ask_until, hand_over, later};
@@ -69,8 +70,7 @@ impl Retired {
         let retired = Self::new(leaving);
         let waiting = Arc::clone(&retired);
         ask_until(move || {
-            // After an error of the device nothing runs any more.
-            let is_done = done.query().unwrap_or(true);
+            let is_done = done.query().unwrap_or_else(|_| nothing_runs(done.context()));
             if is_done {
                 waiting.let_go();
             }
@@ -183,26 +183,31 @@ fn this_thread() -> ThreadId {
     std::thread::current().id()
 }
 
-/// Lets go of what came back, now that the instance is gone: when the stream of the last launch can tell again that it is done. Where none
-/// ever can, that is the caller's duty.
+/// Whether nothing runs there any more: not after an error of the device, and not where it was reset. Any other error of a question is no
+/// answer.
+fn nothing_runs(context: &Context) -> bool {
+    context.lost().is_some() || context.is_gone()
+}
+
+/// Lets go of what came back, now that the instance is gone: when the stream of the last launch tells that it is done. Where none ever can,
+/// that is the caller's duty.
 pub(super) fn retire_last(stream: Option<Arc<Stream>>, leaving: Leaving) {
     match stream.filter(|stream| stream.kind() != StreamKind::PerThread) {
-        Some(stream) if !leaving.is_empty() => after_capture(stream, leaving),
+        Some(stream) if !leaving.is_empty() => when_told(stream, leaving),
         _ => later(leaving),
     }
 }
 
-/// Lets go of it when what the stream has by the end of its capture is done.
-fn after_capture(stream: Arc<Stream>, leaving: Leaving) {
-    let (mut leaving, mut event) = (Some(leaving), None);
+/// Lets go of it when what the stream has by now, or by the end of its capture, is done.
+fn when_told(stream: Arc<Stream>, leaving: Leaving) {
+    let (mut leaving, mut event) = (Some(leaving), None::<Arc<Event>>);
     ask_until(move || {
-        if event.is_none() {
-            if stream.is_capturing().unwrap_or(false) {
-                return false;
-            }
-            event = mark(&stream);
+        if stream.is_capturing().unwrap_or(false) {
+            return false;
         }
-        let is_done = event.as_ref().is_none_or(|event: &Arc<Event>| event.query().unwrap_or(true));
+        event = event.take().or_else(|| mark(&stream));
+        let told = event.as_ref().map_or_else(|| stream.query(), |event| event.query());
+        let is_done = told.unwrap_or_else(|_| nothing_runs(stream.context()));
         if is_done {
             drop(leaving.take());
         }
