@@ -113,7 +113,7 @@ impl Graph {
         let attachment = keeping::kept(keeps, prepared, || operation.holds().0);
         let output = O::output(&parameters);
         let context = own.filter(|own| !Arc::ptr_eq(own, tree.context()));
-        let id = state.list_node(graph, NodeState::keeping(added, parameters, attachment, context));
+        let id = state.list_made(graph, || NodeState::keeping(added, parameters, attachment, context));
         Ok((Added { tree, state: guard, id }, output))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Node, keeping};
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
-use crate::op::node::{Holds, KeptMemory, Parameters};
+use crate::op::node::{For, Holds, KeptMemory, Parameters};
 use std::sync::Arc;
 
 impl Node {
@@ -37,7 +37,7 @@ impl Node {
             Err(error) => return Err((tree.failed(error, self.object.as_ref()), owner)),
         };
         let mut holds = node.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
-        holds.slots[slot].owner = Some(Arc::new(owner));
+        holds.set(For::Owner(slot as u32), Some(Arc::new(owner)));
         let attachment = keeping::kept(true, prepared, || holds);
         let graph_id = node.graph;
         let before = &mut state.node_mut(self.object.id).attachment;
@@ -59,7 +59,7 @@ impl Node {
         self.check_slot(slot)?;
         let holds = state.node(id).attachment.as_ref().map(|attachment| attachment.holds());
         drop(state);
-        Ok(look(holds.as_ref().and_then(|holds| holds.slots[slot].owner.as_deref())))
+        Ok(look(holds.as_ref().and_then(|holds| holds.owner(slot as u32))))
     }
 
     /// Refuses a slot that the node does not have, and a node that was removed.

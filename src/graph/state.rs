@@ -250,18 +250,32 @@ impl State {
     }
 
     /// Lists a node of a graph, with its parameters, which were checked.
-    #[inline]
-    pub(super) fn list_node(&mut self, graph: GraphId, mut node: NodeState) -> NodeId {
-        self.list_parameters(&node.parameters);
+    pub(super) fn list_node(&mut self, graph: GraphId, node: NodeState) -> NodeId {
+        self.list_made(graph, || node)
+    }
+
+    /// The same for a node that is made where it stays: it is large.
+    #[inline(always)]
+    pub(super) fn list_made(&mut self, graph: GraphId, make: impl FnOnce() -> NodeState) -> NodeId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.numbers += 1;
             NodeId(self.numbers - 1)
         });
-        let siblings = &mut self.graph_mut(graph).nodes;
-        (node.graph, node.position) = (graph, siblings.len() as u32);
-        siblings.push(id);
-        node.number = self.made;
-        self.made = self.made.wrapping_add(1);
+        let place = self.nodes.place(id);
+        debug_assert!(place.is_none(), "the number was free");
+        // SAFETY: nothing stands there that would have to be dropped.
+        unsafe { std::ptr::from_mut(place).write(Some(make())) };
+        self.was_listed(graph, id);
+        id
+    }
+
+    /// A node that stands in its place becomes one of the graph.
+    #[inline]
+    fn was_listed(&mut self, graph: GraphId, id: NodeId) {
+        let node = self.nodes.get_mut(id).expect("it was just written");
+        if let Some(arguments) = named_arguments(&node.parameters) {
+            list_named(&mut self.parameters, arguments);
+        }
         if let Some(context) = &node.context {
             note(&mut self.contexts, context);
         }
@@ -271,11 +285,10 @@ impl State {
             index.insert(node.native.addr(), id);
         }
         self.allocating += u32::from(matches!(node.node_type(), NodeType::Allocation | NodeType::Free));
-        let place = self.nodes.place(id);
-        debug_assert!(place.is_none(), "the number was free");
-        // SAFETY: nothing stands there that would have to be dropped.
-        unsafe { std::ptr::from_mut(place).write(Some(node)) };
-        id
+        let siblings = self.graphs[graph.0 as usize].as_mut().expect("a graph is listed until it is removed");
+        (node.graph, node.position, node.number) = (graph, siblings.nodes.len() as u32, self.made);
+        siblings.nodes.push(id);
+        self.made = self.made.wrapping_add(1);
     }
 
     /// Takes a node off the list, and gives what was known of it.
@@ -449,13 +462,7 @@ impl State {
     #[inline]
     pub(super) fn list_parameters(&mut self, of: &Parameters) {
         if let Some(arguments) = named_arguments(of) {
-            self.list_named(arguments);
-        }
-    }
-
-    fn list_named(&mut self, arguments: &KeptArguments) {
-        for (index, name) in arguments.names() {
-            self.parameters.entry(Arc::clone(name)).or_insert_with(|| arguments.size(*index));
+            list_named(&mut self.parameters, arguments);
         }
     }
 
@@ -533,6 +540,13 @@ impl State {
 fn named_arguments(of: &Parameters) -> Option<&KeptArguments> {
     let Parameters::Kernel(kernel) = of else { return None };
     Some(kernel.arguments()).filter(|arguments| !arguments.names().is_empty())
+}
+
+#[cold]
+fn list_named(parameters: &mut HashMap<Arc<str>, u32>, arguments: &KeptArguments) {
+    for (index, name) in arguments.names() {
+        parameters.entry(Arc::clone(name)).or_insert_with(|| arguments.size(*index));
+    }
 }
 
 /// Adds a context to a list, unless it is there.

@@ -180,17 +180,16 @@ impl Tree {
         self.is_known_no_more(&state);
         let mut known = std::mem::replace(&mut *state, State::new());
         known.let_go();
-        let (graphs, nodes, conditions) = known.into_parts();
-        graphs.iter().for_each(|(_, graph)| graph.object.was_abandoned());
-        for (_, node) in &nodes {
+        known.graphs().for_each(|graph| graph.object.was_abandoned());
+        for (_, node) in known.nodes() {
             if let Some(object) = &node.object {
                 object.was_removed(node.parameters.clone());
             }
         }
-        conditions.iter().for_each(|condition| condition.end());
+        known.conditions.iter().for_each(|condition| condition.end());
         drop(state);
         // Outside of the lock: what the nodes ran in may end with them.
-        drop(nodes);
+        drop(known);
     }
 
     /// A recapture ended without the graph. The driver's is gone, or good for nothing but to be destroyed, if it `is_there`: whatever names

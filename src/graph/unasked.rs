@@ -39,10 +39,10 @@ impl State {
 
     /// Lists a node that was captured in the stream of the capture, or one that is part of it.
     #[inline]
-    pub(super) fn list_unasked(&mut self, node: NodeState, stream: CUstream) {
+    pub(super) fn list_unasked(&mut self, make: impl FnOnce() -> NodeState, stream: CUstream) {
         self.unasked.count += 1;
         self.unasked.stream = stream;
-        self.list_node(GraphId::ROOT, node);
+        self.list_made(GraphId::ROOT, make);
     }
 
     /// Asks for them.

@@ -88,18 +88,18 @@ const FEW: usize = 256;
 pub struct Arguments<'a> {
     addresses: SmallVec<[*const c_void; FEW]>,
     sizes: SmallVec<[u32; FEW]>,
-    /// What some of them need; `None` while all are bytes, as they are in most launches.
+    /// The objects whose addresses they are, and which arguments.
+    holds: SmallVec<[(u32, Held<'a>); 8]>,
+    /// What some of them need besides; `None` while all are bytes and objects, as they are in most launches.
     needs: Option<Needs<'a>>,
     _values: PhantomData<&'a [u8]>,
 }
 
-/// What arguments need that are not just bytes of the caller's.
+/// What arguments need that are neither bytes of the caller's, nor objects that have their address.
 #[derive(Default)]
 struct Needs<'a> {
     /// Pointers that stand nowhere else, and which arguments they are.
     pointers: SmallVec<[(u32, u64); 16]>,
-    /// The objects whose addresses they are, and which arguments.
-    holds: SmallVec<[(u32, Held<'a>); 8]>,
     /// The contexts that callers named for memory, and of which arguments.
     contexts: SmallVec<[(u32, &'a Arc<Context>); 1]>,
     /// Names, and of which arguments.
@@ -115,7 +115,13 @@ impl<'a> Arguments<'a> {
     #[inline(always)]
     #[must_use]
     pub fn new() -> Self {
-        Self { addresses: SmallVec::new(), sizes: SmallVec::new(), needs: None, _values: PhantomData }
+        Self {
+            addresses: SmallVec::new(),
+            sizes: SmallVec::new(),
+            holds: SmallVec::new(),
+            needs: None,
+            _values: PhantomData,
+        }
     }
 
     #[inline]
@@ -197,22 +203,21 @@ impl<'a> Arguments<'a> {
     #[inline]
     pub(crate) fn push_object(&mut self, address: &'a u64, held: Held<'a>) {
         let index = self.addresses.len() as u32;
-        self.needs_mut().holds.push((index, held));
+        self.holds.push((index, held));
         self.push_at(std::ptr::from_ref(address).cast(), size_of::<u64>());
     }
 
     pub(crate) fn push_endpoint(&mut self, mut endpoint: Endpoint<'a>) {
         let index = self.addresses.len() as u32;
         let address = endpoint.native();
-        let needs = self.needs_mut();
         if let Some(owner) = endpoint.take_owner() {
-            needs.owners.push((index, owner));
+            self.needs_mut().owners.push((index, owner));
         }
         if let Some(context) = endpoint.context() {
-            needs.contexts.push((index, context));
+            self.needs_mut().contexts.push((index, context));
         }
         if let Some(hold) = endpoint.into_hold() {
-            needs.holds.push((index, hold));
+            self.holds.push((index, hold));
         }
         self.push_pointer(address);
     }
@@ -245,7 +250,7 @@ impl<'a> Arguments<'a> {
     /// The objects whose addresses they are, and which arguments.
     #[inline]
     pub(super) fn objects(&self) -> &[(u32, Held<'a>)] {
-        self.needs.as_ref().map_or(&[], |needs| &needs.holds)
+        &self.holds
     }
 
     #[inline]
@@ -260,9 +265,8 @@ impl<'a> Arguments<'a> {
 
     /// Whether all are values or conditions, and none has a name.
     pub(super) fn is_plain(&self) -> bool {
-        self.needs
-            .as_ref()
-            .is_none_or(|needs| needs.holds.is_empty() && needs.names.is_empty() && needs.owners.is_empty())
+        let has_none = |needs: &Needs<'_>| needs.names.is_empty() && needs.owners.is_empty();
+        self.holds.is_empty() && self.needs.as_ref().is_none_or(has_none)
     }
 
     pub(crate) fn take_owners(&mut self) -> Vec<Owner> {
@@ -320,7 +324,10 @@ impl<'a> Arguments<'a> {
     /// Refuses objects that are not there any more.
     #[inline]
     pub(super) fn check_objects(&self, at: &Context) -> Result<(), Error> {
-        self.needs.as_ref().map_or(Ok(()), |needs| needs.check_objects(at))
+        self.holds.iter().try_for_each(|(index, hold)| {
+            check_operand(hold.operand(), at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
+        })?;
+        self.needs.as_ref().map_or(Ok(()), |needs| needs.check_contexts(at))
     }
 
     #[cold]
@@ -367,10 +374,7 @@ impl Needs<'_> {
         })
     }
 
-    fn check_objects(&self, at: &Context) -> Result<(), Error> {
-        self.holds.iter().try_for_each(|(index, hold)| {
-            check_operand(hold.operand(), at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
-        })?;
+    fn check_contexts(&self, at: &Context) -> Result<(), Error> {
         self.contexts.iter().try_for_each(|(index, context)| {
             check_context(context, at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
         })

@@ -19,7 +19,6 @@ use crate::driver::calls::graph::user_object::RawUserObject;
 use crate::driver::{CallError, Table};
 use crate::object::callback::{hand_over, is_worker};
 use crate::object::handle::forked;
-use crate::object::in_place::arc_of;
 use crate::op::node::Holds;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -27,7 +26,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Weak};
 
 /// What a user object keeps alive, once it was filled.
-type Content = Mutex<SmallVec<[Arc<Holds>; 1]>>;
+type Content = Mutex<Holds>;
 
 /// What a node keeps alive.
 pub(crate) struct Attachment(By);
@@ -41,7 +40,7 @@ enum By {
 }
 
 /// What the definition keeps for a node. Dropping it leaves it to the worker.
-struct Own(Option<Arc<Holds>>);
+struct Own(Option<Holds>);
 
 /// A user object of the driver's, to which a graph has a reference.
 #[derive(Clone)]
@@ -70,7 +69,7 @@ impl Version {
     /// Lets go of what is kept, although the driver's objects still refer to it: they are never used again.
     pub(crate) fn abandon(self) {
         if let Some(content) = self.content.upgrade() {
-            leave(std::mem::take(&mut *content.lock()));
+            leave(SmallVec::from_buf([std::mem::take(&mut *content.lock())]));
         }
     }
 }
@@ -105,13 +104,9 @@ impl<'a> Prepared<'a> {
     }
 
     /// From now on it keeps this.
-    pub(crate) fn commit(self, holds: Holds) -> Attachment {
-        self.filled(Arc::new(holds))
-    }
-
-    fn filled(mut self, holds: Arc<Holds>) -> Attachment {
+    pub(crate) fn commit(mut self, holds: Holds) -> Attachment {
         let object = self.object.take().expect("it is committed once");
-        object.fill([holds]);
+        object.fill(holds);
         Attachment(By::Graph(Box::new(object)))
     }
 }
@@ -126,9 +121,9 @@ impl Drop for Prepared<'_> {
 }
 
 impl UserObject {
-    fn fill(&self, holds: impl IntoIterator<Item = Arc<Holds>>) {
+    fn fill(&self, holds: Holds) {
         if let Some(content) = self.content.upgrade() {
-            content.lock().extend(holds);
+            *content.lock() = holds;
         }
     }
 
@@ -143,7 +138,7 @@ impl Attachment {
     /// What the definition keeps by itself.
     #[inline]
     pub(crate) fn of_definition(holds: impl FnOnce() -> Holds) -> Self {
-        Self(By::Definition(Own(Some(arc_of(holds)))))
+        Self(By::Definition(Own(Some(holds()))))
     }
 
     /// Refuses what the definition is to keep, where no instance could keep it.
@@ -179,12 +174,12 @@ impl Attachment {
     /// Has the driver's graph keep it in place of the definition.
     pub(crate) fn give(&mut self, prepared: Prepared<'_>) {
         if let Some(holds) = self.take_own() {
-            *self = prepared.filled(holds);
+            *self = prepared.commit(holds);
         }
     }
 
     /// What the definition keeps.
-    fn own(&self) -> Option<&Arc<Holds>> {
+    fn own(&self) -> Option<&Holds> {
         match &self.0 {
             By::Definition(own) => own.0.as_ref(),
             By::Graph(_) => None,
@@ -192,7 +187,7 @@ impl Attachment {
     }
 
     /// The same, taken out.
-    fn take_own(&mut self) -> Option<Arc<Holds>> {
+    fn take_own(&mut self) -> Option<Holds> {
         match &mut self.0 {
             By::Definition(own) => own.0.take(),
             By::Graph(_) => None,
@@ -210,11 +205,10 @@ impl Attachment {
     /// The same once more: what is kept, to be kept by another version.
     pub(crate) fn holds(&self) -> Holds {
         let object = match &self.0 {
-            By::Definition(own) => return own.0.as_deref().cloned().unwrap_or_default(),
+            By::Definition(own) => return own.0.clone().unwrap_or_default(),
             By::Graph(object) => object,
         };
-        let Some(content) = object.content.upgrade() else { return Holds::default() };
-        content.lock().first().map(|holds| Holds::clone(holds)).unwrap_or_default()
+        object.content.upgrade().map(|content| content.lock().clone()).unwrap_or_default()
     }
 }
 
@@ -223,7 +217,8 @@ impl Attachment {
 pub(crate) struct Lent<'a> {
     /// `None` if there is nothing to keep.
     prepared: Option<Prepared<'a>>,
-    holds: SmallVec<[Arc<Holds>; 1]>,
+    /// All of it, each thing once.
+    holds: Holds,
 }
 
 impl<'a> Lent<'a> {
@@ -232,7 +227,7 @@ impl<'a> Lent<'a> {
         graph: &'a RawGraph,
         all: impl Iterator<Item = &'a Attachment>,
     ) -> Result<Self, CallError> {
-        let holds: SmallVec<_> = all.filter_map(Attachment::own).cloned().collect();
+        let holds = Holds::union(all.filter_map(Attachment::own));
         let prepared = if holds.is_empty() { None } else { Some(Prepared::on(graph)?) };
         Ok(Self { prepared, holds })
     }
@@ -267,17 +262,17 @@ impl Drop for Own {
 extern "C" fn let_go(content: *mut c_void) {
     // SAFETY: the pointer is what `Prepared::on` made of an `Arc`, and this is called once.
     let content = unsafe { Arc::from_raw(content.cast::<Content>()) };
-    leave(std::mem::take(&mut *content.lock()));
+    leave(SmallVec::from_buf([std::mem::take(&mut *content.lock())]));
     // With this it is known to be gone, after the worker has it.
     drop(content);
 }
 
 /// What was let go of, and the worker has not yet.
-static LEAVING: Mutex<Vec<Arc<Holds>>> = Mutex::new(Vec::new());
+static LEAVING: Mutex<Vec<Holds>> = Mutex::new(Vec::new());
 
 /// Has the worker let go. A graph that ends leaves as much as it has nodes: one task serves all that comes before the worker looks.
-fn leave(holds: SmallVec<[Arc<Holds>; 1]>) {
-    if holds.is_empty() {
+fn leave(holds: SmallVec<[Holds; 1]>) {
+    if holds.iter().all(Holds::is_empty) {
         return;
     }
     if forked() {

@@ -90,6 +90,8 @@ const PARAMETER: i32 = cushim_arg_kind::CUSHIM_ARG_PARAMETER as i32;
 /// What a caller's arguments name, for as long as the launch takes: in their order, those that are no plain bytes.
 #[derive(Default)]
 pub(in crate::capi) struct Named<'g> {
+    /// All of them, if they are nothing but buffers.
+    buffers: SmallVec<[Lent<'g, Buffer>; 8]>,
     names: SmallVec<[Name<'g>; 4]>,
     /// Whether owners may be among the arguments.
     has_owners: bool,
@@ -171,8 +173,46 @@ pub(in crate::capi) unsafe fn list_all<'a, 'g>(
     if list_values(list, args) {
         return Ok(());
     }
+    if look_up_buffers(&mut named.buffers, args, guard) {
+        list_buffers(list, args, &named.buffers);
+        return Ok(());
+    }
     // SAFETY: as the caller vouches.
     unsafe { list_any(list, args, guard, named) }
+}
+
+/// Looks up buffers among arguments that are values or buffers with memory of their own. If they are anything else, answers so, and what
+/// was looked up means nothing.
+#[inline]
+fn look_up_buffers<'g>(
+    buffers: &mut SmallVec<[Lent<'g, Buffer>; 8]>,
+    args: &[cushim_arg],
+    guard: &'g Guard,
+) -> bool {
+    args.iter().filter(|arg| !is_value(arg)).all(|arg| {
+        if arg.kind != BUFFER || arg.size != 0 {
+            return false;
+        }
+        let Some(buffer) = guard.find::<Buffer>(Token::from_pointer(arg.value.cast_mut())) else {
+            return false;
+        };
+        let is_one = buffer.as_argument().is_some();
+        buffers.push(buffer);
+        is_one
+    })
+}
+
+/// Lists such arguments.
+#[inline]
+fn list_buffers<'a>(list: &mut Arguments<'a>, args: &[cushim_arg], buffers: &'a [Lent<'_, Buffer>]) {
+    let mut buffers = buffers.iter();
+    for arg in args {
+        if is_value(arg) {
+            list.push_at(arg.value, arg.size as usize);
+        } else if let Some((address, held)) = buffers.next().and_then(|buffer| buffer.as_argument()) {
+            list.push_object(address, held);
+        }
+    }
 }
 
 /// The same for arguments of which not all are values.

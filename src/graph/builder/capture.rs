@@ -481,7 +481,7 @@ impl Capture {
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
         if asks_later {
             self.last.store(state.made().wrapping_add(1), Relaxed);
-            let node = NodeState::keeping(null_mut(), parameters, attachment, context);
+            let node = || NodeState::keeping(null_mut(), parameters, attachment, context);
             state.list_unasked(node, stream.raw().handle());
             return Ok(());
         }

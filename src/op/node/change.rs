@@ -1,13 +1,14 @@
 //! Changes of nodes: another operation of the same type, or a part of one.
 
-use super::holds::ArgumentHolds;
+use super::holds::For;
 use super::kernel::attributes;
-use super::memory::{check_kept, slot_of};
+use super::memory::{check_kept, hold_in};
 use super::sealed;
 use super::{
     CopyParameters, Holds, Kept, KeptArguments, KernelParameters, NodeOperation, NodeType, Parameters,
 };
 use crate::context::Context;
+use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
@@ -294,19 +295,19 @@ impl NodeChange for KernelChange<'_, '_> {
         if let Some(kernel) = self.kernel {
             let kept =
                 if kernel.is_lent() { None } else { Some(Arc::<Kernel>::clone(kernel) as super::Hold) };
-            holds.slots[0].object = kept;
+            holds.set(For::Object(0), kept);
         }
-        let before = std::mem::take(&mut holds.arguments);
-        let event = match self.config {
-            Some(config) => config.programmatic_event.map(|trigger| Arc::clone(trigger.event)),
-            None => before.event(),
-        };
-        let arguments = match &mut self.arguments {
-            None => before,
-            Some(Given::Each(arguments)) => ArgumentHolds::of(arguments),
-            Some(Given::Packed(_)) => ArgumentHolds::default(),
-        };
-        holds.arguments = arguments.with_event(event);
+        if self.arguments.is_some() {
+            holds.clear_arguments();
+        }
+        if let Some(Given::Each(arguments)) = &mut self.arguments {
+            holds.keep_arguments(arguments);
+        }
+        if let Some(config) = self.config {
+            let event =
+                config.programmatic_event.map(|trigger| Arc::<Event>::clone(trigger.event) as super::Hold);
+            holds.set(For::Event, event);
+        }
         Kept(holds)
     }
 
@@ -415,10 +416,10 @@ impl NodeChange for ArgumentChange<'_, '_> {
 
     fn kept(&mut self, Kept(now): Kept) -> Kept {
         let mut holds = now;
-        let one = ArgumentHolds::of(self.argument);
+        let one = Holds::of_arguments(self.argument);
         let index = self.index as u32;
-        if !one.is_empty() || holds.arguments.are_for(index) {
-            holds.arguments.replace(index, one);
+        if !one.is_empty() || holds.are_for_argument(index) {
+            holds.replace_argument(index, one);
         }
         Kept(holds)
     }
@@ -482,7 +483,7 @@ impl NodeChange for MemsetChange<'_> {
     fn kept(&mut self, Kept(now): Kept) -> Kept {
         let mut holds: Holds = now;
         if let Some(at) = &mut self.at {
-            holds.slots[0] = slot_of(at);
+            hold_in(&mut holds, 0, at);
         }
         Kept(holds)
     }
@@ -560,9 +561,9 @@ impl NodeChange for CopyChange<'_> {
 
     fn kept(&mut self, Kept(now): Kept) -> Kept {
         let mut holds: Holds = now;
-        for (slot, end) in [&mut self.to, &mut self.from].into_iter().enumerate() {
+        for (slot, end) in (0..).zip([&mut self.to, &mut self.from]) {
             if let Some(end) = end {
-                holds.slots[slot] = slot_of(end);
+                hold_in(&mut holds, slot, end);
             }
         }
         Kept(holds)

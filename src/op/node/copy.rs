@@ -1,6 +1,6 @@
 //! Copies as nodes.
 
-use super::memory::{SOURCE, check_kept, slot_of};
+use super::memory::{SOURCE, check_kept, hold_in};
 use super::rebind::{Changed, Rebinding};
 use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
@@ -224,7 +224,10 @@ impl NodeOperation for Copy<'_> {
     }
 
     fn holds(&mut self) -> Kept {
-        Kept(Holds { slots: [slot_of(&mut self.to), slot_of(&mut self.from)], ..Holds::default() })
+        let mut holds = Holds::default();
+        hold_in(&mut holds, 0, &mut self.to);
+        hold_in(&mut holds, 1, &mut self.from);
+        Kept(holds)
     }
 
     fn take_back(&mut self) -> Vec<Owner> {
@@ -273,7 +276,10 @@ impl NodeOperation for Copy3d<'_> {
     }
 
     fn holds(&mut self) -> Kept {
-        Kept(Holds { slots: [slot_of(&mut self.to.at), slot_of(&mut self.from.at)], ..Holds::default() })
+        let mut holds = Holds::default();
+        hold_in(&mut holds, 0, &mut self.to.at);
+        hold_in(&mut holds, 1, &mut self.from.at);
+        Kept(holds)
     }
 
     fn take_back(&mut self) -> Vec<Owner> {

@@ -1,6 +1,6 @@
 //! Records of events and waiting for them, as nodes.
 
-use super::holds::Slot;
+use super::holds::For;
 use super::{Holds, Kept, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::Driver;
@@ -49,7 +49,7 @@ impl EventParameters {
 
 fn holds(event: &Arc<Event>) -> Kept {
     let mut holds = Holds::default();
-    holds.slots[0] = Slot::object(Arc::<Event>::clone(event));
+    holds.keep(For::Object(0), Arc::<Event>::clone(event));
     Kept(holds)
 }
 

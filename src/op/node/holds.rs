@@ -1,19 +1,16 @@
 //! What has to live as long as a node of a graph.
 
-use crate::event::Event;
 use crate::object::callback::Owner;
 use crate::op::Arguments;
 use smallvec::SmallVec;
 use std::any::Any;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Something that is kept alive: an object, or what a caller lent.
 pub(crate) type Hold = Arc<dyn Any + Send + Sync>;
 
-/// How many owner slots a node has at most.
-const SLOTS: usize = 2;
-
-/// What a node keeps alive.
+/// What of a node something is kept for.
 ///
 /// | node | slot 0 | slot 1 |
 /// |---|---|---|
@@ -22,144 +19,140 @@ const SLOTS: usize = 2;
 /// | memset, memory operations | the destination | |
 /// | event record, event wait | the event | |
 /// | host function | the function | its data |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum For {
+    /// A slot, of which the node itself names the object; no owner takes its place.
+    Object(u32),
+    /// A slot, for which a caller lent an owner.
+    Owner(u32),
+    /// An argument of a kernel.
+    Argument(u32),
+    /// The event that a kernel's blocks trigger.
+    Event,
+    /// The node, which uses it of the library's own; nobody replaces it.
+    Inner,
+}
+
+/// What a node keeps alive: each thing, and what it is kept for.
 #[derive(Clone, Default)]
-pub(crate) struct Holds {
-    pub(crate) slots: [Slot; SLOTS],
-    /// What the arguments of a kernel keep.
-    pub(super) arguments: ArgumentHolds,
-    /// What the node uses of the library's own, and nobody replaces.
-    pub(crate) inner: Option<Hold>,
-}
+pub(crate) struct Holds(SmallVec<[(For, Hold); FEW]>);
 
-/// What stands in a slot.
-#[derive(Clone, Default)]
-pub(crate) struct Slot {
-    /// What the node itself names; no owner takes its place.
-    pub(crate) object: Option<Hold>,
-    /// What a caller lent.
-    pub(crate) owner: Option<Arc<Owner>>,
-}
+/// How much a node keeps without allocating: a kernel and two buffers.
+const FEW: usize = 3;
 
-impl Slot {
-    pub(crate) fn object(object: Hold) -> Self {
-        Self { object: Some(object), owner: None }
-    }
-
-    pub(crate) fn owner(owner: Owner) -> Self {
-        Self { object: None, owner: Some(Arc::new(owner)) }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.object.is_none() && self.owner.is_none()
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        is_same(&self.object, &other.object) && is_same(&self.owner, &other.owner)
-    }
-}
+/// How many of those that were listed last are looked at one by one: the nodes of a graph use much the same.
+const RECENT: usize = 4;
 
 impl Holds {
     /// Whether nothing is kept alive.
     pub(crate) fn is_empty(&self) -> bool {
-        self.inner.is_none() && self.has_only_inner()
+        self.0.is_empty()
     }
 
-    fn has_only_inner(&self) -> bool {
-        self.slots.iter().all(Slot::is_empty) && self.arguments.is_empty()
-    }
-
-    /// What stands in no slot.
+    /// What is kept for the node as a whole.
     pub(crate) fn of_inner(inner: Hold) -> Self {
-        Self { inner: Some(inner), ..Self::default() }
+        Self(SmallVec::from_iter([(For::Inner, inner)]))
     }
 
-    /// Takes what is kept besides the slots, if that is all.
-    pub(crate) fn take_only_inner(&mut self) -> Option<Hold> {
-        if self.has_only_inner() { self.inner.take() } else { None }
+    /// What is kept for the arguments of a launch: every object and owner among them, taken out.
+    pub(super) fn of_arguments(arguments: &mut Arguments<'_>) -> Self {
+        let mut holds = Self::default();
+        holds.keep_arguments(arguments);
+        holds
     }
 
-    /// Whether both keep the very same, so that nothing goes with one of them.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let slots = self.slots.iter().zip(&other.slots);
-        is_same(&self.inner, &other.inner)
-            && slots.into_iter().all(|(slot, other)| slot.is_same(other))
-            && self.arguments.is_same(&other.arguments)
+    /// All that these keep, each thing once: for whoever keeps it as long as any of them is needed.
+    pub(crate) fn union<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
+        let (mut union, mut known) = (Self::default(), HashSet::new());
+        for (_, hold) in all.flat_map(|holds| &holds.0) {
+            let is_recent = union.0.iter().rev().take(RECENT).any(|(_, recent)| is_same(recent, hold));
+            if !is_recent && known.insert(Arc::as_ptr(hold).addr()) {
+                union.keep(For::Inner, Arc::clone(hold));
+            }
+        }
+        union
     }
-}
 
-/// What the arguments of a kernel keep alive: every object and owner among them, and which argument it is of; and the event that the
-/// kernel's blocks trigger.
-#[derive(Clone, Default)]
-pub(super) struct ArgumentHolds {
-    each: SmallVec<[(u32, Hold); 2]>,
-    event: Option<Arc<Event>>,
-}
+    /// Keeps one thing more.
+    #[inline]
+    pub(super) fn keep(&mut self, whose: For, hold: Hold) {
+        self.0.push((whose, hold));
+    }
 
-impl ArgumentHolds {
-    /// What is kept for arguments, taken out of them.
-    pub(super) fn of(arguments: &mut Arguments<'_>) -> Self {
-        let mut each: SmallVec<[(u32, Hold); 2]> = SmallVec::new();
+    /// Keeps this in place of what was kept for the same.
+    pub(crate) fn set(&mut self, whose: For, hold: Option<Hold>) {
+        self.0.retain(|(of, _)| *of != whose);
+        self.0.extend(hold.map(|hold| (whose, hold)));
+    }
+
+    /// Keeps nothing any more for a slot.
+    pub(super) fn clear_slot(&mut self, slot: u32) {
+        self.0.retain(|(of, _)| *of != For::Object(slot) && *of != For::Owner(slot));
+    }
+
+    /// What a caller lent for a slot.
+    pub(crate) fn owner(&self, slot: u32) -> Option<&Owner> {
+        let (_, owner) = self.0.iter().find(|(of, _)| *of == For::Owner(slot))?;
+        owner.downcast_ref()
+    }
+
+    /// Keeps every object and owner among the arguments of a launch, which are taken out of these.
+    #[inline]
+    pub(super) fn keep_arguments(&mut self, arguments: &mut Arguments<'_>) {
         for (index, held) in arguments.objects() {
-            each.push((*index, held.share()));
+            self.keep(For::Argument(*index), held.share());
         }
         if arguments.has_owners() {
-            each.extend(arguments.take_owned().map(|(index, owner)| (index, Arc::new(owner) as Hold)));
+            let owners = arguments.take_owned();
+            self.0.extend(owners.map(|(index, owner)| (For::Argument(index), Arc::new(owner) as Hold)));
         }
-        Self { each, event: None }
+    }
+
+    /// Keeps nothing any more for arguments.
+    pub(super) fn clear_arguments(&mut self) {
+        self.0.retain(|(of, _)| !matches!(of, For::Argument(_)));
     }
 
     /// Whether anything is kept for an argument.
-    pub(super) fn are_for(&self, index: u32) -> bool {
-        self.each.iter().any(|(of, _)| *of == index)
+    pub(super) fn are_for_argument(&self, index: u32) -> bool {
+        self.0.iter().any(|(of, _)| *of == For::Argument(index))
     }
 
-    /// The same with another event.
-    pub(super) fn with_event(self, event: Option<Arc<Event>>) -> Self {
-        Self { event, ..self }
+    /// Keeps for one argument all that others keep, and no more what was kept for it.
+    pub(super) fn replace_argument(&mut self, index: u32, others: Self) {
+        self.set(For::Argument(index), None);
+        self.0.extend(others.0.into_iter().map(|(_, hold)| (For::Argument(index), hold)));
     }
 
-    /// The event.
-    pub(super) fn event(&self) -> Option<Arc<Event>> {
-        self.event.clone()
-    }
-
-    /// Keeps for one argument what others keep, and no more what was kept for it.
-    pub(super) fn replace(&mut self, index: u32, mut others: Self) {
-        self.each.retain(|(of, _)| *of != index);
-        self.each.extend(others.each.drain(..).map(|(_, hold)| (index, hold)));
-    }
-
-    /// Holds one object in place of another for these arguments. What held the other may not be known here: the driver's instance has it.
-    pub(super) fn rebind(&mut self, to: &Hold, changed: &[u32]) {
-        for index in changed {
-            let mut known = self.each.iter_mut().filter(|(of, _)| of == index).peekable();
+    /// Keeps one object in place of another for each of these. What kept the other may not be known here: the driver's instance has it.
+    pub(super) fn exchange(&mut self, to: &Hold, changed: impl Iterator<Item = For>) {
+        for whose in changed {
+            let mut known = self.0.iter_mut().filter(|(of, _)| *of == whose).peekable();
             if known.peek().is_some() {
                 known.for_each(|(_, hold)| *hold = Arc::clone(to));
             } else {
                 drop(known);
-                self.each.push((*index, Arc::clone(to)));
+                self.keep(whose, Arc::clone(to));
             }
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.each.is_empty() && self.event.is_none()
+    /// Takes what is kept for the node as a whole, if that is all.
+    pub(crate) fn take_only_inner(&mut self) -> Option<Hold> {
+        match self.0.as_slice() {
+            [(For::Inner, _)] => self.0.pop().map(|(_, hold)| hold),
+            _ => None,
+        }
     }
 
-    fn is_same(&self, other: &Self) -> bool {
-        let pairs = self.each.iter().zip(&other.each);
-        let is_same_hold = |((index, hold), (of, other)): (&(u32, Hold), &(u32, Hold))| {
-            index == of && std::ptr::addr_eq(Arc::as_ptr(hold), Arc::as_ptr(other))
-        };
-        is_same(&self.event, &other.event)
-            && self.each.len() == other.each.len()
-            && pairs.into_iter().all(is_same_hold)
+    /// Whether both keep the very same, so that nothing goes with one of them.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let has =
+            |of: &For, hold: &Hold| other.0.iter().any(|(other, held)| of == other && is_same(hold, held));
+        self.0.len() == other.0.len() && self.0.iter().all(|(of, hold)| has(of, hold))
     }
 }
 
-fn is_same<T: ?Sized>(one: &Option<Arc<T>>, other: &Option<Arc<T>>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other)),
-        (one, other) => one.is_none() && other.is_none(),
-    }
+fn is_same(one: &Hold, other: &Hold) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }

@@ -1,6 +1,6 @@
 //! Host functions as nodes.
 
-use super::holds::Slot;
+use super::holds::For;
 use super::{Holds, Kept, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawNode;
@@ -127,9 +127,11 @@ impl NodeOperation for HostFunction {
     fn holds(&mut self) -> Kept {
         let mut holds = Holds::default();
         if let Function::Repeatable(function) = &self.function {
-            holds.inner = Some(Arc::<Repeatable>::clone(function));
+            holds.keep(For::Inner, Arc::<Repeatable>::clone(function));
         }
-        holds.slots[1] = self.take_owner().map_or_else(Slot::default, Slot::owner);
+        if let Some(owner) = self.take_owner() {
+            holds.keep(For::Owner(1), Arc::new(owner));
+        }
         Kept(holds)
     }
 

@@ -1,12 +1,13 @@
 //! Launches as nodes.
 
-use super::holds::{ArgumentHolds, Slot};
+use super::holds::For;
 use super::{Conditions, Holds, Kept, KeptArguments, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawKernelNode;
 use crate::driver::calls::kernel::function::RawKernel;
 use crate::driver::calls::kernel::launch::{RawAttributes, RawShape};
 use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribute, CUlaunchAttributeID};
+use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::callback::Owner;
 use crate::object::error::Error;
@@ -244,17 +245,17 @@ impl NodeOperation for Launch<'_, '_> {
     }
 
     fn holds(&mut self) -> Kept {
-        let kernel = match self.kernel.is_lent() {
-            true => Slot::default(),
-            false => Slot::object(Arc::<Kernel>::clone(self.kernel)),
-        };
-        let event = self.config.programmatic_event.map(|trigger| Arc::clone(trigger.event));
-        let arguments = match &mut self.arguments {
-            Given::Each(arguments) => ArgumentHolds::of(arguments),
-            Given::Packed(_) => ArgumentHolds::default(),
-        };
-        let arguments = arguments.with_event(event);
-        Kept(Holds { slots: [kernel, Slot::default()], arguments, inner: None })
+        let mut holds = Holds::default();
+        if !self.kernel.is_lent() {
+            holds.keep(For::Object(0), Arc::<Kernel>::clone(self.kernel));
+        }
+        if let Given::Each(arguments) = &mut self.arguments {
+            holds.keep_arguments(arguments);
+        }
+        if let Some(trigger) = &self.config.programmatic_event {
+            holds.keep(For::Event, Arc::<Event>::clone(trigger.event));
+        }
+        Kept(holds)
     }
 
     fn take_back(&mut self) -> Vec<Owner> {

@@ -1,6 +1,6 @@
 //! Memory that a node uses, as it is remembered.
 
-use super::holds::Slot;
+use super::holds::{For, Holds};
 use super::rebind::Rebinding;
 use crate::context::Context;
 use crate::object::error::Error;
@@ -105,10 +105,12 @@ pub(super) fn check_kept(endpoint: &Endpoint<'_>, what: &str, at: &Context) -> R
     )))
 }
 
-/// What keeps the memory of an endpoint.
-pub(super) fn slot_of(endpoint: &mut Endpoint<'_>) -> Slot {
-    match endpoint.held().map(Held::share) {
-        Some(object) => Slot::object(object),
-        None => endpoint.take_owner().map_or_else(Slot::default, Slot::owner),
+/// Has a slot keep what the memory of an endpoint needs, and nothing of what it kept before.
+pub(super) fn hold_in(holds: &mut Holds, slot: u32, endpoint: &mut Endpoint<'_>) {
+    holds.clear_slot(slot);
+    if let Some(held) = endpoint.held() {
+        holds.keep(For::Object(slot), held.share());
+    } else if let Some(owner) = endpoint.take_owner() {
+        holds.keep(For::Owner(slot), Arc::new(owner));
     }
 }

@@ -1,6 +1,6 @@
 //! Memory operations as nodes; driver 11.7.
 
-use super::holds::{Hold, Slot};
+use super::holds::{For, Hold};
 use super::memory::check_kept;
 use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
@@ -99,7 +99,7 @@ impl NodeOperation for MemoryOperations<'_, '_> {
         let owners: Vec<Owner> = self.take_owners();
         let mut holds = Holds::default();
         if !objects.is_empty() || !owners.is_empty() {
-            holds.slots[0] = Slot::object(Arc::new((objects, owners)));
+            holds.keep(For::Object(0), Arc::new((objects, owners)));
         }
         Kept(holds)
     }

@@ -1,6 +1,6 @@
 //! Memsets as nodes.
 
-use super::memory::{check_kept, slot_of};
+use super::memory::{check_kept, hold_in};
 use super::rebind::{Changed, Rebinding};
 use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
@@ -136,7 +136,7 @@ impl NodeOperation for Memset<'_> {
 
     fn holds(&mut self) -> Kept {
         let mut holds = Holds::default();
-        holds.slots[0] = slot_of(&mut self.at);
+        hold_in(&mut holds, 0, &mut self.at);
         Kept(holds)
     }
 

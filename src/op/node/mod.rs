@@ -35,7 +35,7 @@ pub use arguments::KeptArguments;
 pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange, Undo};
 pub use copy::CopyParameters;
 pub use event::EventParameters;
-pub(crate) use holds::{Hold, Holds};
+pub(crate) use holds::{For, Hold, Holds};
 #[cfg(feature = "capi")]
 pub(crate) use host_function::Given;
 pub use host_function::HostFunctionParameters;

@@ -1,6 +1,6 @@
 //! One object takes the place of another in what nodes use: each part keeps its offset.
 
-use super::{Hold, Holds, Parameters};
+use super::{For, Hold, Holds, Parameters};
 use crate::op::operand::Operand;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -126,11 +126,8 @@ impl Holds {
     /// Holds the new object in place of the old one, where that was changed.
     pub(crate) fn rebind(&mut self, of: &Parameters, to: &Hold, changed: &[u32]) {
         if !matches!(of, Parameters::Kernel(_)) {
-            for slot in changed {
-                self.slots[*slot as usize].object = Some(Arc::clone(to));
-            }
-            return;
+            return self.exchange(to, changed.iter().copied().map(For::Object));
         }
-        self.arguments.rebind(to, changed);
+        self.exchange(to, changed.iter().copied().map(For::Argument));
     }
 }
