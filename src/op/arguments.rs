@@ -88,8 +88,8 @@ const FEW: usize = 256;
 pub struct Arguments<'a> {
     addresses: SmallVec<[*const c_void; FEW]>,
     sizes: SmallVec<[u32; FEW]>,
-    /// The objects whose addresses they are, and which arguments.
-    holds: SmallVec<[(u32, Held<'a>); 8]>,
+    /// The objects whose addresses they are, and which arguments; `None` while there are none.
+    holds: Option<SmallVec<[(u32, Held<'a>); 8]>>,
     /// What some of them need besides; `None` while all are bytes and objects, as they are in most launches.
     needs: Option<Needs<'a>>,
     _values: PhantomData<&'a [u8]>,
@@ -118,7 +118,7 @@ impl<'a> Arguments<'a> {
         Self {
             addresses: SmallVec::new(),
             sizes: SmallVec::new(),
-            holds: SmallVec::new(),
+            holds: None,
             needs: None,
             _values: PhantomData,
         }
@@ -203,7 +203,7 @@ impl<'a> Arguments<'a> {
     #[inline]
     pub(crate) fn push_object(&mut self, address: &'a u64, held: Held<'a>) {
         let index = self.addresses.len() as u32;
-        self.holds.push((index, held));
+        self.holds.get_or_insert_default().push((index, held));
         self.push_at(std::ptr::from_ref(address).cast(), size_of::<u64>());
     }
 
@@ -217,7 +217,7 @@ impl<'a> Arguments<'a> {
             self.needs_mut().contexts.push((index, context));
         }
         if let Some(hold) = endpoint.into_hold() {
-            self.holds.push((index, hold));
+            self.holds.get_or_insert_default().push((index, hold));
         }
         self.push_pointer(address);
     }
@@ -250,7 +250,7 @@ impl<'a> Arguments<'a> {
     /// The objects whose addresses they are, and which arguments.
     #[inline]
     pub(super) fn objects(&self) -> &[(u32, Held<'a>)] {
-        &self.holds
+        self.holds.as_deref().unwrap_or_default()
     }
 
     #[inline]
@@ -266,7 +266,7 @@ impl<'a> Arguments<'a> {
     /// Whether all are values or conditions, and none has a name.
     pub(super) fn is_plain(&self) -> bool {
         let has_none = |needs: &Needs<'_>| needs.names.is_empty() && needs.owners.is_empty();
-        self.holds.is_empty() && self.needs.as_ref().is_none_or(has_none)
+        self.holds.is_none() && self.needs.as_ref().is_none_or(has_none)
     }
 
     pub(crate) fn take_owners(&mut self) -> Vec<Owner> {
@@ -324,9 +324,7 @@ impl<'a> Arguments<'a> {
     /// Refuses objects that are not there any more.
     #[inline]
     pub(super) fn check_objects(&self, at: &Context) -> Result<(), Error> {
-        self.holds.iter().try_for_each(|(index, hold)| {
-            check_operand(hold.operand(), at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
-        })?;
+        self.holds.as_ref().map_or(Ok(()), |holds| check_each(holds, at))?;
         self.needs.as_ref().map_or(Ok(()), |needs| needs.check_contexts(at))
     }
 
@@ -379,6 +377,12 @@ impl Needs<'_> {
             check_context(context, at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
         })
     }
+}
+
+fn check_each(holds: &[(u32, Held<'_>)], at: &Context) -> Result<(), Error> {
+    holds.iter().try_for_each(|(index, hold)| {
+        check_operand(hold.operand(), at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
+    })
 }
 
 fn count(arguments: usize) -> String {
