@@ -129,7 +129,10 @@ impl NodeOperation for HostFunction {
         if let Function::Repeatable(function) = &self.function {
             holds.inner = Some(Arc::<Repeatable>::clone(function));
         }
-        holds.slots[1] = self.take_owner().map_or_else(Slot::default, Slot::owner);
+        holds.slots[1] = match self.take_owner() {
+            Some(bytes) if self.keeps_bytes() => Slot::object(Arc::new(bytes)),
+            owner => owner.map_or_else(Slot::default, Slot::owner),
+        };
         Kept(holds)
     }
 

@@ -1,6 +1,6 @@
 //! Memory that a node uses, as it is remembered.
 
-use super::holds::Slot;
+use super::holds::{Hold, Slot};
 use super::rebind::Rebinding;
 use crate::context::Context;
 use crate::object::error::Error;
@@ -105,10 +105,11 @@ pub(super) fn check_kept(endpoint: &Endpoint<'_>, what: &str, at: &Context) -> R
     )))
 }
 
-/// What keeps the memory of an endpoint.
+/// What keeps the memory of an endpoint: an object, a copy of the bytes, or an owner.
 pub(super) fn slot_of(endpoint: &mut Endpoint<'_>) -> Slot {
-    match endpoint.held().map(Held::share) {
-        Some(object) => Slot::object(object),
+    let bytes = endpoint.take_bytes().map(|bytes| Arc::new(bytes) as Hold);
+    match endpoint.held().map(Held::share).or(bytes) {
+        Some(hold) => Slot::object(hold),
         None => endpoint.take_owner().map_or_else(Slot::default, Slot::owner),
     }
 }
