@@ -32,7 +32,7 @@ impl Exec {
         let mut state = self.state.lock();
         let tree = self.tree.lock();
         self.find_uses(&mut state, &tree)?;
-        self.check_removed(&rebinding)?;
+        self.check_removed(&state, &rebinding)?;
         let key = Arc::as_ptr(from).addr();
         let nodes = state.uses.as_ref().and_then(|uses| uses.objects.get(&key).cloned()).unwrap_or_default();
         self.check_rebound(&state, &tree, &nodes, from)?;
@@ -42,7 +42,11 @@ impl Exec {
         if let Some(uses) = &mut state.uses
             && let Some(moved) = uses.objects.remove(&key)
         {
-            uses.objects.entry(Arc::as_ptr(to).addr()).or_default().extend(moved);
+            // Some may use both.
+            let users = uses.objects.entry(Arc::as_ptr(to).addr()).or_default();
+            users.extend(moved);
+            users.sort_unstable();
+            users.dedup();
         }
         state.retire([Holds::of_inner(rebinding.old_hold())]);
         Ok(nodes.len())
@@ -129,17 +133,23 @@ impl Exec {
     }
 
     /// Nodes that were removed from the definition run on, and nothing reaches them any more.
-    fn check_removed(&self, rebinding: &Rebinding<'_>) -> Result<(), Error> {
+    fn check_removed(&self, state: &State, rebinding: &Rebinding<'_>) -> Result<(), Error> {
         for removed in self.kept.removed() {
-            let mut is_used = false;
-            removed.parameters.each_object(|object| is_used |= rebinding.is_from(object));
+            let known = self.now_of_removed(state, &removed);
+            let mut is_used = known.is_none() && removed.parameters.can_use_objects();
+            if let Some(parameters) = known {
+                parameters.each_object(|object| is_used |= rebinding.is_from(object));
+            }
             if is_used {
+                let may =
+                    if known.is_some() { "uses" } else { "may use, since an update from another graph," };
                 let what = removed.object.map_or_else(
                     || format!("{} {}", removed.parameters.node_type(), removed.number),
                     |object| object.to_string(),
                 );
                 return Err(self.refused(format!(
-                    "{what} uses the buffer, still runs in {self}, and was removed from the graph, so that nothing changes it any more"
+                    "{what} {may} the buffer, still runs in {self}, and was removed from the graph, so that nothing changes it any more; \
+                     instantiate the graph again"
                 )));
             }
         }

@@ -1,6 +1,6 @@
 //! Single nodes are changed, in one instance only.
 
-use super::own::{Base, Own};
+use super::own::{Base, Own, Removed};
 use super::{Exec, State};
 use crate::context::Context;
 use crate::driver::CallError;
@@ -106,6 +106,20 @@ impl Exec {
         match state.own.get(id) {
             Some(own) => Ok(look(&own.parameters)),
             None => self.by_base(state, tree, id, look),
+        }
+    }
+
+    /// What a node does in this instance that the definition has no more; `None` if nobody knows.
+    pub(super) fn now_of_removed<'a>(
+        &self,
+        state: &'a State,
+        removed: &'a Removed,
+    ) -> Option<&'a Parameters> {
+        match (state.own.get(removed.id), &state.base) {
+            (Some(own), _) => Some(&own.parameters),
+            (None, Base::Definition) => Some(&removed.parameters),
+            (None, Base::Taken(taken)) => taken.get(removed.id),
+            (None, Base::Unknown) => None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! A graph has addresses, and whoever gave one without an owner keeps the memory. Where somebody does not, a launch writes to what is
 //! there by now. So the driver is asked for the number of each allocation when a node gets the address, and again at each launch.
 
+use super::own::Base;
 use super::{Exec, State};
 use crate::context::Context;
 use crate::driver::Driver;
@@ -126,6 +127,11 @@ impl Exec {
         if tree.root().is_none() {
             *watched = Watched::default();
             return;
+        }
+        // Nor what those do that the definition has no more, after an update from another graph.
+        if matches!(state.base, Base::Unknown) {
+            let own = &state.own;
+            watched.nodes.retain(|id| own.get(id).is_some());
         }
         let nodes = tree.nodes().filter(|(_, node)| node.number < self.kept.born);
         let nodes: Vec<_> = nodes.map(|(id, _)| id).collect();
