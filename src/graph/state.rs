@@ -501,7 +501,7 @@ impl State {
     /// A node is about to be changed, which instances go on with as it is.
     pub(super) fn keep_for_execs(&self, id: NodeId) {
         let node = self.node(id);
-        self.execs_with(node.number).for_each(|exec| exec.changes(id, &node.parameters));
+        self.execs_with(node.number).for_each(|exec| exec.changes(id, node));
     }
 
     /// A node is about to be removed.

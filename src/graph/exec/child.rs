@@ -84,7 +84,8 @@ impl Exec {
             Ok(Base::Taken(taken)) => taken
                 .into_all()
                 .filter_map(|(id, parameters)| {
-                    let own = Own { parameters, holds: Some(Box::default()) };
+                    let context = self.context_of(state, trees.own(), id);
+                    let own = Own { parameters, context, holds: Some(Box::default()) };
                     state.own.place(id).replace(own)?.holds.map(|holds| *holds)
                 })
                 .collect(),

@@ -1,7 +1,8 @@
 //! What the nodes of an instance do, where that is not what the definition says.
 
+use crate::context::Context;
 use crate::graph::object::NodeObject;
-use crate::graph::state::{ByNode, NodeId, State};
+use crate::graph::state::{ByNode, NodeId, NodeState, State};
 use crate::op::node::{Holds, Parameters};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -22,8 +23,15 @@ pub(in crate::graph) struct Kept {
 
 #[derive(Default)]
 struct Then {
-    changed: ByNode<Parameters>,
+    changed: ByNode<Was>,
     removed: Vec<Removed>,
+}
+
+/// What a node did when the instance was made.
+struct Was {
+    parameters: Parameters,
+    /// In which context; `None` for that of the definition.
+    context: Option<Arc<Context>>,
 }
 
 /// A node that the instance still runs, and the definition has no more.
@@ -56,23 +64,33 @@ impl Kept {
     }
 
     /// The definition is about to change a node.
-    pub(in crate::graph) fn changes(&self, id: NodeId, parameters: &Parameters) {
+    pub(in crate::graph) fn changes(&self, id: NodeId, node: &NodeState) {
         self.has_changes.store(true, Relaxed);
-        self.then.lock().changed.place(id).get_or_insert_with(|| parameters.clone());
+        let was = || Was { parameters: node.parameters.clone(), context: node.context.clone() };
+        self.then.lock().changed.place(id).get_or_insert_with(was);
     }
 
     /// The definition is about to remove a node.
     pub(in crate::graph) fn removes(&self, removed: Removed) {
         let mut then = self.then.lock();
-        let parameters = then.changed.remove(removed.id).unwrap_or_else(|| removed.parameters.clone());
+        let was = then.changed.remove(removed.id);
+        let parameters = was.map_or_else(|| removed.parameters.clone(), |was| was.parameters);
         then.removed.push(Removed { parameters, ..removed });
     }
 
     /// What a node did when the instance was made, if that was changed since.
     pub(super) fn with<R>(&self, id: NodeId, look: impl FnOnce(Option<&Parameters>) -> R) -> R {
         match self.has_changes.load(Relaxed) {
-            true => look(self.then.lock().changed.get(id)),
+            true => look(self.then.lock().changed.get(id).map(|was| &was.parameters)),
             false => look(None),
+        }
+    }
+
+    /// In which context a node ran when the instance was made, where the definition now says `now`.
+    pub(super) fn context(&self, id: NodeId, now: &Option<Arc<Context>>) -> Option<Arc<Context>> {
+        match self.has_changes.load(Relaxed) {
+            true => self.then.lock().changed.get(id).map_or(now, |was| &was.context).clone(),
+            false => now.clone(),
         }
     }
 
@@ -118,6 +136,8 @@ pub(super) enum Base {
 /// A node that was set in this instance.
 pub(super) struct Own {
     pub(super) parameters: Parameters,
+    /// In which context; `None` for that of the definition.
+    pub(super) context: Option<Arc<Context>>,
     /// What it keeps since then; `None`: what the driver's instance kept for it before, and nothing else.
     pub(super) holds: Option<Box<Holds>>,
 }

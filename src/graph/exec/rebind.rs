@@ -236,7 +236,8 @@ impl Exec {
             return Ok(true);
         }
         let parameters = self.by_base(state, tree, id, Parameters::clone)?;
-        *state.own.place(id) = Some(Own { parameters, holds: None });
+        let context = self.context_of(state, tree, id);
+        *state.own.place(id) = Some(Own { parameters, context, holds: None });
         Ok(false)
     }
 
@@ -250,12 +251,11 @@ impl Exec {
         id: NodeId,
         exchange: &Exchange<'_>,
     ) -> Result<Before, Error> {
-        let Some(Own { parameters, .. }) = own.get_mut(id) else { return Err(self.gone()) };
-        let node = tree.node(id);
-        let at = node.context.as_ref().unwrap_or(self.tree.context());
+        let Some(Own { parameters, context, .. }) = own.get_mut(id) else { return Err(self.gone()) };
+        let at = context.as_ref().unwrap_or(self.tree.context());
         let before = exchange.put(parameters);
         // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
-        match unsafe { setting.set(node.native, parameters, at) } {
+        match unsafe { setting.set(tree.node(id).native, parameters, at) } {
             Ok(()) => Ok(before),
             Err(error) => {
                 exchange.put_back(parameters, before);
@@ -275,12 +275,11 @@ impl Exec {
     ) -> Option<String> {
         let mut broken = None;
         for (id, before) in done.into_iter().rev() {
-            let Some(Own { parameters, .. }) = own.get_mut(id) else { continue };
-            let node = tree.node(id);
-            let at = node.context.as_ref().unwrap_or(self.tree.context());
+            let Some(Own { parameters, context, .. }) = own.get_mut(id) else { continue };
+            let at = context.as_ref().unwrap_or(self.tree.context());
             exchange.put_back(parameters, before);
             // SAFETY: the node had these parameters before.
-            if unsafe { setting.set(node.native, parameters, at) }.is_err() {
+            if unsafe { setting.set(tree.node(id).native, parameters, at) }.is_err() {
                 let name = tree.name_of(id);
                 broken = Some(format!(
                     "a change of many nodes failed half-way, and {name} could not be changed back"
