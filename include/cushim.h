@@ -4793,8 +4793,8 @@ cushim_status cushim_node_remove(cushim_node node);
 // @param[in] node The node; also one that was added elsewhere, or captured.
 // @param[in] slot The number of the slot.
 // @param[in, taken, nullable] owner The owner. NULL: nothing happens.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have, and for the slot of a buffer,
-//   which the node keeps by itself.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have, and for the slot of a buffer or of
+//   bytes that were copied, which the node keeps by itself.
 // @driver any
 cushim_status cushim_node_set_owner(cushim_node node, size_t slot, const struct cushim_owner *owner);
 

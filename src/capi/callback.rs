@@ -156,7 +156,7 @@ pub(super) unsafe fn operation_on_bytes(
     let kept = unsafe { Kept::copy(bytes, size) }?;
     let data = kept.data();
     // SAFETY: the caller vouches for the function; the owner keeps the bytes as long as it may be called.
-    Ok(unsafe { HostFunction::given(Given { function, data }) }.owned_by(Owner::keeping(kept)))
+    Ok(unsafe { HostFunction::on_bytes(Given { function, data }, Owner::keeping(kept)) })
 }
 
 fn enqueue(stream: &Stream, mut operation: HostFunction) -> Result<(), Error> {

@@ -28,6 +28,7 @@ pub(super) fn list_below(
         depth,
         is_in_body,
         is_ordered: true,
+        edges_edited: 0,
         captured_by: Weak::new(),
     };
     tree.list_inner(state, graph)

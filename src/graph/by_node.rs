@@ -1,7 +1,7 @@
 //! What is known of nodes, by their numbers.
 
 /// A node of one of the graphs. Used again when the node was removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct NodeId(pub(super) u32);
 
 /// How many nodes share a part.
@@ -44,6 +44,14 @@ impl<T> ByNode<T> {
     /// Takes what is known of a node.
     pub(super) fn remove(&mut self, id: NodeId) -> Option<T> {
         self.parts.get_mut(id.0 as usize / PART)?.as_mut()?[id.0 as usize % PART].take()
+    }
+
+    /// Forgets what is known of all nodes but these.
+    pub(super) fn retain(&mut self, keep: impl Fn(NodeId) -> bool) {
+        for (part, all) in self.parts.iter_mut().enumerate() {
+            let all = all.iter_mut().flat_map(|all| all.iter_mut().enumerate());
+            all.filter(|(at, _)| !keep(number(part, *at))).for_each(|(_, one)| *one = None);
+        }
     }
 
     pub(super) fn clear(&mut self) {

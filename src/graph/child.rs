@@ -63,7 +63,7 @@ impl Graph {
         pair.share_alike()?;
         let native = pair.add(self, child, &natives, RawNode::MovedChild);
         let native = native.map_err(|failure| refusal::of_add(failure, after))?;
-        let id = pair.take_over(self, native)?;
+        let id = pair.take_over(self, child, native);
         drop(pair);
         Ok(Added { tree, state: tree.lock(), id })
     }
@@ -225,7 +225,8 @@ impl<'a> Pair<'a> {
     /// Lists the node with its graph, and what is known of the nodes in that. If the driver does not tell enough of them, the node is
     /// taken out again.
     fn list(&mut self, outer: &Graph, known: Known, native: CUgraphNode) -> Result<NodeId, Error> {
-        let (id, below) = self.list_child(outer, native).inspect_err(|_| self.take_out(native))?;
+        let child = self.child_of(outer, native).inspect_err(|_| self.take_out(native))?;
+        let (id, below) = self.list_child(outer, native, child);
         let listed = known.list(self.trees[0], &mut self.outer, below);
         listed.inspect_err(|_| {
             self.take_out(native);
@@ -241,25 +242,33 @@ impl<'a> Pair<'a> {
         let _ = unsafe { calls::destroy(self.trees[0].table(), native) };
     }
 
-    /// Lists the node with its graph, which was another definition's before.
-    fn take_over(&mut self, outer: &Graph, native: CUgraphNode) -> Result<NodeId, Error> {
-        let (id, below) = self.list_child(outer, native)?;
+    /// Lists the node with its graph, which was another definition's before: nobody can give it back, so nothing may fail here. Where the
+    /// driver does not say what the graph is called now, it is what it was called before (documented).
+    fn take_over(&mut self, outer: &Graph, inner: &Graph, native: CUgraphNode) -> NodeId {
+        let before = self.inner().graph(inner.object.id).native.handle();
+        let child = self.child_of(outer, native).unwrap_or(before);
+        let (id, below) = self.list_child(outer, native, child);
         if let Some(inner) = &mut self.inner {
             let from = self.trees[1].give_away(inner);
             moved::take_over(self.trees[0], &mut self.outer, below, from, self.trees[1]);
         }
-        Ok(id)
+        id
     }
 
-    fn list_child(&mut self, outer: &Graph, native: CUgraphNode) -> Result<(NodeId, GraphId), Error> {
+    /// The graph of a child graph node that was just added.
+    fn child_of(&self, outer: &Graph, native: CUgraphNode) -> Result<CUgraph, Error> {
         let tree = self.trees[0];
         // SAFETY: the node was just added.
-        let child = unsafe { query::child(tree.table(), native) }
-            .map_err(|error| tree.failed(error, outer.object.as_ref()))?;
+        let child = unsafe { query::child(tree.table(), native) };
+        child.map_err(|error| tree.failed(error, outer.object.as_ref()))
+    }
+
+    fn list_child(&mut self, outer: &Graph, native: CUgraphNode, child: CUgraph) -> (NodeId, GraphId) {
+        let tree = self.trees[0];
         let node = NodeState::new(native, Parameters::Plain(NodeType::Child));
         let id = self.outer.list_node(outer.object.id, node);
         let below = list_below(tree, &mut self.outer, id, child, GraphKind::Child);
         self.outer.node_mut(id).inner = Box::new([below]);
-        Ok((id, below))
+        (id, below)
     }
 }

@@ -93,11 +93,12 @@ impl Graph {
             return Ok(());
         }
         refuse_wrong(tree, &raw, edges, false)?;
-        let _related = relations::kept(&state);
-        let graph = state.graph_mut(self.object.id);
-        if !(is_ordered && graph.is_ordered) {
+        if !(is_ordered && state.graph(self.object.id).is_ordered) {
             refuse_cycle(tree, &raw, &raw, edges)?;
         }
+        state.edits_edges(self.object.id);
+        let _related = relations::kept(&state);
+        let graph = state.graph_mut(self.object.id);
         if let Err(error) = graph.native.add_edges(&raw) {
             // None of them was there before.
             one_by_one(&raw, |edge| graph.native.remove_edges(edge));
@@ -118,12 +119,13 @@ impl Graph {
 
     pub(crate) fn remove_lent_edges(&self, edges: &[EdgeOf<'_>]) -> Result<(), Error> {
         let tree = &self.definition.tree;
-        let state = self.lock()?;
+        let mut state = self.lock()?;
         let (raw, _) = resolve(&state, self.object.id, edges)?;
         if raw.is_empty() {
             return Ok(());
         }
         refuse_wrong(tree, &raw, edges, true)?;
+        state.edits_edges(self.object.id);
         let _related = relations::kept(&state);
         let native = &state.graph(self.object.id).native;
         native.remove_edges(&raw).map_err(|error| {
@@ -195,11 +197,14 @@ impl Node {
         let current = unsafe { query::edges(tree.table(), native, toward) };
         let current = current.map_err(|error| tree.failed(error, self.object.as_ref()))?;
         let (missing, surplus) = (without(&raw, &current), without(&current, &raw));
-        let _related = relations::kept(&state);
-        let known = state.graph_mut(graph);
-        if !(is_ordered && known.is_ordered) {
+        if !(is_ordered && state.graph(graph).is_ordered) {
             refuse_cycle(tree, &missing, &raw, &wanted)?;
         }
+        if !(missing.is_empty() && surplus.is_empty()) {
+            state.edits_edges(graph);
+        }
+        let _related = relations::kept(&state);
+        let known = state.graph_mut(graph);
         if !missing.is_empty() {
             let added = known.native.add_edges(&missing);
             added.map_err(|error| {

@@ -66,7 +66,9 @@ impl Moved {
         state.remember(Remembered::graph(Arc::clone(&graph.object)).moved_from(&self.before));
         let is_in_body = graph.is_in_body || self.is_in_body;
         let depth = graph.depth + self.depth;
-        let graph = GraphState { object, nodes: Vec::new(), depth, is_in_body, ..graph };
+        // Nothing that is instantiated from the new definition has its nodes yet.
+        let edges_edited = 0;
+        let graph = GraphState { object, nodes: Vec::new(), depth, is_in_body, edges_edited, ..graph };
         let new = tree.list_inner(state, graph);
         self.graphs.insert(id, new);
     }

@@ -12,8 +12,8 @@ impl Node {
     /// node the event, of a host function the function and its data.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a slot that the node does not have, and for the slot of a buffer, which the node keeps by
-    /// itself; [`Status::INVALID_HANDLE`] if the node was removed; the driver's. The owner is given back then.
+    /// [`Status::INVALID_ARGUMENT`] for a slot that the node does not have, and for the slot of a buffer or of bytes that were copied,
+    /// which the node keeps by itself; [`Status::INVALID_HANDLE`] if the node was removed; the driver's. The owner is given back then.
     pub fn set_owner(&self, slot: usize, owner: Owner) -> Result<(), (Error, Owner)> {
         let tree = &self.tree;
         if let Err(error) = self.check_used() {
@@ -27,16 +27,16 @@ impl Node {
             return Err((error, owner));
         }
         let node = state.node(self.object.id);
-        if is_objects(&node.parameters, slot) {
+        let mut holds = node.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
+        if let Some(whose) = kept_by_itself(&node.parameters, &holds, slot) {
             let refusal =
-                format!("slot {slot} of {} is an object's, which the node keeps by itself", self.object);
+                format!("slot {slot} of {} is {whose}, which the node keeps by itself", self.object);
             return Err((Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()), owner));
         }
         let prepared = match state.prepare(node.graph) {
             Ok(prepared) => prepared,
             Err(error) => return Err((tree.failed(error, self.object.as_ref()), owner)),
         };
-        let mut holds = node.attachment.as_ref().map_or_else(Holds::default, |attachment| attachment.holds());
         holds.set(For::Owner(slot as u32), Some(Arc::new(owner)));
         let attachment = keeping::kept(true, prepared, || holds);
         let graph_id = node.graph;
@@ -85,9 +85,9 @@ impl Node {
     }
 }
 
-/// Whether memory of an object stands in the slot: an owner beside it would be of no use.
-fn is_objects(parameters: &Parameters, slot: usize) -> bool {
-    match (parameters, slot) {
+/// Whose memory stands in the slot, if the node keeps that by itself: an owner beside it would be of no use.
+fn kept_by_itself(parameters: &Parameters, holds: &Holds, slot: usize) -> Option<&'static str> {
+    let is_objects = match (parameters, slot) {
         (Parameters::Copy(copy), 0) => copy.to().is_of_object(),
         (Parameters::Copy(copy), _) => copy.from().is_of_object(),
         (Parameters::Memset(memset), _) => memset.at().is_of_object(),
@@ -95,5 +95,12 @@ fn is_objects(parameters: &Parameters, slot: usize) -> bool {
             operations.places().iter().flatten().any(KeptMemory::is_of_object)
         }
         _ => false,
+    };
+    let can_have_bytes = matches!(parameters, Parameters::Copy(_) | Parameters::HostFunction(_));
+    let has_bytes = can_have_bytes && holds.has_object(slot as u32);
+    match (is_objects, has_bytes) {
+        (true, _) => Some("an object's"),
+        (false, true) => Some("a copy of bytes"),
+        (false, false) => None,
     }
 }

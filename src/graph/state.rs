@@ -39,6 +39,8 @@ pub(super) struct GraphState {
     pub(super) is_in_body: bool,
     /// Whether every edge leads from a node to one that was made later, so that an edge which does so closes no cycle.
     pub(super) is_ordered: bool,
+    /// When its edges were changed last ([`State::edges_edited`]); 0: never, but for those that nodes came with.
+    pub(super) edges_edited: u64,
     /// What captures into it, or did.
     pub(super) captured_by: Weak<Capture>,
 }
@@ -138,6 +140,8 @@ pub(super) struct State {
     free: Vec<NodeId>,
     /// How many nodes there ever were.
     made: u32,
+    /// How often edges of one of the graphs were changed.
+    edges_edited: u64,
     /// Nodes by their native handles, once somebody asked for one.
     by_native: Option<HashMap<usize, NodeId>>,
     pub(super) conditions: Vec<ConditionState>,
@@ -207,6 +211,7 @@ impl State {
             numbers: 0,
             free: Vec::new(),
             made: 0,
+            edges_edited: 0,
             by_native: None,
             conditions: Vec::new(),
             contexts: Vec::new(),
@@ -484,6 +489,17 @@ impl State {
         self.made
     }
 
+    /// How often edges of one of the graphs were changed.
+    pub(super) fn edges_edited(&self) -> u64 {
+        self.edges_edited
+    }
+
+    /// Edges of a graph are about to be changed. What is instantiated already has those of before.
+    pub(super) fn edits_edges(&mut self, graph: GraphId) {
+        self.edges_edited += 1;
+        self.graph_mut(graph).edges_edited = self.edges_edited;
+    }
+
     /// The instances in which a node is.
     fn execs_with(&self, number: u32) -> impl Iterator<Item = Arc<Kept>> {
         self.execs.iter().filter_map(Weak::upgrade).filter(move |exec| number < exec.born)
@@ -492,7 +508,7 @@ impl State {
     /// A node is about to be changed, which instances go on with as it is.
     pub(super) fn keep_for_execs(&self, id: NodeId) {
         let node = self.node(id);
-        self.execs_with(node.number).for_each(|exec| exec.changes(id, &node.parameters));
+        self.execs_with(node.number).for_each(|exec| exec.changes(id, node));
     }
 
     /// A node is about to be removed.
@@ -500,7 +516,7 @@ impl State {
         let node = self.node(id);
         self.execs_with(node.number).for_each(|exec| {
             let object = node.object.clone();
-            exec.removes(id, Removed { object, number: node.number, parameters: node.parameters.clone() });
+            exec.removes(Removed { id, object, number: node.number, parameters: node.parameters.clone() });
         });
     }
 

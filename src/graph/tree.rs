@@ -71,6 +71,7 @@ impl Tree {
             depth: 0,
             is_in_body: false,
             is_ordered: ownership == Ownership::Owned,
+            edges_edited: 0,
             captured_by: Weak::new(),
         };
         tree.lock().list_graph(root);

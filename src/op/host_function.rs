@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub struct HostFunction {
     pub(super) function: Function,
     owner: Cell<Option<Owner>>,
+    /// Whether that is a copy of the bytes with which the function is called.
+    keeps_bytes: bool,
 }
 
 pub(super) enum Function {
@@ -46,13 +48,28 @@ impl HostFunction {
         Self::repeatable(Repeatable { call: Box::new(call), given: Some(given) })
     }
 
+    /// The same with a copy of bytes, which a node keeps by itself.
+    ///
+    /// # Safety
+    /// As for [`given`](Self::given), as long as the copy is kept.
+    #[cfg(feature = "capi")]
+    pub(crate) unsafe fn on_bytes(given: Given, bytes: Owner) -> Self {
+        // SAFETY: as the caller vouches.
+        let function = unsafe { Self::given(given) }.owned_by(bytes);
+        Self { keeps_bytes: true, ..function }
+    }
+
     fn repeatable(function: Repeatable) -> Self {
-        Self { function: Function::Repeatable(Arc::new(function)), owner: Cell::new(None) }
+        Self::of(Function::Repeatable(Arc::new(function)))
+    }
+
+    fn of(function: Function) -> Self {
+        Self { function, owner: Cell::new(None), keeps_bytes: false }
     }
 
     /// A function that is called once: the operation goes into a stream, and into it once.
     pub fn once(function: impl FnOnce() + Send + 'static) -> Self {
-        Self { function: Function::Once(Cell::new(Some(Box::new(function)))), owner: Cell::new(None) }
+        Self::of(Function::Once(Cell::new(Some(Box::new(function)))))
     }
 
     /// The same function with what keeps alive what it needs: released after the last call.
@@ -71,6 +88,11 @@ impl HostFunction {
             }
             Function::Once(function) => function.take(),
         }
+    }
+
+    /// Whether what keeps alive what the function needs is a copy of bytes.
+    pub(crate) fn keeps_bytes(&self) -> bool {
+        self.keeps_bytes
     }
 
     /// What keeps alive what the function needs, as long as the operation was not enqueued.

@@ -29,6 +29,24 @@ pub(super) fn of_copy_3d(failure: Error, at: &Context, copy: &Copy3d<'_>) -> Err
     explain(failure, || beyond(at, "", to.side(), from.side()))
 }
 
+/// Adds to the refusal of a copy node the same, where it is known how many `bytes` there are. A node copies in one context, and is not helped
+/// by what its ends say of theirs.
+#[cold]
+pub(super) fn of_copy_node(
+    failure: Error,
+    at: &Context,
+    to: Side,
+    from: Side,
+    bytes: Option<usize>,
+) -> Error {
+    explain(failure, || {
+        bytes.and_then(|bytes| short(at.driver(), "", to, from, bytes)).or_else(|| {
+            let not_copied = |what: &str, end| Distant::of(at, end)?.not_copied(at, what, "");
+            not_copied("destination", to).or_else(|| not_copied("source", from))
+        })
+    })
+}
+
 /// Adds to the refusal of several copies, of which `first` is the first, which one is to blame, and why.
 #[cold]
 pub(super) fn of_copies(failure: Error, at: &Context, copies: &[Copy<'_>], first: usize) -> Error {
@@ -90,8 +108,11 @@ fn beyond(context: &Context, of: &str, to: Side, from: Side) -> Option<String> {
     // Copies between peers have device memory at both ends.
     let has_host = [to, from].iter().any(|end| matches!(end, Side::Host(_)));
     let peers = if has_host { "" } else { ", name the context of both endpoints" };
-    let not_copied =
-        |what: &str, end| Distant::of(context, end)?.not_copied(context, &format!("{what}{of}"), peers);
+    let not_copied = |what: &str, end| {
+        let distant = Distant::of(context, end)?;
+        let elsewhere = format!("use a stream of device {} or its context{peers}, or ", distant.ordinal);
+        distant.not_copied(context, &format!("{what}{of}"), &elsewhere)
+    };
     not_copied("destination", to).or_else(|| not_copied("source", from))
 }
 
@@ -121,13 +142,14 @@ impl Distant {
         pool.access(context.device().ordinal()) == Ok(sys::CU_MEM_ACCESS_FLAGS_PROT_NONE)
     }
 
-    fn not_copied(&self, context: &Context, what: &str, peers: &str) -> Option<String> {
+    /// What is `elsewhere` may help, too.
+    fn not_copied(&self, context: &Context, what: &str, elsewhere: &str) -> Option<String> {
         let Self { address, ordinal, .. } = self;
         let device = context.device();
         self.is_in_closed_pool(context).then(|| {
             format!(
                 "The {what}, {address:#x}, is memory of a pool of device {ordinal}, to which {device} of this copy has no access: \
-                 use a stream of device {ordinal} or its context{peers}, or give {device} access to the pool \
+                 {elsewhere}give {device} access to the pool \
                  (cushim_resource_change_peers)"
             )
         })

@@ -159,6 +159,27 @@ static void other_types(void) {
   freed(kept);
 }
 
+/* What a node of the exec uses is not known any more once the graph has it no more and the exec took over another one: it may be other
+   memory, so that what it used before may be freed. */
+static void taken_over(void) {
+  const uint64_t before = allocated(), now = allocated();
+  cushim_graph graph = new_graph(), twin = new_graph();
+  cushim_node node = add_reader(graph, before);
+  cushim_exec exec;
+  add_reader(graph, now);
+  add_reader(twin, now);
+  add_reader(twin, now);
+  exec = new_exec(graph);
+  CHECK_OK(cushim_node_remove(node));
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  freed(before);
+  launched(exec);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(twin));
+  freed(now);
+}
+
 /* Host memory, buffers, and what the graph allocates itself are no reason to complain. */
 static void nothing_wrong(void) {
   static uint32_t page[4];
@@ -240,6 +261,7 @@ int main(void) {
     if (getenv("CUSHIM_CHECK") == NULL) not_asked();
     arguments();
     other_types();
+    taken_over();
     nothing_wrong();
     other_device();
     CHECK_OK(cushim_kernel_destroy(ignore));

@@ -101,6 +101,52 @@ static void contexts_are_kept(void) {
   there = there_before;
 }
 
+/* A kernel moves to the other context in the graph: in an exec that was made before, it stays where it is, whatever else is changed. */
+static void moved_in_the_graph(void) {
+  cushim_library library = NULL;
+  cushim_kernel append, away;
+  cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+  cushim_kernel_node told = CUSHIM_OPTIONS(cushim_kernel_node);
+  cushim_graph graph = new_graph();
+  cushim_node node = NULL;
+  const uint64_t address = there;
+  const uint32_t two = 2, three = 3;
+  cushim_parameter digit;
+  cushim_arg args[2];
+  cushim_exec exec;
+  size_t count = 0;
+  memset(&digit, 0, sizeof digit);
+  digit.name = "digit";
+  digit.value = &two;
+  digit.size = sizeof two;
+  append = all.kernel;
+  CHECK_OK(cushim_library_load(context, trace_code, sizeof trace_code, NULL, &library));
+  away = kernel_of(library, "append");
+  config.grid.x = config.block.x = 1;
+  config.context = context;
+  args[0] = CUSHIM_ARG(memory);
+  args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &digit);
+  CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, append, NULL, args, 2, &node));
+  exec = new_exec(graph);
+  args[0] = CUSHIM_ARG(address);
+  CHECK_OK(cushim_node_set_kernel(node, NULL, away, &config, args, 2));
+  CHECK_OK(cushim_node_get_kernel(node, NULL, &told));
+  CHECK(is_same(told.config.context, context));
+  CHECK_OK(cushim_node_get_kernel(node, exec, &told));
+  CHECK(is_same(told.config.context, all.context));
+  CHECK_OK(cushim_exec_set_parameter(exec, "digit", &three, sizeof three, &count));
+  CHECK(count == 1 && result_of_exec(exec) == 3);
+  args[1] = CUSHIM_ARG(two);
+  CHECK_OK(cushim_node_set_argument(node, exec, 1, &args[1]));
+  CHECK(result_of_exec(exec) == 2);
+  CHECK_OK(cushim_node_get_kernel(node, exec, &told));
+  CHECK(is_same(told.config.context, all.context));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_kernel_destroy(away));
+  CHECK_OK(cushim_library_destroy(library));
+}
+
 /* An allocation on the other device, and one that it may use. */
 static void allocations(void) {
   cushim_graph_allocation allocation = CUSHIM_OPTIONS(cushim_graph_allocation);
@@ -154,6 +200,7 @@ int main(void) {
     CHECK_OK(cushim_context_allocate(context, NUMBERS * 4, &there));
     several_contexts();
     contexts_are_kept();
+    moved_in_the_graph();
     allocations();
     CHECK_OK(cushim_context_free(context, there));
     CHECK_OK(cushim_context_destroy(context));

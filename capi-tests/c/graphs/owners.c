@@ -236,9 +236,53 @@ static void set_and_launched(int is_captured) {
   CHECK(released_soon(before, 1) == 1);
 }
 
+static uint32_t seen;
+
+static void look(void *data) { memcpy(&seen, data, sizeof seen); }
+
+/* Bytes that the graph has a copy of are its own to keep: no owner takes their place. */
+static void copies_of_bytes(void) {
+  cushim_graph graph = new_graph();
+  cushim_node copy = NULL, call = NULL;
+  uint32_t number = 1234;
+  cushim_place to = cushim_at_device(memory), from = cushim_at_host(&number);
+  int count = 0, expected = 0;
+  const cushim_owner owner = counted(&count);
+  void *data = NOT_NULL;
+  cushim_exec exec;
+  from.flags = CUSHIM_PLACE_KEEP_BYTES;
+  CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, sizeof number, &copy));
+  CHECK_OK(cushim_graph_add_host_function_bytes(graph, NULL, 0, look, &number, sizeof number, &call));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_owner(copy, 1, &owner));
+  CHECK_CONTAINS(last_message(), "slot 1 of copy node");
+  CHECK_CONTAINS(last_message(), "a copy of bytes");
+  CHECK_OK(cushim_node_get_owner(copy, 1, &data));
+  CHECK(data == NULL);
+  CHECK_OK(cushim_node_set_owner(copy, 0, &owner));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_owner(call, 1, &owner));
+  CHECK_CONTAINS(last_message(), "slot 1 of host function node");
+  CHECK_OK(cushim_node_set_owner(call, 0, &owner));
+  flush_callbacks();
+  number = 0;
+  exec = new_exec(graph);
+  run(exec);
+  CHECK(number_at(memory) == 1234 && seen == 1234);
+  /* Another source takes their place, and has an owner. */
+  from = owned_slot(1, &owner);
+  CHECK_OK(cushim_node_set_copy(copy, NULL, NULL, &from, sizeof number));
+  CHECK_OK(cushim_node_set_owner(copy, 1, &owner));
+  expected++;
+  CHECK(released_soon(&count, expected) == expected);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_exec_destroy(exec));
+  expected += 3;
+  CHECK(released_soon(&count, expected) == expected);
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
+    copies_of_bytes();
     every_node(every_type());
     every_node(foreign());
     every_node(captured());

@@ -318,6 +318,91 @@ static void removed_between(void) {
   CHECK_OK(cushim_kernel_destroy(add));
 }
 
+/* What a node does in the exec counts, also when it was removed from the graph: by an update, by a change of its own or by rebinding
+   before. */
+static void removed_after_changes(void) {
+  enum { UPDATED, SET, REBOUND, WAYS };
+  int way;
+  for (way = UPDATED; way < WAYS; way++) {
+    cushim_graph graph = new_graph(), twin = new_graph();
+    cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2), third = new_buffer(pool, 64, 3);
+    cushim_place before = cushim_at_buffer(first, 0), now = cushim_at_buffer(second, 0);
+    cushim_node node = NULL;
+    cushim_exec exec;
+    size_t count = 0;
+    CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &before, 10, 4, 1, &node));
+    CHECK_OK(cushim_graph_add_fill(twin, NULL, 0, &now, 10, 4, 1, NULL));
+    CHECK_OK(cushim_set_label(node, "filler"));
+    exec = new_exec(graph);
+    if (way == UPDATED) CHECK_OK(cushim_exec_update(exec, twin, NULL));
+    if (way == SET) CHECK_OK(cushim_node_set_fill(node, exec, &now, 10, 4, 1));
+    if (way == REBOUND) CHECK_OK(cushim_exec_rebind(exec, first, second, NULL));
+    CHECK_OK(cushim_node_remove(node));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, second, third, &count));
+    CHECK_CONTAINS(last_message(), "filler");
+    CHECK_CONTAINS(last_message(), "removed");
+    CHECK(count == 0);
+    CHECK_OK(cushim_exec_rebind(exec, first, third, &count));
+    CHECK(count == 0);
+    run(exec);
+    CHECK(in_buffer(first, 0) == 1 && in_buffer(second, 0) == 10 && in_buffer(third, 0) == 3);
+    CHECK_OK(cushim_exec_destroy(exec));
+    CHECK_OK(cushim_graph_destroy(graph));
+    CHECK_OK(cushim_graph_destroy(twin));
+    CHECK_OK(cushim_buffer_destroy(first));
+    CHECK_OK(cushim_buffer_destroy(second));
+    CHECK_OK(cushim_buffer_destroy(third));
+  }
+}
+
+/* A removed node of which nobody can tell what it does since an update may use any buffer. */
+static void removed_and_unknown(void) {
+  cushim_graph graph = new_graph(), twin = NULL;
+  cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2);
+  cushim_place to = cushim_at_buffer(first, 0);
+  cushim_node node = NULL, other = NULL;
+  cushim_exec exec;
+  size_t count = 0;
+  CHECK_OK(cushim_graph_add_fill(graph, NULL, 0, &to, 10, 4, 1, &node));
+  CHECK_OK(cushim_graph_add_fill(graph, &node, 1, &to, 11, 4, 1, &other));
+  CHECK_OK(cushim_graph_clone(graph, &twin));
+  CHECK_OK(cushim_set_label(node, "filler"));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_node_remove(node));
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  CHECK_OK(cushim_node_set_fill(other, exec, &to, 12, 4, 1));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, first, second, &count));
+  CHECK_CONTAINS(last_message(), "filler");
+  CHECK(count == 0);
+  run(exec);
+  CHECK(in_buffer(first, 0) == 12 && in_buffer(second, 0) == 2);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(twin));
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+}
+
+/* A node that comes to use a buffer twice, by two calls, is one node. */
+static void counted_once(void) {
+  cushim_graph graph = new_graph();
+  cushim_buffer first = new_buffer(pool, 64, 1), second = new_buffer(pool, 64, 2), third = new_buffer(pool, 64, 3);
+  cushim_place to = cushim_at_buffer(first, 0), from = cushim_at_buffer(second, 32);
+  cushim_exec exec;
+  size_t count = 0;
+  CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &to, &from, 4, NULL));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_rebind(exec, first, second, &count));
+  CHECK(count == 1);
+  CHECK_OK(cushim_exec_rebind(exec, second, third, &count));
+  CHECK(count == 1);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+  CHECK_OK(cushim_buffer_destroy(third));
+}
+
 /* After a whole update from another graph the exec knows what its nodes do, if both list the same nodes in the same order. */
 static void after_updates(void) {
   cushim_graph graph = new_graph(), twin = new_graph();
@@ -489,6 +574,9 @@ int main(void) {
     refusals();
     often();
     removed_between();
+    removed_after_changes();
+    removed_and_unknown();
+    counted_once();
     after_updates();
     kept_by_the_exec_alone();
     parameters_of_another();

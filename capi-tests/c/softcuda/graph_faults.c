@@ -88,6 +88,7 @@ static cushim_status add_host_function(void) {
 
 static cushim_status add_event(void) { return cushim_graph_add_event_record(at.graph, NULL, 0, all.event, NULL); }
 static cushim_status add_child(void) { return cushim_graph_add_child(at.graph, NULL, 0, at.other, CUSHIM_CHILD_CLONE, NULL, NULL); }
+static cushim_status move(void) { return cushim_graph_add_child(at.graph, NULL, 0, at.other, CUSHIM_CHILD_MOVE, NULL, NULL); }
 static cushim_status clone(void) { return cushim_graph_clone(at.graph, &at.clone); }
 static cushim_status instantiate(void) { return cushim_exec_create(at.graph, NULL, &at.made, NULL); }
 static cushim_status update(void) { return cushim_exec_update(at.exec, at.graph, NULL); }
@@ -256,6 +257,7 @@ static const struct {
     {"add_host_function", add_host_function, 0},
     {"add_event", add_event, 0},
     {"add_child", add_child, 0},
+    {"move", move, 12090},
     {"clone", clone, 0},
     {"instantiate", instantiate, 0},
     {"native", native, 0},

@@ -232,8 +232,8 @@ pub extern "C" fn cushim_node_remove(node: cushim_node) -> cushim_status {
 /// @param[in] node The node; also one that was added elsewhere, or captured.
 /// @param[in] slot The number of the slot.
 /// @param[in, taken, nullable] owner The owner. NULL: nothing happens.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have, and for the slot of a buffer,
-///   which the node keeps by itself.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have, and for the slot of a buffer or of
+///   bytes that were copied, which the node keeps by itself.
 /// @driver any
 ///
 /// # Safety

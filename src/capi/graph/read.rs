@@ -115,7 +115,11 @@ pub unsafe extern "C" fn cushim_node_get_kernel(
         let context = {
             let guard = enter()?;
             // Parameters are shown under the lock that this takes, too.
-            borrowed(&Node::of_object(&*get(&guard, node)?)?.last_context())?
+            let node = Node::of_object(&*get(&guard, node)?)?;
+            borrowed(&match exec.is_null() {
+                true => node.last_context(),
+                false => get(&guard, exec)?.last_context(&node),
+            })?
         };
         let told = with(node, exec, NodeType::Kernel, |node, parameters| {
             let Parameters::Kernel(kernel) = parameters else {

@@ -80,19 +80,30 @@ impl Exec {
         let is_known = there
             .list(&graph.definition.tree, trees.source_mut(), graph.object.id)
             .and_then(|()| own.list(&self.tree, &mut trees.own, child));
-        match is_known.map(|()| own.taken(there)) {
+        match is_known.map(|()| own.taken(there, &self.kept)) {
             Ok(Base::Taken(taken)) => taken
                 .into_all()
                 .filter_map(|(id, parameters)| {
-                    let own = Own { parameters, holds: Some(Box::default()) };
+                    let context = self.context_of(state, trees.own(), id);
+                    let own = Own { parameters, context, holds: Some(Box::default()) };
                     state.own.place(id).replace(own)?.holds.map(|holds| *holds)
                 })
                 .collect(),
             _ => {
                 state.base = Base::Unknown;
-                Vec::new()
+                self.forget_below(state, trees.own(), child)
             }
         }
+    }
+
+    /// What the nodes of a graph were set to in this instance counts no more, also that of nodes which the definition has no more: they may
+    /// have been there. Answers with what they kept.
+    fn forget_below(&self, state: &mut State, definition: &state::State, graph: GraphId) -> Vec<Holds> {
+        let below = definition.nodes().filter(|(_, node)| definition.is_above(graph, node.graph));
+        let removed = self.kept.removed().into_iter().map(|removed| removed.id);
+        let ids = below.filter(|(_, node)| self.kept.has_node(node.number)).map(|(id, _)| id).chain(removed);
+        let own = ids.filter_map(|id| state.own.remove(id));
+        own.filter_map(|own| own.holds.map(|holds| *holds)).collect()
     }
 }
 

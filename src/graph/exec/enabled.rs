@@ -1,12 +1,16 @@
 //! Nodes take part in launches, or are passed over; driver 11.6.
 
 use super::Exec;
+#[cfg(feature = "capi")]
+use crate::context::Context;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::{CallError, sys};
 use crate::graph::Node;
 use crate::graph::object::NodeObject;
 use crate::object::error::{Error, Status};
 use crate::op::node::{NodeType, Parameters};
+#[cfg(feature = "capi")]
+use std::sync::Arc;
 
 impl Exec {
     /// Whether a node takes part in launches of the instance.
@@ -40,6 +44,16 @@ impl Exec {
         let id = node.object.check_there()?;
         self.check_age(&node.object, &tree, id)?;
         self.now(&state, &tree, id, look)
+    }
+
+    /// The context in which a node runs in this instance, or last ran in the definition if it is not known here.
+    #[cfg(feature = "capi")]
+    pub(crate) fn last_context(&self, node: &Node) -> Arc<Context> {
+        let state = self.state.lock();
+        let tree = self.tree.lock();
+        let known = self.check_node(&node.object).and_then(|()| node.object.check_there());
+        let context = known.map(|id| self.context_of(&state, &tree, id));
+        context.ok().flatten().unwrap_or_else(|| Arc::clone(self.tree.context()))
     }
 
     /// Refuses a node of another definition.

@@ -145,8 +145,7 @@ impl Graph {
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
         conditional::cure(tree, &mut state)?;
-        let conditions = state.conditions.iter().filter_map(|condition| condition.native).collect();
-        let kept = Kept::new(state.made(), conditions);
+        let kept = Kept::new(&state);
         let failed = |error| tree.failed(error, self.object.as_ref());
         let lent = state.lend(GraphId::ROOT).map_err(failed)?;
         let native = &state.graph(GraphId::ROOT).native;

@@ -1,7 +1,8 @@
 //! What the nodes of an instance do, where that is not what the definition says.
 
+use crate::context::Context;
 use crate::graph::object::NodeObject;
-use crate::graph::state::{ByNode, NodeId};
+use crate::graph::state::{ByNode, NodeId, NodeState, State};
 use crate::op::node::{Holds, Parameters};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub(in crate::graph) struct Kept {
     /// Nodes of this number or a greater one are younger than the instance.
     pub(in crate::graph) born: u32,
+    /// How often edges had been changed by then.
+    edges_edited: u64,
     /// The driver's numbers of the conditions that there were then: an instance has no others.
     conditions: Box<[u64]>,
     /// Whether a node was changed. Read and written under the lock of the definition.
@@ -20,13 +23,22 @@ pub(in crate::graph) struct Kept {
 
 #[derive(Default)]
 struct Then {
-    changed: ByNode<Parameters>,
+    changed: ByNode<Was>,
     removed: Vec<Removed>,
+}
+
+/// What a node did when the instance was made.
+struct Was {
+    parameters: Parameters,
+    /// In which context; `None` for that of the definition.
+    context: Option<Arc<Context>>,
 }
 
 /// A node that the instance still runs, and the definition has no more.
 #[derive(Clone)]
 pub(in crate::graph) struct Removed {
+    /// Its number then, which younger nodes may have now.
+    pub(in crate::graph) id: NodeId,
     /// Its object, if it had one.
     pub(in crate::graph) object: Option<Arc<NodeObject>>,
     pub(in crate::graph) number: u32,
@@ -34,8 +46,17 @@ pub(in crate::graph) struct Removed {
 }
 
 impl Kept {
-    pub(super) fn new(born: u32, conditions: Box<[u64]>) -> Arc<Self> {
-        Arc::new(Self { born, conditions, has_changes: AtomicBool::new(false), then: Mutex::default() })
+    /// For an instance that is made of the definition as it is now.
+    pub(super) fn new(definition: &State) -> Arc<Self> {
+        let conditions = definition.conditions.iter().filter_map(|condition| condition.native).collect();
+        let (born, edges_edited) = (definition.made(), definition.edges_edited());
+        Arc::new(Self {
+            born,
+            edges_edited,
+            conditions,
+            has_changes: AtomicBool::new(false),
+            then: Mutex::default(),
+        })
     }
 
     pub(super) fn has_condition(&self, native: Option<u64>) -> bool {
@@ -43,23 +64,33 @@ impl Kept {
     }
 
     /// The definition is about to change a node.
-    pub(in crate::graph) fn changes(&self, id: NodeId, parameters: &Parameters) {
+    pub(in crate::graph) fn changes(&self, id: NodeId, node: &NodeState) {
         self.has_changes.store(true, Relaxed);
-        self.then.lock().changed.place(id).get_or_insert_with(|| parameters.clone());
+        let was = || Was { parameters: node.parameters.clone(), context: node.context.clone() };
+        self.then.lock().changed.place(id).get_or_insert_with(was);
     }
 
     /// The definition is about to remove a node.
-    pub(in crate::graph) fn removes(&self, id: NodeId, removed: Removed) {
+    pub(in crate::graph) fn removes(&self, removed: Removed) {
         let mut then = self.then.lock();
-        let parameters = then.changed.remove(id).unwrap_or_else(|| removed.parameters.clone());
+        let was = then.changed.remove(removed.id);
+        let parameters = was.map_or_else(|| removed.parameters.clone(), |was| was.parameters);
         then.removed.push(Removed { parameters, ..removed });
     }
 
     /// What a node did when the instance was made, if that was changed since.
     pub(super) fn with<R>(&self, id: NodeId, look: impl FnOnce(Option<&Parameters>) -> R) -> R {
         match self.has_changes.load(Relaxed) {
-            true => look(self.then.lock().changed.get(id)),
+            true => look(self.then.lock().changed.get(id).map(|was| &was.parameters)),
             false => look(None),
+        }
+    }
+
+    /// In which context a node ran when the instance was made, where the definition now says `now`.
+    pub(super) fn context(&self, id: NodeId, now: &Option<Arc<Context>>) -> Option<Arc<Context>> {
+        match self.has_changes.load(Relaxed) {
+            true => self.then.lock().changed.get(id).map_or(now, |was| &was.context).clone(),
+            false => now.clone(),
         }
     }
 
@@ -69,6 +100,16 @@ impl Kept {
         let mut then = self.then.lock();
         then.changed.clear();
         then.removed.is_empty()
+    }
+
+    /// Whether the instance has the node of this number.
+    pub(super) fn has_node(&self, number: u32) -> bool {
+        number < self.born
+    }
+
+    /// Whether edges that were changed last at that time are those of the instance.
+    pub(super) fn has_edges(&self, edited: u64) -> bool {
+        edited <= self.edges_edited
     }
 
     /// How many nodes were removed since.
@@ -95,6 +136,8 @@ pub(super) enum Base {
 /// A node that was set in this instance.
 pub(super) struct Own {
     pub(super) parameters: Parameters,
+    /// In which context; `None` for that of the definition.
+    pub(super) context: Option<Arc<Context>>,
     /// What it keeps since then; `None`: what the driver's instance kept for it before, and nothing else.
     pub(super) holds: Option<Box<Holds>>,
 }

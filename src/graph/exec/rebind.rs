@@ -32,7 +32,7 @@ impl Exec {
         let mut state = self.state.lock();
         let tree = self.tree.lock();
         self.find_uses(&mut state, &tree)?;
-        self.check_removed(&rebinding)?;
+        self.check_removed(&state, &rebinding)?;
         let key = Arc::as_ptr(from).addr();
         let nodes = state.uses.as_ref().and_then(|uses| uses.objects.get(&key).cloned()).unwrap_or_default();
         self.check_rebound(&state, &tree, &nodes, from)?;
@@ -42,7 +42,11 @@ impl Exec {
         if let Some(uses) = &mut state.uses
             && let Some(moved) = uses.objects.remove(&key)
         {
-            uses.objects.entry(Arc::as_ptr(to).addr()).or_default().extend(moved);
+            // Some may use both.
+            let users = uses.objects.entry(Arc::as_ptr(to).addr()).or_default();
+            users.extend(moved);
+            users.sort_unstable();
+            users.dedup();
         }
         state.retire([Holds::of_inner(rebinding.old_hold())]);
         Ok(nodes.len())
@@ -129,17 +133,23 @@ impl Exec {
     }
 
     /// Nodes that were removed from the definition run on, and nothing reaches them any more.
-    fn check_removed(&self, rebinding: &Rebinding<'_>) -> Result<(), Error> {
+    fn check_removed(&self, state: &State, rebinding: &Rebinding<'_>) -> Result<(), Error> {
         for removed in self.kept.removed() {
-            let mut is_used = false;
-            removed.parameters.each_object(|object| is_used |= rebinding.is_from(object));
+            let known = self.now_of_removed(state, &removed);
+            let mut is_used = known.is_none() && removed.parameters.can_use_objects();
+            if let Some(parameters) = known {
+                parameters.each_object(|object| is_used |= rebinding.is_from(object));
+            }
             if is_used {
+                let may =
+                    if known.is_some() { "uses" } else { "may use, since an update from another graph," };
                 let what = removed.object.map_or_else(
                     || format!("{} {}", removed.parameters.node_type(), removed.number),
                     |object| object.to_string(),
                 );
                 return Err(self.refused(format!(
-                    "{what} uses the buffer, still runs in {self}, and was removed from the graph, so that nothing changes it any more"
+                    "{what} {may} the buffer, still runs in {self}, and was removed from the graph, so that nothing changes it any more; \
+                     instantiate the graph again"
                 )));
             }
         }
@@ -226,7 +236,8 @@ impl Exec {
             return Ok(true);
         }
         let parameters = self.by_base(state, tree, id, Parameters::clone)?;
-        *state.own.place(id) = Some(Own { parameters, holds: None });
+        let context = self.context_of(state, tree, id);
+        *state.own.place(id) = Some(Own { parameters, context, holds: None });
         Ok(false)
     }
 
@@ -240,12 +251,11 @@ impl Exec {
         id: NodeId,
         exchange: &Exchange<'_>,
     ) -> Result<Before, Error> {
-        let Some(Own { parameters, .. }) = own.get_mut(id) else { return Err(self.gone()) };
-        let node = tree.node(id);
-        let at = node.context.as_ref().unwrap_or(self.tree.context());
+        let Some(Own { parameters, context, .. }) = own.get_mut(id) else { return Err(self.gone()) };
+        let at = context.as_ref().unwrap_or(self.tree.context());
         let before = exchange.put(parameters);
         // SAFETY: the caller vouches for what is exchanged; the node is there, which the lock keeps.
-        match unsafe { setting.set(node.native, parameters, at) } {
+        match unsafe { setting.set(tree.node(id).native, parameters, at) } {
             Ok(()) => Ok(before),
             Err(error) => {
                 exchange.put_back(parameters, before);
@@ -265,12 +275,11 @@ impl Exec {
     ) -> Option<String> {
         let mut broken = None;
         for (id, before) in done.into_iter().rev() {
-            let Some(Own { parameters, .. }) = own.get_mut(id) else { continue };
-            let node = tree.node(id);
-            let at = node.context.as_ref().unwrap_or(self.tree.context());
+            let Some(Own { parameters, context, .. }) = own.get_mut(id) else { continue };
+            let at = context.as_ref().unwrap_or(self.tree.context());
             exchange.put_back(parameters, before);
             // SAFETY: the node had these parameters before.
-            if unsafe { setting.set(node.native, parameters, at) }.is_err() {
+            if unsafe { setting.set(tree.node(id).native, parameters, at) }.is_err() {
                 let name = tree.name_of(id);
                 broken = Some(format!(
                     "a change of many nodes failed half-way, and {name} could not be changed back"

@@ -1,6 +1,6 @@
 //! Single nodes are changed, in one instance only.
 
-use super::own::{Base, Own};
+use super::own::{Base, Own, Removed};
 use super::{Exec, State};
 use crate::context::Context;
 use crate::driver::CallError;
@@ -109,6 +109,28 @@ impl Exec {
         }
     }
 
+    /// The context in which a node runs in this instance; `None` for that of the definition.
+    pub(super) fn context_of(&self, state: &State, tree: &state::State, id: NodeId) -> Option<Arc<Context>> {
+        match state.own.get(id) {
+            Some(own) => own.context.clone(),
+            None => self.kept.context(id, &tree.node(id).context),
+        }
+    }
+
+    /// What a node does in this instance that the definition has no more; `None` if nobody knows.
+    pub(super) fn now_of_removed<'a>(
+        &self,
+        state: &'a State,
+        removed: &'a Removed,
+    ) -> Option<&'a Parameters> {
+        match (state.own.get(removed.id), &state.base) {
+            (Some(own), _) => Some(&own.parameters),
+            (None, Base::Definition) => Some(&removed.parameters),
+            (None, Base::Taken(taken)) => taken.get(removed.id),
+            (None, Base::Unknown) => None,
+        }
+    }
+
     /// What a node does in this instance that was not set here.
     pub(super) fn by_base<R>(
         &self,
@@ -162,12 +184,13 @@ impl Exec {
         change: &mut C,
     ) -> Result<Option<Box<Holds>>, Error> {
         let named = change.change_context(self.tree.context());
-        let own = named.or_else(|| tree.node(id).context.clone());
-        let at = own.as_ref().unwrap_or(self.tree.context());
+        let context = named.or_else(|| self.context_of(state, tree, id));
+        let at = context.as_ref().unwrap_or(self.tree.context());
         // SAFETY: as the caller vouches.
         let is_of_value = unsafe { self.put(state, tree, id, change, at) }?;
         // From here on nothing fails.
         let Some(own) = state.own.get_mut(id) else { return Ok(None) };
+        own.context = context.clone().filter(|context| !Arc::ptr_eq(context, self.tree.context()));
         // A value keeps nothing; what was kept for the one before goes, if it was kept here.
         if is_of_value && own.holds.is_none() {
             return Ok(None);
@@ -200,8 +223,9 @@ impl Exec {
         let was_own = match self.make_own(state, tree, id) {
             // All of a node can be set although nobody knows what it does now.
             Err(_) if change.is_whole() => {
+                let context = self.context_of(state, tree, id);
                 let parameters = tree.node(id).parameters.clone();
-                *state.own.place(id) = Some(Own { parameters, holds: None });
+                *state.own.place(id) = Some(Own { parameters, context, holds: None });
                 false
             }
             was_own => was_own?,

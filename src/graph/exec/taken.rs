@@ -1,9 +1,12 @@
 //! Which node of one definition stands for which of another, when an instance of the one was updated from the other.
 //!
-//! The driver tells nodes apart by their place: an instance still answers to the nodes of its own definition (measured on driver 580). Where
-//! both definitions list nodes of the same types with the same predecessors in the same order, places are equal.
+//! The driver tells nodes apart by their place: an instance still answers to the nodes of its own definition (measured on driver 580). It pairs
+//! those that no other follows in the order of nodes, and from there those before them, in the order in which their edges were added. So
+//! where both definitions list nodes of the same types with the same predecessors in the same order, places are equal. What the definition
+//! lists now counts only where it is what the instance was made of.
 
-use super::own::Base;
+use super::own::{Base, Kept};
+use crate::driver::calls::graph::query::{self, Toward};
 use crate::graph::foreign;
 use crate::graph::read;
 use crate::graph::state::{GraphId, NodeId, State};
@@ -14,10 +17,15 @@ use std::collections::HashMap;
 
 /// The nodes of a definition, graph by graph, in the driver's order.
 #[derive(Default)]
-pub(super) struct Nodes(Vec<Entry>);
+pub(super) struct Nodes {
+    all: Vec<Entry>,
+    /// When edges were changed last.
+    edges_edited: u64,
+}
 
 struct Entry {
     id: NodeId,
+    number: u32,
     place: Place,
     parameters: Parameters,
 }
@@ -26,6 +34,7 @@ struct Entry {
 #[derive(PartialEq, Eq)]
 struct Place {
     node_type: NodeType,
+    /// In the order in which the edges were added.
     predecessors: Vec<usize>,
     inner: usize,
 }
@@ -47,14 +56,21 @@ impl Nodes {
                 predecessors[*to].push(*from);
             }
         }
+        self.edges_edited = self.edges_edited.max(state.graph(graph).edges_edited);
         for (id, mut predecessors) in nodes.into_iter().zip(predecessors) {
-            predecessors.sort_unstable();
             let node = state.node(id);
+            if predecessors.len() > 1 {
+                // SAFETY: the node is there, which the lock keeps.
+                let edges = unsafe { query::edges(tree.table(), node.native, Toward::Predecessors) };
+                let edges = edges.map_err(|error| failed(error, state))?;
+                predecessors =
+                    edges.iter().filter_map(|edge| positions.get(&edge.from.addr()).copied()).collect();
+            }
             let parameters =
                 read::with_parameters(tree, node, Parameters::clone).map_err(|error| failed(error, state))?;
             let inner = node.inner.clone();
             let place = Place { node_type: node.node_type(), predecessors, inner: inner.len() };
-            self.0.push(Entry { id, place, parameters });
+            self.all.push(Entry { id, number: node.number, place, parameters });
             for graph in inner {
                 self.list(tree, state, graph)?;
             }
@@ -63,13 +79,15 @@ impl Nodes {
     }
 
     /// What these nodes do when an instance of theirs was updated from others.
-    pub(super) fn taken(self, others: Self) -> Base {
-        let is_equal = self.0.len() == others.0.len()
-            && self.0.iter().zip(&others.0).all(|(own, other)| own.place == other.place);
-        if !is_equal {
+    pub(super) fn taken(self, others: Self, instance: &Kept) -> Base {
+        let is_as_made = instance.has_edges(self.edges_edited)
+            && self.all.iter().all(|node| instance.has_node(node.number));
+        let is_equal = self.all.len() == others.all.len()
+            && self.all.iter().zip(&others.all).all(|(own, other)| own.place == other.place);
+        if !(is_as_made && is_equal) {
             return Base::Unknown;
         }
-        let pairs = self.0.into_iter().zip(others.0);
+        let pairs = self.all.into_iter().zip(others.all);
         Base::Taken(pairs.map(|(own, other)| (own.id, other.parameters)).collect())
     }
 }

@@ -172,8 +172,10 @@ impl Exec {
     /// What the nodes do from now on: those of the other definition, if both list the same nodes in the same order.
     fn take_over(&self, tree: &Arc<Tree>, mut source: MutexGuard<'_, state::State>) -> Base {
         if Arc::ptr_eq(tree, &self.tree) {
-            // Its own definition, as it is now; unless nodes took the place of others.
-            let is_same = self.kept.forget_changes() && source.made() == self.kept.born;
+            // Its own definition, as it is now; unless nodes took the place of others, or edges lead elsewhere.
+            let is_same = self.kept.forget_changes()
+                && source.made() == self.kept.born
+                && self.kept.has_edges(source.edges_edited());
             return if is_same { Base::Definition } else { Base::Unknown };
         }
         let mut there = Nodes::default();
@@ -187,7 +189,7 @@ impl Exec {
         let mut own = Nodes::default();
         let is_known = is_known.and_then(|()| own.list(&self.tree, &mut definition, GraphId::ROOT));
         match is_known {
-            Ok(()) => own.taken(there),
+            Ok(()) => own.taken(there, &self.kept),
             Err(_) => Base::Unknown,
         }
     }

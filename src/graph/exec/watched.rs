@@ -4,6 +4,7 @@
 //! A graph has addresses, and whoever gave one without an owner keeps the memory. Where somebody does not, a launch writes to what is
 //! there by now. So the driver is asked for the number of each allocation when a node gets the address, and again at each launch.
 
+use super::own::Base;
 use super::{Exec, State};
 use crate::context::Context;
 use crate::driver::Driver;
@@ -53,13 +54,12 @@ impl Allocation {
 }
 
 impl Watch {
-    fn of(tree: &Tree, state: &state::State, id: NodeId, parameters: &Parameters) -> Self {
+    fn of(tree: &Tree, state: &state::State, id: NodeId, parameters: &Parameters, at: Arc<Context>) -> Self {
         let node = state.node(id);
         let mut uses = Vec::new();
         parameters.each_address(|usage, address| {
             uses.extend(Allocation::at(tree.driver(), address).map(|found| (usage, address, found)));
         });
-        let at = Arc::clone(node.context.as_ref().unwrap_or(tree.context()));
         Self { native: node.native, number: node.number, name: state.name_of(id), at, uses }
     }
 
@@ -92,8 +92,15 @@ impl Watch {
 
 impl Watched {
     /// A node has these parameters from now on.
-    pub(super) fn note(&mut self, tree: &Tree, state: &state::State, id: NodeId, parameters: &Parameters) {
-        *self.nodes.place(id) = Some(Watch::of(tree, state, id, parameters));
+    fn note(
+        &mut self,
+        tree: &Tree,
+        state: &state::State,
+        id: NodeId,
+        parameters: &Parameters,
+        at: Arc<Context>,
+    ) {
+        *self.nodes.place(id) = Some(Watch::of(tree, state, id, parameters, at));
     }
 }
 
@@ -110,7 +117,9 @@ impl Exec {
     fn watch_each(&self, state: &mut State, tree: &state::State, nodes: impl Iterator<Item = NodeId>) {
         let Some(mut watched) = state.watched.take() else { return };
         for id in nodes {
-            let noted = self.now(state, tree, id, |now| watched.note(&self.tree, tree, id, now));
+            let context = self.context_of(state, tree, id);
+            let at = context.unwrap_or_else(|| Arc::clone(self.tree.context()));
+            let noted = self.now(state, tree, id, |now| watched.note(&self.tree, tree, id, now, at));
             if noted.is_err() {
                 watched.nodes.remove(id);
             }
@@ -126,6 +135,11 @@ impl Exec {
         if tree.root().is_none() {
             *watched = Watched::default();
             return;
+        }
+        // Nor what those do that the definition has no more, after an update from another graph.
+        if matches!(state.base, Base::Unknown) {
+            let own = &state.own;
+            watched.nodes.retain(|id| own.get(id).is_some());
         }
         let nodes = tree.nodes().filter(|(_, node)| node.number < self.kept.born);
         let nodes: Vec<_> = nodes.map(|(id, _)| id).collect();

@@ -10,6 +10,7 @@ use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::op::copy_3d::parameters;
 use crate::op::endpoint::Endpoint;
+use crate::op::refusal;
 use crate::op::region::{Checked, Strides};
 use crate::op::{Copy, Copy3d, Extent, Side, Traits, invalid};
 use crate::pointer::PointerAttributes;
@@ -235,7 +236,7 @@ impl NodeOperation for Copy<'_> {
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
-        self.refused(failure, at)
+        refusal::of_copy_node(failure, at, self.to.side(), self.from.side(), Some(self.bytes))
     }
 }
 
@@ -287,6 +288,6 @@ impl NodeOperation for Copy3d<'_> {
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
-        self.refused(failure, at)
+        refusal::of_copy_node(failure, at, self.to.at.side(), self.from.at.side(), None)
     }
 }

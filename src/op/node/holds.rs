@@ -90,6 +90,11 @@ impl Holds {
         self.0.retain(|(of, _)| *of != For::Object(slot) && *of != For::Owner(slot));
     }
 
+    /// Whether the node itself names what a slot keeps.
+    pub(crate) fn has_object(&self, slot: u32) -> bool {
+        self.0.iter().any(|(of, _)| *of == For::Object(slot))
+    }
+
     /// What a caller lent for a slot.
     pub(crate) fn owner(&self, slot: u32) -> Option<&Owner> {
         let (_, owner) = self.0.iter().find(|(of, _)| *of == For::Owner(slot))?;

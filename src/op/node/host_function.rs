@@ -129,8 +129,9 @@ impl NodeOperation for HostFunction {
         if let Function::Repeatable(function) = &self.function {
             holds.keep(For::Inner, Arc::<Repeatable>::clone(function));
         }
+        let whose = if self.keeps_bytes() { For::Object(1) } else { For::Owner(1) };
         if let Some(owner) = self.take_owner() {
-            holds.keep(For::Owner(1), Arc::new(owner));
+            holds.keep(whose, Arc::new(owner));
         }
         Kept(holds)
     }

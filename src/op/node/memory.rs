@@ -105,11 +105,13 @@ pub(super) fn check_kept(endpoint: &Endpoint<'_>, what: &str, at: &Context) -> R
     )))
 }
 
-/// Has a slot keep what the memory of an endpoint needs, and nothing of what it kept before.
+/// Has a slot keep what the memory of an endpoint needs, and nothing of what it kept before: an object, a copy of the bytes, or an owner.
 pub(super) fn hold_in(holds: &mut Holds, slot: u32, endpoint: &mut Endpoint<'_>) {
     holds.clear_slot(slot);
     if let Some(held) = endpoint.held() {
         holds.keep(For::Object(slot), held.share());
+    } else if let Some(bytes) = endpoint.take_bytes() {
+        holds.keep(For::Object(slot), Arc::new(bytes));
     } else if let Some(owner) = endpoint.take_owner() {
         holds.keep(For::Owner(slot), Arc::new(owner));
     }

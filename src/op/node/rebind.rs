@@ -1,6 +1,6 @@
 //! One object takes the place of another in what nodes use: each part keeps its offset.
 
-use super::{For, Hold, Holds, Parameters};
+use super::{For, Hold, Holds, NodeType, Parameters};
 use crate::op::operand::Operand;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -92,6 +92,11 @@ impl Parameters {
             }
             _ => {}
         }
+    }
+
+    /// Whether nodes of this type use objects that can be exchanged.
+    pub(crate) fn can_use_objects(&self) -> bool {
+        matches!(self.node_type(), NodeType::Kernel | NodeType::Copy | NodeType::Memset)
     }
 
     /// Whether an object that the node uses can be exchanged in an instance. Driver 580 refuses that of copies of boxes (measured).

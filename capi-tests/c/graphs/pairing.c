@@ -1,0 +1,137 @@
+/*
+ * What the nodes of an exec do after it took over another graph. The driver pairs nodes by their edges: from those that no other follows
+ * backwards, in the order in which edges were added. Where cushim cannot tell which node stands for which, it says so, and changes none.
+ */
+#include "graphs.h"
+
+/* Sets a number of the memory, after no node. */
+static cushim_node filling(cushim_graph graph, int index, uint32_t number) { return add_number(graph, NULL, index, number); }
+
+static void follow(cushim_node node, cushim_node first, cushim_node second) {
+  cushim_node after[2];
+  after[0] = first;
+  after[1] = second;
+  CHECK_OK(cushim_node_set_dependencies(node, after, second != NULL ? 2 : first != NULL ? 1 : 0));
+}
+
+/* Two nodes, and one after both. */
+static cushim_graph joined(int index, cushim_node *first, cushim_node *second, cushim_node *last) {
+  cushim_graph graph = new_graph();
+  *first = filling(graph, index, 1);
+  *second = filling(graph, index + 1, 2);
+  *last = add_empty(graph, NULL);
+  return graph;
+}
+
+/* The node's number cannot be changed alone, nor told; all of it can. */
+static void unknown(cushim_node node, cushim_exec exec) {
+  cushim_fill_node fill = CUSHIM_OPTIONS(cushim_fill_node);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_get_fill(node, exec, &fill));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(node, exec, NULL, 7, 4, 0));
+  CHECK_CONTAINS(last_message(), "set all of it once");
+}
+
+static void set(cushim_node node, cushim_exec exec, int index, uint32_t number) {
+  cushim_place to = cushim_at_device(slot(index));
+  CHECK_OK(cushim_node_set_fill(node, exec, &to, number, 4, 1));
+  CHECK_OK(cushim_node_set_fill(node, exec, NULL, number + 1, 4, 0));
+}
+
+static uint32_t told(cushim_node node, cushim_exec exec) {
+  cushim_fill_node fill = CUSHIM_OPTIONS(cushim_fill_node);
+  CHECK_OK(cushim_node_get_fill(node, exec, &fill));
+  return fill.value;
+}
+
+/* The same nodes, joined in the other order: the first one takes over the second one's place. */
+static void edges_in_another_order(void) {
+  cushim_node first, second, last, ours, theirs, end;
+  cushim_graph graph = joined(0, &first, &second, &last), twin = joined(4, &ours, &theirs, &end);
+  cushim_exec exec;
+  follow(last, first, second);
+  follow(end, theirs, ours);
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_update(exec, twin, NULL));
+  unknown(first, exec);
+  unknown(second, exec);
+  set(first, exec, 8, 10);
+  CHECK(told(first, exec) == 11);
+  clear_memory();
+  run(exec);
+  CHECK(number_at(slot(8)) == 11 && number_at(slot(4)) == 1 && number_at(slot(5)) == 0);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(twin));
+}
+
+/* Edges of the exec's own graph were turned round since: the update from it, or from a clone of it, exchanges what both nodes do. */
+static void edges_turned_round(void) {
+  int of_clone;
+  for (of_clone = 0; of_clone < 2; of_clone++) {
+    cushim_graph graph = new_graph(), clone = NULL;
+    cushim_node first = filling(graph, 0, 1), second = filling(graph, 1, 2);
+    cushim_exec exec;
+    follow(second, first, NULL);
+    exec = new_exec(graph);
+    /* Nothing is turned round yet. */
+    CHECK_OK(cushim_exec_update(exec, graph, NULL));
+    CHECK(told(first, exec) == 1 && told(second, exec) == 2);
+    follow(second, NULL, NULL);
+    follow(first, second, NULL);
+    CHECK_OK(cushim_graph_clone(graph, &clone));
+    CHECK_OK(cushim_exec_update(exec, of_clone ? clone : graph, NULL));
+    unknown(first, exec);
+    unknown(second, exec);
+    set(first, exec, 8, 10);
+    clear_memory();
+    run(exec);
+    CHECK(number_at(slot(8)) == 11 && number_at(slot(0)) == 1 && number_at(slot(1)) == 0);
+    CHECK_OK(cushim_exec_destroy(exec));
+    /* An exec of what the graph is now. */
+    exec = new_exec(graph);
+    CHECK_OK(cushim_exec_update(exec, clone, NULL));
+    CHECK(told(first, exec) == 1 && told(second, exec) == 2);
+    CHECK_OK(cushim_exec_destroy(exec));
+    CHECK_OK(cushim_graph_destroy(graph));
+    CHECK_OK(cushim_graph_destroy(clone));
+  }
+}
+
+/* What a node was set to in an exec counts no more once its child graph took over a graph in which nobody can tell which node it is. */
+static void child_in_another_order(void) {
+  cushim_node first, second, last, ours, theirs, end, parent = NULL, nodes[3];
+  cushim_graph child = joined(0, &first, &second, &last), twin = joined(4, &ours, &theirs, &end), graph = new_graph(), inner = NULL;
+  cushim_exec exec;
+  size_t count = 0;
+  int owned = 0;
+  const cushim_owner owner = counted(&owned);
+  cushim_place to = owned_slot(8, &owner);
+  follow(last, first, second);
+  follow(end, theirs, ours);
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &parent, &inner));
+  CHECK_OK(cushim_graph_get_nodes(inner, nodes, 3, &count));
+  CHECK(count == 3);
+  exec = new_exec(graph);
+  CHECK_OK(cushim_node_set_fill(nodes[0], exec, &to, 10, 4, 1));
+  CHECK_OK(cushim_node_set_child(parent, exec, twin));
+  CHECK(released_soon(&owned, 1) == 1);
+  unknown(nodes[0], exec);
+  set(nodes[0], exec, 9, 20);
+  clear_memory();
+  run(exec);
+  CHECK(number_at(slot(9)) == 21 && number_at(slot(8)) == 0 && number_at(slot(4)) == 1 && number_at(slot(5)) == 0);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(twin));
+}
+
+int main(void) {
+  check_begin();
+  if (open_graphs()) {
+    edges_in_another_order();
+    edges_turned_round();
+    if (version >= 12020) child_in_another_order();
+  }
+  return close_graphs();
+}
