@@ -10,28 +10,14 @@ use crate::object::error::{Error, Status};
 use crate::op::node::{CopyParameters, NodeType, Parameters};
 use crate::pointer::PointerAttributes;
 
-/// The drivers that have such nodes: the first of them.
-fn since(node_type: NodeType) -> Option<Version> {
-    match node_type {
-        NodeType::MemoryOperations => Some(Version::from_number(11070)),
-        NodeType::Conditional => Some(Version::from_number(12030)),
-        _ => None,
-    }
-}
-
 /// Refuses nodes that the driver is too old for.
 pub(super) fn check_version(tree: &Tree, node_type: NodeType) -> Result<(), Error> {
-    match since(node_type) {
-        Some(since) => require(tree, &format!("a {node_type}"), since),
-        None => Ok(()),
-    }
+    node_type.check_driver(tree.driver())
 }
 
 /// Refuses what the driver is too old for.
 pub(super) fn require(tree: &Tree, what: &str, since: Version) -> Result<(), Error> {
-    let Some(version) = tree.driver().version().filter(|version| *version < since) else { return Ok(()) };
-    let refusal = format!("{what} needs a driver for CUDA {since} or newer, and this one is for {version}");
-    Err(Error::new(Status::UNSUPPORTED, refusal))
+    crate::op::node::require(tree.driver(), what, since)
 }
 
 /// Refuses a node that this graph cannot hold.

@@ -76,7 +76,7 @@ impl NodeOperation for Record<'_> {
     }
 
     fn holds(&mut self) -> Kept {
-        self.0.was_recorded();
+        self.0.is_recorded_by_graph();
         holds(self.0)
     }
 }
