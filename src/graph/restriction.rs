@@ -60,7 +60,7 @@ pub(super) fn check_in_body(
         Parameters::Kernel(_) | Parameters::Memset(_) => return Ok(()),
         Parameters::Plain(NodeType::Empty | NodeType::Child | NodeType::Conditional) => return Ok(()),
         other => format!(
-            "it is a {}, and conditional nodes run kernel, copy, memset, empty, child graph and conditional nodes only",
+            "it would be of the type \"{}\", and conditional nodes run kernel, copy, memset, empty, child graph and conditional nodes only",
             other.node_type()
         ),
     };

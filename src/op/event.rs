@@ -133,32 +133,27 @@ fn check_event_of_another(event: &Event, at: &Context) -> Result<(), Error> {
 
 /// Makes work that is enqueued from now on wait for what an event recorded last. Nothing waits for an event that was never
 /// recorded. An interprocess event of another context is waited for by way of a stream of that context, made for the call.
-pub struct Wait<'a>(pub(super) &'a Arc<Event>, pub(super) AsNode, Option<&'a Stream>);
+pub struct Wait<'a>(pub(super) Awaited<'a>, pub(super) AsNode);
 
 impl<'a> Wait<'a> {
     /// For this event.
     #[inline]
     #[must_use]
     pub fn new(event: &'a Arc<Event>) -> Self {
-        Self(event, AsNode::No, None)
+        Self(Awaited { event, stream: None }, AsNode::No)
     }
 
     /// For this event, which stands for what is in the stream by now.
     #[inline]
     fn for_end_of(event: &'a Arc<Event>, stream: &'a Stream) -> Self {
-        Self(event, AsNode::No, Some(stream))
-    }
-
-    /// What is waited for, for messages.
-    fn what(&self) -> Awaited<'_> {
-        Awaited { event: self.0, stream: self.2 }
+        Self(Awaited { event, stream: Some(stream) }, AsNode::No)
     }
 
     /// In a stream under capture, waiting becomes a node: whenever the graph gets there, it waits for what the event recorded last then.
     /// Without this, only events of the same capture can be waited for.
     #[must_use]
     pub fn as_node(self) -> Self {
-        Self(self.0, AsNode::Yes, self.2)
+        Self(self.0, AsNode::Yes)
     }
 }
 
@@ -193,13 +188,13 @@ impl Operation for Wait<'_> {
 
     #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<(), Error> {
-        check_event(self.0, at)
+        check_event(self.0.event, at)
     }
 
     #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
-        let event = self.0;
-        if event.may_be_captured() && capture::wait_for_captured(stream, self.what())? {
+        let event = self.0.event;
+        if event.may_be_captured() && capture::wait_for_captured(stream, self.0)? {
             return Ok(());
         }
         if event.options().interprocess && event.context().native() != stream.context().native() {
@@ -210,13 +205,13 @@ impl Operation for Wait<'_> {
 
     fn captured(&mut self) -> Captured<'_> {
         match self.1 {
-            AsNode::No => Captured::Wait(self.what()),
+            AsNode::No => Captured::Wait(self.0),
             AsNode::Yes => Captured::Node(self),
         }
     }
 
     unsafe fn enqueue_captured(&self, (): (), stream: &Stream) -> Result<(), Error> {
-        let event = self.0;
+        let event = self.0.event;
         if event.options().interprocess && event.context().native() != stream.context().native() {
             let why = format!(
                 "{event} is of another context, and other processes may open it: it cannot be waited for here"

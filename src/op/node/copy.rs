@@ -232,7 +232,7 @@ impl NodeOperation for Copy<'_> {
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
-        self.refused(failure, at)
+        self.refused_in_graph(self.refused(failure, at), at)
     }
 }
 
@@ -281,6 +281,6 @@ impl NodeOperation for Copy3d<'_> {
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
-        self.refused(failure, at)
+        self.refused_in_graph(self.refused(failure, at), at)
     }
 }
