@@ -255,7 +255,7 @@ static void between_pools(int has_access) {
   CHECK(node_count(graph) == (has_access ? 1u : 0u));
   if (!has_access) {
     CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_graph_add_copy(graph, NULL, 0, &to, &from, 8, NULL));
-    CHECK_CONTAINS(last_message(), "is memory of a pool of device 1");
+    CHECK_CONTAINS(last_message(), "is memory of a pool of device 0, to which device 1 of this copy has no access");
   }
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_builder_destroy(builder));
