@@ -3604,8 +3604,8 @@ cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
 // freed after the work that is in the calling thread's stream now.
 //
 // @param[in, ended, nullable] buffer The handle; NULL does nothing.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured: nothing is destroyed then;
-//   the status of a deallocate function.
+// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured, unless the memory is not
+//   stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate function.
 // @driver none
 // @sync context if the memory is not stream-ordered
 cushim_status cushim_buffer_destroy(cushim_buffer buffer);
@@ -3615,11 +3615,12 @@ cushim_status cushim_buffer_destroy(cushim_buffer buffer);
 //
 // @param[in, ended] buffer The handle.
 // @param[in] stream The stream.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
-//   a deallocate function.
+// @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of a
+//   deallocate function.
 // @driver none
 // @sync context if the memory is not stream-ordered
-cushim_status cushim_buffer_destroy_on(cushim_buffer buffer, cushim_stream stream);
+cushim_status cushim_buffer_destroy_on(cushim_buffer buffer,
+                                       cushim_stream stream);
 
 // Returns the start of a buffer's memory. `cushim_buffer_get_properties` tells who can access it.
 //

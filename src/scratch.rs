@@ -73,9 +73,20 @@ impl Buffer {
         stream: &Arc<Stream>,
     ) -> Result<(), Error> {
         callback::check_allowed()?;
-        buffer.check_destroy(Some(stream))?;
+        buffer.check_end_scratch(to, stream, 1)?;
         // SAFETY: as the caller vouches.
         unsafe { buffer.end_scratch(to, stream) }
+    }
+
+    /// Refuses what could not be brought back, or not be freed then; `holds` are those that end with it.
+    pub(crate) fn check_end_scratch(
+        self: &Arc<Self>,
+        to: *mut c_void,
+        stream: &Arc<Stream>,
+        holds: usize,
+    ) -> Result<(), Error> {
+        self.check_destroy(Some(stream), holds)?;
+        if to.is_null() { Ok(()) } else { stream.check_not_capturing(NOT_BROUGHT_BACK) }
     }
 
     /// The same for those that have checked.
@@ -127,3 +138,7 @@ impl Buffer {
         Ok(copy)
     }
 }
+
+/// Why scratch memory is not copied back in a stream under capture.
+const NOT_BROUGHT_BACK: &str = "a graph would write the host memory whenever it is launched: copy to an endpoint that says who keeps \
+                                that, and bring nothing back here";

@@ -8,6 +8,7 @@ use super::error::{call, cushim_status};
 use super::handles::{enter_anywhere, get, refusal};
 use super::stream::{self, cushim_stream_s};
 use super::{out, text};
+use crate::graph::Builder;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Guard, Header, Kind, Object as _, Token};
 use crate::stream::Stream;
@@ -65,6 +66,8 @@ enum Any<'a> {
     Driver(&'a DriverObject),
     /// Whose label the context may keep.
     Stream(&'a Stream),
+    /// Whose stream may have its label.
+    Builder(&'a Builder),
     Other(&'a Header),
 }
 
@@ -73,6 +76,7 @@ impl Any<'_> {
         match self {
             Self::Driver(driver) => driver.set_label(label),
             Self::Stream(stream) => stream.set_label(label),
+            Self::Builder(builder) => builder.set_label(label),
             Self::Other(header) => header.set_label(label),
         }
     }
@@ -81,6 +85,7 @@ impl Any<'_> {
         match self {
             Self::Driver(driver) => driver.header().label(),
             Self::Stream(stream) => stream.label(),
+            Self::Builder(builder) => builder.label(),
             Self::Other(header) => header.label(),
         }
     }
@@ -96,6 +101,9 @@ fn with_any<R>(guard: &Guard, handle: *const c_void, body: impl FnOnce(Any<'_>) 
         && let Ok(stream) = get::<cushim_stream_s>(guard, handle.cast_mut().cast())
     {
         return Ok(body(Any::Stream(&stream)));
+    }
+    if let Some(builder) = guard.find::<Builder>(token) {
+        return Ok(body(Any::Builder(&builder)));
     }
     let (mut body, mut answer) = (Some(body), None);
     let mut pass_on = |header: &Header| answer = body.take().map(|body| body(Any::Other(header)));

@@ -164,8 +164,8 @@ pub unsafe extern "C" fn cushim_buffer_ref(
 /// freed after the work that is in the calling thread's stream now.
 ///
 /// @param[in, ended, nullable] buffer The handle; NULL does nothing.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured: nothing is destroyed then;
-///   the status of a deallocate function.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured, unless the memory is not
+///   stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
@@ -178,8 +178,8 @@ pub extern "C" fn cushim_buffer_destroy(buffer: cushim_buffer) -> cushim_status 
 ///
 /// @param[in, ended] buffer The handle.
 /// @param[in] stream The stream.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
-///   a deallocate function.
+/// @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of a
+///   deallocate function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
@@ -221,7 +221,7 @@ fn end(
         Err(_) => return end_owning(enter_anywhere()?, buffer).map(drop),
     };
     let stream = stream(&held)?;
-    let standing = held.check_destroy(stream.as_ref())?;
+    let standing = held.check_destroy(stream.as_ref(), 2)?; // the handle and `held`
     let released = end_owning(enter_anywhere()?, buffer)?;
     release::collect(|| {
         if let Some(stream) = &stream {
@@ -496,7 +496,7 @@ pub unsafe extern "C" fn cushim_buffer_destroy_scratch(
         check_allowed()?;
         let Ok(held) = hold(buffer) else { return end_owning(enter_anywhere()?, buffer).map(drop) };
         let stream = hold(stream)?;
-        held.check_destroy(Some(&stream))?;
+        held.check_end_scratch(to, &stream, 2)?; // the handle and `held`
         let released = end_owning(enter_anywhere()?, buffer)?;
         drop(released); // `held` is left
         // SAFETY: the caller vouches for the memory.

@@ -10,6 +10,10 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 const OURS: u8 = 1;
 /// Others may have recorded it last, perhaps in a capture of theirs.
 const OTHERS: u8 = 2;
+/// This library has recorded it last, in somebody else's capture.
+const THEIRS: u8 = 4;
+/// A graph records it whenever that is launched.
+const GRAPH: u8 = 8;
 
 /// In which capture an event was recorded last.
 pub(super) struct Mark {
@@ -29,24 +33,31 @@ impl Event {
     /// Whether waiting for it may make a stream part of a capture.
     #[inline]
     pub(crate) fn may_be_captured(&self) -> bool {
-        self.mark.state.load(Relaxed) != 0
+        self.has(OURS | OTHERS | THEIRS)
+    }
+
+    fn has(&self, marks: u8) -> bool {
+        self.mark.state.load(Relaxed) & marks != 0
     }
 
     /// Whether somebody else may have recorded it last.
     pub(crate) fn may_be_recorded_by_others(&self) -> bool {
-        self.mark.state.load(Relaxed) & OTHERS != 0
+        self.has(OTHERS)
     }
 
-    /// The native event was handed out, or it was recorded in somebody else's capture.
-    pub(crate) fn is_shared(&self) {
-        if !self.may_be_recorded_by_others() {
-            self.mark.state.fetch_or(OTHERS, Relaxed);
-        }
+    /// Whether it may stand for a place in somebody else's capture.
+    pub(crate) fn may_be_captured_by_others(&self) -> bool {
+        self.has(OTHERS | THEIRS)
+    }
+
+    /// Whether it stands for a place in somebody else's capture.
+    pub(crate) fn is_captured_by_others(&self) -> bool {
+        self.has(THEIRS) && !self.has(OTHERS)
     }
 
     /// The native handle is about to be handed out.
     pub(super) fn is_known_to_others(&self) {
-        self.is_shared();
+        self.mark.state.fetch_or(OTHERS, Relaxed);
         if self.is_captured()
             && let Some(capture) = self.mark.capture.value()
         {
@@ -60,28 +71,57 @@ impl Event {
     }
 
     fn is_captured(&self) -> bool {
-        self.mark.state.load(Relaxed) & OURS != 0
+        self.has(OURS)
     }
 
     /// A capture has recorded it.
     pub(crate) fn was_captured(&self, capture: Arc<dyn Exposed>) {
         drop(self.mark.capture.replace(Some(capture)));
+        self.mark.state.fetch_and(!THEIRS, Relaxed);
         self.mark.state.fetch_or(OURS, Relaxed);
     }
 
-    /// It was recorded in a stream that is not under capture.
+    /// Somebody else's capture has recorded it.
+    pub(crate) fn was_captured_by_others(&self) {
+        self.was_recorded();
+        self.is_not_captured();
+        self.mark.state.fetch_or(THEIRS, Relaxed);
+    }
+
+    /// It stands for no place in a graph: it was recorded in a stream that is not under capture.
     #[cold]
-    pub(crate) fn was_recorded_outside(&self) {
-        if self.is_captured() {
-            self.mark.state.fetch_and(!OURS, Relaxed);
+    pub(crate) fn is_not_captured(&self) {
+        if self.has(OURS | THEIRS) {
+            self.mark.state.fetch_and(!(OURS | THEIRS), Relaxed);
             drop(self.mark.capture.replace(None));
         }
+    }
+
+    /// A graph records it whenever that is launched: then it stands for work, whatever it stood for before.
+    pub(crate) fn is_recorded_by_graph(&self) {
+        self.was_recorded();
+        if !self.has(GRAPH) {
+            self.mark.state.fetch_or(GRAPH, Relaxed);
+        }
+    }
+
+    /// Whether it may stand for work again, though the capture that has recorded it last is over: a launch of a graph may have recorded
+    /// it since.
+    pub(crate) fn may_be_recorded_since(&self) -> bool {
+        self.has(GRAPH) && self.mark.capture.value().is_none_or(|capture| capture.is_over())
     }
 
     /// Refuses to ask whether a captured event is done: the driver would invalidate the capture.
     #[inline]
     pub(super) fn check_not_captured(&self) -> Result<(), Error> {
-        if self.is_captured() { Err(self.captured()) } else { Ok(()) }
+        if self.has(OURS | THEIRS) { self.check_recorded_since() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_recorded_since(&self) -> Result<(), Error> {
+        // Of what others may have recorded since only the driver knows.
+        let is_place = self.is_captured() || self.is_captured_by_others();
+        if is_place && !self.may_be_recorded_since() { Err(self.captured()) } else { Ok(()) }
     }
 
     #[cold]

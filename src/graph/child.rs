@@ -5,7 +5,7 @@ use super::below::list_below;
 use super::copy::Known;
 use super::foreign;
 use super::object::NodeObject;
-use super::state::{GraphId, NodeId, NodeState, State};
+use super::state::{GraphId, GraphState, NodeId, NodeState, State};
 use super::tree::Tree;
 use super::{Graph, GraphKind, Node, moved, refusal, relations, remove, restriction, updatable};
 use crate::driver::Version;
@@ -54,7 +54,7 @@ impl Graph {
         restriction::require(tree, "moving a graph into another", Version::from_number(12090))?;
         let mut pair = Pair::lock(self, child)?;
         pair.refuse_itself(self, child)?;
-        child.check_given()?;
+        child.check_given(pair.inner())?;
         let mut natives = Natives::new();
         before(&pair.outer, self.object.id, after, &mut natives)?;
         pair.outer.check_depth(self.object.id, pair.inner().height(child.object.id))?;
@@ -69,7 +69,14 @@ impl Graph {
     }
 
     /// Refuses a graph that cannot be given away.
-    fn check_given(&self) -> Result<(), Error> {
+    fn check_given(&self, state: &State) -> Result<(), Error> {
+        if let Some(capture) = state.graphs().find_map(GraphState::capture) {
+            let refusal = format!(
+                "{self} cannot be moved while {} captures into it; end that (cushim_builder_end) first",
+                capture.builder()
+            );
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()));
+        }
         let why = if self.kind() != GraphKind::Root {
             "is part of another graph"
         } else if !self.definition.tree.is_owned() {

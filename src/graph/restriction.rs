@@ -10,28 +10,14 @@ use crate::object::error::{Error, Status};
 use crate::op::node::{CopyParameters, NodeType, Parameters};
 use crate::pointer::PointerAttributes;
 
-/// The drivers that have such nodes: the first of them.
-fn since(node_type: NodeType) -> Option<Version> {
-    match node_type {
-        NodeType::MemoryOperations => Some(Version::from_number(11070)),
-        NodeType::Conditional => Some(Version::from_number(12030)),
-        _ => None,
-    }
-}
-
 /// Refuses nodes that the driver is too old for.
 pub(super) fn check_version(tree: &Tree, node_type: NodeType) -> Result<(), Error> {
-    match since(node_type) {
-        Some(since) => require(tree, &format!("a {node_type}"), since),
-        None => Ok(()),
-    }
+    node_type.check_driver(tree.driver())
 }
 
 /// Refuses what the driver is too old for.
 pub(super) fn require(tree: &Tree, what: &str, since: Version) -> Result<(), Error> {
-    let Some(version) = tree.driver().version().filter(|version| *version < since) else { return Ok(()) };
-    let refusal = format!("{what} needs a driver for CUDA {since} or newer, and this one is for {version}");
-    Err(Error::new(Status::UNSUPPORTED, refusal))
+    crate::op::node::require(tree.driver(), what, since)
 }
 
 /// Refuses a node that this graph cannot hold.
@@ -74,7 +60,7 @@ pub(super) fn check_in_body(
         Parameters::Kernel(_) | Parameters::Memset(_) => return Ok(()),
         Parameters::Plain(NodeType::Empty | NodeType::Child | NodeType::Conditional) => return Ok(()),
         other => format!(
-            "conditional nodes run no {}, but only kernel, copy, memset, empty, child graph and conditional nodes",
+            "it would be of the type \"{}\", and conditional nodes run kernel, copy, memset, empty, child graph and conditional nodes only",
             other.node_type()
         ),
     };

@@ -26,6 +26,9 @@ impl Kept for dyn Any + Send + Sync {
 pub(crate) trait Exposed: Any + Send + Sync {
     /// Others can have the native handle from now on.
     fn is_known_to_others(&self);
+
+    /// Whether what stands there is over, and means nothing any more.
+    fn is_over(&self) -> bool;
 }
 
 impl Kept for dyn Exposed {

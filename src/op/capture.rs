@@ -2,17 +2,20 @@
 //!
 //! Who captures a stream is its [`Sink`]; a capture of somebody else's has one, too, which knows nothing but the driver's graph.
 
-use super::attachment::Prepared;
+pub(crate) mod known;
+mod others;
+
+use super::event::Awaited;
 use super::node::{NodeOperation, NodeType};
 use super::{Operation, Traits};
 use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
-use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_ACTIVE;
 use crate::event::Event;
 use crate::object::error::{Error, Status};
 use crate::object::slot::Exposed;
 use crate::stream::{CapturedBy, Stream, StreamKind};
+use others::Others;
 use std::sync::{Arc, Weak};
 
 /// What an operation is in a stream under capture.
@@ -27,7 +30,7 @@ pub enum Captured<'a> {
     /// A place in the graph, for which the event stands from now on.
     Record(&'a Arc<Event>),
     /// What comes next comes after the place for which the event stands.
-    Wait(&'a Arc<Event>),
+    Wait(Awaited<'a>),
     /// It cannot be captured, for this reason.
     Refused(&'static str),
 }
@@ -60,11 +63,14 @@ pub(crate) trait CaptureSink: Send + Sync {
     /// Into which graph it captures.
     fn under(&self) -> Under;
 
+    /// Whether it has ended.
+    fn is_over(&self) -> bool;
+
     /// Others can have the native stream from now on, or an event that was recorded in it, and by these the driver's graph.
     fn is_known_to_others(&self);
 
     /// A stream that is not under capture is to wait for an event that this capture has recorded: it becomes part of the capture.
-    fn fork(&self, stream: &Stream, event: &Event) -> Result<(), Error>;
+    fn fork(&self, stream: &Stream, what: Awaited<'_>) -> Result<(), Error>;
 }
 
 /// Into which graph a stream is captured.
@@ -78,11 +84,22 @@ pub(crate) struct Under {
 
 /// Into which graph a stream is captured; `None` if it is not under capture.
 pub(crate) fn under(stream: &Stream) -> Result<Option<Under>, Error> {
-    Ok(match stream.captured_by::<Sink>()? {
+    Ok(match captured_by(stream)? {
         CapturedBy::Nobody => None,
         CapturedBy::Us(sink) => Some(sink.0.under()),
         // Numbers of captures, which begin at 1, and those of definitions do not meet.
         CapturedBy::Others => Some(Under { graph: info(stream)?.id | OTHERS, is_body: false }),
+    })
+}
+
+/// Who captures a stream: also one that others, or the driver, have made part of a capture of this library's.
+fn captured_by(stream: &Stream) -> Result<CapturedBy<Sink>, Error> {
+    Ok(match stream.captured_by::<Sink>()? {
+        CapturedBy::Others => match known::of(stream)? {
+            Some(sink) => CapturedBy::Us(Arc::new(Sink(sink))),
+            None => CapturedBy::Others,
+        },
+        known => known,
     })
 }
 
@@ -99,6 +116,10 @@ impl Exposed for Sink {
     fn is_known_to_others(&self) {
         self.0.is_known_to_others();
     }
+
+    fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
 }
 
 impl Exposed for Recorded {
@@ -106,6 +127,10 @@ impl Exposed for Recorded {
         if let Some(sink) = self.0.upgrade() {
             sink.is_known_to_others();
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.upgrade().is_none_or(|sink| sink.is_over())
     }
 }
 
@@ -119,7 +144,7 @@ pub(super) unsafe fn enqueue<O: Operation + ?Sized>(
     operation: &mut O,
 ) -> Result<Option<O::Output>, Error> {
     let mut issued = Issue { operation, output: None };
-    match stream.captured_by::<Sink>()? {
+    match captured_by(stream)? {
         CapturedBy::Nobody => return Ok(None),
         // SAFETY: as the caller vouches.
         CapturedBy::Us(sink) => unsafe { sink.0.capture(stream, &mut issued) }?,
@@ -174,84 +199,24 @@ pub(crate) fn is_valid(info: &RawCapture) -> bool {
     info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
-/// A capture of somebody else's. Operations take part in it: what they use is kept by its graph, as a whole.
-struct Others;
-
-impl CaptureSink for Others {
-    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error> {
-        let (node_context, has_holds) = match operation.captured() {
-            Captured::Refused(why) => return Err(operation.refused(stream, why)),
-            Captured::Node(node) => {
-                let at = node.node_context(stream.context());
-                node.parameters(at.as_ref().unwrap_or(stream.context()))?;
-                let has_holds = node.has_holds();
-                operation.records().into_iter().for_each(|event| event.is_shared());
-                (at, has_holds)
-            }
-            Captured::Record(event) => {
-                event.is_shared();
-                (None, false)
-            }
-            Captured::Wait(event) if event.captured_in::<Recorded>().is_some() => {
-                return Err(stream.under_capture(&format!("{event} was recorded in another capture")));
-            }
-            Captured::Plain(_) | Captured::Nothing | Captured::Wait(_) => (None, false),
-        };
-        let info = info(stream)?;
-        if !is_valid(&info) {
-            let refusal = format!("somebody else captures {stream}, and that capture was invalidated");
-            return Err(Error::new(
-                Status(crate::driver::sys::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0),
-                refusal,
-            )
-            .about(stream));
-        }
-        // SAFETY: the driver has just named it.
-        let graph = unsafe { RawGraph::adopt(stream.context().table(), info.graph) };
-        let failed = |error| stream.context().failed(error, stream);
-        let prepared = has_holds.then(|| Prepared::on(&graph)).transpose().map_err(failed)?;
-        // SAFETY: as the caller vouches.
-        let issued = unsafe { operation.issue(stream, node_context.as_deref()) };
-        let Some(prepared) = prepared else { return issued };
-        match (issued, operation.captured()) {
-            (Ok(()), Captured::Node(node)) => drop(prepared.commit(node.holds().0)),
-            (Ok(()), _) => drop(prepared),
-            (Err(failure), _) => {
-                // Of a capture that the call has invalidated the graph must not be touched.
-                if self::info(stream).is_ok_and(|info| is_valid(&info)) {
-                    drop(prepared)
-                } else {
-                    prepared.leave()
-                }
-                return Err(failure);
-            }
-        }
-        Ok(())
-    }
-
-    fn under(&self) -> Under {
-        Under { graph: OTHERS, is_body: false }
-    }
-
-    fn is_known_to_others(&self) {}
-
-    fn fork(&self, stream: &Stream, event: &Event) -> Result<(), Error> {
-        stream.may_be_captured_by_others();
-        stream.here(|raw| raw.wait(event.raw()))
-    }
-}
-
 /// Has the stream wait for an event that was recorded in a capture, if it was. `false` if it was not.
 #[cold]
-pub(super) fn wait_for_captured(stream: &Stream, event: &Event) -> Result<bool, Error> {
+pub(super) fn wait_for_captured(stream: &Stream, what: Awaited<'_>) -> Result<bool, Error> {
+    let event = what.event;
+    if event.may_be_recorded_since() {
+        return Ok(false);
+    }
     if let Some(recorded) = event.captured_in::<Recorded>() {
         return match recorded.0.upgrade() {
-            Some(_) if stream.kind() == StreamKind::Legacy => Err(never_captured(stream, event)),
-            Some(sink) => sink.fork(stream, event).map(|()| true),
-            None => Err(ended(event)),
+            Some(_) if stream.kind() == StreamKind::Legacy => Err(never_captured(stream, what)),
+            Some(sink) => sink.fork(stream, what).map(|()| true),
+            None => Err(ended(what)),
         };
     }
-    if event.may_be_recorded_by_others() {
+    if event.is_captured_by_others() && stream.kind() == StreamKind::Legacy {
+        return Err(never_captured(stream, what));
+    }
+    if event.may_be_captured_by_others() {
         stream.may_be_captured_by_others();
     }
     Ok(false)
@@ -259,9 +224,9 @@ pub(super) fn wait_for_captured(stream: &Stream, event: &Event) -> Result<bool, 
 
 /// The refusal of a stream that no capture can have: the driver would invalidate this one.
 #[cold]
-fn never_captured(stream: &Stream, event: &Event) -> Error {
+fn never_captured(stream: &Stream, what: Awaited<'_>) -> Error {
     let refusal = format!(
-        "{stream} cannot wait for {event}, which was recorded in a capture: that stream cannot be captured. Have another stream wait. \
+        "{stream} cannot wait for {what}, which was recorded in a capture: that stream cannot be captured. Have another stream wait. \
          The capture is still valid"
     );
     Error::new(Status::INVALID_ARGUMENT, refusal).about(stream)
@@ -269,15 +234,18 @@ fn never_captured(stream: &Stream, event: &Event) -> Error {
 
 /// The refusal of an event whose capture has ended: to wait for it would invalidate another.
 #[cold]
-pub(crate) fn ended(event: &Event) -> Error {
+pub(crate) fn ended(what: Awaited<'_>) -> Error {
     let refusal = format!(
-        "{event} was last recorded in a capture that has ended; record it again before others wait for it"
+        "{what} was last recorded in a capture that has ended; record it again before others wait for it"
     );
-    Error::new(Status::INVALID_ARGUMENT, refusal).about(event)
+    Error::new(Status::INVALID_ARGUMENT, refusal).about(what.event.as_ref())
 }
+
+/// Why a stream under capture cannot wait for an event that was recorded outside.
+pub(crate) const OUTSIDE: &str = "was recorded outside of the capture, and a graph cannot wait for that: wait before the graph is launched";
 
 /// An event was recorded in a stream that is not under capture.
 #[cold]
 pub(super) fn recorded_outside(event: &Event) {
-    event.was_recorded_outside();
+    event.is_not_captured();
 }

@@ -60,6 +60,11 @@ impl<'a> Copy<'a> {
     }
 
     #[cold]
+    pub(super) fn refused_in_capture(&self, failure: Error, at: &Context) -> Error {
+        refusal::of_captured_copy(failure, at, &self.to, &self.from)
+    }
+
+    #[cold]
     fn as_row(&self, to: Side, from: Side) -> Box<RawRegion> {
         let row =
             |side| CheckedRegion { side, strides: Strides { x: 0, y: 0, z: 0, pitch: self.bytes, rows: 1 } };
@@ -148,6 +153,7 @@ impl Operation for Copy<'_> {
         }
         // SAFETY: as the caller vouches.
         unsafe { self.enqueue(checked, stream) }
+            .map_err(|failure| self.refused_in_capture(failure, stream.context()))
     }
 }
 

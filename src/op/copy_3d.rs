@@ -49,6 +49,11 @@ impl<'a> Copy3d<'a> {
     pub(super) fn refused(&self, failure: Error, at: &Context) -> Error {
         refusal::of_copy_3d(failure, at, self)
     }
+
+    #[cold]
+    pub(super) fn refused_in_capture(&self, failure: Error, at: &Context) -> Error {
+        refusal::of_captured_copy(failure, at, &self.to.at, &self.from.at)
+    }
 }
 
 impl Operation for Copy3d<'_> {
@@ -104,6 +109,7 @@ impl Operation for Copy3d<'_> {
         let checked = Checked { raw: checked.raw.plainly(), ..checked };
         // SAFETY: as the caller vouches.
         unsafe { self.enqueue(checked, stream) }
+            .map_err(|failure| self.refused_in_capture(failure, stream.context()))
     }
 }
 

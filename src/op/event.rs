@@ -6,6 +6,7 @@ use crate::driver::CallError;
 use crate::event::{Event, EventOptions};
 use crate::object::error::{Error, Status};
 use crate::stream::{Stream, StreamOptions};
+use std::fmt;
 use std::sync::Arc;
 
 /// Records in an event what is enqueued in the stream by now.
@@ -69,15 +70,16 @@ impl Operation for Record<'_> {
     unsafe fn enqueue_captured(&self, (): (), stream: &Stream) -> Result<(), Error> {
         let event = self.0;
         let recorded = match self.1 {
-            AsNode::No => event.raw().record(stream.raw()),
+            AsNode::No => {
+                check_across_processes(event, stream, "cushim_event_record_external")?;
+                event.raw().record(stream.raw())
+            }
             AsNode::Yes => {
                 event.list();
                 event.raw().record_outside(stream.raw())
             }
         };
-        recorded.map_err(|error| refused_record(error, event, stream))?;
-        stands_for_work(event);
-        Ok(())
+        recorded.map_err(|error| refused_record(error, event, stream))
     }
 }
 
@@ -88,6 +90,17 @@ pub(super) fn stands_for_work(event: &Event) {
     if event.may_be_captured() {
         capture::recorded_outside(event);
     }
+}
+
+/// Refuses an event that other processes may open as a place in a graph: driver 580 invalidates the capture of who waits (measured).
+fn check_across_processes(event: &Event, stream: &Stream, instead: &str) -> Result<(), Error> {
+    if !event.options().interprocess {
+        return Ok(());
+    }
+    let why = format!(
+        "{event} is for several processes, and does not stand for a place in a graph: make it a node ({instead})"
+    );
+    Err(stream.under_capture(&why))
 }
 
 #[cold]
@@ -120,14 +133,20 @@ fn check_event_of_another(event: &Event, at: &Context) -> Result<(), Error> {
 
 /// Makes work that is enqueued from now on wait for what an event recorded last. Nothing waits for an event that was never
 /// recorded. An interprocess event of another context is waited for by way of a stream of that context, made for the call.
-pub struct Wait<'a>(pub(super) &'a Arc<Event>, pub(super) AsNode);
+pub struct Wait<'a>(pub(super) Awaited<'a>, pub(super) AsNode);
 
 impl<'a> Wait<'a> {
     /// For this event.
     #[inline]
     #[must_use]
     pub fn new(event: &'a Arc<Event>) -> Self {
-        Self(event, AsNode::No)
+        Self(Awaited { event, stream: None }, AsNode::No)
+    }
+
+    /// For this event, which stands for what is in the stream by now.
+    #[inline]
+    fn for_end_of(event: &'a Arc<Event>, stream: &'a Stream) -> Self {
+        Self(Awaited { event, stream: Some(stream) }, AsNode::No)
     }
 
     /// In a stream under capture, waiting becomes a node: whenever the graph gets there, it waits for what the event recorded last then.
@@ -135,6 +154,23 @@ impl<'a> Wait<'a> {
     #[must_use]
     pub fn as_node(self) -> Self {
         Self(self.0, AsNode::Yes)
+    }
+}
+
+/// What a stream waits for: an event, or the end of another stream, for which an event stands that the caller does not know.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Awaited<'a> {
+    pub(crate) event: &'a Arc<Event>,
+    stream: Option<&'a Stream>,
+}
+
+impl fmt::Display for Awaited<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.stream {
+            Some(stream) => write!(f, "the end of {stream}"),
+            None => self.event.fmt(f),
+        }
     }
 }
 
@@ -152,13 +188,13 @@ impl Operation for Wait<'_> {
 
     #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<(), Error> {
-        check_event(self.0, at)
+        check_event(self.0.event, at)
     }
 
     #[inline(always)]
     unsafe fn enqueue(&self, (): (), stream: &Stream) -> Result<(), Error> {
-        let event = self.0;
-        if event.may_be_captured() && capture::wait_for_captured(stream, event)? {
+        let event = self.0.event;
+        if event.may_be_captured() && capture::wait_for_captured(stream, self.0)? {
             return Ok(());
         }
         if event.options().interprocess && event.context().native() != stream.context().native() {
@@ -175,7 +211,7 @@ impl Operation for Wait<'_> {
     }
 
     unsafe fn enqueue_captured(&self, (): (), stream: &Stream) -> Result<(), Error> {
-        let event = self.0;
+        let event = self.0.event;
         if event.options().interprocess && event.context().native() != stream.context().native() {
             let why = format!(
                 "{event} is of another context, and other processes may open it: it cannot be waited for here"
@@ -183,7 +219,10 @@ impl Operation for Wait<'_> {
             return Err(stream.under_capture(&why));
         }
         let waited = match self.1 {
-            AsNode::No => stream.raw().wait(event.raw()),
+            AsNode::No => {
+                check_across_processes(event, stream, "cushim_stream_wait_event_external")?;
+                stream.raw().wait(event.raw())
+            }
             AsNode::Yes => {
                 event.list();
                 stream.raw().wait_outside(event.raw())
@@ -252,6 +291,7 @@ impl Stream {
         self.same_driver(other.driver(), other)?;
         let event = Event::create(other.context(), &EventOptions::default())?;
         event.record(other)?;
-        self.wait_event(&event)
+        // SAFETY: waiting touches no memory, and the event is alive.
+        unsafe { self.enqueue(&mut Wait::for_end_of(&event, other)) }
     }
 }

@@ -55,7 +55,7 @@ mod copy;
 mod copy_3d;
 mod copy_batch;
 mod endpoint;
-mod event;
+pub(crate) mod event;
 mod host_function;
 mod launch;
 mod memory_operations;

@@ -47,6 +47,20 @@ pub(super) fn of_copy_node(
     })
 }
 
+/// The same of a copy between two devices that is captured: it needs access where a stream does not.
+#[cold]
+pub(super) fn of_captured_copy(
+    failure: Error,
+    at: &Context,
+    to: &Endpoint<'_>,
+    from: &Endpoint<'_>,
+) -> Error {
+    if !are_peers(at, to, from) {
+        return failure;
+    }
+    explain(failure, || closed(at, "", to.side(), from.side(), ""))
+}
+
 /// Adds to the refusal of several copies, of which `first` is the first, which one is to blame, and why.
 #[cold]
 pub(super) fn of_copies(failure: Error, at: &Context, copies: &[Copy<'_>], first: usize) -> Error {
@@ -107,7 +121,11 @@ fn end(driver: &Driver, what: &str, side: Side, bytes: usize) -> Option<String> 
 fn beyond(context: &Context, of: &str, to: Side, from: Side) -> Option<String> {
     // Copies between peers have device memory at both ends.
     let has_host = [to, from].iter().any(|end| matches!(end, Side::Host(_)));
-    let peers = if has_host { "" } else { ", name the context of both endpoints" };
+    closed(context, of, to, from, if has_host { "" } else { ", name the context of both endpoints" })
+}
+
+/// The same, with what else can be done.
+fn closed(context: &Context, of: &str, to: Side, from: Side, peers: &str) -> Option<String> {
     let not_copied = |what: &str, end| {
         let distant = Distant::of(context, end)?;
         let elsewhere = format!("use a stream of device {} or its context{peers}, or ", distant.ordinal);

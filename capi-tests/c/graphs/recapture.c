@@ -181,6 +181,7 @@ static void differs(enum difference how) {
   } else {
     CHECK_STATUS(how == TOO_FEW ? CUDA_ERROR_GRAPH_RECAPTURE_FAILURE : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
                  cushim_builder_end(builder, &ended));
+    if (how == TOO_FEW) CHECK_CONTAINS(last_message(), "nodes of graph 1 were captured with this library, and the graph is lost");
     CHECK(ended == NULL);
   }
   CHECK_OK(cushim_builder_destroy(builder));

@@ -247,8 +247,16 @@ static void between_pools(int has_access) {
   CHECK_OK(cushim_builder_begin(builder));
   status = cushim_stream_copy(cushim_builder_stream(builder), &to, &from, 8);
   CHECK_STATUS(has_access ? 0 : CUDA_ERROR_INVALID_VALUE, status);
+  if (!has_access) {
+    CHECK_CONTAINS(last_message(), "is memory of a pool of device 1, to which device 0 of this copy has no access");
+    CHECK_CONTAINS(last_message(), "The capture is still valid");
+  }
   CHECK_OK(cushim_builder_end(builder, &graph));
   CHECK(node_count(graph) == (has_access ? 1u : 0u));
+  if (!has_access) {
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_graph_add_copy(graph, NULL, 0, &to, &from, 8, NULL));
+    CHECK_CONTAINS(last_message(), "is memory of a pool of device 0, to which device 1 of this copy has no access");
+  }
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_builder_destroy(builder));
 }

@@ -22,7 +22,10 @@ use crate::graph::{Graph, GraphKind, Node, condition, foreign, keeping, relation
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use crate::op::attachment::{Attachment, Prepared};
-use crate::op::capture::{Capturable, CaptureSink, Captured, Recorded, Sink, Under, ended, is_valid};
+use crate::op::capture::{
+    Capturable, CaptureSink, Captured, OUTSIDE, Recorded, Sink, Under, ended, is_valid, known,
+};
+use crate::op::event::Awaited;
 use crate::op::node::Parameters;
 use crate::stream::Stream;
 use begin::{begin_body, begin_new, destroy_unused, leaves};
@@ -128,7 +131,17 @@ impl Capture {
             stream.context().blocking_stream_captured();
         }
         stream.capture_begins(Arc::new(Sink(Arc::<Self>::clone(&capture))));
+        known::began(capture.native(), capture.weak());
         Ok(capture)
+    }
+
+    /// The driver's graph.
+    fn native(&self) -> CUgraph {
+        self.tree().lock_unasked().graph(self.object().id).native.handle()
+    }
+
+    fn weak(&self) -> Weak<dyn CaptureSink> {
+        self.this.clone()
     }
 
     pub(in crate::graph) fn is_over(&self) -> bool {
@@ -407,6 +420,7 @@ impl Capture {
     /// Nothing is captured any more: each stream is as it was.
     fn is_over_now(&self) {
         self.over.store(true, Relaxed);
+        known::is_over(&self.weak());
         self.stream.context().capture_ended();
         if self.is_blocking {
             self.stream.context().blocking_stream_released();
@@ -514,8 +528,7 @@ impl Capture {
     /// The event stands for a place in the graph from now on.
     fn was_recorded(&self, event: &Event) {
         event.was_recorded();
-        let this: Weak<dyn CaptureSink> = self.this.clone();
-        event.was_captured(Arc::new(Recorded(this)));
+        event.was_captured(Arc::new(Recorded(self.weak())));
     }
 
     fn was_captured(&self, state: &mut State, node: NodeState) {
@@ -563,26 +576,34 @@ impl Capture {
         })
     }
 
-    fn check_wait(&self, event: &Event, stream: &Stream) -> Result<(), Error> {
+    fn check_wait(&self, what: Awaited<'_>, stream: &Stream) -> Result<(), Error> {
+        let event = what.event;
         let why = if let Some(recorded) = event.captured_in::<Recorded>() {
             match recorded.0.upgrade() {
-                None => return Err(ended(event)),
+                None => return Err(ended(what)),
                 Some(sink) if std::ptr::eq(Arc::as_ptr(&sink).cast(), std::ptr::from_ref(self)) => {
-                    return if self.is_over() { Err(ended(event)) } else { Ok(()) };
+                    return if self.is_over() { Err(ended(what)) } else { Ok(()) };
                 }
                 Some(_) => "was recorded in another capture, and what two captures have cannot be joined",
             }
         } else if event.may_be_recorded_by_others() || !event.is_recorded() {
             return Ok(());
+        } else if event.may_be_captured_by_others() {
+            "was recorded in another capture, and what two captures have cannot be joined"
         } else {
-            "was recorded outside of the capture, and a graph cannot wait for that: wait before the graph is launched"
+            OUTSIDE
         };
-        Err(stream.under_capture(&format!("{event} {why}")))
+        Err(stream.under_capture(&format!("{what} {why}")))
     }
 }
 
 impl CaptureSink for Capture {
+    fn is_over(&self) -> bool {
+        Self::is_over(self)
+    }
+
     unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error> {
+        let _current = stream.enter_if_default()?;
         match operation.captured() {
             // SAFETY: as the caller vouches.
             Captured::Node(_) | Captured::Plain(_) => unsafe { self.capture_node(stream, operation) },
@@ -597,8 +618,8 @@ impl CaptureSink for Capture {
                 self.was_recorded(&event);
                 Ok(())
             }
-            Captured::Wait(event) => {
-                self.check_wait(event, stream)?;
+            Captured::Wait(what) => {
+                self.check_wait(what, stream)?;
                 // SAFETY: as above.
                 self.capture_plainly("a wait", || unsafe { operation.issue(stream, None) }, stream)
             }
@@ -616,18 +637,19 @@ impl CaptureSink for Capture {
         Under { graph: self.tree().number(), is_body: !self.is_root() }
     }
 
-    fn fork(&self, stream: &Stream, event: &Event) -> Result<(), Error> {
+    fn fork(&self, stream: &Stream, what: Awaited<'_>) -> Result<(), Error> {
         if self.is_over() {
-            return Err(ended(event));
+            return Err(ended(what));
         }
         self.share_with_others_if(stream.may_be_known_to_others())?;
         let is_blocking = !stream.is_default() && !stream.is_non_blocking()?;
-        let wait = || stream.here(|raw| raw.wait(event.raw()));
+        let wait = || stream.here(|raw| raw.wait(what.event.raw()));
         self.capture_plainly("a fork", wait, &self.stream)?;
-        // A default stream stands for another one on each thread: the driver is asked whether it captures.
-        if let Some(stream) = stream.shared().filter(|stream| !stream.is_default()) {
-            let Some(this) = self.this.upgrade() else { return Ok(()) };
-            stream.capture_begins(Arc::new(Sink(this)));
+        if let (Some(stream), Some(this)) = (stream.shared(), self.this.upgrade()) {
+            // A default stream stands for another one on each thread: the driver is asked whether it captures.
+            if !stream.is_default() {
+                stream.capture_begins(Arc::new(Sink(this)));
+            }
             self.parts.lock().members.push(Member::new(stream, is_blocking));
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Builders that work beside each other in one capture: forked from one, and joined into one.
 
 use super::state::Phase;
-use super::{Builder, BuilderKind};
+use super::{Builder, BuilderKind, Of};
 use crate::event::{Event, EventOptions};
 use crate::object::error::{Error, Status};
 use crate::stream::{Stream, StreamOptions};
@@ -29,7 +29,7 @@ impl Builder {
         streams.iter().try_for_each(|stream| stream.wait_event(&event))?;
         let forked = |stream| {
             let phase = Phase::Capturing(Arc::clone(&capture));
-            let fork = Self::new(BuilderKind::Forked, self.mode, stream, None, phase);
+            let fork = Self::new(BuilderKind::Forked, self.mode, Of::Builder(stream), None, phase);
             capture.was_forked(&fork);
             fork
         };

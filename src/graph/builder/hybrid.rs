@@ -2,7 +2,7 @@
 
 use super::capture::Capture;
 use super::state::Phase;
-use super::{Builder, BuilderKind};
+use super::{Builder, BuilderKind, Of};
 use crate::graph::{Condition, ConditionOptions, ConditionalKind, Graph, Node};
 use crate::object::error::Error;
 use crate::stream::{Stream, StreamOptions};
@@ -74,7 +74,7 @@ impl Builder {
         capture.go_on_after(&self.stream, &node)?;
         let body = |(graph, stream)| {
             let body = Body { graph, outer: Arc::downgrade(&capture) };
-            Self::new(BuilderKind::Body, self.mode, stream, Some(body), Phase::NotStarted)
+            Self::new(BuilderKind::Body, self.mode, Of::Builder(stream), Some(body), Phase::NotStarted)
         };
         Ok((node, graphs.into_iter().zip(streams).map(body).collect()))
     }

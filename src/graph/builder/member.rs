@@ -10,12 +10,15 @@ use crate::stream::Stream;
 use std::collections::{BTreeSet, HashSet};
 use std::iter::once;
 use std::sync::{Arc, Weak};
+use std::thread::ThreadId;
 
 /// A stream that became part of a capture. It stays until the capture ends, whoever else holds it.
 pub(super) struct Member {
     pub(super) stream: Arc<Stream>,
     /// What came last in it when it did.
     from: Vec<CUgraphNode>,
+    /// The thread on which it did, if it stands for another stream on each.
+    thread: Option<ThreadId>,
     /// Whether it waits for the legacy default stream.
     is_blocking: bool,
     /// The builder that was forked to capture it; `None` of a stream that waited for an event.
@@ -33,7 +36,7 @@ pub(super) struct Unjoined {
 
 impl Unjoined {
     pub(super) fn of(table: &Table, members: &[Member], joined: &Joined) -> Result<Self, CallError> {
-        let tails: Result<Vec<_>, _> = members.iter().map(|member| tail(table, &member.stream)).collect();
+        let tails: Result<Vec<_>, _> = members.iter().map(|member| member.tail(table)).collect();
         let (tails, mut named, mut lost) = (tails?, BTreeSet::new(), None);
         for (index, member) in members.iter().enumerate().filter(|(index, it)| tails[*index] != it.from) {
             for node in &tails[index] {
@@ -61,13 +64,27 @@ impl Member {
     /// A stream that the driver has made part of the capture, whatever fails from here on: where it does not tell what the stream goes
     /// on after, all that is in it has to be joined.
     pub(super) fn new(stream: Arc<Stream>, is_blocking: bool) -> Self {
+        let current = stream.enter_if_default().ok();
         let from = tail(stream.context().table(), &stream).unwrap_or_default();
+        drop(current);
         // Its context may be another one than the capture's, and to wait for all of that would invalidate the capture, too.
         stream.context().capture_began();
         if is_blocking {
             stream.context().blocking_stream_captured();
         }
-        Self { stream, from, is_blocking, fork: None }
+        let thread = stream.is_default().then(|| std::thread::current().id());
+        Self { stream, from, thread, is_blocking, fork: None }
+    }
+
+    /// What came last in it. Of another thread's stream the driver tells no other one: it is taken for joined.
+    fn tail(&self, table: &Table) -> Result<Vec<CUgraphNode>, CallError> {
+        match self.thread {
+            Some(thread) if thread != std::thread::current().id() => Ok(self.from.clone()),
+            _ => {
+                let _current = self.stream.enter_if_default().ok();
+                tail(table, &self.stream)
+            }
+        }
     }
 
     fn can_be_joined(&self) -> bool {

@@ -75,6 +75,8 @@ pub struct Builder {
     kind: BuilderKind,
     mode: CaptureMode,
     stream: Arc<Stream>,
+    /// Whether nobody else has made the stream: it has the builder's name.
+    has_own_stream: bool,
     /// Of a builder for a body: that body.
     body: Option<hybrid::Body>,
     phase: Mutex<Phase>,
@@ -82,6 +84,12 @@ pub struct Builder {
 }
 
 object!(Builder: Builder, header);
+
+/// Whose stream a builder captures.
+enum Of<'a> {
+    Builder(Arc<Stream>),
+    Caller(&'a Arc<Stream>),
+}
 
 impl Builder {
     /// Creates a builder with a stream of its own in the context.
@@ -91,7 +99,7 @@ impl Builder {
     pub fn create(context: &Arc<Context>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
         check_driver(context)?;
         let stream = Stream::create(context, &StreamOptions::default())?;
-        Ok(Self::new(BuilderKind::Primary, options.mode, stream, None, Phase::NotStarted))
+        Ok(Self::new(BuilderKind::Primary, options.mode, Of::Builder(stream), None, Phase::NotStarted))
     }
 
     /// Creates a builder that captures what is issued to a stream, which does nothing else meanwhile.
@@ -102,18 +110,25 @@ impl Builder {
     pub fn create_on(stream: &Arc<Stream>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
         state::check_capturable(stream)?;
         check_driver(stream.context())?;
-        Ok(Self::new(BuilderKind::Primary, options.mode, Arc::clone(stream), None, Phase::NotStarted))
+        Ok(Self::new(BuilderKind::Primary, options.mode, Of::Caller(stream), None, Phase::NotStarted))
     }
 
     fn new(
         kind: BuilderKind,
         mode: CaptureMode,
-        stream: Arc<Stream>,
+        stream: Of<'_>,
         body: Option<hybrid::Body>,
         phase: Phase,
     ) -> Arc<Self> {
         let (header, phase) = (Header::new::<Self>(), Mutex::new(phase));
-        Arc::new_cyclic(|this| Self { header, kind, mode, stream, body, phase, this: Weak::clone(this) })
+        let (stream, has_own_stream) = match stream {
+            Of::Builder(stream) => (stream, true),
+            Of::Caller(stream) => (Arc::clone(stream), false),
+        };
+        Arc::new_cyclic(|this| {
+            let this = Weak::clone(this);
+            Self { header, kind, mode, stream, has_own_stream, body, phase, this }
+        })
     }
 
     /// The context of what is captured.
@@ -246,6 +261,9 @@ impl Builder {
     /// Names the builder in messages; `None` takes the name away.
     pub fn set_label(&self, label: Option<&str>) {
         self.header.set_label(label);
+        if self.has_own_stream {
+            self.stream.set_label(label);
+        }
     }
 
     /// The name that messages use.
@@ -257,10 +275,6 @@ impl Builder {
 
 impl Drop for Builder {
     fn drop(&mut self) {
-        // What a fork captured and nobody joined is named all the same.
-        if let (BuilderKind::Forked, Some(label)) = (self.kind, self.label()) {
-            self.stream.set_label(Some(&label));
-        }
         self.close();
     }
 }

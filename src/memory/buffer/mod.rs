@@ -299,24 +299,33 @@ impl Buffer {
     /// [`destroy`](Self::destroy) would.
     pub fn destroy_on(buffer: Arc<Self>, stream: &Arc<Stream>) -> Result<(), Error> {
         callback::check_allowed()?;
-        let standing = buffer.check_destroy(Some(stream))?;
+        let standing = buffer.check_destroy(Some(stream), 1)?;
         buffer.set_stream(stream)?;
         crate::object::release::collect(|| buffer.let_go_knowing(standing))
     }
 
-    /// Refuses to end an owning handle when the memory could not be freed then.
-    pub(crate) fn check_destroy(&self, stream: Option<&Arc<Stream>>) -> Result<Standing, Error> {
+    /// Refuses to end an owning handle when the memory could not be freed then; `holds` are those that end with it.
+    pub(crate) fn check_destroy(
+        self: &Arc<Self>,
+        stream: Option<&Arc<Stream>>,
+        holds: usize,
+    ) -> Result<Standing, Error> {
         let recorded = self.order.lock().clone();
         let Some(stream) = stream.or(recorded.as_ref().map(Order::stream)) else {
             return Ok(Standing::Unknown);
         };
-        stream.same_driver(self.driver(), self)?;
+        stream.same_driver(self.driver(), self.as_ref())?;
         let Some(resource) = self.resource() else { return Ok(Standing::Unknown) };
         // What was destroyed with its context needs no stream.
         if self.went_with_context(resource) {
             return Ok(Standing::Gone);
         }
         resource.refuse_capture_if_known(stream)?;
+        if resource.waits_for_stream() && Arc::strong_count(self) <= holds {
+            stream.check_not_capturing(
+                "memory is freed when that has done its work: destroy the buffer after the capture, or on another stream",
+            )?;
+        }
         Ok(Standing::There)
     }
 

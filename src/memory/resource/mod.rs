@@ -406,6 +406,11 @@ impl Resource {
         matches!(self.source, Source::Custom(_))
     }
 
+    /// Whether memory is freed once the deallocation stream was waited for.
+    pub(super) fn waits_for_stream(&self) -> bool {
+        matches!(self.source, Source::PageLocked(_) | Source::Managed(_) | Source::Synchronous(_))
+    }
+
     /// Refuses a stream that is missing, of another driver or being captured.
     pub(super) fn check_stream(&self, stream: Option<&Arc<Stream>>) -> Result<(), Error> {
         match stream {

@@ -76,7 +76,7 @@ impl NodeOperation for Record<'_> {
     }
 
     fn holds(&mut self) -> Kept {
-        self.0.was_recorded();
+        self.0.is_recorded_by_graph();
         holds(self.0)
     }
 }
@@ -93,8 +93,8 @@ impl NodeOperation for Wait<'_> {
     }
 
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
-        check_event(self.0, at)?;
-        Ok(Parameters::EventWait(EventParameters::of(self.0)))
+        check_event(self.0.event, at)?;
+        Ok(Parameters::EventWait(EventParameters::of(self.0.event)))
     }
 
     fn output(_: &Parameters) {}
@@ -104,6 +104,6 @@ impl NodeOperation for Wait<'_> {
     }
 
     fn holds(&mut self) -> Kept {
-        holds(self.0)
+        holds(self.0.event)
     }
 }

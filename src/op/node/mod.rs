@@ -50,9 +50,9 @@ pub(crate) use uses::Use;
 use super::{Arguments, ConditionOperand, Traits};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawNode;
-use crate::driver::sys;
+use crate::driver::{Driver, Version, sys};
 use crate::object::callback::Owner;
-use crate::object::error::Error;
+use crate::object::error::{Error, Status};
 use crate::pointer::DevicePointer;
 use std::fmt;
 use std::sync::Arc;
@@ -110,6 +110,16 @@ impl NodeType {
         }
     }
 
+    /// Refuses a driver that is too old for such nodes.
+    pub(crate) fn check_driver(self, driver: &Driver) -> Result<(), Error> {
+        let since = match self {
+            Self::MemoryOperations => 11070,
+            Self::Conditional => 12030,
+            _ => return Ok(()),
+        };
+        require(driver, &format!("a {self}"), Version::from_number(since))
+    }
+
     /// How many owner slots such a node has.
     pub(crate) fn slots(self) -> usize {
         match self {
@@ -118,6 +128,13 @@ impl NodeType {
             _ => 0,
         }
     }
+}
+
+/// Refuses what the driver is too old for.
+pub(crate) fn require(driver: &Driver, what: &str, since: Version) -> Result<(), Error> {
+    let Some(version) = driver.version().filter(|version| *version < since) else { return Ok(()) };
+    let refusal = format!("{what} needs a driver for CUDA {since} or newer, and this one is for {version}");
+    Err(Error::new(Status::UNSUPPORTED, refusal))
 }
 
 impl fmt::Display for NodeType {

@@ -22,7 +22,7 @@ impl Capture {
         let ended = match self.end_driver(&state) {
             Ok(_) => Ok(self.was_captured_again(&mut state)),
             Err(error) => {
-                let failure = self.not_ended(&state, error);
+                let failure = self.lacks_nodes(&state, self.not_ended(&state, error));
                 self.is_lost(&mut state, Err(error));
                 Err(failure)
             }
@@ -34,6 +34,22 @@ impl Capture {
             report(self.tree().driver(), released);
         }
         Ok(self.graph.clone())
+    }
+
+    /// The refusal of an end, with how many nodes were not captured again.
+    #[cold]
+    fn lacks_nodes(&self, state: &State, mut failure: Error) -> Error {
+        let nodes = &state.graph(self.object().id).nodes;
+        let taken = self.parts.lock().taken.len();
+        if failure.status.0 == CUDA_ERROR_GRAPH_RECAPTURE_FAILURE.0 && taken < nodes.len() {
+            failure.message.push_str(&format!(
+                ". Of the {} nodes of {} {taken} were captured with this library, and the graph is lost: capture all of them, in the \
+                 order in which they were added",
+                nodes.len(),
+                self.object()
+            ));
+        }
+        failure
     }
 
     /// Ends it, and gives up the graph.

@@ -1,0 +1,97 @@
+//! Captures of somebody else's, in which operations take part.
+
+use super::{Capturable, CaptureSink, Captured, OTHERS, OUTSIDE, Recorded, Under, ended, info, is_valid};
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::sys::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+use crate::event::Event;
+use crate::object::error::{Error, Status};
+use crate::op::attachment::Prepared;
+use crate::op::event::Awaited;
+use crate::stream::Stream;
+use std::sync::Arc;
+
+/// A capture of somebody else's. Operations take part in it: what they use is kept by its graph, as a whole.
+pub(super) struct Others;
+
+impl CaptureSink for Others {
+    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error> {
+        let (node_context, has_holds) = match operation.captured() {
+            Captured::Refused(why) => return Err(operation.refused(stream, why)),
+            Captured::Node(node) => {
+                node.node_type().check_driver(stream.driver())?;
+                let at = node.node_context(stream.context());
+                node.parameters(at.as_ref().unwrap_or(stream.context()))?;
+                (at, node.has_holds())
+            }
+            Captured::Wait(what) => {
+                check_wait(what, stream)?;
+                (None, false)
+            }
+            Captured::Record(_) | Captured::Plain(_) | Captured::Nothing => (None, false),
+        };
+        let info = info(stream)?;
+        if !is_valid(&info) {
+            let refusal = format!("somebody else captures {stream}, and that capture was invalidated");
+            return Err(Error::new(Status(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0), refusal).about(stream));
+        }
+        // SAFETY: the driver has just named it.
+        let graph = unsafe { RawGraph::adopt(stream.context().table(), info.graph) };
+        let failed = |error| stream.context().failed(error, stream);
+        let prepared = has_holds.then(|| Prepared::on(&graph)).transpose().map_err(failed)?;
+        // SAFETY: as the caller vouches.
+        let issued = unsafe { operation.issue(stream, node_context.as_deref()) };
+        if issued.is_ok() {
+            recorded_by(operation).into_iter().for_each(|event| event.was_captured_by_others());
+        }
+        let Some(prepared) = prepared else { return issued };
+        match (issued, operation.captured()) {
+            (Ok(()), Captured::Node(node)) => drop(prepared.commit(node.holds().0)),
+            (Ok(()), _) => drop(prepared),
+            (Err(failure), _) => {
+                // Of a capture that the call has invalidated the graph must not be touched.
+                if super::info(stream).is_ok_and(|info| is_valid(&info)) {
+                    drop(prepared)
+                } else {
+                    prepared.leave()
+                }
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    fn under(&self) -> Under {
+        Under { graph: OTHERS, is_body: false }
+    }
+
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn is_known_to_others(&self) {}
+
+    fn fork(&self, stream: &Stream, what: Awaited<'_>) -> Result<(), Error> {
+        stream.may_be_captured_by_others();
+        stream.here(|raw| raw.wait(what.event.raw()))
+    }
+}
+
+/// The event that stands for a place in the graph once the operation was captured, if one does.
+fn recorded_by(operation: &mut dyn Capturable) -> Option<Arc<Event>> {
+    match operation.captured() {
+        Captured::Record(event) => Some(Arc::clone(event)),
+        _ => operation.records().map(Arc::clone),
+    }
+}
+
+/// Refuses an event that does not stand for a place in the capture: the driver would invalidate that.
+fn check_wait(what: Awaited<'_>, stream: &Stream) -> Result<(), Error> {
+    let event = what.event;
+    let why = match event.captured_in::<Recorded>().map(|recorded| recorded.0.upgrade()) {
+        Some(Some(sink)) if !sink.is_over() => "was recorded in another capture",
+        Some(_) => return Err(ended(what)),
+        None if event.may_be_captured_by_others() || !event.is_recorded() => return Ok(()),
+        None => OUTSIDE,
+    };
+    Err(stream.under_capture(&format!("{what} {why}")))
+}
