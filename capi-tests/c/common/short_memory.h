@@ -5,7 +5,7 @@
  * The program's malloc stands in front of the C library's for all that is loaded, and fails for libcushim.so alone, on the thread
  * of the call. Each call is tried in a process of its own; what ends one is counted, and the next allocation tried in another.
  *
- * Include it first, in a program that has `prepare` make what its calls use.
+ * Include it first, in a program that has `prepare` make what its calls use, and `check_unchanged` look at it.
  */
 #ifndef SHORT_MEMORY_H
 #define SHORT_MEMORY_H
@@ -69,6 +69,9 @@ static inline void nothing(void) {}
 
 static void prepare(void);
 
+/* Checks that nothing is left of a call that failed. */
+static void check_unchanged(void);
+
 /* What processes tell the first one. */
 static struct {
   int at;     /* the allocation that fails */
@@ -100,6 +103,7 @@ static void try_from(const struct tried_call *call, int on) {
     if (status == CUSHIM_SUCCESS) call->undo();
     else if (!CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, status)) fprintf(stderr, "  in %s at %d\n", call->name, told->at);
     else told->refusals++;
+    if (status != CUSHIM_SUCCESS) check_unchanged();
     CHECK_STATUS(CUSHIM_SUCCESS, tried(call, 0, 0));
     call->undo();
     if (!reached) break;

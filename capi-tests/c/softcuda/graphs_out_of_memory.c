@@ -116,6 +116,7 @@ static void remove_edge(void) {
   CHECK_OK(cushim_graph_remove_edges(definition, &edge, 1));
 }
 static cushim_status set_dependencies(void) { return cushim_node_set_dependencies(copy_node, &fill_node, 1); }
+static void clear_dependencies(void) { CHECK_OK(cushim_node_set_dependencies(copy_node, NULL, 0)); }
 
 /* Changes, of the definition and of the exec. */
 static cushim_status set_owned_argument(cushim_exec where) {
@@ -272,7 +273,7 @@ static const struct tried_call calls[] = {
     CALL(add_wait, remove_made),           CALL(add_values, remove_made),        CALL(add_allocation, destroy_graph),
     CALL(add_bodies, destroy_graph),       CALL(move_in, remove_made),           CALL(clone, destroy_graph),
     CALL(read_nodes, nothing),             CALL(read_edges, nothing),            CALL(read_arguments, nothing),
-    CALL(write_json, nothing),             CALL(add_edge, remove_edge),          CALL(set_dependencies, nothing),
+    CALL(write_json, nothing),             CALL(add_edge, remove_edge),          CALL(set_dependencies, clear_dependencies),
     CALL(set_argument, nothing),           CALL(set_argument_in_exec, nothing),  CALL(set_kernel, nothing),
     CALL(set_kernel_in_exec, nothing),     CALL(set_copy, nothing),              CALL(set_copy_in_exec, nothing),
     CALL(set_fill, nothing),               CALL(set_fill_in_exec, nothing),      CALL(set_function, nothing),
@@ -305,5 +306,7 @@ static void prepare(void) {
   CHECK_OK(add_operations(&values_node));
   exec = new_exec(definition);
 }
+
+static void check_unchanged(void) { CHECK(node_count(definition) == 7 && edge_count(definition) == 0); }
 
 int main(void) { return try_all(calls, sizeof calls / sizeof *calls); }

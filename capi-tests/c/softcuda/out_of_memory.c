@@ -145,4 +145,8 @@ static void prepare(void) {
   refused();
 }
 
+static void check_unchanged(void) {
+  if (other_graph != NULL) CHECK(node_count(other_graph) == 1);
+}
+
 int main(void) { return try_all(calls, sizeof calls / sizeof *calls); }
