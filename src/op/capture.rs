@@ -11,6 +11,7 @@ use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_ACTIVE;
 use crate::event::Event;
 use crate::object::error::{Error, Status};
+use crate::object::handle;
 use crate::object::slot::Exposed;
 use crate::stream::{CapturedBy, Stream, StreamKind};
 use std::sync::{Arc, Weak};
@@ -119,7 +120,11 @@ pub(super) unsafe fn enqueue<O: Operation + ?Sized>(
     operation: &mut O,
 ) -> Result<Option<O::Output>, Error> {
     let mut issued = Issue { operation, output: None };
-    match stream.captured_by::<Sink>()? {
+    let captured_by = stream.captured_by::<Sink>()?;
+    if !matches!(captured_by, CapturedBy::Nobody) {
+        handle::check_memory()?;
+    }
+    match captured_by {
         CapturedBy::Nobody => return Ok(None),
         // SAFETY: as the caller vouches.
         CapturedBy::Us(sink) => unsafe { sink.0.capture(stream, &mut issued) }?,

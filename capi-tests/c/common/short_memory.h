@@ -4,6 +4,7 @@
  *
  * The program's malloc stands in front of the C library's for all that is loaded, and fails for libcushim.so alone, on the thread
  * of the call. Each call is tried in a process of its own; what ends one is counted, and the next allocation tried in another.
+ * At last each is made very often while all allocations fail: what it keeps must not use up what is put aside.
  *
  * Include it first, in a program that has `prepare` make what its calls use, and `check_unchanged` look at it.
  */
@@ -118,6 +119,33 @@ static void try_from(const struct tried_call *call, int on) {
   _exit(check_failures != 0);
 }
 
+/* In a process of its own: call after call without memory, whatever each answers. */
+static void try_often(const struct tried_call *call) {
+  enum { OFTEN = 2000 };
+  int i;
+  dl_iterate_phdr(find_code, NULL);
+  prepare();
+  for (i = 0; i < OFTEN; i++) tried(call, 1, 1);
+  CHECK_STATUS(CUSHIM_SUCCESS, cushim_stream_synchronize(all.stream));
+  fflush(NULL);
+  _exit(check_failures != 0);
+}
+
+/* Whether the call, made so, ended the process. */
+static int ends_often(const struct tried_call *call) {
+  int status = 0;
+  pid_t child;
+  fflush(NULL);
+  child = fork();
+  if (child == 0) {
+    alarm(60);
+    try_often(call);
+  }
+  if (!CHECK(child > 0 && waitpid(child, &status, 0) == child)) exit(1);
+  if (status != 0) fprintf(stderr, "%s ended the process when it was made often\n", call->name);
+  return status != 0;
+}
+
 /* The number of processes that the call ended. */
 static int try_one(const struct tried_call *call, int on) {
   enum { MOST = 1000 };
@@ -159,6 +187,7 @@ static int try_all(const struct tried_call *calls, size_t count) {
       ends += try_one(&calls[which], on);
       points += told->points, refusals += told->refusals;
     }
+    if (!calls[which].first) ends += ends_often(&calls[which]);
   }
   printf("%d allocations failed, for which %d calls said so, and %d ended the process\n", points, refusals, ends);
   CHECK(ends == 0);

@@ -52,6 +52,13 @@ static cushim_status add_operations(cushim_node *node) {
   return cushim_graph_add_memory_operations(definition, NULL, 0, &operation, 1, node);
 }
 static cushim_status add_values(void) { return add_operations(&made); }
+static cushim_status add_nameless(void) { return add_buffer_kernel(definition, NULL); }
+static void remove_last(void) {
+  cushim_node nodes[8];
+  size_t count = 0;
+  CHECK_OK(cushim_graph_get_nodes(definition, nodes, 8, &count));
+  if (CHECK(count == 8)) CHECK_OK(cushim_node_remove(nodes[7]));
+}
 static void remove_made(void) { CHECK_OK(cushim_node_remove(made)); }
 
 /* A graph of their own: what allocates cannot be removed, and a condition stays. */
@@ -268,7 +275,7 @@ static cushim_status capture_child(void) {
 }
 
 static const struct tried_call calls[] = {
-    CALL(add_kernel, remove_made),         CALL(add_copy, remove_made),          CALL(add_box, remove_made),
+    CALL(add_nameless, remove_last), CALL(add_kernel, remove_made),         CALL(add_copy, remove_made),          CALL(add_box, remove_made),
     CALL(add_bytes, remove_made),          CALL(add_child, remove_made),         CALL(add_record, remove_made),
     CALL(add_wait, remove_made),           CALL(add_values, remove_made),        CALL(add_allocation, destroy_graph),
     CALL(add_bodies, destroy_graph),       CALL(move_in, remove_made),           CALL(clone, destroy_graph),
