@@ -112,6 +112,7 @@ const FAULTS: &[Condition] = &[
     ),
     // Its own faults are allocations, and those of the next the driver's calls.
     Condition("softcuda/out_of_memory", &[ONE_VERSION], &[]),
+    Condition("softcuda/graphs_out_of_memory", &[ONE_VERSION], &[]),
     Condition("softcuda/every_fault", &["11.4", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/graph_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
     Condition("softcuda/capture_faults", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[]),

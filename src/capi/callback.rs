@@ -48,6 +48,7 @@ pub struct cushim_owner {
 /// `owner` is NULL, misaligned or points to an owner whose release may be called, once, from any thread.
 pub(super) unsafe fn given(owner: *const cushim_owner) -> Result<Option<Owner>, Error> {
     pointer::check_if_given(owner, "owner")?;
+    handle::check_memory()?;
     // SAFETY: it is aligned, and the caller vouches for the rest.
     Ok(unsafe { lent(owner) })
 }
@@ -119,6 +120,7 @@ pub(super) unsafe fn operation(
     owner: *const cushim_owner,
 ) -> Result<HostFunction, Error> {
     pointer::check_if_given(owner, "owner")?;
+    handle::check_memory()?;
     // SAFETY: the caller vouches for the owner, which is aligned.
     if function.is_none() && unsafe { owner.as_ref() }.is_some_and(|owner| owner.release.is_some()) {
         return Err(Error::new(
@@ -152,6 +154,7 @@ pub(super) unsafe fn operation_on_bytes(
     size: usize,
 ) -> Result<HostFunction, Error> {
     let Some(function) = function else { return Err(out::null("function")) };
+    handle::check_memory()?;
     // SAFETY: the caller vouches for the bytes.
     let kept = unsafe { Kept::copy(bytes, size) }?;
     let data = kept.data();

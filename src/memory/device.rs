@@ -6,12 +6,12 @@ use crate::driver::calls::memory::allocation::RawMemory;
 use crate::object::callback;
 use crate::object::error::Error;
 use crate::object::native;
+use crate::object::thread::ThreadId;
 use crate::op::{Allocate, Endpoint, Free, explain_free, explain_out_of_memory};
 use crate::pointer::DevicePointer;
 use crate::stream::{Stream, StreamKind};
 use std::fmt;
 use std::sync::Arc;
-use std::thread::ThreadId;
 
 /// Device memory that is freed when this is dropped.
 ///
@@ -187,7 +187,7 @@ fn block(bytes: usize, pointer: DevicePointer) -> Block {
 
 impl Order {
     fn of_stream(stream: &Arc<Stream>) -> Self {
-        let thread = (stream.kind() == StreamKind::PerThread).then(|| std::thread::current().id());
+        let thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
         Self::Stream(Arc::clone(stream), thread)
     }
 
@@ -228,7 +228,7 @@ impl Order {
 }
 
 fn is_this(thread: ThreadId) -> bool {
-    thread == std::thread::current().id()
+    thread == ThreadId::current()
 }
 
 /// Allocation for those who keep the pointer themselves.

@@ -10,6 +10,7 @@
 //! | `native` | a native handle, who destroys it, and when |
 //! | `registry` | finds the object of a native handle |
 //! | `release` | what becomes of errors when the last hold on an object goes |
+//! | `thread` | threads, without the memory that the standard library takes for them |
 //! | `cancellation` | threads that are cancelled in the middle of a call |
 //! | `spare` | memory for when the process has none left |
 //! | `slot` | what an object keeps for objects that it does not know |
@@ -30,3 +31,4 @@ pub(crate) mod registry;
 pub(crate) mod release;
 pub(crate) mod slot;
 mod spare;
+pub(crate) mod thread;

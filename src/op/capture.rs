@@ -13,6 +13,7 @@ use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::sys::CU_STREAM_CAPTURE_STATUS_ACTIVE;
 use crate::event::Event;
 use crate::object::error::{Error, Status};
+use crate::object::handle;
 use crate::object::slot::Exposed;
 use crate::stream::{CapturedBy, Stream, StreamKind};
 use others::Others;
@@ -144,7 +145,11 @@ pub(super) unsafe fn enqueue<O: Operation + ?Sized>(
     operation: &mut O,
 ) -> Result<Option<O::Output>, Error> {
     let mut issued = Issue { operation, output: None };
-    match captured_by(stream)? {
+    let captured_by = captured_by(stream)?;
+    if !matches!(captured_by, CapturedBy::Nobody) {
+        handle::check_memory()?;
+    }
+    match captured_by {
         CapturedBy::Nobody => return Ok(None),
         // SAFETY: as the caller vouches.
         CapturedBy::Us(sink) => unsafe { sink.0.capture(stream, &mut issued) }?,

@@ -1,55 +1,5 @@
-/*
- * Every allocation that a call makes fails in turn: alone, and with all later ones. The call must succeed or say that memory is
- * short, never end the process; and once there is memory again, it must succeed.
- *
- * The program's malloc stands in front of the C library's for all that is loaded, and fails for libcushim.so alone, on the thread
- * of the call. Each call is tried in a process of its own; what ends one is counted, and the next allocation tried in another.
- */
-#include "graphs.h"
-
-#include <dlfcn.h>
-#include <link.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-
-/* The C library's own. */
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *memory, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-
-static uintptr_t code_begin, code_end;     /* of libcushim.so */
-static __thread int watched;               /* whether allocations are counted */
-static __thread int allocations, fails_at; /* by this call; 0: none fails */
-static __thread int fails_on;              /* and all later ones */
-
-static int fails(void *caller) {
-  const uintptr_t address = (uintptr_t)caller;
-  if (!watched || address < code_begin || address >= code_end) return 0;
-  allocations++;
-  return fails_at != 0 && (fails_on ? allocations >= fails_at : allocations == fails_at);
-}
-
-void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size); }
-void *realloc(void *memory_, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(memory_, size); }
-int posix_memalign(void **out, size_t alignment, size_t size) {
-  if (fails(__builtin_return_address(0))) return 12; /* ENOMEM */
-  *out = __libc_memalign(alignment, size);
-  return *out == NULL ? 12 : 0;
-}
-
-static int find_code(struct dl_phdr_info *info, size_t size, void *data) {
-  int i;
-  (void)size, (void)data;
-  if (strstr(info->dlpi_name, "libcushim.so") == NULL) return 0;
-  for (i = 0; i < info->dlpi_phnum; i++) {
-    if (info->dlpi_phdr[i].p_type != PT_LOAD || (info->dlpi_phdr[i].p_flags & PF_X) == 0) continue;
-    code_begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-    code_end = code_begin + info->dlpi_phdr[i].p_memsz;
-  }
-  return 1;
-}
+/* Calls of all kinds, with memory running short. */
+#include "short_memory.h"
 
 /* What the calls use and make. */
 static cushim_driver driver;
@@ -171,15 +121,7 @@ static cushim_status capture(void) {
   return status;
 }
 
-static void nothing(void) {}
-
-#define CALL(call, undo) {#call, call, undo, 0}
-static const struct {
-  const char *name;
-  cushim_status (*call)(void);
-  void (*undo)(void); /* after it succeeded */
-  int first;          /* the first call of a process */
-} calls[] = {
+static const struct tried_call calls[] = {
     {"open_it", open_it, close_it, 1},
     CALL(create_context, destroy_context), CALL(retain_context, destroy_context), CALL(create_stream, destroy_stream),
     CALL(create_event, destroy_event),     CALL(create_and_destroy, nothing),     CALL(record, nothing),
@@ -195,14 +137,6 @@ static const struct {
     CALL(update, nothing),                 CALL(create_builder, destroy_builder), CALL(capture, nothing),
 };
 
-/* What processes tell the first one. */
-static struct {
-  int at;     /* the allocation that fails */
-  int done;   /* all were tried */
-  int points; /* how many there are */
-  int refusals;
-} *told;
-
 static void prepare(void) {
   if (!open_graphs()) exit(1);
   other_graph = new_graph();
@@ -211,80 +145,8 @@ static void prepare(void) {
   refused();
 }
 
-static cushim_status tried(size_t which, int at, int on) {
-  cushim_status status;
-  allocations = 0, fails_at = at, fails_on = on, watched = 1;
-  status = calls[which].call();
-  watched = 0;
-  return status;
+static void check_unchanged(void) {
+  if (other_graph != NULL) CHECK(node_count(other_graph) == 1);
 }
 
-/* In a process of its own: allocations from `told->at` on. */
-static void try_from(size_t which, int on) {
-  dl_iterate_phdr(find_code, NULL);
-  if (!CHECK(code_begin != 0)) exit(1);
-  if (!calls[which].first) {
-    prepare();
-    CHECK_STATUS(CUSHIM_SUCCESS, tried(which, 0, 0)); /* what is made once */
-    calls[which].undo();
-  }
-  for (;; told->at++) {
-    const cushim_status status = tried(which, told->at, on);
-    const int reached = allocations >= told->at;
-    if (status == CUSHIM_SUCCESS) calls[which].undo();
-    else if (!CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, status)) fprintf(stderr, "  in %s at %d\n", calls[which].name, told->at);
-    else told->refusals++;
-    CHECK_STATUS(CUSHIM_SUCCESS, tried(which, 0, 0));
-    calls[which].undo();
-    if (!reached) break;
-    told->points++;
-    if (calls[which].first) {
-      told->at++;
-      _exit(check_failures != 0);
-    }
-  }
-  told->done = 1;
-  fflush(NULL);
-  _exit(check_failures != 0);
-}
-
-int main(void) {
-  enum { MOST = 1000 };
-  int ends = 0, points = 0, refusals = 0, on;
-  size_t which;
-  told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (!CHECK(told != MAP_FAILED)) return 1;
-  for (which = 0; which < sizeof calls / sizeof *calls; which++) {
-    for (on = 0; on < 2; on++) {
-      int ended = 0;
-      memset(told, 0, sizeof *told);
-      told->at = 1;
-      while (!told->done && told->at < MOST) {
-        int status = 0;
-        pid_t child;
-        fflush(NULL);
-        child = fork();
-        if (child == 0) {
-          alarm(60);
-          try_from(which, on);
-        }
-        if (!CHECK(child > 0 && waitpid(child, &status, 0) == child)) return 1;
-        if (WIFEXITED(status)) {
-          CHECK(WEXITSTATUS(status) == 0);
-          if (WEXITSTATUS(status) != 0) break;
-          continue;
-        }
-        fprintf(stderr, "%s ended the process at allocation %d%s\n", calls[which].name, told->at, on ? " and all later ones" : "");
-        ended++;
-        told->points++;
-        told->at++;
-      }
-      printf("%-20s%s %d allocations, %d refusals, %d ends\n", calls[which].name, on ? " and on:" : ":", told->points, told->refusals,
-             ended);
-      points += told->points, refusals += told->refusals, ends += ended;
-    }
-  }
-  printf("%d allocations failed, for which %d calls said so, and %d ended the process\n", points, refusals, ends);
-  CHECK(ends == 0);
-  return check_done();
-}
+int main(void) { return try_all(calls, sizeof calls / sizeof *calls); }

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 const INVALID_IMAGE: i32 = 200;
 const NO_BINARY_FOR_GPU: i32 = 209;
 const INVALID_PTX: i32 = 218;
+const UNSUPPORTED_PTX_VERSION: i32 = 222;
 const ILLEGAL_ADDRESS: i32 = 700;
 const LAUNCH_TIMEOUT: i32 = 702;
 const MISALIGNED: i32 = 716;
@@ -222,6 +223,20 @@ fn an_endless_kernel_ends_when_asked_for() {
 }
 
 /// What a kernel is said to need is an estimate, but never more than the load allowed.
+/// What a driver's own compiler writes is loaded, and nothing newer.
+#[test]
+fn the_ptx_of_each_version() {
+    for (version, own, next) in [("11.4", "7.4", "7.5"), ("13.0", "9.0", "9.1"), ("13.5", "9.5", "9.6")] {
+        alone("the_ptx_of_each_version", &[("SOFTCUDA_VERSION", version)], || {
+            let cu = with_context();
+            let text =
+                |isa: &str| format!(".version {isa}\n.target sm_70\n.address_size 64\n\0").into_bytes();
+            assert!(load(&cu, &text(own)).is_ok());
+            assert_eq!(load(&cu, &text(next)), Err(UNSUPPORTED_PTX_VERSION));
+        });
+    }
+}
+
 #[test]
 fn registers_are_limited() {
     alone("registers_are_limited", &[], || {

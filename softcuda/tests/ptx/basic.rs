@@ -139,6 +139,7 @@ fn refusals_name_line_instruction_and_modifier() {
     assert!(refuse("st.const.u32 [%r1], %r2;").log.contains("constant memory cannot be written"));
     assert_eq!(refuse("bra nowhere;").refusal, Refusal::Invalid);
     assert_eq!(refuse("add.u32 %r1, %r9, 1;").log, "line 6: unknown name %r9");
+    assert_eq!(refuse("mov.b32 %r1, %r4294967295;").log, "line 6: unknown name %r4294967295");
     assert_eq!(refuse("add.u32 %r1, %r2 1;").refusal, Refusal::Invalid);
     assert!(refuse("add.u64 %r1, %r2, %r3;").log.contains(".b32 stands where .u64 is wanted"));
     let version = device::compile(".version 9.1\n.target sm_90\n").err().unwrap();

@@ -116,9 +116,7 @@ pub(super) unsafe fn add_to<R>(
     // SAFETY: as the caller vouches.
     let after = unsafe { After::new(&guard, at) };
     // Nothing fails once the node is there.
-    if !at.node.is_null() {
-        guard.room_for_one()?;
-    }
+    guard.room_for_one()?;
     let mut added = add(&guard, &graph, &after)?;
     if !at.node.is_null() {
         let node = added.give_handle(|object| guard.borrowed_of_new(object))?;

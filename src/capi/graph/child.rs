@@ -70,7 +70,8 @@ pub unsafe extern "C" fn cushim_graph_add_child(
         // SAFETY: as above.
         let inner = unsafe { out::cleared_if_given(inner, std::ptr::null_mut(), "inner") }?;
         let is_moved = self::how(how)?;
-        handle::room(usize::from(inner.is_some()))?;
+        // The node's, too.
+        handle::room(usize::from(inner.is_some()) + 1)?;
         // SAFETY: the caller vouches for `after` and `node`.
         let graphs = unsafe {
             add_to(

@@ -169,7 +169,8 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
         kind.check_bodies(body_count)?;
         // SAFETY: as above.
         let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") }?;
-        handle::room(body_count)?;
+        // The node's, too.
+        handle::room(body_count + 1)?;
         // SAFETY: the caller vouches for `after` and `node`.
         let graphs = unsafe {
             add_to(

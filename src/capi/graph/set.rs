@@ -21,7 +21,7 @@ use crate::capi::{input, out, text};
 use crate::graph::{Graph, Node};
 use crate::object::callback::Owner;
 use crate::object::error::Error;
-use crate::object::handle::Guard;
+use crate::object::handle::{self, Guard};
 use crate::op::node::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange, NodeType};
 use crate::op::{Arguments, MemoryOperations, Record, Wait};
 use std::ffi::{c_char, c_void};
@@ -52,6 +52,7 @@ unsafe fn set_in<C: NodeChange>(
     change: &mut C,
 ) -> Result<(), Error> {
     let node = get(guard, node)?;
+    handle::check_memory()?;
     // SAFETY: as the caller vouches.
     unsafe {
         match exec.is_null() {

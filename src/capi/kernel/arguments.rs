@@ -14,7 +14,7 @@ use crate::graph::Condition;
 use crate::memory::Buffer;
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
-use crate::object::handle::{Guard, Token};
+use crate::object::handle::{self, Guard, Token};
 use crate::op::Arguments;
 use smallvec::SmallVec;
 use std::ffi::{c_char, c_void};
@@ -265,6 +265,7 @@ impl<'g> Named<'g> {
             }
             OWNED => {
                 pointer::check(arg.value.cast::<cushim_owned_pointer>(), "value")?;
+                handle::check_memory()?;
                 self.has_owners = true;
             }
             BUFFER => {

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::memory::{Buffer, DevicePointer};
 use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
-use crate::object::handle::{Guard, Token};
+use crate::object::handle::{self, Guard, Token};
 use crate::op::{Endpoint, Extent, Operation, Region, Side};
 use std::sync::Arc;
 
@@ -359,7 +359,7 @@ impl<'g> Place<'g> {
         } else if flags == KEEP_BYTES && (kind != HOST || role != Role::Source) {
             "CUSHIM_PLACE_KEEP_BYTES is for a source in host memory (CUSHIM_PLACE_HOST)".to_owned()
         } else {
-            return Ok(());
+            return Ok(handle::check_memory()?);
         };
         Err(Error::new(Status::INVALID_ARGUMENT, format!("{}: {why}", self.what)))
     }

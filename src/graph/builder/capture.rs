@@ -21,6 +21,7 @@ use crate::graph::tree::Tree;
 use crate::graph::{Graph, GraphKind, Node, condition, foreign, keeping, relations, restriction};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
+use crate::object::thread::ThreadId;
 use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{
     Capturable, CaptureSink, Captured, OUTSIDE, Recorded, Sink, Under, ended, is_valid, known,
@@ -35,7 +36,6 @@ use std::collections::HashSet;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
-use std::thread::ThreadId;
 
 /// What a capture goes into.
 pub(super) enum Target<'a> {
@@ -107,7 +107,7 @@ impl Capture {
                 mode,
                 is_blocking,
                 is_again: matches!(target, Target::Again(_)),
-                thread: std::thread::current().id(),
+                thread: ThreadId::current(),
                 over: AtomicBool::new(false),
                 is_broken: AtomicBool::new(false),
                 last: AtomicU32::new(0),
@@ -267,7 +267,7 @@ impl Capture {
 
     /// Refuses to end a capture that would be lost with it.
     pub(super) fn check_ends(&self, builder: &Builder) -> Result<(), Error> {
-        if self.mode != CaptureMode::Relaxed && self.thread != std::thread::current().id() {
+        if self.mode != CaptureMode::Relaxed && self.thread != ThreadId::current() {
             return Err(builder.refused(
                 "captures in a mode in which the thread that began has to end; end it there, or capture in the relaxed mode"
                     .to_owned(),

@@ -4,12 +4,12 @@ use crate::context::Context;
 use crate::driver::calls::capture_mode::Relaxed;
 use crate::event::{Event, EventOptions};
 use crate::object::callback::{ask_until, hand_over, later};
+use crate::object::thread::ThreadId;
 use crate::op::node::{Hold, Holds};
 use crate::stream::{Stream, StreamKind};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::thread::ThreadId;
 
 /// What is let go of together. An object is listed once, however often it is exchanged, so an instance that is rebound for ever keeps
 /// no more than it used.
@@ -112,7 +112,7 @@ impl Launches {
         if is_other {
             self.last = Arc::downgrade(stream);
         }
-        self.thread = (stream.kind() == StreamKind::PerThread).then(this_thread);
+        self.thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
         if !is_other && keeps == self.kept.is_some() {
             return None;
         }
@@ -167,7 +167,7 @@ impl Launches {
 impl Launches {
     /// The stream of the last launch, unless that is another thread's own, of which this thread's object means its own.
     fn last_here(&self) -> Option<Arc<Stream>> {
-        let is_here = self.thread.is_none_or(|thread| thread == this_thread());
+        let is_here = self.thread.is_none_or(|thread| thread == ThreadId::current());
         self.last.upgrade().filter(|_| is_here)
     }
 
@@ -177,10 +177,6 @@ impl Launches {
         self.kept = None;
         last
     }
-}
-
-fn this_thread() -> ThreadId {
-    std::thread::current().id()
 }
 
 /// Whether nothing runs there any more: not after an error of the device, and not where it was reset. Any other error of a question is no

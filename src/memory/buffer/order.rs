@@ -3,9 +3,9 @@
 use crate::context::Context;
 use crate::event::{Event, EventOptions};
 use crate::object::error::Error;
+use crate::object::thread::ThreadId;
 use crate::stream::{Stream, StreamKind, StreamOptions};
 use std::sync::Arc;
-use std::thread::ThreadId;
 
 /// A stream, and which one it means: a default stream means that of its context, and the per-thread one that of a thread.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub(super) struct Order {
 impl Order {
     #[inline]
     pub(super) fn of(stream: Arc<Stream>) -> Self {
-        let thread = (stream.kind() == StreamKind::PerThread).then(|| std::thread::current().id());
+        let thread = (stream.kind() == StreamKind::PerThread).then(ThreadId::current);
         Self { stream, thread, mark: None }
     }
 
@@ -36,7 +36,7 @@ impl Order {
     }
 
     fn is_here(&self) -> bool {
-        self.thread.is_none_or(|thread| thread == std::thread::current().id())
+        self.thread.is_none_or(|thread| thread == ThreadId::current())
     }
 
     /// This order, if only this thread can mark where it is in the stream.

@@ -9,6 +9,7 @@ use super::signals;
 use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, forked};
+use crate::object::thread;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -113,12 +114,12 @@ pub(crate) fn later(value: impl Send + 'static) {
 fn start() {
     handle::watch_forks();
     let _blocked = signals::Blocked::new();
-    if std::thread::Builder::new().name("cushim-worker".to_owned()).spawn(work).is_err() {
+    if !thread::start(work) {
         QUEUE.lock().running = false;
     }
 }
 
-fn work() {
+fn work() -> ! {
     IS_WORKER.set(true);
     // For good: a release function may cancel the thread that it runs on, which others need.
     std::mem::forget(Deferred::new());

@@ -52,6 +52,7 @@ pub(crate) use threads::Refused;
 pub(crate) use threads::{Hold, hold_releases, holds_releases, owes_releases};
 pub(crate) use token::{DefaultStream, Token};
 
+use super::spare;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use sync::table;
@@ -90,6 +91,16 @@ pub(crate) fn reserve<T: Object>() -> Result<Reserved<T>, Exhausted> {
 #[cfg(feature = "capi")]
 pub(crate) fn room(count: usize) -> Result<(), Exhausted> {
     if count == 0 { Ok(()) } else { table().stock(count) }
+}
+
+/// Refuses what would keep something for later, and has no token, while the process has no memory: what is put aside for such a time
+/// is for the calls under way.
+///
+/// # Errors
+/// [`Exhausted`].
+#[inline]
+pub(crate) fn check_memory() -> Result<(), Exhausted> {
+    if spare::is_short() { Err(Exhausted::Memory) } else { Ok(()) }
 }
 
 /// An owning token of an object that does not exist yet. Dropping it gives the token back.

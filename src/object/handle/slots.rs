@@ -81,11 +81,22 @@ impl Slots {
         self.get(index as usize).expect("slots with an index are there")
     }
 
-    /// Takes a free slot, from the queue if it has one.
+    /// Takes a free slot, from the queue if it has one: those that a call has stocked it with are there whatever becomes of memory
+    /// meanwhile.
     #[inline]
     pub(super) fn take(&self, queue: &Queue) -> Result<Free, Exhausted> {
+        if let Some(free) = queue.pop(self) {
+            return Ok(free);
+        }
         self.stock(queue, 1)?;
         queue.pop(self).ok_or(Exhausted::Handles)
+    }
+
+    /// The same for an object that is yet to be made, which needs memory, too.
+    #[inline]
+    pub(super) fn take_for_new(&self, queue: &Queue) -> Result<Free, Exhausted> {
+        self.stock(queue, 1)?;
+        self.take(queue)
     }
 
     /// Sees to it that the queue has so many, so that as many can be taken.

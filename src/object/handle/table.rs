@@ -81,14 +81,15 @@ impl Table {
 /// Issuing tokens.
 impl Table {
     pub(super) fn reserve<T: Object>(&self) -> Result<Token, Exhausted> {
-        self.new_token(kind_of::<T>(), false).map(|(_, token)| token)
+        let free = threads::with(|record| self.slots.take_for_new(&record.free))?;
+        Ok(self.token_in(&free, kind_of::<T>(), false))
     }
 
     /// The same on the thread of the record.
     #[cfg(feature = "capi")]
     #[inline]
     pub(super) fn reserve_of<T: Object>(&self, own: &Record) -> Result<Token, Exhausted> {
-        let free = self.slots.take(&own.free)?;
+        let free = self.slots.take_for_new(&own.free)?;
         Ok(self.token_in(&free, kind_of::<T>(), false))
     }
 
@@ -134,8 +135,9 @@ impl Table {
             if let Some(token) = known() {
                 return Ok(token);
             }
-            let new = self.new_token(kind_of::<T>(), true)?;
-            Ok(Self::put_borrowed(object, new))
+            let free = threads::with(|record| self.slots.take(&record.free))?;
+            let token = self.token_in(&free, kind_of::<T>(), true);
+            Ok(Self::put_borrowed(object, (free.slot, token)))
         })
     }
 
@@ -160,12 +162,6 @@ impl Table {
         put_in_force::<T>(slot, token, Arc::downgrade(object).into_raw());
         header.borrowed.store(token.0, Release);
         token
-    }
-
-    /// A free slot, and the next token for it.
-    fn new_token(&self, kind: Kind, borrowed: bool) -> Result<(&'static Slot, Token), Exhausted> {
-        let free = threads::with(|record| self.slots.take(&record.free))?;
-        Ok((free.slot, self.token_in(&free, kind, borrowed)))
     }
 
     /// The next token for a free slot.

@@ -195,7 +195,7 @@ fn isa(version: u32) -> u32 {
 }
 
 /// From which driver version on it is so.
-const ISA: [(u32, u32); 18] = [
+const ISA: [(u32, u32); 20] = [
     (11040, 74),
     (11050, 75),
     (11060, 76),
@@ -214,6 +214,8 @@ const ISA: [(u32, u32); 18] = [
     (13010, 91),
     (13020, 92),
     (13030, 93),
+    (13040, 94),
+    (13050, 95),
 ];
 
 const UNKNOWN: &str = "error   : Binary format for key='0', ident='' is not recognized";

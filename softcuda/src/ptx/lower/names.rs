@@ -135,8 +135,8 @@ impl<'a> Library<'a> {
 impl<'a> Scope<'a> {
     fn member(&self, stem: &str, number: &str) -> Option<Symbol<'a>> {
         let family = self.families.get(stem)?;
-        let number: u32 = number.parse().ok()?;
+        let number: u32 = number.parse().ok().filter(|number| *number < family.count)?;
         let reg = Reg(family.first.0 + number * room(family.ty));
-        (number < family.count).then_some(Symbol::Register(Register { reg, ty: family.ty, vector: 1 }))
+        Some(Symbol::Register(Register { reg, ty: family.ty, vector: 1 }))
     }
 }
