@@ -15,8 +15,7 @@ Builds for each TARGET what scripts/install.sh --release installs, and writes in
   SHA256SUMS
 
 Each has the licences of all that is linked in, and a software bill of materials, in share/doc/cushim. The files depend on
-the sources and the tools only, not on the folder, the machine's name or the time; but softcuda's debug information still
-has names that depend on the folder.
+the sources and the tools only, not on the folder, the machine's name or the time.
 
 --target TARGET  a Rust target and the oldest glibc (default: x86_64-unknown-linux-gnu.2.17 and
                  aarch64-unknown-linux-gnu.2.17)
