@@ -29,6 +29,7 @@ pub(super) fn list_below(
         is_in_body,
         is_ordered: true,
         edges_edited: 0,
+        is_cut: false,
         captured_by: Weak::new(),
     };
     tree.list_inner(state, graph)

@@ -96,7 +96,7 @@ impl Graph {
         if !(is_ordered && state.graph(self.object.id).is_ordered) {
             refuse_cycle(tree, &raw, &raw, edges)?;
         }
-        state.edits_edges(self.object.id);
+        state.edits_edges(self.object.id, edges.len() > 1);
         let _related = relations::kept(&state);
         let graph = state.graph_mut(self.object.id);
         if let Err(error) = graph.native.add_edges(&raw) {
@@ -125,7 +125,7 @@ impl Graph {
             return Ok(());
         }
         refuse_wrong(tree, &raw, edges, true)?;
-        state.edits_edges(self.object.id);
+        state.edits_edges(self.object.id, true);
         let _related = relations::kept(&state);
         let native = &state.graph(self.object.id).native;
         native.remove_edges(&raw).map_err(|error| {
@@ -201,7 +201,7 @@ impl Node {
             refuse_cycle(tree, &missing, &raw, &wanted)?;
         }
         if !(missing.is_empty() && surplus.is_empty()) {
-            state.edits_edges(graph);
+            state.edits_edges(graph, missing.len() > 1 || !surplus.is_empty());
         }
         let _related = relations::kept(&state);
         let known = state.graph_mut(graph);

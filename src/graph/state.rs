@@ -41,6 +41,8 @@ pub(super) struct GraphState {
     pub(super) is_ordered: bool,
     /// When its edges were changed last ([`State::edges_edited`]); 0: never, but for those that nodes came with.
     pub(super) edges_edited: u64,
+    /// Whether an edge or a node was ever removed: then nodes that no other follows need not have become so in the order of nodes.
+    pub(super) is_cut: bool,
     /// What captures into it, or did.
     pub(super) captured_by: Weak<Capture>,
 }
@@ -304,7 +306,9 @@ impl State {
         self.last.take_if(|last| last.id == id);
         let node = self.nodes.remove(id).expect("a node is listed until it is removed");
         self.free.push(id);
-        let siblings = &mut self.graph_mut(node.graph).nodes;
+        let graph = self.graph_mut(node.graph);
+        graph.is_cut = true;
+        let siblings = &mut graph.nodes;
         siblings.swap_remove(node.position as usize);
         let moved = siblings.get(node.position as usize).copied();
         if let Some(moved) = moved {
@@ -494,10 +498,13 @@ impl State {
         self.edges_edited
     }
 
-    /// Edges of a graph are about to be changed. What is instantiated already has those of before.
-    pub(super) fn edits_edges(&mut self, graph: GraphId) {
+    /// Edges of a graph are about to be changed, perhaps some of them removed. What is instantiated already has those of before.
+    pub(super) fn edits_edges(&mut self, graph: GraphId, removes: bool) {
         self.edges_edited += 1;
-        self.graph_mut(graph).edges_edited = self.edges_edited;
+        let edited = self.edges_edited;
+        let graph = self.graph_mut(graph);
+        graph.edges_edited = edited;
+        graph.is_cut |= removes;
     }
 
     /// The instances in which a node is.

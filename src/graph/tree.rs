@@ -72,6 +72,7 @@ impl Tree {
             is_in_body: false,
             is_ordered: ownership == Ownership::Owned,
             edges_edited: 0,
+            is_cut: false,
             captured_by: Weak::new(),
         };
         tree.lock().list_graph(root);

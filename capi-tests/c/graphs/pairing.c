@@ -64,6 +64,43 @@ static void edges_in_another_order(void) {
   CHECK_OK(cushim_graph_destroy(twin));
 }
 
+/* Of two nodes that no other follows one was followed for a while, by an edge or a node: it stands behind the other then. */
+static void ends_in_another_order(void) {
+  int of_node;
+  for (of_node = 0; of_node < 2; of_node++) {
+    cushim_graph graph = new_graph(), twin = new_graph(), clone = NULL;
+    cushim_node first = filling(graph, 0, 1), second = filling(graph, 1, 2), ours = filling(twin, 4, 1), theirs = filling(twin, 5, 2), after = NULL;
+    cushim_exec exec = new_exec(graph);
+    CHECK_OK(cushim_exec_update(exec, twin, NULL));
+    CHECK(told(first, exec) == 1 && told(second, exec) == 2);
+    if (of_node) {
+      after = add_empty(twin, ours);
+      CHECK_OK(cushim_node_remove(after));
+    } else {
+      follow(theirs, ours, NULL);
+      follow(theirs, NULL, NULL);
+    }
+    CHECK_OK(cushim_exec_update(exec, twin, NULL));
+    unknown(first, exec);
+    set(first, exec, 8, 10);
+    clear_memory();
+    run(exec);
+    CHECK(number_at(slot(8)) == 11 && number_at(slot(4)) + number_at(slot(5)) != 0);
+    /* A copy is made in the order of nodes. */
+    CHECK_OK(cushim_graph_clone(twin, &clone));
+    CHECK_OK(cushim_exec_update(exec, clone, NULL));
+    CHECK(told(first, exec) == 1 && told(second, exec) == 2);
+    CHECK_OK(cushim_node_set_fill(first, exec, NULL, 3, 4, 0));
+    clear_memory();
+    run(exec);
+    CHECK(number_at(slot(4)) == 3 && number_at(slot(5)) == 2);
+    CHECK_OK(cushim_exec_destroy(exec));
+    CHECK_OK(cushim_graph_destroy(graph));
+    CHECK_OK(cushim_graph_destroy(twin));
+    CHECK_OK(cushim_graph_destroy(clone));
+  }
+}
+
 /* Edges of the exec's own graph were turned round since: the update from it, or from a clone of it, exchanges what both nodes do. */
 static void edges_turned_round(void) {
   int of_clone;
@@ -131,6 +168,7 @@ int main(void) {
   if (open_graphs()) {
     edges_in_another_order();
     edges_turned_round();
+    ends_in_another_order();
     if (version >= 12020) child_in_another_order();
   }
   return close_graphs();

@@ -184,13 +184,16 @@ impl Exec {
         change: &mut C,
     ) -> Result<Option<Box<Holds>>, Error> {
         let named = change.change_context(self.tree.context());
+        let is_named = named.is_some();
         let context = named.or_else(|| self.context_of(state, tree, id));
         let at = context.as_ref().unwrap_or(self.tree.context());
         // SAFETY: as the caller vouches.
         let is_of_value = unsafe { self.put(state, tree, id, change, at) }?;
         // From here on nothing fails.
         let Some(own) = state.own.get_mut(id) else { return Ok(None) };
-        own.context = context.clone().filter(|context| !Arc::ptr_eq(context, self.tree.context()));
+        if is_named {
+            own.context = context.clone().filter(|context| !Arc::ptr_eq(context, self.tree.context()));
+        }
         // A value keeps nothing; what was kept for the one before goes, if it was kept here.
         if is_of_value && own.holds.is_none() {
             return Ok(None);

@@ -21,6 +21,8 @@ pub(super) struct Nodes {
     all: Vec<Entry>,
     /// When edges were changed last.
     edges_edited: u64,
+    /// Whether several nodes of a graph are followed by no other, and nobody can tell in which order the driver has them.
+    is_uncertain: bool,
 }
 
 struct Entry {
@@ -50,12 +52,16 @@ impl Nodes {
             .map(|(position, id)| (state.node(*id).native.addr(), position))
             .collect();
         let mut predecessors = vec![Vec::new(); nodes.len()];
+        let mut is_followed = vec![false; nodes.len()];
         for edge in state.graph(graph).native.edges().map_err(|error| failed(error, state))? {
             if let (Some(from), Some(to)) = (positions.get(&edge.from.addr()), positions.get(&edge.to.addr()))
             {
                 predecessors[*to].push(*from);
+                is_followed[*from] = true;
             }
         }
+        let ends = is_followed.into_iter().filter(|followed| !followed).count();
+        self.is_uncertain |= state.graph(graph).is_cut && ends > 1;
         self.edges_edited = self.edges_edited.max(state.graph(graph).edges_edited);
         for (id, mut predecessors) in nodes.into_iter().zip(predecessors) {
             let node = state.node(id);
@@ -84,7 +90,8 @@ impl Nodes {
             && self.all.iter().all(|node| instance.has_node(node.number));
         let is_equal = self.all.len() == others.all.len()
             && self.all.iter().zip(&others.all).all(|(own, other)| own.place == other.place);
-        if !(is_as_made && is_equal) {
+        let is_uncertain = self.is_uncertain || others.is_uncertain;
+        if !(is_as_made && is_equal) || is_uncertain {
             return Base::Unknown;
         }
         let pairs = self.all.into_iter().zip(others.all);
