@@ -4,6 +4,8 @@
  */
 #include "builders.h"
 
+#include <pthread.h>
+
 static const cushim_driver_table *cu;
 
 /* A stream that others have made, and capture. */
@@ -171,6 +173,9 @@ static void default_streams(void) {
   append(builder, 0, 1);
   CHECK_OK(cushim_stream_wait_stream(per_thread, stream));
   append_in(per_thread, 1, 2);
+  /* It waits for the legacy default stream, as the driver would find out. */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, set_bytes(all.context, slot(8), 0, 4));
+  CHECK_CONTAINS(last_message(), "a blocking stream is being captured");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(builder, &graph));
   CHECK_CONTAINS(last_message(), "per-thread default stream \"here\"");
   append(builder, 0, 2);
@@ -194,6 +199,43 @@ static void default_streams(void) {
   CHECK_OK(cushim_set_label(per_thread, NULL));
   CHECK_OK(cushim_builder_destroy(builder));
   CHECK_OK(cushim_event_destroy(mark));
+}
+
+/* What the other thread below does: its default stream takes part, and is joined or not. */
+struct elsewhere {
+  cushim_builder builder;
+  int joins;
+};
+
+static void *take_part(void *data) {
+  const struct elsewhere *with = (const struct elsewhere *)data;
+  cushim_stream per_thread = NULL, stream = cushim_builder_stream(with->builder);
+  CHECK_OK(cushim_context_get_per_thread_stream(all.context, &per_thread));
+  CHECK_OK(cushim_stream_wait_stream(per_thread, stream));
+  append_in(per_thread, 1, 2);
+  if (with->joins) CHECK_OK(cushim_stream_wait_stream(stream, per_thread));
+  return NULL;
+}
+
+/* The default stream of another thread: of that only the driver can tell, here, that it was not joined. */
+static void default_streams_elsewhere(int joins) {
+  struct elsewhere with;
+  cushim_graph graph = (cushim_graph)NOT_NULL;
+  pthread_t thread;
+  with.builder = begun();
+  with.joins = joins;
+  append(with.builder, 0, 1);
+  if (!CHECK(pthread_create(&thread, NULL, take_part, &with) == 0)) return;
+  CHECK(pthread_join(thread, NULL) == 0);
+  append(with.builder, 0, 3);
+  if (joins) {
+    CHECK(captured(with.builder) == 13 && number_at(slot(1)) == 2);
+  } else {
+    CHECK_STATUS(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, cushim_builder_end(with.builder, &graph));
+    CHECK_CONTAINS(last_message(), "The per-thread default stream of another thread takes part");
+    CHECK(graph == NULL);
+  }
+  CHECK_OK(cushim_builder_destroy(with.builder));
 }
 
 /* A stream that others have made part of the capture is recognised by the driver's graph. */
@@ -326,6 +368,8 @@ int main(void) {
   places_that_are_nodes();
   of_several_processes();
   default_streams();
+  default_streams_elsewhere(1);
+  default_streams_elsewhere(0);
   forked_by_others();
   names();
   moved_too_early();

@@ -11,7 +11,8 @@ use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{
-    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraph, CUgraphNode,
+    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+    CUDA_ERROR_STREAM_CAPTURE_UNJOINED, CUgraph, CUgraphNode,
 };
 use crate::driver::{CallError, Table};
 use crate::event::Event;
@@ -356,8 +357,20 @@ impl Capture {
     fn not_ended(&self, state: &State, error: CallError) -> Error {
         let mut failure = self.failed(error);
         let why = self.breaks(state, "the end", Some(&failure));
-        if failure.status.0 == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0 {
-            failure.message.push_str(&format!(". The capture was invalidated: {why}"));
+        match failure.status.0 {
+            status if status == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0 => {
+                failure.message.push_str(&format!(". The capture was invalidated: {why}"));
+            }
+            status if status == CUDA_ERROR_STREAM_CAPTURE_UNJOINED.0 => {
+                let parts = self.parts.lock();
+                for member in parts.members.iter().filter(|member| member.is_elsewhere()) {
+                    failure.message.push_str(&format!(
+                        ". The {} of another thread takes part, and is joined there only (cushim_stream_wait_stream)",
+                        member.name()
+                    ));
+                }
+            }
+            _ => {}
         }
         failure
     }
@@ -642,7 +655,7 @@ impl CaptureSink for Capture {
             return Err(ended(what));
         }
         self.share_with_others_if(stream.may_be_known_to_others())?;
-        let is_blocking = !stream.is_default() && !stream.is_non_blocking()?;
+        let is_blocking = stream.is_default() || !stream.is_non_blocking()?;
         let wait = || stream.here(|raw| raw.wait(what.event.raw()));
         self.capture_plainly("a fork", wait, &self.stream)?;
         if let (Some(stream), Some(this)) = (stream.shared(), self.this.upgrade()) {

@@ -78,13 +78,16 @@ impl Member {
 
     /// What came last in it. Of another thread's stream the driver tells no other one: it is taken for joined.
     fn tail(&self, table: &Table) -> Result<Vec<CUgraphNode>, CallError> {
-        match self.thread {
-            Some(thread) if thread != std::thread::current().id() => Ok(self.from.clone()),
-            _ => {
-                let _current = self.stream.enter_if_default().ok();
-                tail(table, &self.stream)
-            }
+        if self.is_elsewhere() {
+            return Ok(self.from.clone());
         }
+        let _current = self.stream.enter_if_default().ok();
+        tail(table, &self.stream)
+    }
+
+    /// Whether it is another thread's, and stands for another stream here.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.thread.is_some_and(|thread| thread != std::thread::current().id())
     }
 
     fn can_be_joined(&self) -> bool {
@@ -92,7 +95,7 @@ impl Member {
         self.fork.as_ref().is_none_or(|fork| fork.upgrade().is_some_and(captures))
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match (self.fork.as_ref().map(Weak::upgrade), self.stream.label()) {
             (None, _) => self.stream.to_string(),
             (Some(Some(fork)), _) => fork.to_string(),
