@@ -64,8 +64,7 @@ impl Graph {
         let native = pair.add(self, child, &natives, RawNode::MovedChild);
         let native = native.map_err(|failure| refusal::of_add(failure, after))?;
         let id = pair.take_over(self, child, native);
-        drop(pair);
-        Ok(Added { tree, state: tree.lock(), id })
+        Ok(Added { tree, state: pair.outer, id })
     }
 
     /// Refuses a graph that cannot be given away.
@@ -108,25 +107,23 @@ impl Graph {
             .add(self, child, &natives, RawNode::Child)
             .map_err(|failure| refusal::of_add(failure, after))?;
         let id = pair.list(self, known, native)?;
-        drop(pair);
-        let tree = &self.definition.tree;
-        Ok(Added { tree, state: tree.lock(), id })
+        Ok(Added { tree: &self.definition.tree, state: pair.outer, id })
     }
 }
 
 /// The definitions of a graph and of what is embedded in it, both locked: perhaps the same one.
-struct Pair<'a> {
-    trees: [&'a Arc<Tree>; 2],
-    outer: MutexGuard<'a, State>,
+struct Pair<'outer, 'inner> {
+    trees: [&'inner Arc<Tree>; 2],
+    outer: MutexGuard<'outer, State>,
     /// `None` if it is the same.
-    inner: Option<MutexGuard<'a, State>>,
+    inner: Option<MutexGuard<'inner, State>>,
 }
 
-impl<'a> Pair<'a> {
+impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
     /// Always in the same order, so that two threads that embed each other's graphs do not wait for ever.
-    fn lock(outer: &'a Graph, inner: &'a Graph) -> Result<Self, Error> {
-        let trees = [&outer.definition.tree, &inner.definition.tree];
-        let [first, second] = trees;
+    fn lock(outer: &'outer Graph, inner: &'inner Graph) -> Result<Self, Error> {
+        let (first, second) = (&outer.definition.tree, &inner.definition.tree);
+        let trees = [first, second];
         if first.driver() != second.driver() {
             let refusal = format!("{inner} belongs to another driver than {outer}");
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(inner.object.as_ref()));
@@ -151,7 +148,10 @@ impl<'a> Pair<'a> {
     }
 
     fn inner_mut(&mut self) -> &mut State {
-        self.inner.as_mut().unwrap_or(&mut self.outer)
+        match &mut self.inner {
+            Some(inner) => inner,
+            None => &mut self.outer,
+        }
     }
 
     /// What others can copy with the outer graph, the driver's graph keeps, also what is about to be copied into it.

@@ -398,6 +398,37 @@ static void threads(void) {
   CHECK_OK(cushim_graph_destroy(shared));
 }
 
+/* A thread that embeds graphs, and another that removes whatever nodes it finds: what was added has its handles. */
+static int embedding;
+
+static void *remove_all(void *data) {
+  cushim_node nodes[16];
+  size_t count, i;
+  while (__atomic_load_n(&embedding, __ATOMIC_ACQUIRE)) {
+    if (cushim_graph_get_nodes(shared, nodes, 16, &count) != CUSHIM_SUCCESS) continue; /* one went meanwhile */
+    for (i = 0; i < count && i < 16; i++) cushim_node_remove(nodes[i]);
+  }
+  return data;
+}
+
+static void removed_while_embedding(void) {
+  cushim_graph child = new_graph(), inner;
+  cushim_node node;
+  pthread_t remover;
+  int i;
+  add_empty(child, NULL);
+  shared = new_graph();
+  embedding = 1;
+  if (!CHECK(pthread_create(&remover, NULL, remove_all, NULL) == 0)) exit(1);
+  for (i = 0; i < 40 * EACH; i++) {
+    if (!CHECK_OK(cushim_graph_add_child(shared, NULL, 0, child, CUSHIM_CHILD_CLONE, &node, &inner))) break;
+  }
+  __atomic_store_n(&embedding, 0, __ATOMIC_RELEASE);
+  CHECK(pthread_join(remover, NULL) == 0);
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(shared));
+}
+
 static void no_op(void *data) { (void)data; }
 
 /* More bytes than there is memory cannot be kept: nothing is added, and no node changes. */
@@ -444,6 +475,7 @@ int main(void) {
     refusals();
     ancestors();
     threads();
+    removed_while_embedding();
   }
   return close_graphs();
 }

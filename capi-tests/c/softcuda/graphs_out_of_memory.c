@@ -3,6 +3,8 @@
 
 #include "builders.h"
 
+#include <pthread.h>
+
 /* Graphs as the calls find them: each call is undone before the next. */
 static cushim_graph definition, small, copied_graph, bodies[2];
 static cushim_node kernel_node, copy_node, fill_node, function_node, child_node, event_node, values_node, made;
@@ -93,7 +95,7 @@ static cushim_status move_in(void) {
   cushim_graph_destroy(moved);
   return status;
 }
-static cushim_status clone(void) { return cushim_graph_clone(small, &copied_graph); }
+static cushim_status clone_graph(void) { return cushim_graph_clone(small, &copied_graph); }
 static void destroy_graph(void) { CHECK_OK(cushim_graph_destroy(copied_graph)); }
 
 static cushim_status read_nodes(void) {
@@ -237,6 +239,30 @@ static cushim_status capture(void) {
   const cushim_status status = opened(&builder);
   return status != CUSHIM_SUCCESS ? status : ended(builder, captured_work(cushim_builder_stream(builder)));
 }
+/* The same on a thread that has called nothing yet. */
+struct elsewhere {
+  int allocations, fails_at, fails_on, watched;
+  cushim_status status;
+};
+static void *capture_there(void *data) {
+  struct elsewhere *elsewhere = data;
+  allocations = elsewhere->allocations, fails_at = elsewhere->fails_at, fails_on = elsewhere->fails_on;
+  watched = elsewhere->watched;
+  elsewhere->status = capture();
+  watched = 0;
+  elsewhere->allocations = allocations;
+  return NULL;
+}
+static cushim_status capture_elsewhere(void) {
+  struct elsewhere elsewhere;
+  pthread_t thread;
+  elsewhere.allocations = allocations, elsewhere.fails_at = fails_at, elsewhere.fails_on = fails_on;
+  elsewhere.watched = watched;
+  if (!CHECK(pthread_create(&thread, NULL, capture_there, &elsewhere) == 0)) exit(1);
+  CHECK(pthread_join(thread, NULL) == 0);
+  allocations = elsewhere.allocations;
+  return elsewhere.status;
+}
 static cushim_status capture_forked(void) {
   cushim_builder builder, forks[2];
   cushim_status status = opened(&builder);
@@ -278,7 +304,7 @@ static const struct tried_call calls[] = {
     CALL(add_nameless, remove_last), CALL(add_kernel, remove_made),         CALL(add_copy, remove_made),          CALL(add_box, remove_made),
     CALL(add_bytes, remove_made),          CALL(add_child, remove_made),         CALL(add_record, remove_made),
     CALL(add_wait, remove_made),           CALL(add_values, remove_made),        CALL(add_allocation, destroy_graph),
-    CALL(add_bodies, destroy_graph),       CALL(move_in, remove_made),           CALL(clone, destroy_graph),
+    CALL(add_bodies, destroy_graph),       CALL(move_in, remove_made),           CALL(clone_graph, destroy_graph),
     CALL(read_nodes, nothing),             CALL(read_edges, nothing),            CALL(read_arguments, nothing),
     CALL(write_json, nothing),             CALL(add_edge, remove_edge),          CALL(set_dependencies, clear_dependencies),
     CALL(set_argument, nothing),           CALL(set_argument_in_exec, nothing),  CALL(set_kernel, nothing),
@@ -289,7 +315,7 @@ static const struct tried_call calls[] = {
     CALL(rebind, rebind_back),             CALL(disable, nothing),               CALL(instantiate, destroy_exec),
     CALL(update, nothing),                 CALL(upload, nothing),                CALL(launch, nothing),
     CALL(launch_and_destroy, nothing),     CALL(capture, nothing),               CALL(capture_forked, nothing),
-    CALL(capture_bodies, nothing),         CALL(capture_child, nothing),
+    CALL(capture_elsewhere, nothing),      CALL(capture_bodies, nothing),         CALL(capture_child, nothing),
 };
 
 static void prepare(void) {
