@@ -90,6 +90,8 @@ pub(super) enum Value<'a> {
 
 /// A kernel or function, or only its declaration.
 pub(super) struct Routine<'a> {
+    /// In which of several texts it stands.
+    pub(super) text: usize,
     pub(super) line: u32,
     pub(super) linkage: Linkage,
     pub(super) name: &'a str,

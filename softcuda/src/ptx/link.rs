@@ -45,10 +45,11 @@ fn names<'s>(unit: &'s Syntax<'_>) -> impl Iterator<Item = (&'s str, Linkage)> {
 pub(super) fn link<'a>(units: Vec<Syntax<'a>>, renamed: &'a Renamed) -> Result<Syntax<'a>, JitError> {
     let mut all =
         Syntax { version: (0, 0), targets: Vec::new(), variables: Vec::new(), functions: Vec::new() };
-    for (mut unit, names) in units.into_iter().zip(&renamed.0) {
+    for (number, (mut unit, names)) in units.into_iter().zip(&renamed.0).enumerate() {
         if !names.is_empty() {
             rename(&mut unit, names);
         }
+        unit.functions.iter_mut().for_each(|function| function.text = number);
         all.version = all.version.max(unit.version);
         all.targets.append(&mut unit.targets);
         all.variables.append(&mut unit.variables);

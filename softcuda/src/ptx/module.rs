@@ -29,6 +29,8 @@ pub struct Module {
 pub struct Function {
     /// Its name.
     pub name: String,
+    /// In which of the texts it stands.
+    pub text: usize,
     /// Its parameters in order.
     pub params: Vec<Param>,
     /// Bytes of all parameters.
@@ -508,6 +510,7 @@ fn function(source: &super::ast::Routine<'_>, program: Program, const_bytes: usi
     let local = program.routines[0].local.max(program.deepest.unwrap_or(0));
     Function {
         name: source.name.to_owned(),
+        text: source.text,
         params,
         param_bytes: offset,
         shared_bytes: program.shared as usize,

@@ -114,6 +114,56 @@ fn several_texts_become_one_image() {
     });
 }
 
+/// The limit of registers is that of the input, or else of the linker; the image keeps it wherever it goes.
+#[test]
+fn registers_are_limited_where_it_is_linked() {
+    alone("registers_are_limited_where_it_is_linked", &[], || {
+        const NUM_REGS: u64 = 4;
+        let cu = with_context();
+        let kernel = |name: &str| format!("{HEADER}.visible .entry {name}() {{ .reg .b64 %wide<90>; ret; }}");
+        let keys = [0i32]; // CU_JIT_MAX_REGISTERS
+        let create = |limit: u64| {
+            let (values, mut linker) = ([limit], 0u64);
+            let create = [u64::from(limit != 0), first(&keys), first(&values), at(&mut linker)];
+            assert_eq!(cu.call("cuLinkCreate_v2", &create), 0);
+            linker
+        };
+        let add = |linker: u64, kind: u64, bytes: &[u8], limit: u64| {
+            let (data, values) = ([linker, kind, first(bytes), bytes.len() as u64, 0], [limit]);
+            let options = [u64::from(limit != 0), first(&keys), first(&values)];
+            assert_eq!(cu.call("cuLinkAddData_v2", &[&data[..], &options].concat()), 0);
+        };
+        let complete = |linker: u64| {
+            let (answer, image, size) = complete(&cu, linker);
+            assert_eq!(answer, 0);
+            // SAFETY: the linker gave so many bytes, which it keeps.
+            unsafe { std::slice::from_raw_parts(image as *const u8, size as usize) }.to_vec()
+        };
+        let registers = |image: &[u8], name: &[u8]| {
+            let (mut module, mut kernel, mut registers) = (0u64, 0u64, 0i32);
+            assert_eq!(cu.call("cuModuleLoadData", &[at(&mut module), first(image)]), 0);
+            assert_eq!(cu.call("cuModuleGetFunction", &[at(&mut kernel), module, first(name)]), 0);
+            assert_eq!(cu.call("cuFuncGetAttribute", &[at(&mut registers), NUM_REGS, kernel]), 0);
+            registers
+        };
+        let linker = create(57);
+        add(linker, PTX, kernel("a").as_bytes(), 0);
+        add(linker, PTX, kernel("b").as_bytes(), 38);
+        let image = complete(linker);
+        assert_eq!((registers(&image, b"a\0"), registers(&image, b"b\0")), (57, 38));
+        let again = create(24);
+        add(again, CUBIN, &image, 0);
+        add(again, PTX, kernel("c").as_bytes(), 0);
+        let image = complete(again);
+        let found = [b"a\0", b"b\0", b"c\0"].map(|name| registers(&image, name));
+        assert_eq!(found, [57, 38, 24], "what is compiled already stays as it is");
+        let free = create(0);
+        add(free, PTX, kernel("a").as_bytes(), 0);
+        let most = registers(&complete(free), b"a\0");
+        assert!(most > 100, "{most}");
+    });
+}
+
 #[test]
 fn what_cannot_be_linked() {
     alone("what_cannot_be_linked", &[], || {

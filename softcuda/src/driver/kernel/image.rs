@@ -12,11 +12,43 @@ pub(crate) enum Image {
     /// PTX, the newest that the image has.
     Ptx(String),
     /// What the linker made.
-    Linked(Vec<String>),
+    Linked(Vec<Text>),
     /// Machine code without PTX.
     NoPtx,
     /// Nothing that a driver knows.
     Unknown,
+}
+
+/// One of the texts that belong together.
+#[derive(Clone)]
+pub(crate) struct Text {
+    ptx: String,
+    /// Kernels of it are said to need no more registers.
+    pub(super) most_registers: u32,
+}
+
+impl Text {
+    pub(super) fn new(ptx: String, most_registers: Option<u32>) -> Self {
+        Self { ptx, most_registers: most_registers.unwrap_or(u32::MAX) }
+    }
+
+    /// The first of the texts that were packed, and what follows it.
+    fn unpack(packed: &[u8]) -> Option<(Self, &[u8])> {
+        let (limit, text) = packed.split_first_chunk()?;
+        let end = text.iter().position(|byte| *byte == 0)?;
+        let ptx = String::from_utf8(text[..end].to_vec()).ok()?;
+        Some((Self { ptx, most_registers: u32::from_le_bytes(*limit) }, &text[end + 1..]))
+    }
+
+    fn pack(&self) -> impl Iterator<Item = u8> {
+        self.most_registers.to_le_bytes().into_iter().chain(self.ptx.bytes()).chain([0])
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        &self.ptx
+    }
 }
 
 const ELF: [u8; 4] = *b"\x7fELF";
@@ -24,8 +56,8 @@ const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
 
 /// How an image begins that the linker made: with the header of a cubin without sections, for programs that look whether it
-/// is one, and a mark in bytes that a cubin leaves empty. The size of what follows comes next, and then texts, each with a NUL
-/// behind it.
+/// is one, and a mark in bytes that a cubin leaves empty. The size of what follows comes next, and then texts, each with
+/// its limit of registers before it and a NUL behind it.
 const LINKED: [u8; 64] = {
     let (mark, mut header) = (*b"\x7fELF\x02\x01\x01\x33\x07softlnk", [0; 64]);
     let mut at = 0;
@@ -89,11 +121,14 @@ impl Image {
     }
 
     fn of_linked(bytes: &[u8]) -> Self {
-        let text = bytes.get(LINKED.len() + 8..).unwrap_or_default();
-        let texts =
-            text.split_inclusive(|byte| *byte == 0).map(|text| text.strip_suffix(&[0]).unwrap_or(text));
-        let texts = texts.map(|text| String::from_utf8(text.to_vec()));
-        texts.collect::<Result<_, _>>().map_or(Self::Unknown, Self::Linked)
+        let mut packed = bytes.get(LINKED.len() + 8..).unwrap_or_default();
+        let mut texts = Vec::new();
+        while !packed.is_empty() {
+            let Some((text, rest)) = Text::unpack(packed) else { return Self::Unknown };
+            texts.push(text);
+            packed = rest;
+        }
+        Self::Linked(texts)
     }
 
     fn of_fatbin(bytes: &[u8]) -> Self {
@@ -108,8 +143,8 @@ impl Image {
 }
 
 /// The image of texts that belong together.
-pub(super) fn pack(texts: &[String]) -> Box<[u8]> {
-    let all: Vec<u8> = texts.iter().flat_map(|text| text.bytes().chain([0])).collect();
+pub(super) fn pack(texts: &[Text]) -> Box<[u8]> {
+    let all: Vec<u8> = texts.iter().flat_map(Text::pack).collect();
     [&LINKED[..], &(all.len() as u64).to_le_bytes(), &all].concat().into()
 }
 

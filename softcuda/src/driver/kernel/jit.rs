@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_void};
 
 /// What a caller asks of the compiler. Only the logs make a difference here, and how many registers a kernel is said to need.
 pub(super) struct Options {
-    pub(super) most_registers: u32,
+    pub(super) most_registers: Option<u32>,
     values: Out<*mut c_void>,
     info: Log,
     error: Log,
@@ -39,7 +39,7 @@ impl Options {
         values: Out<*mut c_void>,
     ) -> Result<Self, CUresult> {
         let mut options = Self {
-            most_registers: u32::MAX,
+            most_registers: None,
             values,
             info: Log::default(),
             error: Log::default(),
@@ -57,7 +57,7 @@ impl Options {
                 CU_JIT_MAX_REGISTERS | CU_JIT_THREADS_PER_BLOCK if value as u32 == 0 => {
                     return Err(CUDA_ERROR_INVALID_VALUE);
                 }
-                CU_JIT_MAX_REGISTERS => options.most_registers = value as u32,
+                CU_JIT_MAX_REGISTERS => options.most_registers = Some(value as u32),
                 CU_JIT_TARGET => check_target(value as u32)?,
                 // Symbols come with a number of them; threads are for loading machine code (measured).
                 CU_JIT_GLOBAL_SYMBOL_COUNT if value as u32 == 0 => return Err(CUDA_ERROR_INVALID_VALUE),

@@ -1,7 +1,7 @@
 //! The linker: several inputs become one image, which is loaded like any other. Its inputs are texts, or what has texts in it.
 
 use super::file;
-use super::image::{self, Image};
+use super::image::{self, Image, Text};
 use super::jit::Options;
 use super::program::Program;
 use crate::abi::Answer;
@@ -36,7 +36,7 @@ unsafe impl Sync for Lent {}
 
 #[derive(Default)]
 struct State {
-    texts: Vec<String>,
+    texts: Vec<Text>,
     /// The image, once it is complete: nothing is added then.
     image: Option<Box<[u8]>>,
 }
@@ -53,19 +53,23 @@ impl Linker {
         LINKERS.get(handle as usize).ok_or(CUDA_ERROR_INVALID_HANDLE)
     }
 
-    fn add(&self, image: Image) -> Answer {
+    /// An input's own options go before those of the linker.
+    fn add(&self, image: Image, options: &Options) -> Answer {
         let mut state = self.state.lock();
         if state.image.is_some() {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         match image {
             Image::Ptx(text) => match Program::check(&text) {
-                Ok(()) => state.texts.push(text),
+                Ok(()) => {
+                    let most_registers = options.most_registers.or(self.options.0.most_registers);
+                    state.texts.push(Text::new(text, most_registers));
+                }
                 Err((answer, log)) => return self.refuse(answer, &log),
             },
             Image::Linked(texts) => state.texts.extend(texts),
             Image::NoPtx | Image::Unknown => {
-                let program = Program::compile(&image, u32::MAX);
+                let program = Program::compile(&image, None);
                 return self.refuse(program.code().err().unwrap_or(CUDA_ERROR_INVALID_VALUE), &program.log);
             }
         }
@@ -82,7 +86,7 @@ impl Linker {
         let mut state = self.state.lock();
         if state.image.is_none() {
             let image = Image::Linked(state.texts.clone());
-            let program = Program::compile(&image, self.options.0.most_registers);
+            let program = Program::compile(&image, None);
             self.options.0.report(&program.log);
             program.code()?;
             state.image = Some(image::pack(&state.texts));
@@ -151,11 +155,11 @@ pub(crate) fn cuLinkAddData_v2(
     optionValues: Out<*mut c_void>,
 ) -> Answer {
     let linker = Linker::of(state)?;
-    Options::read(numOptions, options, optionValues)?;
+    let options = Options::read(numOptions, options, optionValues)?;
     if size == 0 || size as u64 > file::MOST {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    linker.add(input(type_, In::untyped(data).bytes(size)?)?)
+    linker.add(input(type_, In::untyped(data).bytes(size)?)?, &options)
 }
 
 pub(crate) fn cuLinkAddFile(
@@ -178,8 +182,8 @@ pub(crate) fn cuLinkAddFile_v2(
     optionValues: Out<*mut c_void>,
 ) -> Answer {
     let linker = Linker::of(state)?;
-    Options::read(numOptions, options, optionValues)?;
-    linker.add(input(type_, &file::read(path.text()?)?)?)
+    let options = Options::read(numOptions, options, optionValues)?;
+    linker.add(input(type_, &file::read(path.text()?)?)?, &options)
 }
 
 pub(crate) fn cuLinkComplete(state: CUlinkState, cubinOut: Out<*mut c_void>, sizeOut: Out<usize>) -> Answer {

@@ -87,8 +87,8 @@ fn forget(context: &Arc<Activation>) {
 
 fn load(module: Out<CUmodule>, image: &Image, options: Option<&Options>) -> Answer {
     let context = current()?;
-    let program =
-        Arc::new(Program::compile(image, options.map_or(u32::MAX, |options| options.most_registers)));
+    let most_registers = options.and_then(|options| options.most_registers);
+    let program = Arc::new(Program::compile(image, most_registers));
     match options {
         Some(options) => options.report(&program.log),
         None => jit::say(&program.log),

@@ -1,7 +1,7 @@
 //! An image, compiled: what kernels and variables it has, in no context yet.
 
 use super::adjusted::Adjusted;
-use super::image::Image;
+use super::image::{Image, Text};
 use super::native::{self, Native};
 use super::parameter::Parameter;
 use crate::abi::Answer;
@@ -66,11 +66,11 @@ pub(crate) struct Variable {
 }
 
 impl Program {
-    /// Of kernels that are said to need no more registers than these.
-    pub(crate) fn compile(image: &Image, most_registers: u32) -> Self {
+    /// Of kernels that are said to need no more registers than these. What was linked is compiled already, and has limits of its own.
+    pub(crate) fn compile(image: &Image, most_registers: Option<u32>) -> Self {
         let (code, log) = match image {
-            Image::Ptx(text) => Self::of_texts(std::slice::from_ref(text), most_registers),
-            Image::Linked(texts) => Self::of_texts(texts, most_registers),
+            Image::Ptx(text) => Self::of_texts(&[Text::new(text.clone(), most_registers)]),
+            Image::Linked(texts) => Self::of_texts(texts),
             Image::NoPtx => match Code::of_natives() {
                 Some(code) => (Ok(code), String::new()),
                 None => (Err(CUDA_ERROR_NO_BINARY_FOR_GPU), NO_PTX.to_owned()),
@@ -82,9 +82,9 @@ impl Program {
         Self { code, log, adjusted: (0..device::count()).map(of_device).collect() }
     }
 
-    fn of_texts(texts: &[String], most_registers: u32) -> (Result<Code, CUresult>, String) {
+    fn of_texts(texts: &[Text]) -> (Result<Code, CUresult>, String) {
         match ptx::Module::link(texts, isa(version()), TARGET) {
-            Ok(module) => (Ok(Code::of_module(module, most_registers)), String::new()),
+            Ok(module) => (Ok(Code::of_module(module, texts)), String::new()),
             Err(error) => (Err(answer(&error)), log(&error)),
         }
     }
@@ -105,9 +105,9 @@ impl Program {
 }
 
 impl Code {
-    fn of_module(module: ptx::Module, most_registers: u32) -> Self {
+    fn of_module(module: ptx::Module, texts: &[Text]) -> Self {
         let kernels = module.functions().iter().map(|function| Entry {
-            registers: function.registers.min(most_registers),
+            registers: function.registers.min(texts[function.text].most_registers),
             ..Entry::of_function(function, module.target())
         });
         let variables = module.globals().iter().map(|global| Variable {

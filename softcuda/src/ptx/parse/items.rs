@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
             self.expect(';')?;
             None
         };
-        Ok(Routine { line, linkage, name, kernel, results, params, limits, body })
+        Ok(Routine { text: 0, line, linkage, name, kernel, results, params, limits, body })
     }
 
     pub(super) fn parameters(&mut self) -> Result<Vec<Variable<'a>>, JitError> {
