@@ -293,10 +293,32 @@ impl Event {
                 failure.message.push_str(". Synchronise both events first");
                 failure
             }
-            _ => self.explain_contexts(self.context().failed(error, self), start.context(), || {
-                format!("{start} to {}: time is measured within one context", start.context())
-            }),
+            _ => {
+                let failure =
+                    self.explain_contexts(self.context().failed(error, self), start.context(), || {
+                        format!("{start} to {}: time is measured within one context", start.context())
+                    });
+                both.into_iter()
+                    .fold(failure, |failure, (event, which)| event.explain_no_record(failure, which))
+            }
         })
+    }
+
+    /// Adds to a failure that the event was never recorded: graphs record it, and others may, without a word of it here. By itself, an
+    /// event fails to be measured for that alone.
+    fn explain_no_record(&self, mut failure: Error, which: &str) -> Error {
+        let is_invalid = |error: CallError| error.result() == Some(sys::CUDA_ERROR_INVALID_HANDLE);
+        if failure.status.0 == sys::CUDA_ERROR_INVALID_HANDLE.0
+            && self.raw().elapsed_since(self.raw()).is_err_and(is_invalid)
+        {
+            let why = if self.is_in_graph() {
+                "the graph that records it has not been launched"
+            } else {
+                "record it in a stream first"
+            };
+            failure.message.push_str(&format!(". The {which}, {self}, was never recorded: {why}"));
+        }
+        failure
     }
 
     /// Refuses an event that has no time to tell; `which` of two it is.

@@ -100,15 +100,20 @@ impl Event {
     /// A graph records it whenever that is launched: then it stands for work, whatever it stood for before.
     pub(crate) fn is_recorded_by_graph(&self) {
         self.was_recorded();
-        if !self.has(GRAPH) {
+        if !self.is_in_graph() {
             self.mark.state.fetch_or(GRAPH, Relaxed);
         }
+    }
+
+    /// Whether a graph records it whenever that is launched.
+    pub(super) fn is_in_graph(&self) -> bool {
+        self.has(GRAPH)
     }
 
     /// Whether it may stand for work again, though the capture that has recorded it last is over: a launch of a graph may have recorded
     /// it since.
     pub(crate) fn may_be_recorded_since(&self) -> bool {
-        self.has(GRAPH) && self.mark.capture.value().is_none_or(|capture| capture.is_over())
+        self.is_in_graph() && self.mark.capture.value().is_none_or(|capture| capture.is_over())
     }
 
     /// Refuses to ask whether a captured event is done: the driver would invalidate the capture.

@@ -72,6 +72,32 @@ static void never_recorded(void) {
   CHECK_OK(cushim_event_destroy(event));
 }
 
+/* What a graph records was never recorded until the graph is launched. */
+static void never_launched(void) {
+  cushim_event start = new_event(all.context, CUSHIM_EVENT_TIMING), end = new_event(all.context, CUSHIM_EVENT_TIMING);
+  cushim_graph graph;
+  cushim_node node;
+  cushim_exec exec;
+  float milliseconds = 1;
+  CHECK_OK(cushim_set_label(end, "in a graph"));
+  CHECK_OK(cushim_event_record(start, all.stream));
+  CHECK_OK(cushim_graph_create(all.context, NULL, &graph));
+  CHECK_OK(cushim_graph_add_event_record(graph, NULL, 0, end, &node));
+  CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));
+  CHECK_STATUS(CUDA_ERROR_INVALID_HANDLE, cushim_event_elapsed(start, end, &milliseconds));
+  CHECK_CONTAINS(last_message(), "The end, event \"in a graph\", was never recorded: the graph that records it has not been launched");
+  CHECK_STATUS(CUDA_ERROR_INVALID_HANDLE, cushim_event_elapsed(end, start, &milliseconds));
+  CHECK_CONTAINS(last_message(), "The start, event \"in a graph\", was never recorded");
+  CHECK(strstr(last_message(), "The end") == NULL);
+  CHECK_OK(cushim_exec_launch(exec, all.stream));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK_OK(cushim_event_elapsed(start, end, &milliseconds));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_event_destroy(start));
+  CHECK_OK(cushim_event_destroy(end));
+}
+
 static void timing(void) {
   cushim_event start = new_event(all.context, CUSHIM_EVENT_TIMING), end = new_event(all.context, CUSHIM_EVENT_TIMING);
   cushim_event untimed = new_event(all.context, 0);
@@ -246,6 +272,7 @@ int main(void) {
   created();
   options();
   never_recorded();
+  never_launched();
   timing();
   pending();
   wrapping();
