@@ -5009,7 +5009,8 @@ cushim_status cushim_exec_launch(cushim_exec exec, cushim_stream stream);
 
 // Has an exec take over the parameters of a graph with the same nodes and edges (`cuGraphExecUpdate`), from the next
 // launch on; it keeps what their nodes use in place of what it kept before. Its nodes are still named by those of
-// the graph that it was instantiated from.
+// the graph that it was instantiated from. Unless both graphs list nodes of the same types with
+// the same predecessors in the same order, changes of a part of a node are refused afterwards: set the node in full.
 //
 // @param[in] exec The exec.
 // @param[in] graph The graph with the new parameters.
