@@ -249,6 +249,7 @@ static void given_up_inside(int outer_ends_first) {
   append(fork, 1, 2);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_end(builder, NULL));
   CHECK_CONTAINS(last_message(), "body 0");
+  CHECK_CONTAINS(last_message(), "close this builder (cushim_builder_close)");
   CHECK_OK(cushim_builder_destroy(inside));
   if (!outer_ends_first) {
     append(body, 0, 3);
@@ -278,6 +279,8 @@ static void removed(int primary_ends_first) {
   CHECK_CONTAINS(last_message(), "cushim_builder_end");
   append(inside, 1, 2);
   CHECK_OK(cushim_builder_end(inside, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_begin(inside));
+  CHECK_CONTAINS(last_message(), "has ended, and captures once; edit the body itself, by its handle (cushim_node_get_graphs)");
   if (!primary_ends_first) CHECK_OK(cushim_builder_end(builder, &graph));
   CHECK_OK(cushim_node_remove(node));
   CHECK(node_count(graph) == 0);

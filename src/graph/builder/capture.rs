@@ -276,7 +276,8 @@ impl Capture {
         }
         if let Some(inner) = self.under_way_inside() {
             return Err(builder.refused(format!(
-                "cannot end while {} of a conditional node in it is being captured; end that first",
+                "cannot end while {} of a conditional node in it is being captured; end that first, or, if that fails, close this builder \
+                 (cushim_builder_close)",
                 inner.object()
             )));
         }

@@ -20,17 +20,6 @@ pub enum BuilderState {
     Closed,
 }
 
-impl BuilderState {
-    fn advice(self) -> (&'static str, &'static str) {
-        match self {
-            Self::NotStarted => ("was not begun", "begin it first"),
-            Self::Capturing => ("is capturing", "end it first"),
-            Self::Ended => ("has ended", "create another one"),
-            Self::Closed => ("is closed", "create another one"),
-        }
-    }
-}
-
 /// What a builder captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuilderKind {
@@ -94,9 +83,9 @@ impl Builder {
             BuilderState::NotStarted => Ok(()),
             BuilderState::Capturing => Err(self.refused("is capturing already".to_owned())),
             BuilderState::Ended => {
-                Err(self.refused("has ended, and captures once; create another one".to_owned()))
+                Err(self.refused(format!("has ended, and captures once; {}", self.instead())))
             }
-            BuilderState::Closed => Err(self.refused("is closed; create another one".to_owned())),
+            BuilderState::Closed => Err(self.refused(format!("is closed; {}", self.instead()))),
         }
     }
 
@@ -115,9 +104,28 @@ impl Builder {
         phase.capture().cloned().ok_or_else(|| self.out_of_order(&phase, why))
     }
 
+    /// How far it is, and what can be done then.
+    fn advice(&self, state: BuilderState) -> (&'static str, &'static str) {
+        match state {
+            BuilderState::NotStarted => ("was not begun", "begin it first"),
+            BuilderState::Capturing => ("is capturing", "end it first"),
+            BuilderState::Ended => ("has ended", self.instead()),
+            BuilderState::Closed => ("is closed", self.instead()),
+        }
+    }
+
+    /// What can be done where it captures no more: a body has one builder.
+    fn instead(&self) -> &'static str {
+        match &self.body {
+            None => "create another one",
+            Some(body) if body.graph.still_there().is_err() => "the body is gone, capture its graph anew",
+            Some(_) => "edit the body itself, by its handle (cushim_node_get_graphs)",
+        }
+    }
+
     #[cold]
     fn out_of_order(&self, phase: &Phase, why: &str) -> Error {
-        let (is, advice) = phase.state().advice();
+        let (is, advice) = self.advice(phase.state());
         self.refused(format!("{is}, so {why}; {advice}"))
     }
 
@@ -125,7 +133,7 @@ impl Builder {
     #[cfg(feature = "capi")]
     #[cold]
     pub(super) fn no_stream(&self) -> Error {
-        let (is, advice) = self.state().advice();
+        let (is, advice) = self.advice(self.state());
         let refusal = format!("{self} {is}, so it has no stream to capture; {advice}");
         Error::new(Status::INVALID_HANDLE, refusal).about(self)
     }
