@@ -1,5 +1,6 @@
 //! How a kernel is launched.
 
+use super::Kernel;
 use crate::context::Context;
 use crate::driver::calls::kernel::launch::{RawAttributes, RawShape};
 use crate::driver::sys;
@@ -87,26 +88,30 @@ impl LaunchConfig<'_> {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], ..Self::default() }
     }
 
-    /// Refuses what no kernel can be launched with. A launch of no blocks, as `(n + 255) / 256` gives for no elements, is most
+    /// Refuses what no kernel can be launched with, of which `kernel` is the one, where it is known. A launch of no blocks, as `(n + 255) / 256` gives for no elements, is most
     /// likely a mistake of the caller's.
     #[inline]
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self, kernel: Option<&Kernel>) -> Result<(), Error> {
         if self.grid[0] == 0 || self.block[0] == 0 || self.others.len() > OTHERS {
-            return Err(self.impossible());
+            return Err(self.impossible(kernel));
         }
         Ok(())
     }
 
     #[cold]
-    fn impossible(&self) -> Error {
-        let refusal = if self.grid[0] == 0 {
+    fn impossible(&self, kernel: Option<&Kernel>) -> Error {
+        let why = if self.grid[0] == 0 {
             "the grid has 0 blocks in x; leave out a launch that has nothing to do".to_owned()
         } else if self.block[0] == 0 {
             "the block has 0 threads in x; it needs at least 1".to_owned()
         } else {
             format!("{} attributes by number are more than a launch takes, {OTHERS}", self.others.len())
         };
-        Error::new(Status::INVALID_ARGUMENT, refusal)
+        let refused = |why| Error::new(Status::INVALID_ARGUMENT, why);
+        match kernel {
+            Some(kernel) => refused(format!("{kernel} cannot be launched: {why}")).about(kernel),
+            None => refused(why),
+        }
     }
 
     /// Grid and block; a 0 in y or z means 1.

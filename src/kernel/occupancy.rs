@@ -126,7 +126,7 @@ fn ask(
     launch: &LaunchConfig<'_>,
     call: impl FnOnce(&RawContext, &RawShape, &mut RawAttributes) -> Result<i32, CallError>,
 ) -> Result<u32, Error> {
-    launch.check()?;
+    launch.check(Some(kernel))?;
     kernel.check_in(at)?;
     let mut attributes = RawAttributes::new();
     launch.list(&mut attributes);

@@ -136,7 +136,7 @@ impl Operation for Launch<'_, '_> {
 
     #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<Checked<'a>, Error> {
-        self.config.check()?;
+        self.config.check(Some(self.kernel))?;
         self.kernel.check_in(at)?;
         if let Some(trigger) = &self.config.programmatic_event {
             check_event(trigger.event, at)?;

@@ -191,6 +191,7 @@ static void host_memory(void) {
   cushim_owner owner = counted(&releases);
   cushim_place to = cushim_at_device(memory), from = cushim_at_host(&bytes);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_copy(stream, &to, &from, sizeof bytes));
+  CHECK_CONTAINS(last_message(), "is being captured: the source is host memory");
   CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_KEEP_BYTES");
   from.flags = CUSHIM_PLACE_KEEP_BYTES;
   CHECK_OK(cushim_stream_copy(stream, &to, &from, sizeof bytes));

@@ -556,7 +556,7 @@ static void sizes(void) {
   cushim_launch_config config = shape(0, 64), full = shape(2, 3);
   cushim_dim3 zero = {0, 0, 0};
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
-  CHECK_CONTAINS(last_message(), "the grid has 0 blocks in x");
+  CHECK_CONTAINS(last_message(), "kernel nothing cannot be launched: the grid has 0 blocks in x");
   config = shape(1, 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch_packed(nothing, all.stream, &config, NULL, 0));
   CHECK_CONTAINS(last_message(), "the block has 0 threads in x");

@@ -695,7 +695,9 @@ impl CheckedNode {
                 }
                 drop(conditions);
                 let own = node.node_context(stream.context());
-                let parameters = node.parameters(own.as_ref().unwrap_or(stream.context()))?;
+                let parameters = node
+                    .parameters(own.as_ref().unwrap_or(stream.context()))
+                    .map_err(|failure| in_stream(failure, stream))?;
                 Ok(Self { own, parameters, has_holds: node.has_holds(), is_ours: true })
             }
             Captured::Plain(node_type) => {
@@ -705,6 +707,16 @@ impl CheckedNode {
             _ => Err(Error::new(Status::INTERNAL, "an operation that is no node was captured as one")),
         }
     }
+}
+
+/// Names the stream in a refusal that names nothing.
+#[cold]
+fn in_stream(mut failure: Error, stream: &Stream) -> Error {
+    if !failure.object.is_empty() {
+        return failure;
+    }
+    failure.message = format!("{stream} is being captured: {}", failure.message);
+    failure.about(stream)
 }
 
 /// Whether the driver makes one node of it, and nothing else.

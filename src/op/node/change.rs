@@ -201,7 +201,7 @@ impl<'a, 'v> KernelChange<'a, 'v> {
 
     fn check(&self, kernel: &Kernel, is_other: bool, at: &Context) -> Result<Option<KeptArguments>, Error> {
         if let Some(config) = self.config {
-            config.check()?;
+            config.check(Some(kernel))?;
         }
         kernel.check_in(at)?;
         Ok(match &self.arguments {
@@ -280,7 +280,7 @@ impl NodeChange for KernelChange<'_, '_> {
             ));
         }
         if let Some(config) = self.config {
-            config.check()?;
+            config.check(None)?;
             changed.set_config(config.shape(), attributes(config));
         }
         Ok(Parameters::Kernel(Box::new(changed)))
