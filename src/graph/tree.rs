@@ -166,8 +166,7 @@ impl Tree {
     }
 
     /// What was captured is complete: the driver's graph is destroyed with this.
-    pub(super) fn own(&self) {
-        let mut state = self.lock_unasked();
+    pub(super) fn own(&self, mut state: MutexGuard<'_, State>) {
         state.is_new = false;
         if state.has_unasked() {
             state.ask(self.table());

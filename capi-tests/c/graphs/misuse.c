@@ -334,6 +334,50 @@ static void used_while_destroyed(void) {
   CHECK_STATUS(CUSHIM_SUCCESS, shared_handles.strange);
 }
 
+/* Threads that have functions called in what a builder captures, while that ends or is given up: each is a part of the graph, or called at
+   once, and then kept until it was. */
+enum { CAPTURERS = 2, CAPTURES = 2000, FUNCTIONS = 1 << 17 };
+
+static int releases[FUNCTIONS], functions, called_too_late;
+
+static void CUSHIM_CUDA_CB is_kept(void *data) {
+  usleep(100);
+  if (__atomic_load_n((int *)data, __ATOMIC_SEQ_CST) != 0) __atomic_add_fetch(&called_too_late, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *capture_functions(void *data) {
+  int i = 0;
+  while (!NOW(is_over) && i < FUNCTIONS) {
+    const cushim_stream stream = cushim_builder_stream(NOW(builder));
+    if (stream == NULL || (i = __atomic_fetch_add(&functions, 1, __ATOMIC_SEQ_CST)) >= FUNCTIONS) continue;
+    const cushim_owner owner = counted(&releases[i]);
+    expect_either(cushim_stream_host_function(stream, is_kept, &releases[i], &owner));
+  }
+  return data;
+}
+
+static void captured_while_ended(void) {
+  pthread_t threads[CAPTURERS];
+  int i;
+  SET(is_over, 0);
+  for (i = 0; i < CAPTURERS; i++) CHECK(pthread_create(&threads[i], NULL, capture_functions, NULL) == 0);
+  for (i = 0; i < CAPTURES; i++) {
+    cushim_builder builder = NULL;
+    cushim_graph graph = NULL;
+    CHECK_OK(cushim_builder_create(all.context, NULL, &builder));
+    CHECK_OK(cushim_builder_begin(builder));
+    SET(builder, builder);
+    usleep((unsigned)i % 200);
+    if (i % 4 == 0 && CHECK_OK(cushim_builder_end(builder, &graph))) CHECK_OK(cushim_graph_destroy(graph));
+    CHECK_OK(cushim_builder_destroy(builder));
+  }
+  SET(is_over, 1);
+  for (i = 0; i < CAPTURERS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  CHECK_OK(cushim_context_synchronize(all.context));
+  CHECK(called_too_late == 0);
+  CHECK_STATUS(CUSHIM_SUCCESS, shared_handles.strange);
+}
+
 /* The child of a fork has none of it, and the parent goes on. */
 static void forked(void) {
   cushim_graph graph = new_graph(), copy = (cushim_graph)NOT_NULL;
@@ -379,6 +423,7 @@ int main(void) {
     inside_host_functions();
     inside_releases();
     used_while_destroyed();
+    captured_while_ended();
     forked();
   }
   return close_graphs();

@@ -335,22 +335,39 @@ impl Capture {
     }
 
     fn end_root(&self) -> Result<Graph, Error> {
-        let result = calls::end(self.table(), self.stream.raw());
-        let refused = result.err().map(|error| self.not_ended(&self.tree().lock_unasked(), error));
-        self.is_over_now();
-        match refused {
-            // The driver's graph has a body that must not be looked at: it stays where it is.
-            None if self.object().is_gone() => Err(self.given_up()),
-            None => {
-                self.tree().own();
-                Ok(self.graph.clone())
-            }
-            // The driver has destroyed it, also one that was there before (measured of captures into a graph).
-            Some(failure) => {
-                self.tree().abandon(self.tree().lock_unasked());
-                Err(failure)
-            }
+        let state = self.tree().lock_unasked();
+        if self.is_over() {
+            return Err(self.not_valid());
         }
+        let refused = match self.end_driver(&state) {
+            // The driver has destroyed it, also one that was there before (measured of captures into a graph).
+            Err(error) => {
+                let failure = self.not_ended(&state, error);
+                self.tree().abandon(state);
+                Some(failure)
+            }
+            // The driver's graph has a body that must not be looked at: it stays where it is.
+            Ok(_) if self.object().is_gone() => {
+                drop(state);
+                Some(self.given_up())
+            }
+            Ok(_) => {
+                self.tree().own(state);
+                None
+            }
+        };
+        self.is_over_now();
+        refused.map_or_else(|| Ok(self.graph.clone()), Err)
+    }
+
+    /// Has the driver end it. Whoever calls this has the lock of the definition, so that what other threads capture comes before the end, or
+    /// finds that the capture is over: in between, the driver would do it at once, and nobody would keep what it uses.
+    fn end_driver(&self, state: &State) -> Result<CUgraph, CallError> {
+        // The driver may destroy the graph.
+        let _relatives = state.has_relatives.then(relations::changed);
+        let ended = calls::end(self.table(), self.stream.raw());
+        self.over.store(true, Relaxed);
+        ended
     }
 
     /// The driver ended it without a graph.
@@ -457,12 +474,16 @@ impl Capture {
         if self.is_again {
             return self.give_up_again();
         }
-        let result = calls::end(self.table(), self.stream.raw());
+        let state = self.tree().lock_unasked();
+        if self.is_over() {
+            return;
+        }
+        let ended = self.end_driver(&state);
+        let was_there = !self.object().is_gone();
+        self.tree().abandon(state);
         self.is_over_now();
-        let was_there = !self.graph.object.is_gone();
-        self.tree().abandon(self.tree().lock_unasked());
         if was_there {
-            destroy_unused(self.table(), result);
+            destroy_unused(self.table(), ended);
         }
     }
 
@@ -590,6 +611,16 @@ impl Capture {
         })
     }
 
+    /// A stream is part of the capture from now on.
+    fn takes_in(&self, stream: &Stream, is_blocking: bool) {
+        let (Some(stream), Some(this)) = (stream.shared(), self.this.upgrade()) else { return };
+        // A default stream stands for another one on each thread: the driver is asked whether it captures.
+        if !stream.is_default() {
+            stream.capture_begins(Arc::new(Sink(this)));
+        }
+        self.parts.lock().members.push(Member::new(stream, is_blocking));
+    }
+
     fn check_wait(&self, what: Awaited<'_>, stream: &Stream) -> Result<(), Error> {
         let event = what.event;
         let why = if let Some(recorded) = event.captured_in::<Recorded>() {
@@ -657,16 +688,13 @@ impl CaptureSink for Capture {
         }
         self.share_with_others_if(stream.may_be_known_to_others())?;
         let is_blocking = stream.is_default() || !stream.is_non_blocking()?;
-        let wait = || stream.here(|raw| raw.wait(what.event.raw()));
-        self.capture_plainly("a fork", wait, &self.stream)?;
-        if let (Some(stream), Some(this)) = (stream.shared(), self.this.upgrade()) {
-            // A default stream stands for another one on each thread: the driver is asked whether it captures.
-            if !stream.is_default() {
-                stream.capture_begins(Arc::new(Sink(this)));
-            }
-            self.parts.lock().members.push(Member::new(stream, is_blocking));
-        }
-        Ok(())
+        // Under the lock, so that whoever ends the capture knows all of its streams.
+        let wait = || {
+            stream.here(|raw| raw.wait(what.event.raw()))?;
+            self.takes_in(stream, is_blocking);
+            Ok(())
+        };
+        self.capture_plainly("a fork", wait, &self.stream)
     }
 }
 

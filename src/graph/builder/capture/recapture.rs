@@ -27,7 +27,6 @@ impl Capture {
                 Err(failure)
             }
         };
-        self.over.store(true, Relaxed);
         drop(state);
         self.is_over_now();
         for released in ended? {
@@ -57,15 +56,8 @@ impl Capture {
         let mut state = self.tree().lock();
         let ended = self.end_driver(&state);
         self.is_lost(&mut state, ended);
-        self.over.store(true, Relaxed);
         drop(state);
         self.is_over_now();
-    }
-
-    fn end_driver(&self, state: &State) -> Result<CUgraph, CallError> {
-        // The driver may destroy the graph.
-        let _relatives = state.has_relatives.then(relations::changed);
-        calls::end(self.table(), self.stream.raw())
     }
 
     /// There is no graph. The driver has destroyed it, as it does after other captures into a graph (measured); but not one that differs:
