@@ -4,7 +4,6 @@ use super::add::Predecessors;
 use super::builder::Capture;
 use super::object::NodeObject;
 use super::state::State;
-use super::tree::Tree;
 use crate::driver::sys;
 use crate::object::error::{Error, Status};
 use crate::op::node::Parameters;
@@ -60,25 +59,6 @@ pub(super) fn of_add(failure: Error, after: &(impl Predecessors + ?Sized)) -> Er
 pub(super) fn of_updatable(failure: Error, name: Option<String>, limit: &str) -> Error {
     match name.filter(|_| is_unsupported(&failure)) {
         Some(name) => add(failure, &format!("{name} is device-updatable: {limit}")),
-        None => failure,
-    }
-}
-
-/// A graph that was not instantiated, perhaps for a memset of memory that its node does not reach.
-#[cold]
-pub(super) fn of_memory(failure: Error, tree: &Tree) -> Error {
-    if !is_invalid(&failure) {
-        return failure;
-    }
-    let state = tree.lock();
-    let why = state.nodes().find_map(|(id, node)| {
-        let Parameters::Memset(memset) = &node.parameters else { return None };
-        let why = memset.out_of_reach(node.context.as_ref().unwrap_or(tree.context()))?;
-        Some(format!("Of {}: {why}", state.name_of(id)))
-    });
-    drop(state);
-    match why {
-        Some(why) => add(failure, &why),
         None => failure,
     }
 }

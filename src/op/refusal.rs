@@ -82,12 +82,6 @@ pub(super) fn of_memset(failure: Error, at: &Context, address: u64, bytes: usize
     })
 }
 
-/// Why a memset node in a context does not reach its memory, if it does not.
-#[cold]
-pub(super) fn out_of_reach(at: &Context, address: u64) -> Option<String> {
-    Distant::of(at, Side::Device(address))?.not_set(at, DevicePointer(address))
-}
-
 fn explain(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
     if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0
         && let Some(why) = why()

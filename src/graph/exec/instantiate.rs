@@ -168,7 +168,7 @@ impl Graph {
         let raw = made.map_err(|refused| {
             let failure = failed(refused.error);
             let (reason, node) = (InstantiateReason::of(refused.reason), blamed(tree, refused.node));
-            let mut error = refusal::of_memory(explain(failure, reason, node.as_ref(), live), tree);
+            let mut error = explain(failure, reason, node.as_ref(), live);
             if options.device_launch {
                 explain_device_launch(&mut error);
             }

@@ -55,12 +55,6 @@ impl MemsetParameters {
         )
     }
 
-    /// Why a node in this context does not reach the memory, if it does not: the driver finds out only where the graph is instantiated.
-    #[cold]
-    pub(crate) fn out_of_reach(&self, at: &Context) -> Option<String> {
-        refusal::out_of_reach(at, self.raw.dst)
-    }
-
     pub(super) fn rebind(&mut self, rebinding: &Rebinding<'_>, changed: &mut Changed) {
         if self.at.rebind(rebinding) {
             self.raw.dst = self.at.address();
