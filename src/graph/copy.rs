@@ -89,6 +89,7 @@ pub(super) struct Known {
     /// What is kept for nodes that nobody can tell.
     unplaced: Vec<Attachment>,
     is_ordered: bool,
+    is_cut: bool,
 }
 
 struct KnownNode {
@@ -100,7 +101,7 @@ struct KnownNode {
 impl Known {
     pub(super) fn of(tree: &Tree, state: &mut State, graph: GraphId) -> Result<Self, Error> {
         let known = state.graph(graph);
-        let is_ordered = known.is_ordered;
+        let (is_ordered, is_cut) = (known.is_ordered, known.is_cut);
         let natives = known.native.nodes().map_err(|error| tree.failed(error, known.object.as_ref()))?;
         let mut nodes = Vec::with_capacity(natives.len());
         for native in natives {
@@ -115,7 +116,7 @@ impl Known {
         }
         let unplaced = state.unplaced.iter().filter(|(of, _)| *of == graph);
         let unplaced = unplaced.map(|(_, attachment)| attachment.of_copy()).collect();
-        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, is_ordered })
+        Ok(Self { context: Arc::clone(tree.context()), nodes, unplaced, is_ordered, is_cut })
     }
 
     /// Refuses parameters that have another size in the definition which the copy is to be part of.
@@ -133,6 +134,8 @@ impl Known {
     pub(super) fn list(self, tree: &Tree, state: &mut State, copy: GraphId) -> Result<(), Error> {
         let graph = state.graph_mut(copy);
         graph.is_ordered = self.is_ordered;
+        // The driver's copy has its ends in the order of the original (measured on driver 580).
+        graph.is_cut = self.is_cut;
         let object = Arc::clone(&graph.object);
         let natives = graph.native.nodes().map_err(|error| tree.failed(error, object.as_ref()))?;
         if natives.len() != self.nodes.len() {

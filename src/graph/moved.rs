@@ -24,7 +24,10 @@ pub(super) fn take_over(tree: &Tree, state: &mut State, below: GraphId, mut from
     for (id, graph) in graphs {
         graph.object.was_moved();
         match id {
-            GraphId::ROOT => copy_label(&graph.object, &state.graph(below).object),
+            GraphId::ROOT => {
+                copy_label(&graph.object, &state.graph(below).object);
+                state.graph_mut(below).is_cut = graph.is_cut;
+            }
             _ => moved.list_graph(tree, state, id, graph),
         }
     }

@@ -272,7 +272,7 @@ int main(void) {
   created();
   options();
   never_recorded();
-  never_launched();
+  if (version != 0) never_launched();
   timing();
   pending();
   wrapping();

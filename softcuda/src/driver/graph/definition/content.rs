@@ -76,6 +76,11 @@ impl Content {
         self.added - 1
     }
 
+    /// How many nodes there ever were.
+    pub(super) fn made(&self) -> u32 {
+        self.added
+    }
+
     /// A copy's numbers go on where those of its source do.
     pub(super) fn continue_numbers(&mut self, source: &Self) {
         self.added = source.added;
@@ -140,6 +145,14 @@ impl Content {
     /// The nodes that none follows, in the same order.
     pub(super) fn last(&self) -> impl Iterator<Item = usize> {
         self.last.in_order()
+    }
+
+    /// In a copy, what none follows has the same order as in its source (measured).
+    pub(super) fn order_last_as(&mut self, source: &Self, copies: &HashMap<usize, usize>) {
+        self.last = Latest::default();
+        for copy in source.last.nodes.values().filter_map(|original| copies.get(original)) {
+            self.last.insert(*copy);
+        }
     }
 
     /// The nodes that one follows, in the order in which the edges were made.

@@ -26,6 +26,7 @@ impl Graph {
             copies.insert(original.handle, handle);
         }
         copy_edges(&source, &mut content, &copies);
+        content.order_last_as(&source, &copies);
         content.continue_numbers(&source);
         content.copies = copies;
         content.objects = source.objects.again();

@@ -92,6 +92,8 @@ pub(crate) struct Outline {
     pub(crate) nodes: Vec<Placed>,
     /// The places of those that none follows, the latest first.
     pub(crate) last: Vec<u32>,
+    /// How many nodes there ever were.
+    pub(crate) made: u32,
 }
 
 /// A node among all of its graph.
@@ -400,7 +402,7 @@ impl Graph {
         let placed = |node| Placed { node: Arc::clone(node), before: before(node) };
         let nodes = content.nodes.values().map(placed).collect();
         let last = content.last().filter_map(|node| places.get(&node).copied()).collect();
-        Outline { nodes, last }
+        Outline { nodes, last, made: content.made() }
     }
 
     /// Its edges, in the order of the nodes that they come from.

@@ -15,12 +15,16 @@ pub(super) struct Layout {
     pub(super) nodes: Vec<Place>,
     /// Those that none follows, the latest first.
     pub(super) last: Vec<u32>,
+    /// How many nodes there ever were in the definition.
+    pub(super) made: u32,
 }
 
 /// A node.
 pub(super) struct Place {
     /// By which callers name it.
     pub(super) node: usize,
+    /// Its number in the definition.
+    pub(super) number: u32,
     /// The nodes that it follows, by their places.
     pub(super) before: Vec<(u32, EdgeData)>,
     pub(super) content: Content,
@@ -56,10 +60,10 @@ impl Layout {
                     bodies: it.bodies.iter().map(|body| Self::of(body)).collect(),
                 },
             };
-            Place { node: node.handle, before, content }
+            Place { node: node.handle, number: node.number, before, content }
         };
-        let Outline { nodes, last } = graph.outline();
-        Self { nodes: nodes.into_iter().map(place).collect(), last }
+        let Outline { nodes, last, made } = graph.outline();
+        Self { nodes: nodes.into_iter().map(place).collect(), last, made }
     }
 
     /// The child graph in a node.

@@ -1,4 +1,4 @@
-//! Which node of one graph stands for which of another: an exec is updated by a graph of the same form.
+//! Which node of one graph stands for which of another: an exec is updated by a graph of the same form, and so is a child graph in it.
 
 use super::layout::{Layout, Place};
 use crate::abi::sys::{CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, CUgraphExecUpdateResult};
@@ -24,9 +24,37 @@ impl Mismatch {
     }
 }
 
-/// The nodes that stand for each other. Those that no other follows do so in their order; the others are found from there, in
-/// the order of the edges (documented; measured in which order a driver looks).
-pub(super) fn pair<'l>(old: &'l Layout, new: &'l Layout) -> Result<Vec<(&'l Place, &'l Place)>, Mismatch> {
+/// The nodes that stand for each other.
+pub(super) type Pairs<'l> = Vec<(&'l Place, &'l Place)>;
+
+/// How they are found.
+pub(super) type Pairing = for<'l> fn(&'l Layout, &'l Layout) -> Result<Pairs<'l>, Mismatch>;
+
+/// Of a child graph those of the same number, in whatever order the edges between them were made; and no node of either was removed that
+/// the other one never had (measured).
+pub(super) fn pair_by_number<'l>(old: &'l Layout, new: &'l Layout) -> Result<Pairs<'l>, Mismatch> {
+    if old.made != new.made || old.nodes.len() != new.nodes.len() {
+        return Err(Mismatch::of_form(0, 0));
+    }
+    let pairs: Pairs<'l> = old.nodes.iter().zip(&new.nodes).collect();
+    for (place, twin) in &pairs {
+        if place.kind() != twin.kind() {
+            return Err(Mismatch::of_node(twin, Refused::Type));
+        }
+        let is_same_edge = |edge| twin.before.contains(edge);
+        if place.number != twin.number
+            || place.before.len() != twin.before.len()
+            || !place.before.iter().all(is_same_edge)
+        {
+            return Err(Mismatch::of_form(twin.node, 0));
+        }
+    }
+    Ok(pairs)
+}
+
+/// Of a whole graph those that no other follows, in their order; the others are found from there, in the order of the edges (documented;
+/// measured in which order a driver looks).
+pub(super) fn pair<'l>(old: &'l Layout, new: &'l Layout) -> Result<Pairs<'l>, Mismatch> {
     if old.nodes.len() != new.nodes.len() || old.last.len() > new.last.len() {
         return Err(Mismatch::of_form(0, 0));
     }

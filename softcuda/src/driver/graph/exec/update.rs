@@ -2,7 +2,7 @@
 
 use super::layout::{Content, Layout};
 use super::objects::Objects;
-use super::pairing::{Mismatch, pair};
+use super::pairing::{Mismatch, Pairing, pair, pair_by_number};
 use super::{Exec, State};
 use crate::abi::Answer;
 use crate::abi::pointer::Out;
@@ -19,8 +19,8 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// What is to be exchanged, when all of it can be.
-#[derive(Default)]
 struct Exchange {
+    pairing: Pairing,
     /// Whether priorities of kernels have to stay.
     own_priorities: bool,
     /// By the steps.
@@ -30,13 +30,18 @@ struct Exchange {
 }
 
 impl Exchange {
-    fn new(exec: &Exec) -> Self {
-        Self { own_priorities: exec.has_own_priorities(), ..Self::default() }
+    fn new(exec: &Exec, pairing: Pairing) -> Self {
+        Self {
+            pairing,
+            own_priorities: exec.has_own_priorities(),
+            leaves: Vec::new(),
+            conditions: Vec::new(),
+        }
     }
 
     /// What a graph has instead of what an exec does.
     fn add(&mut self, state: &State, old: &Layout, new: &Layout) -> Result<(), Mismatch> {
-        for (place, other) in pair(old, new)? {
+        for (place, other) in (self.pairing)(old, new)? {
             match (&place.content, &other.content) {
                 (Content::Leaf(_), Content::Leaf(leaf)) => {
                     let step = state.plan.steps[&place.node];
@@ -78,7 +83,7 @@ impl Exec {
     /// Does from now on what the graph says, and keeps what that keeps instead of what it has kept.
     fn update(&self, graph: &Graph) -> Result<(), Mismatch> {
         let mut state = self.state.lock();
-        let mut exchange = Exchange::new(self);
+        let mut exchange = Exchange::new(self, pair);
         exchange.add(&state, &state.layout, &Layout::of(graph))?;
         exchange.apply(&mut state);
         let former = std::mem::replace(&mut state.objects, Arc::new(Objects::of(graph)));
@@ -92,7 +97,7 @@ impl Exec {
     pub(super) fn update_child(&self, node: &Node, graph: &Graph) -> Answer {
         let mut state = self.state.lock();
         let inner = state.layout.child(node.handle).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        let mut exchange = Exchange::new(self);
+        let mut exchange = Exchange::new(self, pair_by_number);
         failure(exchange.add(&state, inner, &Layout::of(graph)))?;
         exchange.apply(&mut state);
         let objects = Arc::new(state.objects.with_child(node.handle, graph));
