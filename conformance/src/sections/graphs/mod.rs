@@ -45,6 +45,7 @@ mod nested_clones;
 mod objects;
 mod operands;
 mod order;
+mod pairing;
 mod readback;
 mod running;
 mod scene;

@@ -1,6 +1,7 @@
 //! Updates of an exec by a whole graph: what may differ, what is said of what may not, and that the exec goes on.
 
 use super::launch::Launch;
+use super::pairing;
 use super::scene::Scene;
 use super::updated_kinds;
 use super::updated_kinds::plane;
@@ -23,6 +24,7 @@ const GROUPS: &[Group] = &[
     |t, s| pairs(t, s, FORMS),
     |t, s| pairs(t, s, OTHERS),
     |t, s| ask(t, s, CALLS),
+    pairing::ask,
 ];
 
 fn run(t: &mut Lines, cu: &Cu, part: usize) -> Outcome {
