@@ -15,18 +15,16 @@ type Form = (&'static str, fn(&Scene, CUgraph, Pair) -> Given);
 
 const APART: [Form; 5] = [
     ("plain", |_, _, _| Ok(())),
-    ("an edge from the first is removed", |s, graph, [first, second]| cut(s, graph, first, second)),
-    ("an edge from the second is removed", |s, graph, [first, second]| cut(s, graph, second, first)),
-    ("a node after the first is removed", |s, graph, [first, _]| passing(s, graph, first)),
-    ("a node after the second is removed", |s, graph, [_, second]| passing(s, graph, second)),
+    ("an edge from 1 is removed", |s, graph, [first, second]| cut(s, graph, first, second)),
+    ("an edge from 2 is removed", |s, graph, [first, second]| cut(s, graph, second, first)),
+    ("a node after 1 is removed", |s, graph, [first, _]| passing(s, graph, first)),
+    ("a node after 2 is removed", |s, graph, [_, second]| passing(s, graph, second)),
 ];
 
 const JOINED: [Form; 3] = [
-    ("the first, then the second is followed", |s, graph, [first, second]| join(s, graph, first, second)),
-    ("the second, then the first is followed", |s, graph, [first, second]| join(s, graph, second, first)),
-    ("one node follows the second and the first", |s, graph, [first, second]| {
-        s.node(graph, &[second, first], Work::Empty).map(drop)
-    }),
+    ("1, then 2 followed", |s, graph, [first, second]| join(s, graph, first, second)),
+    ("2, then 1 followed", |s, graph, [first, second]| join(s, graph, second, first)),
+    ("2 and 1 followed", |s, graph, [first, second]| s.node(graph, &[second, first], Work::Empty).map(drop)),
 ];
 
 pub(super) fn ask(t: &mut Lines, s: &Scene) {
