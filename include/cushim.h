@@ -3615,12 +3615,11 @@ cushim_status cushim_buffer_destroy(cushim_buffer buffer);
 //
 // @param[in, ended] buffer The handle.
 // @param[in] stream The stream.
-// @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of a
-//   deallocate function.
+// @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of
+//   a deallocate function.
 // @driver none
 // @sync context if the memory is not stream-ordered
-cushim_status cushim_buffer_destroy_on(cushim_buffer buffer,
-                                       cushim_stream stream);
+cushim_status cushim_buffer_destroy_on(cushim_buffer buffer, cushim_stream stream);
 
 // Returns the start of a buffer's memory. `cushim_buffer_get_properties` tells who can access it.
 //

@@ -178,8 +178,8 @@ pub extern "C" fn cushim_buffer_destroy(buffer: cushim_buffer) -> cushim_status 
 ///
 /// @param[in, ended] buffer The handle.
 /// @param[in] stream The stream.
-/// @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of a
-///   deallocate function.
+/// @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of
+///   a deallocate function.
 /// @driver none
 /// @sync context if the memory is not stream-ordered
 #[unsafe(no_mangle)]
