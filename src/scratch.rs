@@ -86,7 +86,8 @@ impl Buffer {
         holds: usize,
     ) -> Result<(), Error> {
         self.check_destroy(Some(stream), holds)?;
-        if to.is_null() { Ok(()) } else { stream.check_not_capturing(NOT_BROUGHT_BACK) }
+        let is_copied_in_capture = !to.is_null() && stream.is_capturing().unwrap_or(false);
+        if is_copied_in_capture { stream.check_not_capturing(NOT_BROUGHT_BACK) } else { Ok(()) }
     }
 
     /// The same for those that have checked.

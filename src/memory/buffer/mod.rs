@@ -321,7 +321,9 @@ impl Buffer {
             return Ok(Standing::Gone);
         }
         resource.refuse_capture_if_known(stream)?;
-        if resource.waits_for_stream() && Arc::strong_count(self) <= holds {
+        // Of a stream that cannot tell, because its context was reset, nothing has to be waited for.
+        let must_wait = resource.waits_for_stream() && Arc::strong_count(self) <= holds;
+        if must_wait && stream.is_capturing().unwrap_or(false) {
             stream.check_not_capturing(
                 "memory is freed when that has done its work: destroy the buffer after the capture, or on another stream",
             )?;
