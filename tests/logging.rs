@@ -141,7 +141,7 @@ unsafe extern "C" fn see(user: *mut c_void, level: i32, target: *const c_char, m
     let (seen, target, message) =
         unsafe { (&*user.cast::<Seen>(), CStr::from_ptr(target), CStr::from_ptr(message)) };
     let text = |text: &CStr| text.to_str().expect("UTF-8").to_owned();
-    let thread = std::thread::current().name().unwrap_or_default().to_owned();
+    let thread = std::fs::read_to_string("/proc/thread-self/comm").unwrap_or_default().trim_end().to_owned();
     seen.lock().expect("no panic").push((level, text(target), text(message), thread));
 }
 
