@@ -26,13 +26,14 @@ static void others_begin(void) {
 static void others_end(uint32_t expected) {
   CUgraph native = NULL;
   cushim_graph graph = NULL;
-  if (CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamEndCapture_10000(theirs.native, &native))) {
+  int ended = CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamEndCapture_10000(theirs.native, &native));
+  CHECK_OK(cushim_stream_destroy(theirs.stream));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamDestroy_4000(theirs.native));
+  if (ended) {
     CHECK_OK(cushim_graph_wrap(all.context, native, CUSHIM_OWNED, &graph));
     CHECK(result_of(graph) == expected);
     CHECK_OK(cushim_graph_destroy(graph));
   }
-  CHECK_OK(cushim_stream_destroy(theirs.stream));
-  CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamDestroy_4000(theirs.native));
   CHECK_OK(cushim_context_clear_current(all.driver));
 }
 
@@ -55,7 +56,7 @@ static cushim_event new_mark(unsigned flags) {
 static void in_captures_of_others(void) {
   cushim_event mark = new_mark(0), outside = new_event(all.context, 0);
   cushim_stream side = new_stream(all.context), legacy = NULL;
-  cushim_builder builder;
+  cushim_builder builder = begun(); /* before the others, who end theirs even where a call fails */
   int32_t done = 0;
   CHECK_OK(cushim_event_record(outside, all.stream));
   CHECK_OK(cushim_set_label(outside, "outside"));
@@ -72,7 +73,6 @@ static void in_captures_of_others(void) {
   CHECK_CONTAINS(last_message(), "legacy default stream cannot wait for event \"mark\"");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_wait_stream(legacy, theirs.stream));
   CHECK_CONTAINS(last_message(), "the end of wrapped stream \"theirs\"");
-  builder = begun();
   append(builder, 1, 1);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_wait_event(cushim_builder_stream(builder), mark));
   CHECK_CONTAINS(last_message(), "event \"mark\" was recorded in another capture");
