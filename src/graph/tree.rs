@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock, Weak};
 /// all of it, so that edits from several threads do not mix.
 pub(super) struct Tree {
     context: Arc<Context>,
-    /// A number that no other definition of the process has.
+    /// A number that no other definition of the process has, and no recapture of one.
     number: u64,
     /// Whether the driver's definition is destroyed with this.
     owned: AtomicBool,
@@ -31,7 +31,7 @@ pub(super) struct Tree {
     this: Weak<Tree>,
 }
 
-/// How many definitions there ever were.
+/// How many definitions, and recaptures of definitions, there ever were.
 static MADE: AtomicU64 = AtomicU64::new(1);
 
 /// Definitions by their native graphs, so that one graph is one definition, however often it is wrapped.
@@ -51,7 +51,7 @@ impl Tree {
     ) -> (Arc<Definition>, Arc<GraphObject>) {
         let tree = Arc::new_cyclic(|this| Self {
             context: Arc::clone(context),
-            number: MADE.fetch_add(1, Relaxed),
+            number: Self::new_number(),
             owned: AtomicBool::new(ownership == Ownership::Owned),
             state: Mutex::new(State::new()),
             definition: OnceLock::new(),
@@ -84,7 +84,11 @@ impl Tree {
         &self.context
     }
 
-    /// A number that no other definition of the process has.
+    pub(super) fn new_number() -> u64 {
+        MADE.fetch_add(1, Relaxed)
+    }
+
+    /// A number that no other definition of the process has, and no recapture of one.
     pub(super) fn number(&self) -> u64 {
         self.number
     }

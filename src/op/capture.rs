@@ -61,7 +61,7 @@ pub(crate) trait CaptureSink: Send + Sync {
     /// As for [`Stream::enqueue`], whenever the graph is launched.
     unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error>;
 
-    /// Into which graph it captures.
+    /// Which capture it is.
     fn under(&self) -> Under;
 
     /// Whether it has ended.
@@ -74,22 +74,23 @@ pub(crate) trait CaptureSink: Send + Sync {
     fn fork(&self, stream: &Stream, what: Awaited<'_>) -> Result<(), Error>;
 }
 
-/// Into which graph a stream is captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The capture in which a stream is.
 pub(crate) struct Under {
-    /// A number that no other definition of the process has.
-    pub(crate) graph: u64,
-    /// Whether it is a body of a conditional node in that.
+    /// A number that no other capture of the process has. Captures of bodies have that of the graph around them, with which they run.
+    pub(crate) capture: u64,
+    /// Whether a body of a conditional node is captured.
     pub(crate) is_body: bool,
+    /// What goes when nothing with that number is captured any more; `None` for captures of others, of which nobody can tell.
+    pub(crate) lasts: Option<Weak<dyn Send + Sync>>,
 }
 
-/// Into which graph a stream is captured; `None` if it is not under capture.
+/// The capture in which a stream is; `None` if it is not under capture.
 pub(crate) fn under(stream: &Stream) -> Result<Option<Under>, Error> {
     Ok(match captured_by(stream)? {
         CapturedBy::Nobody => None,
         CapturedBy::Us(sink) => Some(sink.0.under()),
         // Numbers of captures, which begin at 1, and those of definitions do not meet.
-        CapturedBy::Others => Some(Under { graph: info(stream)?.id | OTHERS, is_body: false }),
+        CapturedBy::Others => Some(Under { capture: info(stream)?.id | OTHERS, is_body: false, lasts: None }),
     })
 }
 

@@ -56,6 +56,8 @@ pub(in crate::graph) struct Capture {
     is_blocking: bool,
     /// Whether the graph was there, and its nodes take over what is captured.
     is_again: bool,
+    /// That of the definition; another one if it is recaptured, for what was captured before is replaced.
+    number: u64,
     thread: ThreadId,
     over: AtomicBool,
     /// Whether it is known to be invalid; `Parts` says why.
@@ -101,13 +103,16 @@ impl Capture {
         let is_blocking = !stream.is_non_blocking()?;
         // Before the driver knows of it, so that no query in between invalidates it.
         stream.context().capture_began();
-        let capture_into = |graph| {
+        let is_again = matches!(target, Target::Again(_));
+        let capture_into = |graph: Graph| {
+            let number = if is_again { Tree::new_number() } else { graph.definition.tree.number() };
             Arc::new_cyclic(|this| Self {
                 graph,
                 stream: Arc::clone(stream),
                 mode,
                 is_blocking,
-                is_again: matches!(target, Target::Again(_)),
+                is_again,
+                number,
                 thread: ThreadId::current(),
                 over: AtomicBool::new(false),
                 is_broken: AtomicBool::new(false),
@@ -679,7 +684,11 @@ impl CaptureSink for Capture {
     }
 
     fn under(&self) -> Under {
-        Under { graph: self.tree().number(), is_body: !self.is_root() }
+        let lasts: Weak<dyn Send + Sync> = match self.is_again {
+            true => self.this.clone(),
+            false => Arc::downgrade(self.tree()) as Weak<_>,
+        };
+        Under { capture: self.number, is_body: !self.is_root(), lasts: Some(lasts) }
     }
 
     fn fork(&self, stream: &Stream, what: Awaited<'_>) -> Result<(), Error> {

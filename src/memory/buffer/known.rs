@@ -5,6 +5,7 @@ use crate::driver::{Driver, sys};
 use crate::memory::resource::ArenaBlock;
 use crate::memory::{DevicePointer, PointerAttributes, Resource, ResourceKind};
 use crate::object::error::{Error, Status};
+use crate::op::capture::under;
 use crate::stream::Stream;
 use std::sync::Arc;
 
@@ -28,8 +29,24 @@ pub(super) enum Keeper {
     Buffer,
     /// The graph that has allocated it.
     Graph,
-    /// The block that it is a part of.
-    Arena(Arc<ArenaBlock>),
+    /// The block that it is a part of, for this capture.
+    Arena(Arc<ArenaBlock>, u64),
+}
+
+impl Keeper {
+    /// The capture for which the memory is a part of an arena, if it is one.
+    pub(super) fn capture(&self) -> Option<u64> {
+        match self {
+            Self::Arena(_, capture) => Some(*capture),
+            Self::Buffer | Self::Graph => None,
+        }
+    }
+}
+
+/// The number of the capture in which the stream is; 0 if it is not known to be in one.
+pub(super) fn capture_of(stream: Option<&Arc<Stream>>) -> u64 {
+    let under = stream.and_then(|stream| under(stream).ok().flatten());
+    under.map_or(0, |under| under.capture)
 }
 
 impl Known {
@@ -42,7 +59,7 @@ impl Known {
             device: properties.device.filter(|_| !properties.host_accessible),
             origin: resource.context().or_else(of_stream).cloned(),
             keeper: match resource.arena_block() {
-                Some(block) => Keeper::Arena(Arc::clone(block)),
+                Some(block) => Keeper::Arena(Arc::clone(block), capture_of(stream)),
                 None if resource.kind() == ResourceKind::Graph => Keeper::Graph,
                 None => Keeper::Buffer,
             },

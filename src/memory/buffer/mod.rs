@@ -169,7 +169,7 @@ impl Buffer {
         let side = if on_host { Side::Host(address) } else { Side::Device(address) };
         match keeper {
             Keeper::Buffer => Endpoint::of_object(Held(self), side, end, device, origin.as_ref()),
-            Keeper::Arena(block) => Endpoint::of_object(Held(block), side, end, device, None),
+            Keeper::Arena(block, _) => Endpoint::of_object(Held(block), side, end, device, None),
             Keeper::Graph => Endpoint::of_graph(side, end, device),
         }
     }

@@ -1,5 +1,6 @@
 //! What happens when the last hold on a buffer goes.
 
+use super::known::capture_of;
 use super::order::Order;
 use super::{Buffer, Home};
 use crate::context::Context;
@@ -29,6 +30,7 @@ impl Drop for Buffer {
             order: self.order.get_mut().take(),
             origin: self.known.origin.take(),
             block: self.block(),
+            capture: self.known.keeper.capture(),
             standing: self.standing,
         };
         if self.pointer.is_null() || remains.is_gone() {
@@ -51,6 +53,8 @@ struct Remains {
     order: Option<Order>,
     origin: Option<Arc<Context>>,
     block: Block,
+    /// Of a part of an arena: the capture for which it is one.
+    capture: Option<u64>,
     standing: Standing,
 }
 
@@ -88,6 +92,10 @@ impl Remains {
             stand_in => stand_in?.flatten(),
         };
         let stream = stand_in.as_ref().or(order.map(Order::stream));
+        // Another capture in the same stream may have given the same part out again.
+        if self.capture.is_some_and(|capture| capture_of(stream) != capture) {
+            return Ok(());
+        }
         let pointer = DevicePointer(self.block.address);
         // SAFETY: as the caller vouches.
         unsafe { self.resource.free_at_last(pointer, self.block.bytes, stream, self.standing) }

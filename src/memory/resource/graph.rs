@@ -15,16 +15,16 @@ pub(super) struct GraphMemory(Mutex<HashMap<u64, Allocation>>);
 
 struct Allocation {
     stream: Weak<Stream>,
-    graph: u64,
+    capture: u64,
 }
 
 impl GraphMemory {
     pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
-        let Some(Under { graph, .. }) = under(stream)? else { return Err(not_captured(stream)) };
+        let Some(Under { capture, .. }) = under(stream)? else { return Err(not_captured(stream)) };
         // SAFETY: allocating touches no memory.
         let pointer = unsafe { stream.enqueue(&mut Allocate::new(bytes)) }?;
         if !pointer.is_null() {
-            self.0.lock().insert(pointer.0, Allocation { stream: Arc::downgrade(stream), graph });
+            self.0.lock().insert(pointer.0, Allocation { stream: Arc::downgrade(stream), capture });
         }
         Ok(pointer)
     }
@@ -43,7 +43,7 @@ impl GraphMemory {
 
 fn place_to_free(allocation: &Allocation, named: &Arc<Stream>) -> Result<Option<Arc<Stream>>, Error> {
     let captures_it = |stream: &Stream| -> Result<bool, Error> {
-        Ok(under(stream)?.is_some_and(|under| under.graph == allocation.graph && !under.is_body))
+        Ok(under(stream)?.is_some_and(|under| under.capture == allocation.capture && !under.is_body))
     };
     if captures_it(named)? {
         return Ok(Some(Arc::clone(named)));

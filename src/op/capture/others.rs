@@ -61,7 +61,7 @@ impl CaptureSink for Others {
     }
 
     fn under(&self) -> Under {
-        Under { graph: OTHERS, is_body: false }
+        Under { capture: OTHERS, is_body: false, lasts: None }
     }
 
     fn is_over(&self) -> bool {

@@ -1,0 +1,143 @@
+/*
+ * Arenas, which give each capture the whole of one block: nothing is given out twice within a capture, whatever others do meanwhile.
+ */
+#include "builders.h"
+
+static cushim_resource new_arena(size_t bytes) {
+  cushim_resource arena = NULL;
+  CHECK_OK(cushim_resource_create_arena(all.context, bytes, &arena));
+  return arena;
+}
+
+static cushim_buffer piece(cushim_resource arena, cushim_stream stream, size_t bytes) {
+  cushim_buffer buffer = NULL;
+  CHECK_OK(cushim_buffer_create(arena, stream, bytes, &buffer));
+  return buffer;
+}
+
+static void put(cushim_buffer buffer, cushim_stream stream, uint32_t number, size_t count) {
+  cushim_place to = cushim_at_buffer(buffer, 0);
+  CHECK_OK(cushim_stream_fill(stream, &to, number, 4, count));
+}
+
+/* To the numbers of the program. */
+static void fetch(cushim_buffer buffer, cushim_stream stream, int index) {
+  cushim_place to = cushim_at_device(slot(index)), from = cushim_at_buffer(buffer, 0);
+  CHECK_OK(cushim_stream_copy(stream, &to, &from, 4));
+}
+
+/* Uses a piece in a capture of its own, and gives it back. */
+static void another_capture(cushim_resource arena) {
+  cushim_builder builder = begun();
+  cushim_buffer buffer = piece(arena, cushim_builder_stream(builder), 512);
+  put(buffer, cushim_builder_stream(builder), 9, 1);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_builder_end(builder, NULL));
+  CHECK_OK(cushim_builder_destroy(builder));
+}
+
+/* Many captures come and go while one is under way, which keeps what it has. */
+static void many_beside(void) {
+  cushim_resource arena = new_arena(16384);
+  cushim_builder builder = begun();
+  cushim_stream stream = cushim_builder_stream(builder);
+  cushim_buffer first = piece(arena, stream, 4096), second;
+  int i;
+  put(first, stream, 1, 1024);
+  for (i = 0; i < 100; i++) another_capture(arena);
+  second = piece(arena, stream, 4096);
+  put(second, stream, 2, 1024);
+  fetch(first, stream, 0);
+  CHECK(cushim_buffer_pointer(second) >= cushim_buffer_pointer(first) + 4096);
+  CHECK(captured(builder) == 1);
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_resource_destroy(arena));
+}
+
+/* A buffer of an earlier capture in the same stream is none of the later one, which has been given the same part. */
+static void left_from_before(void) {
+  cushim_resource arena = new_arena(4096);
+  cushim_stream stream = new_stream(all.context);
+  cushim_builder before = NULL, builder = NULL;
+  cushim_buffer old, first, second;
+  CHECK_OK(cushim_builder_create_on(stream, NULL, &before));
+  CHECK_OK(cushim_builder_begin(before));
+  old = piece(arena, stream, 512);
+  put(old, stream, 7, 1);
+  CHECK_OK(cushim_builder_end(before, NULL));
+  CHECK_OK(cushim_builder_create_on(stream, NULL, &builder));
+  CHECK_OK(cushim_builder_begin(builder));
+  first = piece(arena, stream, 512);
+  CHECK(cushim_buffer_pointer(first) == cushim_buffer_pointer(old));
+  put(first, stream, 1, 1);
+  CHECK_OK(cushim_buffer_destroy(old));
+  second = piece(arena, stream, 512);
+  CHECK(cushim_buffer_pointer(second) != cushim_buffer_pointer(first));
+  put(second, stream, 2, 1);
+  fetch(first, stream, 0);
+  CHECK(captured(builder) == 1);
+  /* What it gives back itself is given out again. */
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+  CHECK_OK(cushim_builder_destroy(before));
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_stream_destroy(stream));
+  CHECK_OK(cushim_resource_destroy(arena));
+}
+
+/* Pieces are of whole units of 512 bytes, and so is the block. */
+static void of_few_bytes(void) {
+  cushim_resource arena = new_arena(1);
+  cushim_builder builder = begun();
+  cushim_stream stream = cushim_builder_stream(builder);
+  cushim_buffer buffer = piece(arena, stream, 512), more = (cushim_buffer)NOT_NULL;
+  put(buffer, stream, 6, 128);
+  fetch(buffer, stream, 0);
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_buffer_create(arena, stream, 1, &more));
+  CHECK_CONTAINS(last_message(), "has 512 bytes, and this capture needs at least 1024");
+  CHECK(more == NULL);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  buffer = piece(arena, stream, 1); /* what was given back */
+  CHECK(captured(builder) == 6);
+  CHECK_OK(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_resource_destroy(arena));
+}
+
+/* The same calls need as much as before when they are captured anew. */
+static void recaptured(void) {
+  cushim_resource arena = new_arena(4096);
+  cushim_graph graph = NULL;
+  uint64_t before = 0;
+  uint32_t i;
+  for (i = 0; i < 4; i++) {
+    cushim_builder builder = new_builder();
+    cushim_buffer buffer;
+    cushim_stream stream;
+    CHECK_OK(i == 0 ? cushim_builder_begin(builder) : cushim_builder_recapture(builder, graph));
+    stream = cushim_builder_stream(builder);
+    buffer = piece(arena, stream, 4096);
+    CHECK(before == 0 || cushim_buffer_pointer(buffer) == before);
+    before = cushim_buffer_pointer(buffer);
+    put(buffer, stream, 5 + i, 1);
+    fetch(buffer, stream, 0);
+    CHECK_OK(cushim_buffer_destroy(buffer));
+    CHECK_OK(cushim_builder_end(builder, i == 0 ? &graph : NULL));
+    CHECK_OK(cushim_builder_destroy(builder));
+    CHECK(result_of(graph) == 5 + i);
+  }
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_OK(cushim_resource_destroy(arena));
+}
+
+int main(void) {
+  check_begin();
+  if (!open_graphs()) return close_graphs();
+  many_beside();
+  left_from_before();
+  of_few_bytes();
+  if (version >= 13030) recaptured();
+  return close_graphs();
+}
