@@ -106,6 +106,37 @@ static void of_few_bytes(void) {
   CHECK_OK(cushim_resource_destroy(arena));
 }
 
+/* What is refused takes no room, however much was asked for. */
+static void refused(void) {
+  cushim_resource arena = new_arena(4096), measures = new_arena(0);
+  cushim_builder builder = begun();
+  cushim_stream stream = cushim_builder_stream(builder);
+  cushim_buffer first = piece(arena, stream, 1024), second, none = (cushim_buffer)NOT_NULL;
+  size_t needed = 0;
+  put(first, stream, 1, 256);
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_buffer_create(arena, stream, (size_t)-512, &none));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_buffer_create(arena, stream, (size_t)-1, &none));
+  CHECK_STATUS(CUSHIM_ERROR_OUT_OF_MEMORY, cushim_buffer_create(arena, stream, 8192, &none));
+  CHECK_CONTAINS(last_message(), "needs at least 9216");
+  CHECK(none == NULL);
+  second = piece(arena, stream, 3072);
+  put(second, stream, 2, 768);
+  fetch(first, stream, 0);
+  CHECK(cushim_buffer_pointer(second) == cushim_buffer_pointer(first) + 1024);
+  CHECK_OK(cushim_resource_get_arena_bytes(arena, &needed));
+  CHECK(needed == 4096);
+  CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_buffer_create(measures, stream, (size_t)1 << 50, &none));
+  CHECK_OK(cushim_buffer_destroy(piece(measures, stream, 512)));
+  CHECK_OK(cushim_resource_get_arena_bytes(measures, &needed));
+  CHECK(needed == 512);
+  CHECK(captured(builder) == 1);
+  CHECK_OK(cushim_buffer_destroy(first));
+  CHECK_OK(cushim_buffer_destroy(second));
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_resource_destroy(arena));
+  CHECK_OK(cushim_resource_destroy(measures));
+}
+
 /* The same calls need as much as before when they are captured anew. */
 static void recaptured(void) {
   cushim_resource arena = new_arena(4096);
@@ -138,6 +169,7 @@ int main(void) {
   many_beside();
   left_from_before();
   of_few_bytes();
+  refused();
   if (version >= 13030) recaptured();
   return close_graphs();
 }

@@ -74,19 +74,11 @@ impl Arena {
         };
         let mut plans = self.plans.lock();
         let plan = plans.of(&under, stream);
-        let part = plan.take(rounded, stream);
-        let pointer = match self.block.piece(part) {
-            Ok(pointer) => pointer,
-            Err(failure) => {
-                plan.give_back(part, stream);
-                return Err(failure);
-            }
+        let Some(room) = plan.find(rounded, stream) else { return Err(self.too_small(u64::MAX)) };
+        let Some(pointer) = self.block.piece(room.part)? else {
+            return Err(self.too_small(room.part.end()));
         };
-        let Some(pointer) = pointer else {
-            plan.give_back(part, stream);
-            return Err(self.too_small(plan.end()));
-        };
-        plan.uses(pointer, part);
+        plan.take(room, pointer);
         let end = plan.end();
         plans.needed = plans.needed.max(end);
         Ok(pointer)
@@ -126,7 +118,7 @@ impl ArenaBlock {
             self.pieces.lock().push(piece);
             return Ok(Some(pointer));
         };
-        let is_inside = part.offset + part.bytes <= memory.bytes() as u64;
+        let is_inside = part.end() <= memory.bytes() as u64;
         Ok(is_inside.then(|| DevicePointer(memory.pointer().0 + part.offset)))
     }
 }

@@ -21,14 +21,46 @@ pub(super) struct Part {
     pub(super) bytes: u64,
 }
 
+impl Part {
+    pub(super) fn end(self) -> u64 {
+        self.offset + self.bytes
+    }
+}
+
+/// Where a part can be, and which of those that were freed it would take.
+pub(super) struct Room {
+    pub(super) part: Part,
+    reuses: Option<usize>,
+}
+
 impl Plan {
     /// Where the parts end that were ever given out.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// A part is in use, at this address.
-    pub(super) fn uses(&mut self, pointer: DevicePointer, part: Part) {
+    /// Where there is room for so many bytes: in a part that was freed in this stream, or else after all others. `None` if no block has
+    /// as much.
+    pub(super) fn find(&self, bytes: u64, stream: &Arc<Stream>) -> Option<Room> {
+        let fits = |(part, of): &(Part, Weak<Stream>)| {
+            part.bytes >= bytes && std::ptr::eq(of.as_ptr(), Arc::as_ptr(stream))
+        };
+        let reuses = self.free.iter().position(fits);
+        let offset = reuses.map_or(self.end, |index| self.free[index].0.offset);
+        offset.checked_add(bytes).map(|_| Room { part: Part { offset, bytes }, reuses })
+    }
+
+    /// Uses the room that was found just before, which is at this address.
+    pub(super) fn take(&mut self, room: Room, pointer: DevicePointer) {
+        let Room { part, reuses } = room;
+        match reuses.map(|index| self.free.swap_remove(index)) {
+            None => self.end = part.end(),
+            Some((whole, _)) if whole.bytes == part.bytes => {}
+            Some((whole, of)) => {
+                let rest = Part { offset: part.end(), bytes: whole.bytes - part.bytes };
+                self.free.push((rest, of));
+            }
+        }
         self.used.insert(pointer.0, part);
     }
 
@@ -39,30 +71,11 @@ impl Plan {
         }
     }
 
-    /// The part for so many bytes: one that was freed in this stream, or else a new one.
-    pub(super) fn take(&mut self, bytes: u64, stream: &Arc<Stream>) -> Part {
-        let fits = |(part, of): &(Part, Weak<Stream>)| {
-            part.bytes >= bytes && std::ptr::eq(of.as_ptr(), Arc::as_ptr(stream))
-        };
-        let Some(index) = self.free.iter().position(fits) else {
-            let part = Part { offset: self.end, bytes };
-            self.end += bytes;
-            return part;
-        };
-        let (whole, of) = self.free.swap_remove(index);
-        if whole.bytes > bytes {
-            let rest = Part { offset: whole.offset + bytes, bytes: whole.bytes - bytes };
-            self.free.push((rest, of));
-        }
-        Part { offset: whole.offset, bytes }
-    }
-
     /// Gives a part back, in the order of the stream.
-    pub(super) fn give_back(&mut self, mut part: Part, stream: &Arc<Stream>) {
+    fn give_back(&mut self, mut part: Part, stream: &Arc<Stream>) {
         // Parts of the same stream that touch are one.
         self.free.retain(|(other, of)| {
-            let touches =
-                other.offset + other.bytes == part.offset || part.offset + part.bytes == other.offset;
+            let touches = other.end() == part.offset || part.end() == other.offset;
             if !touches || !std::ptr::eq(of.as_ptr(), Arc::as_ptr(stream)) {
                 return true;
             }
