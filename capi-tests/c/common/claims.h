@@ -90,10 +90,12 @@ static void end_claim(char kind, void *handle);
 
 /*
  * What a launch has used the driver lets go of on a thread of its own, and the library then on another: waits until nothing
- * lives any more, or nothing has become less for a while; longer while there are user objects, which a launch may have.
+ * lives any more, or nothing has become less for a while; longer while there are user objects, which a launch may have, and
+ * where the sweep tries again because something was left.
  */
 static void let_settle(void) {
-  enum { STEADY = 25, STEADY_WITH_LAUNCHES = 500 }; /* milliseconds */
+  enum { STEADY = 25, STEADY_WHEN_TRIED_AGAIN = 1000, STEADY_WITH_LAUNCHES = 500 }; /* milliseconds */
+  const int steady = getenv("FAULT_SWEEP_AGAIN") != NULL ? STEADY_WHEN_TRIED_AGAIN : STEADY;
   const struct timespec pause = {0, 1000000};
   struct control control;
   size_t last = 0, now;
@@ -102,7 +104,7 @@ static void let_settle(void) {
   cushim_flush_callbacks(2000, &done);
   if (!find_control(&control)) return;
   for (same = 0; (now = control.live_objects()) != 0; same = now == last ? same + 1 : 0) {
-    if (same >= (control.live("user object") > 0 ? STEADY_WITH_LAUNCHES : STEADY)) return;
+    if (same >= steady && (control.live("user object") == 0 || same >= STEADY_WITH_LAUNCHES)) return;
     last = now;
     nanosleep(&pause, NULL);
     cushim_flush_callbacks(2000, &done);

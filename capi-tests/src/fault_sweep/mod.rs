@@ -199,8 +199,8 @@ impl Sweep {
     /// If it crashes, hangs or leaves something behind.
     pub fn attempt(&self, pair: &Pair) -> Result<(), String> {
         let mut left = Vec::new();
-        for _ in 0..ATTEMPTS {
-            left = self.left_by(pair)?;
+        for attempt in 0..ATTEMPTS {
+            left = self.left_by(pair, attempt > 0)?;
             if left.is_empty() {
                 return Ok(());
             }
@@ -208,14 +208,17 @@ impl Sweep {
         Err(format!("{pair}: never released: {}", left.join(", ")))
     }
 
-    fn left_by(&self, pair: &Pair) -> Result<Vec<String>, String> {
+    fn left_by(&self, pair: &Pair, is_again: bool) -> Result<Vec<String>, String> {
         let code = match pair.fault {
             Fault::Alone => "2",
             Fault::Lost => "700/sticky",
         };
         let files = self.files();
         let fault = format!("{}#{}={code}", pair.function, pair.ordinal);
-        let ended = run(&pair.path, &files, &fault).ends_within(LIMIT);
+        let run = run(&pair.path, &files, &fault);
+        // With more patience, which would take hours for all.
+        let run = if is_again { run.env("FAULT_SWEEP_AGAIN", "1") } else { run };
+        let ended = run.ends_within(LIMIT);
         let ended = ended.map_err(|why| format!("{pair}: {why}"))?;
         if ended.code().is_none() {
             return Err(format!("{pair}: {ended}"));
