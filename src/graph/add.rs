@@ -27,6 +27,11 @@ pub(crate) trait Predecessors {
         None
     }
 
+    /// The driver's handles, where nobody names them: they are asked for while the definition is locked.
+    fn asked(&self) -> Option<Result<Vec<CUgraphNode>, Error>> {
+        None
+    }
+
     /// Shows one after the other, with its index.
     fn each(&self, show: &mut dyn FnMut(usize, &NodeObject) -> Result<(), Error>) -> Result<(), Error>;
 }
@@ -164,6 +169,10 @@ pub(super) fn before(
         && last.graph == graph
     {
         natives.push(last.native);
+        return Ok(());
+    }
+    if let Some(asked) = after.asked() {
+        natives.extend(asked?);
         return Ok(());
     }
     after.each(&mut |index, node| {

@@ -2,6 +2,7 @@
 
 use super::add::{Added, Natives, Predecessors, before};
 use super::below::list_below;
+use super::builder::Capture;
 use super::copy::Known;
 use super::foreign;
 use super::object::NodeObject;
@@ -54,7 +55,13 @@ impl Graph {
         restriction::require(tree, "moving a graph into another", Version::from_number(12090))?;
         let mut pair = Pair::lock(self, child)?;
         pair.refuse_itself(self, child)?;
-        child.check_given(pair.inner())?;
+        let capture = pair.inner().graphs().find_map(GraphState::capture);
+        if let Some(capture) = capture {
+            // What names the builder may be the last to hold it, and ends its capture then.
+            drop(pair);
+            return Err(child.captured_by(&capture));
+        }
+        child.check_given()?;
         let mut natives = Natives::new();
         before(&pair.outer, self.object.id, after, &mut natives)?;
         pair.outer.check_depth(self.object.id, pair.inner().height(child.object.id))?;
@@ -68,14 +75,7 @@ impl Graph {
     }
 
     /// Refuses a graph that cannot be given away.
-    fn check_given(&self, state: &State) -> Result<(), Error> {
-        if let Some(capture) = state.graphs().find_map(GraphState::capture) {
-            let refusal = format!(
-                "{self} cannot be moved while {} captures into it; end that (cushim_builder_end) first",
-                capture.builder()
-            );
-            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()));
-        }
+    fn check_given(&self) -> Result<(), Error> {
         let why = if self.kind() != GraphKind::Root {
             "is part of another graph"
         } else if !self.definition.tree.is_owned() {
@@ -85,6 +85,15 @@ impl Graph {
         };
         let refusal = format!("{self} {why} and cannot be moved; embed a copy of it");
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
+    }
+
+    #[cold]
+    fn captured_by(&self, capture: &Capture) -> Error {
+        let refusal = format!(
+            "{self} cannot be moved while {} captures into it; end that (cushim_builder_end) first",
+            capture.builder()
+        );
+        Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref())
     }
 
     pub(crate) fn add_child_after(

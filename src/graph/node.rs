@@ -105,12 +105,6 @@ impl Node {
         Ok(state.node(id).native)
     }
 
-    /// The same for calls of this library's.
-    pub(super) fn own_native(&self) -> Result<sys::CUgraphNode, Error> {
-        let state = self.tree.lock();
-        Ok(state.node(self.object.check_there()?).native)
-    }
-
     /// The number of the node in its graph, which its clones and instances have too (`cuGraphNodeGetLocalId`); driver 13.1.
     ///
     /// # Errors

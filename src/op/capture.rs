@@ -55,11 +55,11 @@ pub(crate) trait Capturable {
 
 /// Who captures a stream.
 pub(crate) trait CaptureSink: Send + Sync {
-    /// Captures an operation in the stream.
+    /// Captures an operation in the stream. `false`, without any effect, if it has ended meanwhile.
     ///
     /// # Safety
     /// As for [`Stream::enqueue`], whenever the graph is launched.
-    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error>;
+    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<bool, Error>;
 
     /// Which capture it is.
     fn under(&self) -> Under;
@@ -146,18 +146,57 @@ pub(super) unsafe fn enqueue<O: Operation + ?Sized>(
     operation: &mut O,
 ) -> Result<Option<O::Output>, Error> {
     let mut issued = Issue { operation, output: None };
+    loop {
+        let captured_by = captured_by(stream)?;
+        if matches!(captured_by, CapturedBy::Nobody) {
+            // Memory that waits for the stream is freed there.
+            let frees = issued.operation.traits().allocates;
+            return if frees { Ok(None) } else { stream.check_not_late().map(|()| None) };
+        }
+        // SAFETY: as the caller vouches.
+        if unsafe { capture_by(&captured_by, stream, &mut issued) }? {
+            return Ok(issued.output);
+        }
+    }
+}
+
+/// Captures the operation if the stream is in the capture with this number. `None`, without any effect, if it is not, or not any more.
+///
+/// # Safety
+/// As for [`Stream::enqueue`].
+pub(crate) unsafe fn enqueue_in<O: Operation + ?Sized>(
+    capture: u64,
+    stream: &Stream,
+    operation: &mut O,
+) -> Result<Option<O::Output>, Error> {
+    let mut issued = Issue { operation, output: None };
     let captured_by = captured_by(stream)?;
-    if !matches!(captured_by, CapturedBy::Nobody) {
-        handle::check_memory()?;
+    let is_this = match &captured_by {
+        CapturedBy::Nobody => false,
+        CapturedBy::Us(sink) => sink.0.under().capture == capture,
+        CapturedBy::Others => info(stream)?.id | OTHERS == capture,
+    };
+    // SAFETY: as the caller vouches.
+    let is_captured = is_this && unsafe { capture_by(&captured_by, stream, &mut issued) }?;
+    Ok(issued.output.filter(|_| is_captured))
+}
+
+/// # Safety
+/// As for [`Stream::enqueue`].
+unsafe fn capture_by(
+    captured_by: &CapturedBy<Sink>,
+    stream: &Stream,
+    operation: &mut dyn Capturable,
+) -> Result<bool, Error> {
+    handle::check_memory()?;
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match captured_by {
+            CapturedBy::Nobody => Ok(false),
+            CapturedBy::Us(sink) => sink.0.capture(stream, operation),
+            CapturedBy::Others => Others.capture(stream, operation),
+        }
     }
-    match captured_by {
-        CapturedBy::Nobody => return Ok(None),
-        // SAFETY: as the caller vouches.
-        CapturedBy::Us(sink) => unsafe { sink.0.capture(stream, &mut issued) }?,
-        // SAFETY: as the caller vouches.
-        CapturedBy::Others => unsafe { Others.capture(stream, &mut issued) }?,
-    }
-    Ok(issued.output)
 }
 
 /// An operation on its way into a capture.

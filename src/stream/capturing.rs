@@ -5,12 +5,15 @@ use crate::driver::calls::host_function::is_capturing;
 use crate::object::error::{Error, Status};
 use crate::object::slot::{Exposed, Slot};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// A capture of this library's has the stream.
 const OURS: u8 = 1;
 /// Others may capture the stream, so the driver is asked.
 const ASK: u8 = 2;
+/// A builder has made the stream for itself: operations in it are captured, or refused.
+const CAPTURED_ONLY: u8 = 4;
 
 /// What is known of captures of a stream.
 pub(super) struct Capturing {
@@ -46,10 +49,11 @@ impl Stream {
     #[inline]
     pub(crate) fn captured_by<T: Exposed>(&self) -> Result<CapturedBy<T>, Error> {
         let state = self.capturing.state.load(Relaxed);
-        if state == 0 {
+        if state & (OURS | ASK) == 0 {
             return Ok(CapturedBy::Nobody);
         }
-        if let Some(capture) = (state & OURS != 0).then(|| self.capturing.capture.get()).flatten() {
+        let ours = (state & OURS != 0).then(|| self.capturing.capture.get::<T>()).flatten();
+        if let Some(capture) = ours.filter(|capture| !capture.is_over()) {
             return Ok(CapturedBy::Us(capture));
         }
         Ok(if self.asked_whether_capturing()? { CapturedBy::Others } else { CapturedBy::Nobody })
@@ -70,8 +74,8 @@ impl Stream {
     /// was handed out, and those that waited for somebody else's event.
     pub fn is_capturing(&self) -> Result<bool, Error> {
         match self.capturing.state.load(Relaxed) {
-            0 => self.context().check_there(self).map(|()| false),
             state if state & OURS != 0 => Ok(true),
+            state if state & ASK == 0 => self.context().check_there(self).map(|()| false),
             _ => self.asked_whether_capturing(),
         }
     }
@@ -99,10 +103,48 @@ impl Stream {
         }
     }
 
-    /// This capture has the stream from now on.
-    pub(crate) fn capture_begins(&self, capture: Arc<dyn Exposed>) {
-        drop(self.capturing.capture.replace(Some(capture)));
-        self.capturing.state.fetch_or(OURS, Relaxed);
+    /// Has a capture begin, which has the stream from then on. Whoever asks meanwhile who captures the stream waits: what came in between
+    /// would be captured, and nothing would keep what it uses.
+    ///
+    /// # Errors
+    /// Those of `begin`; the stream is as it was then.
+    pub(crate) fn capture_begins<T>(
+        &self,
+        begin: impl FnOnce() -> Result<(T, Arc<dyn Exposed>), Error>,
+    ) -> Result<T, Error> {
+        let mut slot = self.capturing.capture.lock();
+        let state = self.capturing.state.fetch_or(OURS, SeqCst);
+        match begin() {
+            Ok((begun, capture)) => {
+                let before = slot.replace(Some(capture));
+                drop(slot);
+                drop(before);
+                Ok(begun)
+            }
+            Err(failure) => {
+                if state & OURS == 0 {
+                    self.capturing.state.fetch_and(!OURS, Relaxed);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// What is enqueued here from now on is captured, or refused: a builder has made the stream for itself.
+    pub(crate) fn is_captured_only(&self) {
+        self.capturing.state.fetch_or(CAPTURED_ONLY, Relaxed);
+    }
+
+    /// Refuses an operation that came too late for the capture of a builder's own stream.
+    #[cold]
+    pub(crate) fn check_not_late(&self) -> Result<(), Error> {
+        if self.capturing.state.load(Relaxed) & CAPTURED_ONLY == 0 {
+            return Ok(());
+        }
+        let refusal = format!(
+            "the capture of {self} is over, and the stream is the builder's alone; use another stream"
+        );
+        Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self))
     }
 
     /// No capture of this library's has it any more.

@@ -81,9 +81,14 @@ const MAY_LEAVE: &[&str] = &["objects/exit", "graphs/exit", "examples/porting/af
 /// Programs that make the same calls again and again; in them, so many calls of each driver function are enough. The first
 /// calls every function dozens of times, and `softcuda/every_fault.c` has every call of every function fail; the second
 /// makes a few calls thousands of times, in another order each time; the third each kind of call beside ten captures; the fourth
-/// one kind thousands of times.
-const REPETITIVE: &[(&str, usize)] =
-    &[("sweep/sweep", 4), ("objects/threads", 2), ("graphs/beside", 2), ("graphs/many", 2)];
+/// one kind thousands of times; the fifth the same few beside the end of a capture.
+const REPETITIVE: &[(&str, usize)] = &[
+    ("sweep/sweep", 4),
+    ("objects/threads", 2),
+    ("graphs/beside", 2),
+    ("graphs/many", 2),
+    ("graphs/raced", 2),
+];
 
 /// The folder of programs that take long, and those of them that the short form tries: most calls are the same in all.
 const GRAPHS: &str = "graphs/";

@@ -27,7 +27,8 @@ impl Builder {
         event.record(&self.stream)?;
         // What was forked and has no work need not be joined.
         streams.iter().try_for_each(|stream| stream.wait_event(&event))?;
-        let forked = |stream| {
+        let forked = |stream: Arc<Stream>| {
+            stream.is_captured_only();
             let phase = Phase::Capturing(Arc::clone(&capture));
             let fork = Self::new(BuilderKind::Forked, self.mode, Of::Builder(stream), None, phase);
             capture.was_forked(&fork);

@@ -32,13 +32,13 @@ impl Builder {
     /// [`Graph::add_child`] and [`Graph::move_child`].
     pub fn embed(&self, graph: &Graph, how: Embedding) -> Result<(Node, Graph), Error> {
         let capture = self.capturing("nothing can be embedded in it")?;
-        let tail = capture.tail(&self.stream)?;
-        let after: Vec<&Node> = tail.iter().collect();
-        let (node, inner) = match how {
-            Embedding::Clone => capture.graph.add_child(&after, graph)?,
-            Embedding::Move => capture.graph.move_child(&after, graph)?,
+        let after = capture.tail_of(&self.stream);
+        let added = match how {
+            Embedding::Clone => capture.graph.add_child_after(&after, graph)?,
+            Embedding::Move => capture.graph.move_child_after(&after, graph)?,
         };
-        capture.go_on_after(&self.stream, &node)?;
+        let node = after.goes_on_with(added)?;
+        let inner = node.graphs()?.remove(0);
         Ok((node, inner))
     }
 
@@ -68,11 +68,12 @@ impl Builder {
             .map(|_| Stream::create(self.context(), &StreamOptions::default()))
             .collect();
         let streams = streams?;
-        let tail = capture.tail(&self.stream)?;
-        let after: Vec<&Node> = tail.iter().collect();
-        let (node, graphs) = capture.graph.add_conditional(&after, condition, kind, bodies)?;
-        capture.go_on_after(&self.stream, &node)?;
-        let body = |(graph, stream)| {
+        let after = capture.tail_of(&self.stream);
+        let node =
+            after.goes_on_with(capture.graph.add_conditional_after(&after, condition, kind, bodies)?)?;
+        let graphs = node.graphs()?;
+        let body = |(graph, stream): (Graph, Arc<Stream>)| {
+            stream.is_captured_only();
             let body = Body { graph, outer: Arc::downgrade(&capture) };
             Self::new(BuilderKind::Body, self.mode, Of::Builder(stream), Some(body), Phase::NotStarted)
         };

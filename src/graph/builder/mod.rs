@@ -99,6 +99,7 @@ impl Builder {
     pub fn create(context: &Arc<Context>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
         check_driver(context)?;
         let stream = Stream::create(context, &StreamOptions::default())?;
+        stream.is_captured_only();
         Ok(Self::new(BuilderKind::Primary, options.mode, Of::Builder(stream), None, Phase::NotStarted))
     }
 
@@ -196,7 +197,7 @@ impl Builder {
         let mut phase = self.phase.lock();
         let capture = Arc::clone(self.check_ends(&phase)?);
         capture.check_ends(self)?;
-        match capture.end() {
+        match capture.end(self) {
             Ok(graph) => {
                 *phase = Phase::Ended(graph.clone());
                 Ok(graph)

@@ -2,7 +2,7 @@
 
 use crate::memory::DevicePointer;
 use crate::object::error::{Error, Status};
-use crate::op::capture::{Under, under};
+use crate::op::capture::{Under, enqueue_in, under};
 use crate::op::{Allocate, Free};
 use crate::stream::Stream;
 use parking_lot::Mutex;
@@ -22,7 +22,8 @@ impl GraphMemory {
     pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
         let Some(Under { capture, .. }) = under(stream)? else { return Err(not_captured(stream)) };
         // SAFETY: allocating touches no memory.
-        let pointer = unsafe { stream.enqueue(&mut Allocate::new(bytes)) }?;
+        let allocated = unsafe { enqueue_in(capture, stream, &mut Allocate::new(bytes)) }?;
+        let Some(pointer) = allocated else { return Err(not_captured(stream)) };
         if !pointer.is_null() {
             self.0.lock().insert(pointer.0, Allocation { stream: Arc::downgrade(stream), capture });
         }
@@ -35,7 +36,9 @@ impl GraphMemory {
         let Some(allocation) = self.0.lock().remove(&pointer.0) else { return Ok(()) };
         let Some(stream) = place_to_free(&allocation, stream)? else { return Ok(()) };
         // SAFETY: the memory came from here, as whoever frees it vouches.
-        unsafe { stream.enqueue(&mut Free::new(pointer)) }.inspect_err(|_| {
+        let freed = unsafe { enqueue_in(allocation.capture, &stream, &mut Free::new(pointer)) };
+        // If the capture has ended meanwhile, the memory is the graph's.
+        freed.map(drop).inspect_err(|_| {
             self.0.lock().insert(pointer.0, allocation);
         })
     }

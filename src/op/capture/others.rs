@@ -2,7 +2,7 @@
 
 use super::{Capturable, CaptureSink, Captured, OTHERS, OUTSIDE, Recorded, Under, ended, info, is_valid};
 use crate::driver::calls::graph::definition::RawGraph;
-use crate::driver::sys::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+use crate::driver::sys::{CU_STREAM_CAPTURE_STATUS_NONE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED};
 use crate::event::Event;
 use crate::object::error::{Error, Status};
 use crate::op::attachment::Prepared;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) struct Others;
 
 impl CaptureSink for Others {
-    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<(), Error> {
+    unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<bool, Error> {
         let (node_context, has_holds) = match operation.captured() {
             Captured::Refused(why) => return Err(operation.refused(stream, why)),
             Captured::Node(node) => {
@@ -30,6 +30,9 @@ impl CaptureSink for Others {
             Captured::Record(_) | Captured::Plain(_) | Captured::Nothing => (None, false),
         };
         let info = info(stream)?;
+        if info.status == CU_STREAM_CAPTURE_STATUS_NONE {
+            return Ok(false);
+        }
         if !is_valid(&info) {
             let refusal = format!("somebody else captures {stream}, and that capture was invalidated");
             return Err(Error::new(Status(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0), refusal).about(stream));
@@ -43,7 +46,7 @@ impl CaptureSink for Others {
         if issued.is_ok() {
             recorded_by(operation).into_iter().for_each(|event| event.was_captured_by_others());
         }
-        let Some(prepared) = prepared else { return issued };
+        let Some(prepared) = prepared else { return issued.map(|()| true) };
         match (issued, operation.captured()) {
             (Ok(()), Captured::Node(node)) => drop(prepared.commit(node.holds().0)),
             (Ok(()), _) => drop(prepared),
@@ -57,7 +60,7 @@ impl CaptureSink for Others {
                 return Err(failure);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn under(&self) -> Under {

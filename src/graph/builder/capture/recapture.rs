@@ -1,6 +1,6 @@
 //! Recapturing a graph: its nodes take over what is captured; driver 13.3.
 
-use super::super::CaptureMode;
+use super::begin::Beginning;
 use super::{Capture, keep_for_graph};
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUgraph};
@@ -11,7 +11,7 @@ use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use crate::op::attachment::Attachment;
 use crate::op::node::{NodeType, Parameters};
-use crate::stream::Stream;
+use parking_lot::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -52,8 +52,7 @@ impl Capture {
     }
 
     /// Ends it, and gives up the graph.
-    pub(super) fn give_up_again(&self) {
-        let mut state = self.tree().lock();
+    pub(super) fn give_up_again(&self, mut state: MutexGuard<'_, State>) {
         let ended = self.end_driver(&state);
         self.is_lost(&mut state, ended);
         drop(state);
@@ -111,11 +110,13 @@ fn is_others_now(state: &mut State, id: NodeId) -> Option<Attachment> {
     node.attachment.take()
 }
 
-/// Begins to capture into a graph whose nodes take over what is captured.
-pub(super) fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph) -> Result<Graph, Error> {
-    let (tree, object) = (&graph.definition.tree, graph.object.as_ref());
-    stream.same_driver(tree.driver(), object)?;
-    restriction::require(tree, "to recapture a graph", Version::from_number(13030)).map_err(
+impl Beginning<'_> {
+    /// Into a graph whose nodes take over what is captured.
+    pub(super) fn into_again(self, graph: &Graph) -> Result<Arc<Capture>, Error> {
+        let (stream, mode) = (self.stream, self.mode);
+        let (tree, object) = (&graph.definition.tree, graph.object.as_ref());
+        stream.same_driver(tree.driver(), object)?;
+        restriction::require(tree, "to recapture a graph", Version::from_number(13030)).map_err(
         |mut refusal| {
             refusal.message.push_str(
                 "; capture the same calls into a new graph, and update the exec from that (cushim_exec_update)",
@@ -123,36 +124,42 @@ pub(super) fn begin_again(stream: &Arc<Stream>, mode: CaptureMode, graph: &Graph
             refusal
         },
     )?;
-    if graph.kind() != GraphKind::Root {
-        let refusal = format!("{graph} is part of another graph, and is not captured by itself");
-        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
-    }
-    let mut state = graph.lock()?;
-    if state.is_new {
-        let refusal = format!("{graph} is being captured; end that capture (cushim_builder_end) first");
-        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
-    }
-    tree.check_contexts(&state, object)?;
-    let nodes = foreign::list_all(tree, &mut state, object.id)?;
-    let has_graphs =
-        |id: &NodeId| matches!(state.node(*id).node_type(), NodeType::Child | NodeType::Conditional);
-    if !state.conditions.is_empty() || nodes.iter().any(has_graphs) || updatable::find(tree, &state).is_some()
-    {
-        let refusal = format!(
-            "{graph} has child graphs, conditions or nodes that kernels update, and cannot be recaptured; capture the same calls into a new \
+        if graph.kind() != GraphKind::Root {
+            let refusal = format!("{graph} is part of another graph, and is not captured by itself");
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
+        }
+        let mut state = graph.lock()?;
+        if state.is_new {
+            let refusal = format!("{graph} is being captured; end that capture (cushim_builder_end) first");
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
+        }
+        tree.check_contexts(&state, object)?;
+        let nodes = foreign::list_all(tree, &mut state, object.id)?;
+        let has_graphs =
+            |id: &NodeId| matches!(state.node(*id).node_type(), NodeType::Child | NodeType::Conditional);
+        if !state.conditions.is_empty()
+            || nodes.iter().any(has_graphs)
+            || updatable::find(tree, &state).is_some()
+        {
+            let refusal = format!(
+                "{graph} has child graphs, conditions or nodes that kernels update, and cannot be recaptured; capture the same calls into a new \
              graph"
-        );
-        return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
+            );
+            return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object));
+        }
+        if stream.may_be_known_to_others() {
+            tree.share(&mut state)?;
+        }
+        let native = state.graph(object.id).native.handle();
+        let related = relations::kept(&state);
+        let capture = self.begin(|| {
+            // SAFETY: the definition is alive, and the lock keeps it as it is.
+            stream.here(|raw| unsafe { calls::begin_again(tree.table(), raw, native, mode.raw()) })?;
+            Ok((graph.clone(), native))
+        })?;
+        drop(related);
+        object.set_captured(true);
+        drop(state);
+        Ok(capture)
     }
-    if stream.may_be_known_to_others() {
-        tree.share(&mut state)?;
-    }
-    let native = state.graph(object.id).native.handle();
-    let related = relations::kept(&state);
-    // SAFETY: the definition is alive, and the lock keeps it as it is.
-    stream.here(|raw| unsafe { calls::begin_again(tree.table(), raw, native, mode.raw()) })?;
-    drop(related);
-    object.set_captured(true);
-    drop(state);
-    Ok(graph.clone())
 }

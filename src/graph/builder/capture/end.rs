@@ -1,0 +1,268 @@
+//! How captures end: with a graph, or given up.
+
+use super::super::Builder;
+use super::super::member::{Joined, Unjoined};
+use super::begin::{destroy_unused, leaves};
+use super::{Capture, CaptureMode};
+use crate::driver::CallError;
+use crate::driver::calls::graph::capture as calls;
+use crate::driver::calls::graph::definition::RawGraph;
+use crate::driver::sys::{
+    CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, CUgraph,
+};
+use crate::graph::state::State;
+use crate::graph::{Graph, GraphKind, relations};
+use crate::object::error::Error;
+use crate::object::thread::ThreadId;
+use crate::op::capture::{is_valid, known};
+use crate::stream::Stream;
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Nothing of this library captures the stream any more.
+pub(in crate::graph::builder) fn sink_ends(stream: &Stream) {
+    stream.capture_ends();
+}
+
+impl Capture {
+    /// Refuses to end a capture that would be lost with it.
+    pub(in crate::graph::builder) fn check_ends(&self, builder: &Builder) -> Result<(), Error> {
+        if self.mode != CaptureMode::Relaxed && self.thread != ThreadId::current() {
+            return Err(builder.refused(
+                "captures in a mode in which the thread that began has to end; end it there, or capture in the relaxed mode"
+                    .to_owned(),
+            ));
+        }
+        self.check_inside(builder)?;
+        let Unjoined { names, lost } = self.unjoined()?;
+        match (lost, names.as_slice()) {
+            (Some(lost), _) => Err(builder.refused(format!(
+                "cannot end any more: the {lost} was closed or destroyed before its work was joined; close the builder \
+                 (cushim_builder_close), and capture anew"
+            ))),
+            (_, []) => Ok(()),
+            (_, names) => {
+                let names = names.join(", ");
+                Err(builder.refused(format!("cannot end before what was forked from it is joined: {names}")))
+            }
+        }
+    }
+
+    /// Refuses to end while a body in it is being captured.
+    fn check_inside(&self, builder: &Builder) -> Result<(), Error> {
+        let Some(inner) = self.under_way_inside() else { return Ok(()) };
+        Err(builder.refused(format!(
+            "cannot end while {} of a conditional node in it is being captured; end that first, or, if that fails, close this builder \
+             (cushim_builder_close)",
+            inner.object()
+        )))
+    }
+
+    fn inner(&self) -> Vec<Arc<Self>> {
+        self.parts.lock().inner.clone()
+    }
+
+    /// A body in it, at any depth, that is being captured.
+    fn under_way_inside(&self) -> Option<Arc<Self>> {
+        let under_way =
+            |inner: Arc<Self>| if inner.is_over() { inner.under_way_inside() } else { Some(inner) };
+        self.inner().into_iter().find_map(under_way)
+    }
+
+    /// The work of other streams that was not joined.
+    fn unjoined(&self) -> Result<Unjoined, Error> {
+        let _state = self.tree().lock_unasked();
+        let parts = self.parts.lock();
+        if parts.members.is_empty() || parts.broken.is_some() {
+            return Ok(Unjoined::default());
+        }
+        let end = self.native_tail(&self.stream)?;
+        let joined = match self.is_again {
+            true => Joined::before(self.table(), end).map_err(|error| self.failed(error))?,
+            false => Joined::Followed(end),
+        };
+        Unjoined::of(self.table(), &parts.members, &joined).map_err(|error| self.failed(error))
+    }
+
+    /// Ends it, with the graph that was captured.
+    pub(in crate::graph::builder) fn end(&self, builder: &Builder) -> Result<Graph, Error> {
+        match (self.is_again, self.is_root()) {
+            (true, _) => self.end_again(),
+            (_, true) => self.end_root(builder),
+            (_, false) => self.end_body(|| self.check_inside(builder)),
+        }
+    }
+
+    pub(super) fn is_root(&self) -> bool {
+        self.graph.kind() == GraphKind::Root
+    }
+
+    fn end_root(&self, builder: &Builder) -> Result<Graph, Error> {
+        let state = self.tree().lock_unasked();
+        if self.is_over() {
+            return Err(self.not_valid());
+        }
+        // One may have begun since that was asked.
+        self.check_inside(builder)?;
+        let refused = match self.end_driver(&state) {
+            // The driver has destroyed it, also one that was there before (measured of captures into a graph).
+            Err(error) => {
+                let failure = self.not_ended(&state, error);
+                self.tree().abandon(state);
+                Some(failure)
+            }
+            // The driver's graph has a body that must not be looked at: it stays where it is.
+            Ok(_) if self.object().is_gone() => {
+                drop(state);
+                Some(self.given_up())
+            }
+            Ok(_) => {
+                self.tree().own(state);
+                None
+            }
+        };
+        self.is_over_now();
+        refused.map_or_else(|| Ok(self.graph.clone()), Err)
+    }
+
+    /// Has the driver end it. Whoever calls this has the lock of the definition, so that what other threads capture comes before the end, or
+    /// finds that the capture is over: in between, the driver would do it at once, and nobody would keep what it uses.
+    pub(super) fn end_driver(&self, state: &State) -> Result<CUgraph, CallError> {
+        // The driver may destroy the graph.
+        let _relatives = state.has_relatives.then(relations::changed);
+        let ended = calls::end(self.table(), self.stream.raw());
+        self.over.store(true, Relaxed);
+        ended
+    }
+
+    /// The driver ended it without a graph.
+    #[cold]
+    pub(super) fn not_ended(&self, state: &State, error: CallError) -> Error {
+        let mut failure = self.failed(error);
+        let why = self.breaks(state, "the end", Some(&failure));
+        match failure.status.0 {
+            status if status == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.0 => {
+                failure.message.push_str(&format!(". The capture was invalidated: {why}"));
+            }
+            status if status == CUDA_ERROR_STREAM_CAPTURE_UNJOINED.0 => {
+                let parts = self.parts.lock();
+                for member in parts.members.iter().filter(|member| member.is_elsewhere()) {
+                    failure.message.push_str(&format!(
+                        ". The {} of another thread takes part, and is joined there only (cushim_stream_wait_stream)",
+                        member.name()
+                    ));
+                }
+            }
+            _ => {}
+        }
+        failure
+    }
+
+    /// Where the driver ends a body's capture without a graph, it destroys the body, and crashes when the graph around it is looked at
+    /// (measured on 580). So what is not joined is joined first: forks of a builder that is given up, streams that others have forked, and
+    /// work that came since the builder was checked. An invalid capture is left as it is. If this fails otherwise, the capture goes on.
+    fn end_body(&self, check_inside: impl FnOnce() -> Result<(), Error>) -> Result<Graph, Error> {
+        let state = self.tree().lock_unasked();
+        if self.is_over() {
+            return Err(self.not_valid());
+        }
+        check_inside()?;
+        let info = crate::op::capture::info(&self.stream)?;
+        if !is_valid(&info) {
+            let why = self.breaks(&state, "the end", None);
+            self.leave_body(state);
+            return Err(self.invalid(&why));
+        }
+        self.join_all(info.graph).map_err(|error| self.failed(error))?;
+        let ended = calls::end(self.table(), self.stream.raw());
+        if let Err(error) = ended
+            && crate::op::capture::info(&self.stream).is_ok_and(|info| is_valid(&info))
+        {
+            return Err(self.failed(error));
+        }
+        self.over.store(true, Relaxed);
+        let refused = ended.err().map(|error| self.not_ended(&state, error));
+        match refused {
+            Some(_) => self.tree().abandon(state),
+            None => drop(state),
+        }
+        self.is_over_now();
+        match refused {
+            Some(failure) => Err(failure),
+            None if self.object().is_gone() => Err(self.given_up()),
+            None => Ok(self.graph.clone()),
+        }
+    }
+
+    /// Has the end of the capture's own stream come after all that is in the graph.
+    fn join_all(&self, graph: CUgraph) -> Result<(), CallError> {
+        // SAFETY: the driver has just named it.
+        let mut last = leaves(self.table(), &unsafe { RawGraph::adopt(self.table(), graph) })?;
+        if last.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the nodes are those of the graph that is captured.
+        unsafe { calls::set_dependencies(self.table(), self.stream.raw(), &mut last) }
+    }
+
+    /// Leaves a body's capture under way, with its stream, and gives up the graph around the body: nothing of it is touched any more.
+    #[cold]
+    fn leave_body(&self, state: MutexGuard<'_, State>) {
+        std::mem::forget(Arc::clone(&self.stream));
+        self.over.store(true, Relaxed);
+        self.tree().abandon(state);
+        self.is_over_now();
+    }
+
+    /// Nothing is captured any more: each stream is as it was.
+    pub(super) fn is_over_now(&self) {
+        self.over.store(true, Relaxed);
+        known::is_over(&self.weak());
+        self.stream.context().capture_ended();
+        if self.is_blocking {
+            self.stream.context().blocking_stream_released();
+        }
+        sink_ends(&self.stream);
+        let members = std::mem::take(&mut self.parts.lock().members);
+        drop(members);
+    }
+
+    /// Ends it, and gives up what was captured; the streams can be used again.
+    pub(in crate::graph::builder) fn give_up(&self) {
+        while !self.gives_up() {}
+    }
+
+    /// `false` if a body in it began to be captured meanwhile: the driver must not destroy the graph around that.
+    fn gives_up(&self) -> bool {
+        self.inner().iter().for_each(|inner| inner.give_up());
+        if !self.is_root() {
+            // The body keeps what was captured by now.
+            let _ = self.end_body(|| Ok(()));
+        }
+        let state = self.tree().lock_unasked();
+        if self.is_over() {
+            return true;
+        }
+        if self.under_way_inside().is_some() {
+            return false;
+        }
+        // Another thread than the one that began ends it, too; the driver destroys the graph then.
+        match (self.is_root(), self.is_again) {
+            (false, _) => self.leave_body(state),
+            (_, true) => self.give_up_again(state),
+            _ => self.give_up_root(state),
+        }
+        true
+    }
+
+    fn give_up_root(&self, state: MutexGuard<'_, State>) {
+        let ended = self.end_driver(&state);
+        let was_there = !self.object().is_gone();
+        self.tree().abandon(state);
+        self.is_over_now();
+        if was_there {
+            destroy_unused(self.table(), ended);
+        }
+    }
+}
