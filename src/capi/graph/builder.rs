@@ -233,6 +233,9 @@ pub unsafe extern "C" fn cushim_builder_get_context(
 
 /// Begins to capture (`cuStreamBeginCapture`).
 ///
+/// Let no other thread be about to enqueue work in the stream when the capture begins: work that starts before and
+/// reaches the driver afterwards is captured, but the graph does not keep what it uses.
+///
 /// @param[in] builder The builder; one captures once. That of a body captures after the nodes that the body has by
 ///   now.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, and while its stream is being
