@@ -315,7 +315,7 @@ pub unsafe extern "C" fn cushim_resource_create_graph(
 /// Creates an arena: one block of device memory at fixed addresses, from which streams under capture allocate. Graphs
 /// with allocation nodes can be neither cloned nor embedded, and have one exec at a time; graphs that use an arena
 /// can. Each capture has the whole block, and its graph keeps it; graphs that share an arena must not run at the same
-/// time. In other streams nothing is allocated.
+/// time, nor be part of each other. In other streams nothing is allocated.
 ///
 /// The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which it
 /// was created makes room for later ones in the same stream; afterwards its destroy frees nothing.

@@ -54,9 +54,9 @@ impl Builder {
             } else if others[..index].iter().any(|before| Arc::ptr_eq(before, other)) {
                 "is named twice"
             } else if other.kind != BuilderKind::Forked {
-                "was not forked from another one, and cannot be joined into one"
+                "was not forked from another one, and cannot be joined into one; end it, and embed its graph (cushim_builder_embed)"
             } else if !Arc::ptr_eq(&other.capturing("cannot be joined")?, &capture) {
-                "is part of another capture"
+                "is part of another capture; join it into a builder of that"
             } else {
                 continue;
             };

@@ -81,7 +81,9 @@ impl Builder {
     pub(super) fn check_not_started(&self, phase: &Phase) -> Result<(), Error> {
         match phase.state() {
             BuilderState::NotStarted => Ok(()),
-            BuilderState::Capturing => Err(self.refused("is capturing already".to_owned())),
+            BuilderState::Capturing => Err(self.refused(
+                "is capturing already; end it (cushim_builder_end), or create another one".to_owned(),
+            )),
             BuilderState::Ended => {
                 Err(self.refused(format!("has ended, and captures once; {}", self.instead())))
             }
@@ -91,9 +93,11 @@ impl Builder {
 
     pub(super) fn check_ends<'a>(&self, phase: &'a Phase) -> Result<&'a Arc<Capture>, Error> {
         if self.kind == BuilderKind::Forked {
-            return Err(
-                self.refused("was forked from another one: join it into that, and end that".to_owned())
-            );
+            let why = match phase.capture() {
+                Some(_) => "was forked from another one: join it into that, and end that",
+                None => "was forked from another one, and is closed or joined; end that one",
+            };
+            return Err(self.refused(why.to_owned()));
         }
         phase.capture().ok_or_else(|| self.out_of_order(phase, "cannot end"))
     }
@@ -117,6 +121,7 @@ impl Builder {
     /// What can be done where it captures no more: a body has one builder.
     fn instead(&self) -> &'static str {
         match &self.body {
+            None if self.kind == BuilderKind::Forked => "fork another one",
             None => "create another one",
             Some(body) if body.graph.still_there().is_err() => "the body is gone, capture its graph anew",
             Some(_) => "edit the body itself, by its handle (cushim_node_get_graphs)",
