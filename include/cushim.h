@@ -5340,8 +5340,8 @@ cushim_status cushim_builder_get_context(cushim_builder builder, cushim_context 
 
 // Begins to capture (`cuStreamBeginCapture`).
 //
-// Let no other thread be about to enqueue work in the stream when the capture begins: work that starts before and
-// reaches the driver afterwards is captured, but the graph does not keep what it uses.
+// Calls that other threads have begun when the capture begins are waited for, up to 5 milliseconds. What such a call
+// enqueues in the stream later than that is captured, but the graph does not keep what it uses.
 //
 // @param[in] builder The builder; one captures once. That of a body captures after the nodes that the body has by
 //   now.

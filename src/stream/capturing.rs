@@ -135,10 +135,15 @@ impl Stream {
         self.capturing.state.fetch_or(CAPTURED_ONLY, Relaxed);
     }
 
+    /// Whether a builder has made it for itself.
+    pub(crate) fn is_of_builder(&self) -> bool {
+        self.capturing.state.load(Relaxed) & CAPTURED_ONLY != 0
+    }
+
     /// Refuses an operation that came too late for the capture of a builder's own stream.
     #[cold]
     pub(crate) fn check_not_late(&self) -> Result<(), Error> {
-        if self.capturing.state.load(Relaxed) & CAPTURED_ONLY == 0 {
+        if !self.is_of_builder() {
             return Ok(());
         }
         let refusal = format!(

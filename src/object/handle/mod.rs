@@ -55,6 +55,7 @@ pub(crate) use token::{DefaultStream, Token};
 use super::spare;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use sync::table;
 
 /// Begins a call into the library; within another call of the same thread it costs next to nothing.
@@ -152,6 +153,18 @@ pub(crate) fn borrowed<T: Object>(object: &Arc<T>) -> Result<Token, Exhausted> {
 /// nothing in the child of a fork.
 pub(crate) fn collect() -> usize {
     if forked() { 0 } else { table().collect() }
+}
+
+/// Waits until the calls are over that other threads are inside now, but no longer than this: calls that begin later see what was written
+/// before. Must follow a sequentially consistent read-modify-write.
+pub(crate) fn let_others_leave(patience: Duration) {
+    sync::barrier();
+    let mut others = threads::with(|own| table().records.inside(Some(own), 0));
+    let until = Instant::now() + patience;
+    while !others.is_empty() && Instant::now() < until {
+        std::thread::yield_now();
+        others.retain(record::Call::goes_on);
+    }
 }
 
 /// How many objects of each kind are alive, with or without handles; kinds with none are left out.

@@ -11,6 +11,7 @@ use crate::driver::{CallError, Table};
 use crate::graph::Graph;
 use crate::graph::tree::Tree;
 use crate::object::error::Error;
+use crate::object::handle;
 use crate::object::native::Ownership;
 use crate::object::slot::Exposed;
 use crate::object::thread::ThreadId;
@@ -19,6 +20,7 @@ use crate::stream::Stream;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// What a capture goes into.
 pub(in crate::graph::builder) enum Target<'a> {
@@ -27,6 +29,9 @@ pub(in crate::graph::builder) enum Target<'a> {
     /// A graph whose nodes take over what is captured.
     Again(&'a Graph),
 }
+
+/// How long calls of other threads are waited for, most of which take less: some wait for this thread.
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// A capture that is about to begin.
 pub(super) struct Beginning<'a> {
@@ -77,6 +82,10 @@ impl Beginning<'_> {
         begin: impl FnOnce() -> Result<(Graph, CUgraph), Error>,
     ) -> Result<Arc<Capture>, Error> {
         self.stream.capture_begins(|| {
+            // Whoever else has the stream may be about to enqueue something, and believe that it is done at once.
+            if !self.stream.is_of_builder() {
+                handle::let_others_leave(PATIENCE);
+            }
             let (graph, native) = begin()?;
             let capture = self.capture(graph);
             known::began(native, capture.weak());
