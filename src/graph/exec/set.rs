@@ -50,6 +50,7 @@ impl Exec {
         }
         drop(conditions);
         let mut state = self.state.lock();
+        self.check_whole(&state)?;
         let mut tree = self.tree.lock();
         let id = node.check_there()?;
         self.check_age(node, &tree, id)?;

@@ -161,6 +161,9 @@ impl Exec {
         let base = self.take_over(tree, source);
         state.base = base;
         state.uses = None;
+        // The driver has set every node, also one of which nobody knew what it did, and holds what the new definition keeps. Of the change
+        // that failed nothing was kept here: what is exchanged is kept once all nodes use it. What launches before used goes with `own`.
+        state.broken = None;
         // The driver keeps what the new definition's nodes use; what single nodes used, launches until now may still use.
         state.retire_own();
         self.watch_all(&mut state);
