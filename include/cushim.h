@@ -1976,6 +1976,7 @@ cushim_status cushim_error_get_driver_log(cushim_error error, char *buffer, size
 // @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
 // @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
 //   last 256 labels are remembered, for messages.
+// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
 cushim_status cushim_set_label(const void *handle, const char *label);
 
 // Copies the label of an object.
