@@ -206,8 +206,9 @@ impl<'a, 'v> KernelChange<'a, 'v> {
         kernel.check_in(at)?;
         Ok(match &self.arguments {
             None if is_other => {
-                let refusal =
-                    format!("{kernel} is another kernel, and comes without arguments; give them, too");
+                let refusal = format!(
+                    "{kernel} is another kernel, and comes without arguments; give them, too, or an empty list (not NULL)"
+                );
                 return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(kernel));
             }
             None => None,
