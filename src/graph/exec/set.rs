@@ -159,8 +159,8 @@ impl Exec {
     #[cold]
     fn unknown(&self, node: &str) -> Error {
         let refusal = format!(
-            "{self} was updated from a graph whose nodes are not those of its own in the same order, so what {node} does there is not \
-             known: set all of it once"
+            "{self} was updated from a graph whose nodes and edges are not known to be those of its own in the same order, so what {node} \
+             does there is not known: set all of it once"
         );
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
@@ -344,6 +344,9 @@ fn explain(mut failure: Error, parameters: &Parameters, is_elsewhere: bool) -> E
             }
             Parameters::Copy(_) => {
                 ". A copy keeps its direction and the kind of its memory in an exec: memory of a pool is not exchanged for other memory"
+            }
+            Parameters::MemoryOperations(_) => {
+                ". A node keeps its operations and their number in an exec; their addresses and values can be others"
             }
             Parameters::Kernel(_) if is_elsewhere => ". A kernel keeps its device in an exec",
             _ => "",
