@@ -176,9 +176,9 @@ impl Exec {
     fn take_over(&self, tree: &Arc<Tree>, mut source: MutexGuard<'_, state::State>) -> Base {
         if Arc::ptr_eq(tree, &self.tree) {
             // Its own definition, as it is now; unless nodes took the place of others, or edges lead elsewhere.
-            let is_same = self.kept.forget_changes()
-                && source.made() == self.kept.born
-                && self.kept.has_edges(source.edges_edited());
+            let has_all = self.kept.forget_changes() && self.kept.has_edges(source.edges_edited());
+            // What was added since may have been removed again.
+            let is_same = has_all && (source.made() == self.kept.born || self.is_as_made(&mut source));
             return if is_same { Base::Definition } else { Base::Unknown };
         }
         let mut there = Nodes::default();
@@ -195,6 +195,14 @@ impl Exec {
             Ok(()) => own.taken(there, &self.kept),
             Err(_) => Base::Unknown,
         }
+    }
+}
+
+impl Exec {
+    /// Whether the driver has the nodes of the definition in the order in which they were when this was instantiated.
+    fn is_as_made(&self, definition: &mut state::State) -> bool {
+        let mut now = Nodes::default();
+        now.list(&self.tree, definition, GraphId::ROOT).is_ok() && now.are_those_of(&self.kept)
     }
 }
 
