@@ -1976,6 +1976,7 @@ cushim_status cushim_error_get_driver_log(cushim_error error, char *buffer, size
 // @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
 // @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
 //   last 256 labels are remembered, for messages.
+// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
 cushim_status cushim_set_label(const void *handle, const char *label);
 
 // Copies the label of an object.
@@ -4307,7 +4308,7 @@ cushim_status cushim_graph_add_edges(cushim_graph graph, const struct cushim_edg
 // @param[in, array(edge_count), nullable_if_zero(edge_count)] edges The edges; ports and types do not matter.
 // @param[in] edge_count The number of edges.
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for an edge that does not exist,
-//   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) for an edge at an allocation or a free.
+//   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) in a graph with allocation or free nodes.
 // @driver any
 cushim_status cushim_graph_remove_edges(cushim_graph graph, const struct cushim_edge *edges, size_t edge_count);
 
@@ -4332,14 +4333,15 @@ cushim_status cushim_node_get_dependencies(cushim_node node,
 // @driver any
 cushim_status cushim_node_get_dependents(cushim_node node, struct cushim_edge *edges, size_t capacity, size_t *count);
 
-// Makes a node come directly after these nodes, and no others. What is missing is added in one call of the driver,
-// what is too many is removed in another; edges that stay keep their ports and types.
+// Makes a node come directly after these nodes, and no others. What is too many is removed in one call of the driver,
+// what is missing is added in another; edges that stay keep their ports and types. If it fails, all edges are as they
+// were.
 //
 // @param[in] node The node.
 // @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes.
 // @param[in] after_count The number of nodes; 0: the node comes after none.
-// @errors as `cushim_graph_add_edges` and `cushim_graph_remove_edges`: `CUSHIM_ERROR_INVALID_ARGUMENT`. If it fails,
-//   all edges are as they were.
+// @errors as `cushim_graph_add_edges` and `cushim_graph_remove_edges`: `CUSHIM_ERROR_INVALID_ARGUMENT`;
+//   `CUDA_ERROR_NOT_SUPPORTED` (801) where edges would be removed from a graph with allocation or free nodes.
 // @driver any
 cushim_status cushim_node_set_dependencies(cushim_node node, const cushim_node *after, size_t after_count);
 
@@ -5265,7 +5267,7 @@ cushim_status cushim_node_set_memory_operations(cushim_node node,
 // @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a buffer that is smaller, or of another context or resource, and
 //   if a copy of a box, or a node that was removed from the graph, uses the old one; `CUSHIM_ERROR_INVALID_HANDLE`,
 //   also for a buffer of another driver. If it fails, the exec is as it was; if the driver refuses even that, the
-//   exec refuses every launch, and says which node is to blame.
+//   exec refuses launches and changes, and names the node, until `cushim_exec_update` sets all nodes.
 // @driver any
 cushim_status cushim_exec_rebind(cushim_exec exec, cushim_buffer from, cushim_buffer to, size_t *nodes);
 

@@ -81,6 +81,28 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
   CHECK(!keeper);
   stream.sync();
   CHECK(cushim::flush_callbacks(10s) && seen.expired());
+
+  // Only the first call has the owner; those after it, also with a place that names it, get the memory alone.
+  int releases = 0;
+  cushim::owner counted(cushim_owner{&releases, [](void *count) { ++*static_cast<int *>(count); }});
+  const cushim::owned_pointer pointer(numbers.pointer(), counted);
+  const cushim::place place = cushim::place::device(numbers.pointer()).kept_by(counted);
+  add.launch(stream, {}, place, 1u, 1.0f);
+  add.launch(stream, {}, place, 1u, 1.0f);
+  add.launch(stream, {}, pointer, 1u, 1.0f);
+  stream.sync();
+  CHECK(cushim::flush_callbacks(10s) && releases == 1);
+  counted = cushim::owner(cushim_owner{&releases, [](void *count) { ++*static_cast<int *>(count); }});
+  add.launch(stream, {}, pointer, 1u, 1.0f);
+  add.launch(stream, {}, pointer, 1u, 1.0f);
+  stream.sync();
+  CHECK(cushim::flush_callbacks(10s) && releases == 2);
+
+  // A kernel without parameters takes the place of one with some.
+  const cushim::graph graph{add.context()};
+  const auto node = graph.add_kernel(add, {}, pointer, 1u, 1.0f);
+  node.set_kernel(nothing, {});
+  CHECK(same(cushim::kernel_ref(node.get_kernel().kernel), nothing));
 }
 
 void questions(cushim::context_ref context, cushim::library_ref library, cushim::stream_ref stream) {

@@ -81,16 +81,21 @@ class parameter {
 // A device pointer as a kernel argument, with what keeps the memory until the kernel is done.
 class owned_pointer {
  public:
-  // The owner must stay where it is until the launch, which takes it.
-  owned_pointer(address pointer, owner &keeper) noexcept : keeper_(&keeper), raw_{pointer, {nullptr, nullptr}} {
-    if (const cushim_owner *const kept = keeper.get()) raw_.owner = *kept;
+  // The first call that uses it and succeeds takes the owner, and later ones get the pointer alone; the owner must
+  // outlive it, and stay where it is. Name an owner once in a call.
+  owned_pointer(address pointer, owner &keeper) noexcept : keeper_(&keeper), raw_{pointer, {nullptr, nullptr}} {}
+  // For functions of cushim.h: the pointer as bytes if the owner keeps nothing.
+  [[nodiscard]] cushim_arg arg() const noexcept {
+    const cushim_owner *const kept = keeper_->get();
+    if (kept == nullptr) return {CUSHIM_ARG_BYTES, static_cast<std::uint32_t>(sizeof raw_.pointer), &raw_.pointer};
+    raw_.owner = *kept;
+    return {CUSHIM_ARG_OWNED, 0, &raw_};
   }
-  [[nodiscard]] const cushim_owned_pointer *get() const noexcept { return &raw_; }
   void taken() const noexcept { keeper_->taken(); }
 
  private:
   owner *keeper_;
-  cushim_owned_pointer raw_;
+  mutable cushim_owned_pointer raw_;
 };
 
 namespace detail {
@@ -123,7 +128,7 @@ cushim_arg arg_of(const Type &value) noexcept {
   } else if constexpr (std::is_same_v<Type, place>) {
     return {CUSHIM_ARG_PLACE, 0, value.get()};
   } else if constexpr (std::is_same_v<Type, owned_pointer>) {
-    return {CUSHIM_ARG_OWNED, 0, value.get()};
+    return value.arg();
   } else if constexpr (is_parameter<Type>) {
     return {CUSHIM_ARG_PARAMETER, 0, value.get()};
   } else if constexpr (std::is_same_v<Type, cushim_arg>) {
@@ -155,7 +160,11 @@ class args {
 template <>
 class args<> {
  public:
-  [[nodiscard]] static constexpr const cushim_arg *data() noexcept { return nullptr; }
+  // Not NULL, which means that a node keeps its arguments.
+  [[nodiscard]] static const cushim_arg *data() noexcept {
+    static constexpr cushim_arg none{};
+    return &none;
+  }
   [[nodiscard]] static constexpr std::size_t size() noexcept { return 0; }
 };
 

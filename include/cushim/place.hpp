@@ -28,17 +28,20 @@ class placed {
   [[nodiscard]] Self keep_bytes() const noexcept { return with(CUSHIM_PLACE_KEEP_BYTES); }
   // The program keeps the memory for as long as a graph may use it.
   [[nodiscard]] Self caller_keeps() const noexcept { return with(CUSHIM_PLACE_CALLER_KEEPS); }
-  // The owner keeps the memory. The call that uses the place takes it, if that succeeds; until then the owner must
-  // stay where it is.
+  // The owner keeps the memory. The first call that uses the place and succeeds takes it, and later ones get the
+  // memory alone; the owner must outlive the place, and stay where it is. Name an owner once in a call.
   [[nodiscard]] Self kept_by(owner &keeper) const noexcept {
     Self changed = self();
-    changed.raw_.owner = keeper.get();
     changed.keeper_ = &keeper;
     return changed;
   }
 
   // For functions of cushim.h.
-  [[nodiscard]] const cushim_place *get() const noexcept { return &raw_; }
+  [[nodiscard]] const cushim_place *get() const noexcept {
+    // What was taken meanwhile is not given again.
+    if (keeper_ != nullptr) raw_.owner = keeper_->get();
+    return &raw_;
+  }
   // The owner belongs to the library now.
   void taken() const noexcept {
     if (keeper_ != nullptr) keeper_->taken();
@@ -67,7 +70,7 @@ class placed {
     return changed;
   }
 
-  cushim_place raw_{};
+  mutable cushim_place raw_{};
   owner *keeper_ = nullptr;
 };
 

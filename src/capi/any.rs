@@ -8,7 +8,7 @@ use super::error::{call, cushim_status};
 use super::handles::{enter_anywhere, get, refusal};
 use super::stream::{self, cushim_stream_s};
 use super::{out, text};
-use crate::graph::Builder;
+use crate::graph::{Builder, ConditionObject, GraphObject, NodeObject};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Guard, Header, Kind, Object as _, Token};
 use crate::stream::Stream;
@@ -21,6 +21,7 @@ use std::sync::Arc;
 /// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
 /// @param[in, nullable, example("label")] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
 ///   last 256 labels are remembered, for messages.
+/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
 ///
 /// # Safety
 /// `label` is NULL or ends in NUL; no more than 4,097 bytes are read.
@@ -30,6 +31,7 @@ pub unsafe extern "C" fn cushim_set_label(handle: *const c_void, label: *const c
         let guard = enter_anywhere()?;
         // SAFETY: the caller vouches for `label`.
         let label = unsafe { text::of_at_most(text::MOST_OF_LABEL, label, "label") }?;
+        refuse_removed(&guard, Token::from_pointer(handle.cast_mut()))?;
         with_any(&guard, handle, |any| any.set_label(label.as_deref()))
     })
 }
@@ -88,6 +90,19 @@ impl Any<'_> {
             Self::Builder(builder) => builder.label(),
             Self::Other(header) => header.label(),
         }
+    }
+}
+
+/// Refuses what was removed from a graph, or with one: its handle still tells its label, and takes no other.
+fn refuse_removed(guard: &Guard, token: Token) -> Result<(), Error> {
+    if let Some(node) = guard.find::<NodeObject>(token) {
+        node.last().map_or(Ok(()), |_| Err(node.gone(Status::INVALID_HANDLE)))
+    } else if let Some(graph) = guard.find::<GraphObject>(token) {
+        graph.check_there()
+    } else if let Some(condition) = guard.find::<ConditionObject>(token) {
+        condition.check_there()
+    } else {
+        Ok(())
     }
 }
 

@@ -212,6 +212,7 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
                     outer.object.id,
                     &node.parameters,
                     at,
+                    || format!("{} of {}", self.inner().name_of(id), self.inner().graph(graph).object),
                 )?;
                 graphs.extend(node.inner.iter().copied());
             }

@@ -57,6 +57,11 @@ impl ConditionObject {
         self.definition.upgrade().filter(|_| !self.is_ended()).ok_or_else(|| self.refusal())
     }
 
+    /// Refuses a condition whose graph is gone.
+    pub(crate) fn check_there(&self) -> Result<(), Error> {
+        if self.is_ended() { Err(self.refusal()) } else { Ok(()) }
+    }
+
     /// Asked under the lock of the definition.
     fn is_ended(&self) -> bool {
         self.ended.get().is_some()

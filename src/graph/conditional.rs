@@ -135,8 +135,9 @@ fn check_condition(tree: &Tree, state: &State, graph: &Graph, condition: &Condit
         let known = &state.conditions[condition.object().id.0 as usize];
         let user = known.node.filter(|node| !state.node(*node).is_hidden);
         match user {
-            Some(_) => format!(
-                "a conditional node looks at {condition} already; create another condition for this one"
+            Some(node) => format!(
+                "{} looks at {condition} already; create another condition for this one",
+                state.name_of(node)
             ),
             None if !state.is_above(known.graph, graph.object.id) => {
                 format!("{condition} belongs to another graph than {graph}, and to none around it")

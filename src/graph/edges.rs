@@ -7,7 +7,7 @@ use super::state::{GraphId, NodeId, State};
 use super::tree::Tree;
 use super::{Graph, Node, foreign, refusal, relations};
 use crate::driver::CallError;
-use crate::driver::calls::graph::definition::{PLAIN, RawEdge};
+use crate::driver::calls::graph::definition::{PLAIN, RawEdge, RawGraph};
 use crate::driver::calls::graph::query::{self, Toward};
 use crate::driver::sys::{CUgraphEdgeData, CUgraphNode};
 use crate::object::error::{Error, Status};
@@ -96,15 +96,11 @@ impl Graph {
         if !(is_ordered && state.graph(self.object.id).is_ordered) {
             refuse_cycle(tree, &raw, &raw, edges)?;
         }
-        state.edits_edges(self.object.id, edges.len() > 1);
         let _related = relations::kept(&state);
-        let graph = state.graph_mut(self.object.id);
-        if let Err(error) = graph.native.add_edges(&raw) {
-            // None of them was there before.
-            one_by_one(&raw, |edge| graph.native.remove_edges(edge));
-            return Err(refusal::of_edges(tree.failed(error, self.object.as_ref())));
-        }
-        graph.is_ordered &= is_ordered;
+        let added = add_all(&state.graph(self.object.id).native, &raw);
+        note_edit(&mut state, self.object.id, &raw, added.is_ok(), raw.len() > 1);
+        added.map_err(|error| refusal::of_edges(tree.failed(error, self.object.as_ref())))?;
+        state.graph_mut(self.object.id).is_ordered &= is_ordered;
         Ok(())
     }
 
@@ -112,7 +108,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Status::INVALID_ARGUMENT`] for nodes of other graphs, and for an edge that is not there, or twice in the list, with the
-    /// number of the edge; the driver's, also for an edge whose data is other, and for one at an allocation or a free.
+    /// number of the edge; the driver's, also for an edge whose data is other, and for every edge of a graph that allocates memory.
     pub fn remove_edges(&self, edges: &[Edge]) -> Result<(), Error> {
         self.remove_lent_edges(&edges.iter().map(EdgeOf::of).collect::<Vec<_>>())
     }
@@ -125,12 +121,10 @@ impl Graph {
             return Ok(());
         }
         refuse_wrong(tree, &raw, edges, true)?;
-        state.edits_edges(self.object.id, true);
         let _related = relations::kept(&state);
-        let native = &state.graph(self.object.id).native;
-        native.remove_edges(&raw).map_err(|error| {
-            // All of them were there before.
-            one_by_one(&raw, |edge| native.add_edges(edge));
+        let removed = remove_all(&state.graph(self.object.id).native, &raw);
+        note_edit(&mut state, self.object.id, &raw, removed.is_ok(), true);
+        removed.map_err(|error| {
             let failure = refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0);
             refusal::of_missing_edges(failure)
         })
@@ -182,8 +176,9 @@ impl Node {
         listed(&self.tree, &mut state, graph, edges)
     }
 
-    /// Makes `others` the neighbours in one direction: what is missing is added in one call, what is too many is removed in
-    /// another. If that fails, what was added is removed again.
+    /// Makes `others` the neighbours in one direction: what is too many is removed in one call, what is missing is added in another. If
+    /// that fails, what was removed is added again. The other way around nothing could be taken back in a graph that allocates: the
+    /// driver removes no edge of it (measured on 580).
     pub(crate) fn assign(&self, toward: Toward, others: &[&NodeObject]) -> Result<(), Error> {
         let tree = &self.tree;
         self.check_used()?;
@@ -200,30 +195,21 @@ impl Node {
         if !(is_ordered && state.graph(graph).is_ordered) {
             refuse_cycle(tree, &missing, &raw, &wanted)?;
         }
-        if !(missing.is_empty() && surplus.is_empty()) {
-            state.edits_edges(graph, missing.len() > 1 || !surplus.is_empty());
-        }
         let _related = relations::kept(&state);
-        let known = state.graph_mut(graph);
-        if !missing.is_empty() {
-            let added = known.native.add_edges(&missing);
-            added.map_err(|error| {
-                one_by_one(&missing, |edge| known.native.remove_edges(edge));
-                refusal::of_edges(tree.failed(error, self.object.as_ref()))
-            })?;
-        }
-        if !surplus.is_empty()
-            && let Err(error) = known.native.remove_edges(&surplus)
-        {
-            one_by_one(&surplus, |edge| known.native.add_edges(edge));
-            if !missing.is_empty() {
-                // They were just added; an error would leave them.
-                let _ = known.native.remove_edges(&missing);
-            }
-            let failure = tree.failed(error, self.object.as_ref());
-            return Err(refusal::of_change(failure, state.allocating > 0));
-        }
-        known.is_ordered &= is_ordered;
+        let native = &state.graph(graph).native;
+        let removed = remove_all(native, &surplus);
+        note_edit(&mut state, graph, &surplus, removed.is_ok(), true);
+        removed.map_err(|error| {
+            refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0)
+        })?;
+        let native = &state.graph(graph).native;
+        let added = add_all(native, &missing).inspect_err(|_| {
+            // They were just removed; an error would leave them so.
+            let _ = add_all(native, &surplus);
+        });
+        note_edit(&mut state, graph, &missing, added.is_ok(), missing.len() > 1);
+        added.map_err(|error| refusal::of_edges(tree.failed(error, self.object.as_ref())))?;
+        state.graph_mut(graph).is_ordered &= is_ordered;
         Ok(())
     }
 }
@@ -244,6 +230,27 @@ fn ends(edge: &RawEdge) -> (CUgraphNode, CUgraphNode) {
 fn without(all: &[RawEdge], others: &[RawEdge]) -> Vec<RawEdge> {
     let mut others: HashSet<_> = others.iter().map(ends).collect();
     all.iter().filter(|edge| others.insert(ends(edge))).copied().collect()
+}
+
+/// Adds edges of which none is there, all or none.
+fn add_all(native: &RawGraph, edges: &[RawEdge]) -> Result<(), CallError> {
+    let add = || native.add_edges(edges).inspect_err(|_| one_by_one(edges, |edge| native.remove_edges(edge)));
+    if edges.is_empty() { Ok(()) } else { add() }
+}
+
+/// Removes edges that are all there, all or none.
+fn remove_all(native: &RawGraph, edges: &[RawEdge]) -> Result<(), CallError> {
+    let remove =
+        || native.remove_edges(edges).inspect_err(|_| one_by_one(edges, |edge| native.add_edges(edge)));
+    if edges.is_empty() { Ok(()) } else { remove() }
+}
+
+/// These edges were changed, or the driver refused that. What was taken back of a list stands in another order than before; of a
+/// single edge that it refused it has done nothing.
+fn note_edit(state: &mut State, graph: GraphId, edges: &[RawEdge], is_done: bool, removes: bool) {
+    if edges.len() > 1 || is_done && !edges.is_empty() {
+        state.edits_edges(graph, removes);
+    }
 }
 
 /// Takes back what the driver did of a list before it refused one of it: what it did not do, it refuses now. Of a single edge

@@ -116,7 +116,13 @@ impl GraphObject {
 
     /// Refuses a graph that is gone, and one that is being recaptured. Asked under the lock of its definition.
     pub(super) fn check_usable(&self) -> Result<(), Error> {
-        if self.is_gone() { Err(self.refusal()) } else { self.check_not_captured() }
+        self.check_there()?;
+        self.check_not_captured()
+    }
+
+    /// Refuses a graph that is gone.
+    pub(crate) fn check_there(&self) -> Result<(), Error> {
+        if self.is_gone() { Err(self.refusal()) } else { Ok(()) }
     }
 
     /// Refuses a graph that is being recaptured.
@@ -222,7 +228,7 @@ impl NodeObject {
     }
 
     #[cold]
-    pub(super) fn gone(&self, status: Status) -> Error {
+    pub(crate) fn gone(&self, status: Status) -> Error {
         Error::new(status, format!("{self} was removed from its graph, or moved with it")).about(self)
     }
 }

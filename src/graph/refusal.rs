@@ -84,8 +84,7 @@ pub(super) fn of_change(failure: Error, has_allocations: bool) -> Error {
     match is_unsupported(&failure) && has_allocations {
         true => add(
             failure,
-            "The graph allocates memory, and the driver takes no node out of such a graph, nor an edge at an allocation or a free; \
-             build it anew",
+            "The graph allocates memory, and the driver removes neither nodes nor edges of such a graph; build it anew",
         ),
         false => failure,
     }

@@ -35,16 +35,20 @@ pub(super) fn check(
     if let Parameters::Kernel(kernel) = parameters {
         updatable::check(tree, kernel)?;
     }
-    if state.graph(graph).is_in_body { check_in_body(tree, state, graph, parameters, at) } else { Ok(()) }
+    match state.graph(graph).is_in_body {
+        true => check_in_body(tree, state, graph, parameters, at, || "this node".to_owned()),
+        false => Ok(()),
+    }
 }
 
-/// Bodies hold little, and driver 580 says so only when the whole is instantiated (measured).
+/// Bodies hold little, and driver 580 says so only when the whole is instantiated (measured). `name` is what the node is called.
 pub(super) fn check_in_body(
     tree: &Tree,
     state: &State,
     graph: GraphId,
     parameters: &Parameters,
     at: &Context,
+    name: impl FnOnce() -> String,
 ) -> Result<(), Error> {
     let why = match parameters {
         _ if at.native() != tree.context().native() => {
@@ -65,7 +69,7 @@ pub(super) fn check_in_body(
         ),
     };
     let object = &state.graph(graph).object;
-    let refusal = format!("{object} is run by a conditional node and cannot hold this node: {why}");
+    let refusal = format!("{object} is run by a conditional node and cannot hold {}: {why}", name());
     Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(object.as_ref()))
 }
 

@@ -116,7 +116,7 @@ static void refusals(void) {
   CHECK_OK(cushim_graph_destroy(other));
 }
 
-/* No node leaves such a graph, and no edge at an allocation; it is neither copied nor instantiated twice. */
+/* Neither a node nor an edge leaves such a graph; it is neither copied nor instantiated twice. */
 static void limits(void) {
   int count = 0;
   uint64_t pointer = 0;
@@ -150,6 +150,36 @@ static void limits(void) {
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_graph_destroy(parent));
   CHECK(released_soon(&count, 1) == 1);
+}
+
+/* The graph has this edge, and no other one. */
+static int has_only(cushim_graph graph, cushim_node from, cushim_node to) {
+  cushim_edge edges[4];
+  size_t count = 0;
+  CHECK_OK(cushim_graph_get_edges(graph, edges, 4, &count));
+  return count == 1 && edges[0].from == from && edges[0].to == to;
+}
+
+/* No edge leaves such a graph, wherever it is. Edges can be added, and a refused change adds none. */
+static void edges_stay(void) {
+  cushim_graph graph = new_graph();
+  cushim_node first = add_empty(graph, NULL), other = add_empty(graph, NULL), last = add_empty(graph, first), both[2];
+  cushim_edge edge = edge_between(first, last);
+  uint64_t pointer = 0;
+  both[0] = first, both[1] = other;
+  add_allocation(graph, NULL, 64, &pointer);
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_remove_edges(graph, &edge, 1));
+  CHECK_CONTAINS(last_message(), "removes neither nodes nor edges");
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_set_dependencies(last, &other, 1));
+  CHECK_CONTAINS(last_message(), "removes neither nodes nor edges");
+  CHECK(has_only(graph, first, last));
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_set_dependencies(last, NULL, 0));
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_set_dependents(first, &other, 1));
+  CHECK(has_only(graph, first, last));
+  CHECK_OK(cushim_node_set_dependencies(last, both, 2));
+  CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_node_set_dependencies(last, NULL, 0));
+  CHECK(edge_count(graph) == 2);
+  CHECK_OK(cushim_graph_destroy(graph));
 }
 
 static cushim_graph_memory figures(void) {
@@ -218,6 +248,7 @@ int main(void) {
     left_over();
     refusals();
     limits();
+    edges_stay();
     device_figures();
     other_places();
   }

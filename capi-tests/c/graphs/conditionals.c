@@ -234,9 +234,10 @@ static void refused_conditions(void) {
   const uint32_t value = 1;
   cushim_arg args[2];
   CHECK_OK(cushim_set_label(condition, "taken"));
-  add_conditional(graph, NULL, condition, CUSHIM_CONDITIONAL_IF, 1, &body);
+  CHECK_OK(cushim_set_label(add_conditional(graph, NULL, condition, CUSHIM_CONDITIONAL_IF, 1, &body), "taker"));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, condition, CUSHIM_CONDITIONAL_IF, 1, &node, bodies));
   CHECK_CONTAINS(last_message(), "taken");
+  CHECK_CONTAINS(last_message(), "taker");
   CHECK_CONTAINS(last_message(), "already");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, foreign, CUSHIM_CONDITIONAL_IF, 1, &node, bodies));
   CHECK_CONTAINS(last_message(), "another graph");
@@ -278,6 +279,7 @@ static void no_op(void *data) { (void)data; }
 /* A body refuses at once what the driver would refuse when the whole is instantiated. */
 static void refused_in_bodies(void) {
   int count = 0;
+  cushim_node function = NULL;
   cushim_owner owner = counted(&count);
   cushim_graph graph = new_graph(), body = NULL, child = new_graph();
   cushim_condition condition = new_condition(graph, 1);
@@ -313,8 +315,10 @@ static void refused_in_bodies(void) {
   config.grid.x = config.block.x = 1;
   config.context = other;
   CHECK(cushim_graph_add_kernel(body, NULL, 0, all.kernel, &config, args, 2, NULL) != CUSHIM_SUCCESS);
-  CHECK_OK(cushim_graph_add_host_function(child, NULL, 0, no_op, NULL, NULL, NULL));
+  CHECK_OK(cushim_graph_add_host_function(child, NULL, 0, no_op, NULL, NULL, &function));
+  CHECK_OK(cushim_set_label(function, "the guest"));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(body, NULL, 0, child, CUSHIM_CHILD_CLONE, NULL, NULL));
+  CHECK_CONTAINS(last_message(), "the guest");
   CHECK(node_count(body) == 0 && released(&count) == 0);
   if (!CHECK_OK(cushim_context_allocate_host(all.context, 16, 0, &pinned))) exit(1);
   memset(pinned, 0, 16);

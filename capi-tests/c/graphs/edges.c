@@ -228,6 +228,34 @@ static void data(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* A change of neighbours that the driver refuses half-way is taken back, with the ports and types of the edges. */
+static void half_way(void) {
+  cushim_graph graph = new_graph();
+  cushim_node first = add_append(graph, NULL, 0, 1), last = add_append(graph, NULL, 0, 2), other = add_append(graph, NULL, 0, 3);
+  cushim_edge edge = edge_between(first, last), read;
+  size_t count = 0;
+  if (version >= 12030) {
+    edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+    edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  }
+  CHECK_OK(cushim_graph_add_edges(graph, &edge, 1));
+  if (has_control) {
+    CHECK(control.fault_set("cuGraphAddDependencies#1=2") == 0);
+    CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_node_set_dependencies(last, &other, 1));
+    CHECK(control.fault_set("cuGraphAddDependencies#1=2") == 0);
+    CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_node_set_dependents(first, &other, 1));
+    CHECK(control.fault_set("cuGraphRemoveDependencies#1=2") == 0);
+    CHECK_STATUS(CUDA_ERROR_OUT_OF_MEMORY, cushim_node_set_dependencies(last, &other, 1));
+    control.fault_clear();
+  }
+  CHECK_OK(cushim_graph_get_edges(graph, &read, 1, &count));
+  CHECK(count == 1 && memcmp(&read, &edge, sizeof read) == 0);
+  CHECK_OK(cushim_node_set_dependencies(last, &other, 1));
+  CHECK_OK(cushim_graph_get_edges(graph, &read, 1, &count));
+  CHECK(count == 1 && read.from == other && read.to == last && read.from_port == 0);
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 /* Edges end with their nodes, and a removed node has none. */
 static void removed_nodes(void) {
   cushim_node nodes[NODES];
@@ -260,6 +288,7 @@ int main(void) {
     refusals();
     long_cycles();
     data();
+    half_way();
     removed_nodes();
   }
   return close_graphs();

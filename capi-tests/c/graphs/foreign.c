@@ -172,6 +172,44 @@ static void read_back(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* Before CUDA 12.4 the driver does not tell the arguments of others' kernels: parts are refused, and all of the arguments are taken. */
+static void parts_of_kernels(void) {
+  cushim_graph graph = new_graph(), wrapped;
+  cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+  const uint64_t to = memory;
+  const uint32_t digit = 8;
+  cushim_arg args[2];
+  cushim_node node = NULL;
+  cushim_exec exec;
+  size_t count = 0, at;
+  args[0] = CUSHIM_ARG(to);
+  args[1] = CUSHIM_ARG(digit);
+  config.grid.x = config.block.x = 1;
+  add_append(graph, NULL, 0, 7);
+  wrapped = foreign_copy(graph);
+  CHECK_OK(cushim_graph_get_nodes(wrapped, &node, 1, &count));
+  exec = new_exec(wrapped);
+  for (at = 0; at < 2; at++) {
+    cushim_exec where = at == 0 ? exec : NULL;
+    if (version >= 12040) {
+      CHECK_OK(cushim_node_set_kernel(node, where, NULL, &config, NULL, 0));
+      CHECK_OK(cushim_node_set_argument(node, where, 1, &args[1]));
+    } else {
+      CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(node, where, NULL, &config, NULL, 0));
+      CHECK_CONTAINS(last_message(), "give all of them");
+      CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, where, 1, &args[1]));
+      CHECK_CONTAINS(last_message(), "give all of them");
+      CHECK(at != 0 || result_of_exec(exec) == 7);
+      CHECK_OK(cushim_node_set_kernel(node, where, all.kernel, NULL, args, 2));
+      CHECK_OK(cushim_node_set_kernel(node, where, NULL, &config, NULL, 0));
+    }
+    CHECK(at == 0 ? result_of_exec(exec) == 8 : result_of(wrapped) == 8);
+  }
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(wrapped));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 /* What others add is found when nodes are listed, and can be changed; what is added here is kept. */
 static void edited_by_both(void) {
   int count = 0;
@@ -357,6 +395,7 @@ int main(void) {
     the_same_child();
     the_same_elsewhere();
     read_back();
+    parts_of_kernels();
     edited_by_both();
     changed();
     wrong();

@@ -145,6 +145,7 @@ static void is_refused_everywhere(cushim_node node, cushim_graph graph, cushim_e
   CHECK(cushim_node_set_enabled(node, exec, 0) != CUSHIM_SUCCESS);
   CHECK(cushim_node_set_argument(node, exec, 1, &args[1]) != CUSHIM_SUCCESS);
   CHECK(cushim_node_set_child(node, exec, graph) != CUSHIM_SUCCESS);
+  GONE(cushim_set_label(node, "another label"));
   GONE(cushim_graph_add_edges(graph, &edge, 1));
   GONE(cushim_graph_remove_edges(graph, &edge, 1));
   GONE(cushim_graph_add_empty(graph, &before, 1, NULL));
@@ -222,6 +223,7 @@ static void moved(void) {
   is_refused_everywhere(around, graph, exec);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_add_empty(deep, NULL, 0, NULL));
   CHECK_CONTAINS(last_message(), "became");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_set_label(deep, "another label"));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_get_graph(itself, &of));
   CHECK_CONTAINS(last_message(), "one");
   CHECK_OK(cushim_graph_get_nodes(inner, now, 2, &count));

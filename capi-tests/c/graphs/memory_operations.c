@@ -32,6 +32,7 @@ static void operations(void) {
   cushim_owner owner = counted(&counts[0]);
   cushim_graph graph = new_graph();
   cushim_memory_operation list[3], told[4];
+  struct control control;
   cushim_node node = NULL;
   cushim_exec exec, untouched;
   size_t count = 0;
@@ -58,6 +59,10 @@ static void operations(void) {
   CHECK(result_of(graph) == 44 && result_of_exec(untouched) == 99);
 
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(node, exec, list, 0));
+  if (find_control(&control)) { /* documented; not asked of another driver */
+    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_memory_operations(node, exec, list, 2));
+    CHECK_CONTAINS(last_message(), "keeps its operations");
+  }
   list[2].action = (cushim_memory_action)99;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_memory_operations(node, exec, list, 3));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_memory_operations(graph, NULL, 0, list, 3, NULL));

@@ -127,6 +127,7 @@ static void with_ended_conditions(void) {
   CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, move_child(graph, child, NULL, NULL));
   CHECK_CONTAINS(last_message(), "or had one");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_condition_native(ended, &native));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_set_label(ended, "another label"));
   CHECK(result_of(child) == 7 && node_count(child) == 1 && node_count(graph) == 0);
   /* One whose condition no kernel ever used can be moved: the driver knows nothing of that. */
   CHECK_OK(cushim_graph_destroy(child));

@@ -134,6 +134,33 @@ static void edges_turned_round(void) {
   }
 }
 
+/* What was added to the exec's own graph and removed again does not matter, unless it may have changed the order of nodes that no other
+ * follows. */
+static void added_and_removed(void) {
+  int ends;
+  for (ends = 1; ends <= 2; ends++) {
+    cushim_graph graph = new_graph();
+    cushim_node first = filling(graph, 0, 1), second = filling(graph, 1, 2), after = NULL;
+    cushim_exec exec;
+    if (ends == 1) follow(second, first, NULL);
+    exec = new_exec(graph);
+    after = add_empty(graph, ends == 1 ? second : first);
+    CHECK_OK(cushim_node_remove(after));
+    CHECK_OK(cushim_exec_update(exec, graph, NULL));
+    if (ends == 1) {
+      CHECK(told(first, exec) == 1 && told(second, exec) == 2);
+      CHECK_OK(cushim_node_set_fill(first, exec, NULL, 7, 4, 0));
+      clear_memory();
+      run(exec);
+      CHECK(number_at(slot(0)) == 7 && number_at(slot(1)) == 2);
+    } else {
+      unknown(first, exec);
+    }
+    CHECK_OK(cushim_exec_destroy(exec));
+    CHECK_OK(cushim_graph_destroy(graph));
+  }
+}
+
 /* What a node was set to in an exec counts no more once its child graph took over a graph in which nobody can tell which node it is. */
 static void child_in_another_order(void) {
   cushim_node first, second, last, ours, theirs, end, parent = NULL, nodes[3];
@@ -170,6 +197,7 @@ int main(void) {
     edges_in_another_order();
     edges_turned_round();
     ends_in_another_order();
+    added_and_removed();
     if (version >= 12020) child_in_another_order();
   }
   return close_graphs();

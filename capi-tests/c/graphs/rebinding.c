@@ -544,9 +544,13 @@ static void set_in_full(void) {
     CHECK_OK(cushim_graph_add_copy(graphs[i], &nodes[i][1], 1, &to, &from, 4, &nodes[i][2]));
   }
   exec = new_exec(graphs[0]);
+  CHECK_OK(cushim_set_label(nodes[0][0], "to be set"));
   CHECK_OK(cushim_exec_update(exec, graphs[1], NULL));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_rebind(exec, first, second, &count));
+  CHECK_CONTAINS(last_message(), "to be set");
   CHECK_CONTAINS(last_message(), "set all of it once");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "any", &i, sizeof i, &count));
+  CHECK_CONTAINS(last_message(), "to be set");
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(nodes[0][0], exec, NULL, NULL, args, 2));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(nodes[0][1], exec, NULL, 7, 4, 0));
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(nodes[0][2], exec, &to, NULL, 4));

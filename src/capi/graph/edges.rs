@@ -161,7 +161,7 @@ pub unsafe extern "C" fn cushim_graph_add_edges(
 /// @param[in, array(edge_count), nullable_if_zero(edge_count)] edges The edges; ports and types do not matter.
 /// @param[in] edge_count The number of edges.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for an edge that does not exist,
-///   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) for an edge at an allocation or a free.
+///   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) in a graph with allocation or free nodes.
 /// @driver any
 ///
 /// # Safety
@@ -236,14 +236,15 @@ unsafe fn assign(
     })
 }
 
-/// Makes a node come directly after these nodes, and no others. What is missing is added in one call of the driver,
-/// what is too many is removed in another; edges that stay keep their ports and types.
+/// Makes a node come directly after these nodes, and no others. What is too many is removed in one call of the driver,
+/// what is missing is added in another; edges that stay keep their ports and types. If it fails, all edges are as they
+/// were.
 ///
 /// @param[in] node The node.
 /// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes.
 /// @param[in] after_count The number of nodes; 0: the node comes after none.
-/// @errors as `cushim_graph_add_edges` and `cushim_graph_remove_edges`: `CUSHIM_ERROR_INVALID_ARGUMENT`. If it fails,
-///   all edges are as they were.
+/// @errors as `cushim_graph_add_edges` and `cushim_graph_remove_edges`: `CUSHIM_ERROR_INVALID_ARGUMENT`;
+///   `CUDA_ERROR_NOT_SUPPORTED` (801) where edges would be removed from a graph with allocation or free nodes.
 /// @driver any
 ///
 /// # Safety

@@ -534,7 +534,7 @@ pub unsafe extern "C" fn cushim_node_set_memory_operations(
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a buffer that is smaller, or of another context or resource, and
 ///   if a copy of a box, or a node that was removed from the graph, uses the old one; `CUSHIM_ERROR_INVALID_HANDLE`,
 ///   also for a buffer of another driver. If it fails, the exec is as it was; if the driver refuses even that, the
-///   exec refuses every launch, and says which node is to blame.
+///   exec refuses launches and changes, and names the node, until `cushim_exec_update` sets all nodes.
 /// @driver any
 ///
 /// # Safety

@@ -38,6 +38,7 @@ impl Exec {
         }
         let _current = self.context().enter()?;
         let mut state = self.state.lock();
+        self.check_whole(&state)?;
         state.held.check(self)?;
         let mut trees = Both::lock(&self.tree, graph)?;
         let id = node.object.check_there()?;

@@ -82,7 +82,7 @@ struct State {
     launches: Launches,
     /// What earlier launches use, and nobody can tell when they are done.
     unreleased: Leaving,
-    /// Why it must not be launched any more.
+    /// Why nobody knows what a node does: a change of many failed, and so did the way back. Cleared by an update, which sets every node.
     broken: Option<String>,
     /// The memory that nodes use, if each launch is to ask whether it is still there.
     watched: Option<Watched>,
@@ -203,6 +203,7 @@ impl Exec {
         stream.context().check_still_there(stream)?;
         stream.check_not_capturing(NOT_CAPTURED)?;
         let _current = stream.enter_if_default()?;
+        self.check_whole(&self.state.lock())?;
         self.here(|raw| raw.upload(stream.raw().handle()))
     }
 
@@ -265,8 +266,18 @@ impl Exec {
 
     #[cold]
     fn not_launched(&self, state: &State) -> Error {
-        let Some(why) = &state.broken else { return self.gone() };
-        let refusal = format!("{self} cannot be launched any more: {why}; instantiate the graph again");
+        self.check_whole(state).err().unwrap_or_else(|| self.gone())
+    }
+
+    /// Refuses an instance that cannot be launched: to change a node of it would have no effect.
+    #[inline]
+    fn check_whole(&self, state: &State) -> Result<(), Error> {
+        state.broken.as_ref().map_or(Ok(()), |why| Err(self.is_broken(why)))
+    }
+
+    #[cold]
+    fn is_broken(&self, why: &str) -> Error {
+        let refusal = format!("{self} cannot be launched any more: {why}; {CURE}");
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 
@@ -310,6 +321,9 @@ fn allocates(state: &super::state::State, address: u64) -> bool {
         _ => false,
     })
 }
+
+/// What becomes of an instance that cannot be launched.
+const CURE: &str = "update it from the graph (cushim_exec_update), or instantiate the graph again";
 
 /// Why a stream under capture takes no instance: driver 580 invalidates the capture (measured).
 const NOT_CAPTURED: &str = "an exec cannot be part of a graph: embed the graph that it was made of";

@@ -2,7 +2,7 @@
 
 use super::own::Own;
 use super::set::Setting;
-use super::{Exec, State};
+use super::{CURE, Exec, State};
 use crate::graph::state::{self, ByNode, NodeId};
 use crate::memory::Buffer;
 use crate::object::error::{Error, Status};
@@ -30,6 +30,7 @@ impl Exec {
             (Arc::<Buffer>::clone(from), Arc::<Buffer>::clone(to));
         let rebinding = Rebinding::new((&old, from.range()), (&new, to.range()));
         let mut state = self.state.lock();
+        self.check_whole(&state)?;
         let tree = self.tree.lock();
         self.find_uses(&mut state, &tree)?;
         self.check_removed(&state, &rebinding)?;
@@ -63,6 +64,7 @@ impl Exec {
     /// then.
     pub unsafe fn set_parameter(&self, name: &str, value: &[u8]) -> Result<usize, Error> {
         let mut state = self.state.lock();
+        self.check_whole(&state)?;
         let tree = self.tree.lock();
         self.find_uses(&mut state, &tree)?;
         let nodes = state.uses.as_ref().and_then(|uses| uses.names.get(name).cloned()).unwrap_or_default();
@@ -204,7 +206,7 @@ impl Exec {
                             .push_str(&format!(". It was about {name}; all other nodes are as they were")),
                         Some(why) => {
                             failure.message.push_str(&format!(
-                                ". It was about {name}; {why}, so that it cannot be launched any more: instantiate the graph again"
+                                ". It was about {name}; {why}, so that it cannot be launched any more: {CURE}"
                             ));
                             *broken = Some(why);
                         }

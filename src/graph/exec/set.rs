@@ -50,6 +50,7 @@ impl Exec {
         }
         drop(conditions);
         let mut state = self.state.lock();
+        self.check_whole(&state)?;
         let mut tree = self.tree.lock();
         let id = node.check_there()?;
         self.check_age(node, &tree, id)?;
@@ -142,9 +143,9 @@ impl Exec {
         match &state.base {
             Base::Taken(taken) => match taken.get(id) {
                 Some(parameters) => Ok(look(parameters)),
-                None => Err(self.unknown()),
+                None => Err(self.unknown(&tree.name_of(id))),
             },
-            Base::Unknown => Err(self.unknown()),
+            Base::Unknown => Err(self.unknown(&tree.name_of(id))),
             Base::Definition => self.kept.with(id, |then| match then {
                 Some(then) => Ok(look(then)),
                 None => {
@@ -156,10 +157,10 @@ impl Exec {
     }
 
     #[cold]
-    fn unknown(&self) -> Error {
+    fn unknown(&self, node: &str) -> Error {
         let refusal = format!(
-            "{self} was updated from a graph whose nodes are not those of its own in the same order, so what this node does there is not \
-             known: set all of it once"
+            "{self} was updated from a graph whose nodes and edges are not known to be those of its own in the same order, so what {node} \
+             does there is not known: set all of it once"
         );
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
@@ -234,9 +235,11 @@ impl Exec {
             was_own => was_own?,
         };
         let State { raw, own, held, .. } = state;
-        let (Some(raw), Some(Own { parameters, .. })) = (raw, own.get_mut(id)) else {
+        let (Some(raw), Some(Own { parameters, context, .. })) = (raw, own.get_mut(id)) else {
             return Err(self.gone());
         };
+        let device = context.as_ref().unwrap_or(self.tree.context()).device();
+        let is_elsewhere = at.device().ordinal() != device.ordinal();
         let undo = match change.apply(parameters, at) {
             Ok(undo) => undo,
             Err(failure) => {
@@ -251,8 +254,9 @@ impl Exec {
         let checked = checked.and_then(|()| held.check(self));
         let set = checked.and_then(|()| {
             // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
-            unsafe { Setting::of(raw).set(tree.node(id).native, parameters, at) }
-                .map_err(|error| change.why(explain(self.failed(error), parameters), parameters, at))
+            unsafe { Setting::of(raw).set(tree.node(id).native, parameters, at) }.map_err(|error| {
+                change.why(explain(self.failed(error), parameters, is_elsewhere), parameters, at)
+            })
         });
         match set {
             Ok(()) => Ok(undo.is_of_value()),
@@ -332,7 +336,7 @@ impl<'a> Setting<'a> {
 }
 
 /// What the driver does not change in an instance (measured on 580).
-fn explain(mut failure: Error, parameters: &Parameters) -> Error {
+fn explain(mut failure: Error, parameters: &Parameters, is_elsewhere: bool) -> Error {
     if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
         failure.message.push_str(match parameters {
             Parameters::Copy(copy) if !copy.is_range() => {
@@ -341,7 +345,10 @@ fn explain(mut failure: Error, parameters: &Parameters) -> Error {
             Parameters::Copy(_) => {
                 ". A copy keeps its direction and the kind of its memory in an exec: memory of a pool is not exchanged for other memory"
             }
-            Parameters::Kernel(_) => ". A kernel keeps its device in an exec",
+            Parameters::MemoryOperations(_) => {
+                ". A node keeps its operations and their number in an exec; their addresses and values can be others"
+            }
+            Parameters::Kernel(_) if is_elsewhere => ". A kernel keeps its device in an exec",
             _ => "",
         });
     }

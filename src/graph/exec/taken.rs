@@ -84,14 +84,17 @@ impl Nodes {
         Ok(())
     }
 
+    /// Whether these, of which none was removed, are the nodes of an instance, and the driver has them in the same order as there.
+    pub(super) fn are_those_of(&self, instance: &Kept) -> bool {
+        let is_old = |node: &Entry| instance.has_node(node.number);
+        !self.is_uncertain && instance.has_edges(self.edges_edited) && self.all.iter().all(is_old)
+    }
+
     /// What these nodes do when an instance of theirs was updated from others.
     pub(super) fn taken(self, others: Self, instance: &Kept) -> Base {
-        let is_as_made = instance.has_edges(self.edges_edited)
-            && self.all.iter().all(|node| instance.has_node(node.number));
         let is_equal = self.all.len() == others.all.len()
             && self.all.iter().zip(&others.all).all(|(own, other)| own.place == other.place);
-        let is_uncertain = self.is_uncertain || others.is_uncertain;
-        if !(is_as_made && is_equal) || is_uncertain {
+        if !(self.are_those_of(instance) && is_equal) || others.is_uncertain {
             return Base::Unknown;
         }
         let pairs = self.all.into_iter().zip(others.all);

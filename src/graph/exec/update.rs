@@ -161,6 +161,9 @@ impl Exec {
         let base = self.take_over(tree, source);
         state.base = base;
         state.uses = None;
+        // The driver has set every node, also one of which nobody knew what it did, and holds what the new definition keeps. Of the change
+        // that failed nothing was kept here: what is exchanged is kept once all nodes use it. What launches before used goes with `own`.
+        state.broken = None;
         // The driver keeps what the new definition's nodes use; what single nodes used, launches until now may still use.
         state.retire_own();
         self.watch_all(&mut state);
@@ -173,9 +176,9 @@ impl Exec {
     fn take_over(&self, tree: &Arc<Tree>, mut source: MutexGuard<'_, state::State>) -> Base {
         if Arc::ptr_eq(tree, &self.tree) {
             // Its own definition, as it is now; unless nodes took the place of others, or edges lead elsewhere.
-            let is_same = self.kept.forget_changes()
-                && source.made() == self.kept.born
-                && self.kept.has_edges(source.edges_edited());
+            let has_all = self.kept.forget_changes() && self.kept.has_edges(source.edges_edited());
+            // What was added since may have been removed again.
+            let is_same = has_all && (source.made() == self.kept.born || self.is_as_made(&mut source));
             return if is_same { Base::Definition } else { Base::Unknown };
         }
         let mut there = Nodes::default();
@@ -192,6 +195,14 @@ impl Exec {
             Ok(()) => own.taken(there, &self.kept),
             Err(_) => Base::Unknown,
         }
+    }
+}
+
+impl Exec {
+    /// Whether the driver has the nodes of the definition in the order in which they were when this was instantiated.
+    fn is_as_made(&self, definition: &mut state::State) -> bool {
+        let mut now = Nodes::default();
+        now.list(&self.tree, definition, GraphId::ROOT).is_ok() && now.are_those_of(&self.kept)
     }
 }
 

@@ -21,6 +21,8 @@ pub struct KeptArguments {
     count: u32,
     /// The bytes of the block, if they were given as one.
     block: Option<u32>,
+    /// Whether they are somebody else's, and the driver does not tell them: then none are listed.
+    is_untold: bool,
     /// The objects among them.
     objects: SmallVec<[(u32, Weak<dyn Operand>); 2]>,
     /// The names of parameters, and of which arguments.
@@ -70,13 +72,15 @@ impl KeptArguments {
         }
     }
 
-    /// The driver's copies of a node's arguments, an address for each parameter of the kernel; none if it tells none.
+    /// The driver's copies of a node's arguments, an address for each parameter of the kernel; untold if it tells no layout (before
+    /// CUDA 12.4), or no addresses.
     ///
     /// # Safety
     /// `addresses` is NULL or has an address for each parameter, of as many bytes as that has.
-    pub(super) unsafe fn of_driver(addresses: *const *const u8, layout: &[Parameter]) -> Self {
-        let mut kept = Self::default();
-        if !addresses.is_null() {
+    pub(super) unsafe fn of_driver(addresses: *const *const u8, layout: Option<&[Parameter]>) -> Self {
+        let is_told = layout.is_some_and(|layout| layout.is_empty() || !addresses.is_null());
+        let mut kept = Self { is_untold: !is_told, ..Self::default() };
+        if let Some(layout) = layout.filter(|layout| !layout.is_empty() && is_told) {
             // SAFETY: as the caller vouches.
             unsafe {
                 let addresses = std::slice::from_raw_parts(addresses, layout.len());
@@ -181,6 +185,11 @@ impl KeptArguments {
     pub(super) fn bytes_mut(&mut self, index: usize) -> Option<&mut [u8]> {
         let Place { offset, size } = *self.places().get(index)?;
         self.all_mut().get_mut(offset as usize..offset as usize + size as usize)
+    }
+
+    /// Whether there may be others, of which the driver says nothing.
+    pub(super) fn are_untold(&self) -> bool {
+        self.is_untold
     }
 
     /// How many there are; of a block, as many as the driver tells of the kernel.
@@ -346,6 +355,7 @@ impl Clone for KeptArguments {
             objects: if self.objects.is_empty() { SmallVec::new() } else { self.objects.clone() },
             names: self.names.clone(),
             block: self.block,
+            is_untold: self.is_untold,
         }
     }
 }

@@ -206,8 +206,9 @@ impl<'a, 'v> KernelChange<'a, 'v> {
         kernel.check_in(at)?;
         Ok(match &self.arguments {
             None if is_other => {
-                let refusal =
-                    format!("{kernel} is another kernel, and comes without arguments; give them, too");
+                let refusal = format!(
+                    "{kernel} is another kernel, and comes without arguments; give them, too, or an empty list (not NULL)"
+                );
                 return Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(kernel));
             }
             None => None,
@@ -278,6 +279,9 @@ impl NodeChange for KernelChange<'_, '_> {
             return Err(invalid(
                 "the kernel of the node has no object any more; name the kernel, too".to_owned(),
             ));
+        }
+        if changed.arguments().are_untold() {
+            return Err(untold());
         }
         if let Some(config) = self.config {
             config.check(None)?;
@@ -375,8 +379,20 @@ fn of_another_size(index: usize, takes: usize, given: usize) -> Error {
     invalid(format!("argument {index} takes {takes} bytes, and {given} are given"))
 }
 
+/// Whoever tells the driver a part tells it all arguments, and these nobody knows.
+#[cold]
+fn untold() -> Error {
+    invalid(
+        "the driver does not tell the arguments of this kernel node, which was added without cushim (CUDA 12.4 does); give all of them"
+            .to_owned(),
+    )
+}
+
 #[cold]
 fn not_there(arguments: &KeptArguments, index: usize) -> Error {
+    if arguments.are_untold() {
+        return untold();
+    }
     invalid(match (arguments.block(), arguments.len()) {
         (Some(_), 0) => {
             "the arguments were given as one block, and this driver does not tell where each stands"

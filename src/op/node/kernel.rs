@@ -46,7 +46,7 @@ impl KernelParameters {
         };
         let kernel = Kernel::of_native(at.driver(), native.handle());
         let there = at.live(at).ok();
-        let layout = there.and_then(|context| native.parameters(context).ok()).unwrap_or_default();
+        let layout = there.and_then(|context| native.parameters(context).ok());
         Self {
             kernel: kernel.as_ref().map_or_else(Weak::new, Arc::downgrade),
             raw: native,
@@ -57,7 +57,7 @@ impl KernelParameters {
             },
             attributes: Box::default(),
             // SAFETY: the driver's own copies of the arguments, as large as the kernel takes them.
-            arguments: unsafe { KeptArguments::of_driver(raw.kernelParams.cast(), &layout) },
+            arguments: unsafe { KeptArguments::of_driver(raw.kernelParams.cast(), layout.as_deref()) },
         }
     }
 
