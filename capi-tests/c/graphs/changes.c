@@ -201,6 +201,7 @@ static void refusals(void) {
     CHECK_CONTAINS(last_message(), "sets rows");
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(box, at, &to, &from, 4));
     CHECK_CONTAINS(last_message(), "a 2D or 3D copy");
+    CHECK_CONTAINS(last_message(), "cushim_node_set_copy_3d");
     from = cushim_at_host(&count);
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_copy(copy, at, &to, &from, 4));
     CHECK_CONTAINS(last_message(), "CUSHIM_PLACE_KEEP_BYTES");

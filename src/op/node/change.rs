@@ -549,7 +549,9 @@ impl NodeChange for CopyChange<'_> {
             return Err(invalid("what the node copies is not known here; set both ends".to_owned()));
         };
         if !copy.is_range() {
-            return Err(invalid("the node is a 2D or 3D copy; set both regions".to_owned()));
+            return Err(invalid(
+                "the node is a 2D or 3D copy; set both regions (cushim_node_set_copy_3d)".to_owned(),
+            ));
         }
         let bytes = if self.bytes == 0 { copy.raw().WidthInBytes } else { self.bytes };
         let mut changed = CopyParameters::clone(copy);
