@@ -145,18 +145,17 @@ pub(super) unsafe fn enqueue<O: Operation + ?Sized>(
     stream: &Stream,
     operation: &mut O,
 ) -> Result<Option<O::Output>, Error> {
-    let mut issued = Issue { operation, output: None };
+    let (mut issued, mut is_late) = (Issue { operation, output: None }, false);
     loop {
         let captured_by = captured_by(stream)?;
         if matches!(captured_by, CapturedBy::Nobody) {
-            // Memory that waits for the stream is freed there.
-            let frees = issued.operation.traits().allocates;
-            return if frees { Ok(None) } else { stream.check_not_late().map(|()| None) };
+            return if is_late { stream.check_not_late().map(|()| None) } else { Ok(None) };
         }
         // SAFETY: as the caller vouches.
         if unsafe { capture_by(&captured_by, stream, &mut issued) }? {
             return Ok(issued.output);
         }
+        is_late = true;
     }
 }
 

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 const OURS: u8 = 1;
 /// Others may capture the stream, so the driver is asked.
 const ASK: u8 = 2;
-/// A builder has made the stream for itself: operations in it are captured, or refused.
-const CAPTURED_ONLY: u8 = 4;
+/// A builder has made the stream for itself: an operation that is meant for its capture is not done when that is over.
+const OF_BUILDER: u8 = 4;
 
 /// What is known of captures of a stream.
 pub(super) struct Capturing {
@@ -130,14 +130,14 @@ impl Stream {
         }
     }
 
-    /// What is enqueued here from now on is captured, or refused: a builder has made the stream for itself.
-    pub(crate) fn is_captured_only(&self) {
-        self.capturing.state.fetch_or(CAPTURED_ONLY, Relaxed);
+    /// A builder has made the stream for itself.
+    pub(crate) fn belongs_to_builder(&self) {
+        self.capturing.state.fetch_or(OF_BUILDER, Relaxed);
     }
 
     /// Whether a builder has made it for itself.
     pub(crate) fn is_of_builder(&self) -> bool {
-        self.capturing.state.load(Relaxed) & CAPTURED_ONLY != 0
+        self.capturing.state.load(Relaxed) & OF_BUILDER != 0
     }
 
     /// Refuses an operation that came too late for the capture of a builder's own stream.

@@ -28,7 +28,7 @@ impl Builder {
         // What was forked and has no work need not be joined.
         streams.iter().try_for_each(|stream| stream.wait_event(&event))?;
         let forked = |stream: Arc<Stream>| {
-            stream.is_captured_only();
+            stream.belongs_to_builder();
             let phase = Phase::Capturing(Arc::clone(&capture));
             let fork = Self::new(BuilderKind::Forked, self.mode, Of::Builder(stream), None, phase);
             capture.was_forked(&fork);

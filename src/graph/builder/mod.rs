@@ -99,7 +99,7 @@ impl Builder {
     pub fn create(context: &Arc<Context>, options: &BuilderOptions) -> Result<Arc<Self>, Error> {
         check_driver(context)?;
         let stream = Stream::create(context, &StreamOptions::default())?;
-        stream.is_captured_only();
+        stream.belongs_to_builder();
         Ok(Self::new(BuilderKind::Primary, options.mode, Of::Builder(stream), None, Phase::NotStarted))
     }
 
