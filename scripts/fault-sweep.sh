@@ -15,9 +15,9 @@ the programs, the pairs of a program and a call, and what was found. With NAMEs 
 examples/graphs/heat.c). capi-tests tries the first call of each function on every commit, in three programs that make it.
 
 Left out are fuzz/fuzz and fuzz/graphs, which take every answer that their model does not foresee for a failure, and stop,
-objects/bounds, which makes 100,000 events, and graphs/often, which makes 100,000 changes. sweep/sweep, and objects/threads,
-graphs/beside, graphs/many and graphs/raced, which make the same calls over and over, meet the first four and two of each
-function. What objects/exit leaves is not looked at, for it lets go of it when the process exits, nor what the examples leave that use the
+objects/bounds, which makes 100,000 events, graphs/often, which makes 100,000 changes, and graphs/raced, which is another program
+whenever another of its threads is first. sweep/sweep, and objects/threads, graphs/beside and graphs/many, which make the same calls
+over and over, meet the first four and two of each function. What objects/exit leaves is not looked at, for it lets go of it when the process exits, nor what the examples leave that use the
 driver's own functions. What a graph, an exec or a capture keeps that the driver refused to end is not looked at either.
 
 That a failure is reported once, and that a retry succeeds, is what capi-tests/c/softcuda/every_fault.c finds out, for every
