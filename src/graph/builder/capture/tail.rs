@@ -4,8 +4,9 @@ use super::super::member;
 use super::Capture;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::CUgraphNode;
+use crate::graph::add::{Added, Predecessors};
 use crate::graph::object::NodeObject;
-use crate::graph::{Added, Node, Predecessors, foreign};
+use crate::graph::{Node, foreign};
 use crate::object::error::Error;
 use crate::stream::Stream;
 
