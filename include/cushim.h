@@ -3429,8 +3429,8 @@ cushim_status cushim_resource_create_graph(cushim_device device, cushim_resource
 // can. Each capture has the whole block, and its graph keeps it; graphs that share an arena must not run at the same
 // time, nor be part of each other. In other streams nothing is allocated.
 //
-// The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which it
-// was created makes room for later ones in the same stream; afterwards its destroy frees nothing.
+// The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which
+// it was created makes room for later ones in the same stream; afterwards its destroy frees nothing.
 //
 // With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
 // a block the same calls need.
@@ -3439,9 +3439,7 @@ cushim_status cushim_resource_create_graph(cushim_device device, cushim_resource
 // @param[in] bytes The size of the block; 0 to measure.
 // @param[out, owned] resource The resource.
 // @driver none
-cushim_status cushim_resource_create_arena(cushim_context context,
-                                           size_t bytes,
-                                           cushim_resource *resource);
+cushim_status cushim_resource_create_arena(cushim_context context, size_t bytes, cushim_resource *resource);
 
 // The most bytes that one capture needed of an arena by now.
 //

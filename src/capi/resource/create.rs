@@ -317,8 +317,8 @@ pub unsafe extern "C" fn cushim_resource_create_graph(
 /// can. Each capture has the whole block, and its graph keeps it; graphs that share an arena must not run at the same
 /// time, nor be part of each other. In other streams nothing is allocated.
 ///
-/// The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which it
-/// was created makes room for later ones in the same stream; afterwards its destroy frees nothing.
+/// The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which
+/// it was created makes room for later ones in the same stream; afterwards its destroy frees nothing.
 ///
 /// With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
 /// a block the same calls need.
