@@ -6,6 +6,7 @@ use capi_tests::fault_sweep::{Extent, Sweep};
 use capi_tests::parallel::failures;
 use capi_tests::say;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 fn main() -> ExitCode {
@@ -18,7 +19,15 @@ fn main() -> ExitCode {
     say(format_args!(
         "{count} pairs of a program and a call of the driver that fails, in {programs} programs"
     ));
-    let attempt = |pair| sweep.attempt(&pair).inspect_err(|failure| say(format_args!("{failure}")));
+    let (tried, tenth) = (AtomicUsize::new(0), count.div_ceil(10).max(1));
+    let attempt = |pair| {
+        let attempted = sweep.attempt(&pair).inspect_err(|failure| say(format_args!("{failure}")));
+        let done = tried.fetch_add(1, Relaxed) + 1;
+        if done % tenth == 0 && done < count {
+            say(format_args!("{done} of {count} pairs, {} s", begun.elapsed().as_secs()));
+        }
+        attempted
+    };
     let (found, seconds) = (failures(pairs, attempt).len(), begun.elapsed().as_secs());
     say(format_args!(
         "fault-sweep.sh: {programs} programs, {count} pairs, {} runs, {found} findings, {seconds} s",
