@@ -96,7 +96,7 @@ impl Any<'_> {
 /// Refuses what was removed from a graph, or with one: its handle still tells its label, and takes no other.
 fn refuse_removed(guard: &Guard, token: Token) -> Result<(), Error> {
     if let Some(node) = guard.find::<NodeObject>(token) {
-        node.last().map_or(Ok(()), |_| Err(node.gone(Status::INVALID_HANDLE)))
+        node.check_not_removed()
     } else if let Some(graph) = guard.find::<GraphObject>(token) {
         graph.check_there()
     } else if let Some(condition) = guard.find::<ConditionObject>(token) {

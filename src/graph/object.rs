@@ -227,8 +227,14 @@ impl NodeObject {
         if self.last.get().is_some() { Err(self.gone(Status::INVALID_HANDLE)) } else { Ok(self.id) }
     }
 
+    /// The same for whoever need not know which node it is.
+    #[cfg(feature = "capi")]
+    pub(crate) fn check_not_removed(&self) -> Result<(), Error> {
+        self.check_there().map(drop)
+    }
+
     #[cold]
-    pub(crate) fn gone(&self, status: Status) -> Error {
+    pub(super) fn gone(&self, status: Status) -> Error {
         Error::new(status, format!("{self} was removed from its graph, or moved with it")).about(self)
     }
 }

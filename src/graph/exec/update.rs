@@ -196,9 +196,7 @@ impl Exec {
             Err(_) => Base::Unknown,
         }
     }
-}
 
-impl Exec {
     /// Whether the driver has the nodes of the definition in the order in which they were when this was instantiated.
     fn is_as_made(&self, definition: &mut state::State) -> bool {
         let mut now = Nodes::default();

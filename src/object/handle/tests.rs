@@ -9,7 +9,7 @@ use crate::object::error::{Error, Status};
 use std::collections::HashMap;
 use std::process::Command;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -324,6 +324,33 @@ fn a_release_waits_for_a_call_that_began_before() {
         assert_eq!(collect(), 0);
     });
 }
+
+#[test]
+fn calls_of_others_are_waited_for_until_they_leave_or_patience_ends() {
+    alone("calls_of_others_are_waited_for_until_they_leave_or_patience_ends", || {
+        let (short, long) = (Duration::from_millis(20), Duration::from_secs(60));
+        let own = enter().unwrap();
+        let begun = Instant::now();
+        let_others_leave(long);
+        assert!(begun.elapsed() < long, "of its own call nobody waits for the end");
+        let inside = Inside::with(|_| ());
+        let begun = Instant::now();
+        let_others_leave(short);
+        assert!(begun.elapsed() >= short, "the other is still inside");
+        let leaves = thread::spawn(move || {
+            thread::sleep(short);
+            LEAVES.store(true, SeqCst);
+            inside.leave();
+        });
+        let_others_leave(long);
+        assert!(LEAVES.load(SeqCst), "it is waited for");
+        leaves.join().unwrap();
+        drop(own);
+    });
+}
+
+/// Set before the other thread of the test above leaves its call.
+static LEAVES: AtomicBool = AtomicBool::new(false);
 
 #[test]
 fn a_call_that_began_later_delays_nothing() {

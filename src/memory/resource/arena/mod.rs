@@ -29,7 +29,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Bytes to which pieces are aligned.
-const ALIGNMENT: u64 = 512;
+const ALIGNMENT: usize = 512;
 
 pub(super) struct Arena {
     block: Arc<ArenaBlock>,
@@ -48,7 +48,11 @@ pub(crate) struct ArenaBlock {
 impl Arena {
     /// With a block of so many bytes; with none, one that measures.
     pub(super) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
-        let memory = if bytes == 0 { None } else { Some(DeviceMemory::allocate(context, whole(bytes))?) };
+        let memory = if bytes == 0 {
+            None
+        } else {
+            Some(DeviceMemory::allocate(context, whole(bytes).unwrap_or(bytes))?)
+        };
         let block = ArenaBlock { context: Arc::clone(context), memory, pieces: Mutex::default() };
         Ok(Self { block: Arc::new(block), plans: Mutex::default() })
     }
@@ -68,13 +72,13 @@ impl Arena {
 
     pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
         let Some(under) = under(stream)? else { return Err(not_captured(stream)) };
-        let Some(rounded) = (bytes as u64).checked_next_multiple_of(ALIGNMENT).filter(|bytes| *bytes > 0)
-        else {
-            return if bytes == 0 { Ok(DevicePointer::NULL) } else { Err(self.too_small(u64::MAX)) };
-        };
+        if bytes == 0 {
+            return Ok(DevicePointer::NULL);
+        }
+        let Some(rounded) = whole(bytes) else { return Err(self.too_small(u64::MAX)) };
         let mut plans = self.plans.lock();
         let plan = plans.of(&under, stream);
-        let Some(room) = plan.find(rounded, stream) else { return Err(self.too_small(u64::MAX)) };
+        let Some(room) = plan.find(rounded as u64, stream) else { return Err(self.too_small(u64::MAX)) };
         let Some(pointer) = self.block.piece(room.part)? else {
             return Err(self.too_small(room.part.end()));
         };
@@ -104,9 +108,9 @@ impl Arena {
     }
 }
 
-/// The bytes of a block in which pieces of so many bytes have room. What overflows no driver has.
-fn whole(bytes: usize) -> usize {
-    bytes.checked_next_multiple_of(ALIGNMENT as usize).unwrap_or(bytes)
+/// Whole units of memory in which so many bytes have room; `None` if no driver has as much.
+fn whole(bytes: usize) -> Option<usize> {
+    bytes.checked_next_multiple_of(ALIGNMENT)
 }
 
 impl ArenaBlock {
