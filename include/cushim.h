@@ -251,2580 +251,2912 @@
 #error "cushim supports 64-bit platforms only"
 #endif
 
-// Who destroys a native handle that is wrapped.
+/* Who destroys a native handle that is wrapped. */
 enum cushim_ownership
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Its lender, who keeps it alive until the object that wraps it, and every object made from that, is released.
+  /* Its lender, who keeps it alive until the object that wraps it, and every object made from that, is released. */
   CUSHIM_BORROWED = 0,
-  // cushim, when the object that wraps it is released. Nobody else destroys it.
-  CUSHIM_OWNED = 1,
+  /* cushim, when the object that wraps it is released. Nobody else destroys it. */
+  CUSHIM_OWNED = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_ownership cushim_ownership;
 #else
 typedef int32_t cushim_ownership;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What a context is.
+/* What a context is. */
 enum cushim_context_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The device's primary context, which all users of CUDA in a process share.
+  /* The device's primary context, which all users of CUDA in a process share. */
   CUSHIM_CONTEXT_PRIMARY = 1,
-  // Created by `cushim_context_create`.
+  /* Created by `cushim_context_create`. */
   CUSHIM_CONTEXT_CREATED = 2,
-  // Wrapped.
+  /* Wrapped. */
   CUSHIM_CONTEXT_WRAPPED = 3,
-  // The context of a green context.
-  CUSHIM_CONTEXT_GREEN = 4,
+  /* The context of a green context. */
+  CUSHIM_CONTEXT_GREEN = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_context_kind cushim_context_kind;
 #else
 typedef int32_t cushim_context_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What a stream is.
+/* What a stream is. */
 enum cushim_stream_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Created by `cushim_stream_create`.
+  /* Created by `cushim_stream_create`. */
   CUSHIM_STREAM_CREATED = 1,
-  // Wrapped.
+  /* Wrapped. */
   CUSHIM_STREAM_WRAPPED = 2,
-  // The legacy default stream of its context.
+  /* The legacy default stream of its context. */
   CUSHIM_STREAM_LEGACY = 3,
-  // The per-thread default stream of its context.
-  CUSHIM_STREAM_PER_THREAD = 4,
+  /* The per-thread default stream of its context. */
+  CUSHIM_STREAM_PER_THREAD = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_stream_kind cushim_stream_kind;
 #else
 typedef int32_t cushim_stream_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What sort of place it is.
+/* What sort of place it is. */
 enum cushim_place_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns;
-  // one to it may block until it is done.
+  /*
+   * Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns;
+   * one to it may block until it is done.
+   */
   CUSHIM_PLACE_HOST = 1,
-  // Device memory, or host memory by the address by which the device reaches it.
+  /* Device memory, or host memory by the address by which the device reaches it. */
   CUSHIM_PLACE_DEVICE = 2,
-  // A `CUarray`.
+  /* A `CUarray`. */
   CUSHIM_PLACE_ARRAY = 3,
-  // An address of either kind; the driver is asked which. What it does not know is ordinary host memory.
+  /* An address of either kind; the driver is asked which. What it does not know is ordinary host memory. */
   CUSHIM_PLACE_AUTO = 4,
-  // A `cushim_buffer`, whose handle is in `address`. An operation that would reach past its end is refused.
-  CUSHIM_PLACE_BUFFER = 5,
+  /* A `cushim_buffer`, whose handle is in `address`. An operation that would reach past its end is refused. */
+  CUSHIM_PLACE_BUFFER = 5
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_place_kind cushim_place_kind;
 #else
 typedef int32_t cushim_place_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// When the driver may read the source of a copy; the numbers are those of `CUmemcpySrcAccessOrder`.
+/* When the driver may read the source of a copy; the numbers are those of `CUmemcpySrcAccessOrder`. */
 enum cushim_source_access
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // When it is the copy's turn in the stream. 0 means the same.
+  /* When it is the copy's turn in the stream. 0 means the same. */
   CUSHIM_SOURCE_IN_STREAM_ORDER = 1,
-  // Before the call returns: the source is ordinary memory that will not outlive it, a variable on the stack. A
-  // driver without batch copies (before 12.8) cannot promise that and refuses.
+  /*
+   * Before the call returns: the source is ordinary memory that will not outlive it, a variable on the stack. A
+   * driver without batch copies (before 12.8) cannot promise that and refuses.
+   */
   CUSHIM_SOURCE_DURING_CALL = 2,
-  // At any time until the copy is done: nothing that is in the stream writes the source.
-  CUSHIM_SOURCE_ANY_TIME = 3,
+  /* At any time until the copy is done: nothing that is in the stream writes the source. */
+  CUSHIM_SOURCE_ANY_TIME = 3
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_source_access cushim_source_access;
 #else
 typedef int32_t cushim_source_access;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What a location is. The numbers are those of `CUmemLocationType`.
+/* What a location is. The numbers are those of `CUmemLocationType`. */
 enum cushim_location_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // No location. No call accepts it as a destination.
+  /* No location. No call accepts it as a destination. */
   CUSHIM_LOCATION_UNSET = 0,
-  // A device.
+  /* A device. */
   CUSHIM_LOCATION_DEVICE = 1,
-  // The host, any NUMA node.
+  /* The host, any NUMA node. */
   CUSHIM_LOCATION_HOST = 2,
-  // A NUMA node of the host (CUDA 12.2).
+  /* A NUMA node of the host (CUDA 12.2). */
   CUSHIM_LOCATION_HOST_NUMA = 3,
-  // The NUMA node of the calling thread (CUDA 12.2).
-  CUSHIM_LOCATION_HOST_NUMA_CURRENT = 4,
+  /* The NUMA node of the calling thread (CUDA 12.2). */
+  CUSHIM_LOCATION_HOST_NUMA_CURRENT = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_location_kind cushim_location_kind;
 #else
 typedef int32_t cushim_location_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What a memory operation does.
+/* What a memory operation does. */
 enum cushim_memory_action
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Waits until a value of four bytes is as `flags` say, `CU_STREAM_WAIT_VALUE_*`.
+  /* Waits until a value of four bytes is as `flags` say, `CU_STREAM_WAIT_VALUE_*`. */
   CUSHIM_MEMORY_WAIT_32 = 1,
-  // Waits until a value of eight bytes is as `flags` say.
+  /* Waits until a value of eight bytes is as `flags` say. */
   CUSHIM_MEMORY_WAIT_64 = 2,
-  // Writes a value of four bytes; `flags` are `CU_STREAM_WRITE_VALUE_*`.
+  /* Writes a value of four bytes; `flags` are `CU_STREAM_WRITE_VALUE_*`. */
   CUSHIM_MEMORY_WRITE_32 = 3,
-  // Writes a value of eight bytes.
+  /* Writes a value of eight bytes. */
   CUSHIM_MEMORY_WRITE_64 = 4,
-  // Makes visible what other devices wrote before.
+  /* Makes visible what other devices wrote before. */
   CUSHIM_MEMORY_FLUSH_REMOTE_WRITES = 5,
-  // A barrier; `flags` are `CU_STREAM_MEMORY_BARRIER_TYPE_*`. CUDA 11.7.
-  CUSHIM_MEMORY_BARRIER = 6,
+  /* A barrier; `flags` are `CU_STREAM_MEMORY_BARRIER_TYPE_*`. CUDA 11.7. */
+  CUSHIM_MEMORY_BARRIER = 6
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_memory_action cushim_memory_action;
 #else
 typedef int32_t cushim_memory_action;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What the address of a range is.
+/* What the address of a range is. */
 enum cushim_range_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // An address of managed memory.
+  /* An address of managed memory. */
   CUSHIM_RANGE_POINTER = 1,
-  // The handle of a `cushim_buffer`. The range must not go past its end. It does not keep the buffer alive.
-  CUSHIM_RANGE_BUFFER = 2,
+  /* The handle of a `cushim_buffer`. The range must not go past its end. It does not keep the buffer alive. */
+  CUSHIM_RANGE_BUFFER = 2
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_range_kind cushim_range_kind;
 #else
 typedef int32_t cushim_range_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What an item of `cushim_drain` is.
+/* What an item of `cushim_drain` is. */
 enum cushim_item_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The library no longer uses `data`, whose owner has no release function.
+  /* The library no longer uses `data`, whose owner has no release function. */
   CUSHIM_ITEM_RELEASE = 1,
-  // A stream has reached a host function whose function is NULL: `data` is what was passed with it.
+  /* A stream has reached a host function whose function is NULL: `data` is what was passed with it. */
   CUSHIM_ITEM_HOST_FUNCTION = 2,
-  // A line of the log.
-  CUSHIM_ITEM_LOG_LINE = 3,
+  /* A line of the log. */
+  CUSHIM_ITEM_LOG_LINE = 3
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_item_kind cushim_item_kind;
 #else
 typedef int32_t cushim_item_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// How much is logged, or how important a line is.
+/* How much is logged, or how important a line is. */
 enum cushim_log_level
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Nothing.
+  /* Nothing. */
   CUSHIM_LOG_OFF = 0,
-  // Failures that no call has returned.
+  /* Failures that no call has returned. */
   CUSHIM_LOG_ERROR = 1,
-  // Likely mistakes: a release that failed, a function that will never be called.
+  /* Likely mistakes: a release that failed, a function that will never be called. */
   CUSHIM_LOG_WARN = 2,
-  // What a user may want to know.
+  /* What a user may want to know. */
   CUSHIM_LOG_INFO = 3,
-  // What helps to find a cause, the driver's own log included.
+  /* What helps to find a cause, the driver's own log included. */
   CUSHIM_LOG_DEBUG = 4,
-  // Everything.
-  CUSHIM_LOG_TRACE = 5,
+  /* Everything. */
+  CUSHIM_LOG_TRACE = 5
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_log_level cushim_log_level;
 #else
 typedef int32_t cushim_log_level;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What a resource is.
+/* What a resource is. */
 enum cushim_resource_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // A memory pool of a device.
+  /* A memory pool of a device. */
   CUSHIM_RESOURCE_DEVICE_POOL = 1,
-  // A memory pool of page-locked host memory.
+  /* A memory pool of page-locked host memory. */
   CUSHIM_RESOURCE_PINNED_POOL = 2,
-  // Page-locked host memory, synchronous.
+  /* Page-locked host memory, synchronous. */
   CUSHIM_RESOURCE_PAGE_LOCKED = 3,
-  // Managed memory, synchronous.
+  /* Managed memory, synchronous. */
   CUSHIM_RESOURCE_MANAGED = 4,
-  // A memory pool of managed memory.
+  /* A memory pool of managed memory. */
   CUSHIM_RESOURCE_MANAGED_POOL = 5,
-  // Device memory, synchronous.
+  /* Device memory, synchronous. */
   CUSHIM_RESOURCE_SYNCHRONOUS = 6,
-  // Functions of the program's.
+  /* Functions of the program's. */
   CUSHIM_RESOURCE_CUSTOM = 7,
-  // Memory of graphs, allocated in streams under capture.
+  /* Memory of graphs, allocated in streams under capture. */
   CUSHIM_RESOURCE_GRAPH = 8,
-  // A block of device memory that graphs share.
-  CUSHIM_RESOURCE_ARENA = 9,
+  /* A block of device memory that graphs share. */
+  CUSHIM_RESOURCE_ARENA = 9
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_resource_kind cushim_resource_kind;
 #else
 typedef int32_t cushim_resource_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Which memory pool of a device.
+/* Which memory pool of a device. */
 enum cushim_pool_choice
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The device's current pool at the time of the call (`cuDeviceGetMemPool`), which all users in the process
-  // share.
+  /*
+   * The device's current pool at the time of the call (`cuDeviceGetMemPool`), which all users in the process
+   * share.
+   */
   CUSHIM_POOL_CURRENT = 0,
-  // The device's default pool (`cuDeviceGetDefaultMemPool`), which all users in the process share.
+  /* The device's default pool (`cuDeviceGetDefaultMemPool`), which all users in the process share. */
   CUSHIM_POOL_DEFAULT = 1,
-  // A new pool, which is destroyed with the resource.
-  CUSHIM_POOL_OWN = 2,
+  /* A new pool, which is destroyed with the resource. */
+  CUSHIM_POOL_OWN = 2
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_pool_choice cushim_pool_choice;
 #else
 typedef int32_t cushim_pool_choice;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Whether page-locked memory comes from a memory pool.
+/* Whether page-locked memory comes from a memory pool. */
 enum cushim_pinned_form
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // From a pool if the driver has pools of host memory (CUDA 13.0), otherwise synchronous.
+  /* From a pool if the driver has pools of host memory (CUDA 13.0), otherwise synchronous. */
   CUSHIM_PINNED_ANY = 0,
-  // Always synchronous (`cuMemHostAlloc`).
+  /* Always synchronous (`cuMemHostAlloc`). */
   CUSHIM_PINNED_PAGE_LOCKED = 1,
-  // From a pool; otherwise `CUSHIM_ERROR_UNSUPPORTED`.
-  CUSHIM_PINNED_POOL = 2,
+  /* From a pool; otherwise `CUSHIM_ERROR_UNSUPPORTED`. */
+  CUSHIM_PINNED_POOL = 2
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_pinned_form cushim_pinned_form;
 #else
 typedef int32_t cushim_pinned_form;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// An attribute of a memory pool. The numbers are those of `CUmemPool_attribute`.
+/* An attribute of a memory pool. The numbers are those of `CUmemPool_attribute`. */
 enum cushim_pool_attribute
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Whether a stream may reuse memory that another stream freed, if an event orders the two. 0 or 1.
+  /* Whether a stream may reuse memory that another stream freed, if an event orders the two. 0 or 1. */
   CUSHIM_POOL_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
-  // Whether a stream may reuse memory that another stream freed, if the free is already done. 0 or 1.
+  /* Whether a stream may reuse memory that another stream freed, if the free is already done. 0 or 1. */
   CUSHIM_POOL_REUSE_ALLOW_OPPORTUNISTIC = 2,
-  // Whether the driver may make a stream wait for another stream's free in order to reuse memory. 0 or 1.
+  /* Whether the driver may make a stream wait for another stream's free in order to reuse memory. 0 or 1. */
   CUSHIM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3,
-  // The bytes that the pool keeps when a stream, event or context is synchronised; unused memory beyond that is
-  // released. Initially 0.
+  /*
+   * The bytes that the pool keeps when a stream, event or context is synchronised; unused memory beyond that is
+   * released. Initially 0.
+   */
   CUSHIM_POOL_RELEASE_THRESHOLD = 4,
-  // The bytes that the pool has reserved. Read-only.
+  /* The bytes that the pool has reserved. Read-only. */
   CUSHIM_POOL_RESERVED_CURRENT = 5,
-  // The most bytes that it has ever reserved. Can be set to 0, which starts anew.
+  /* The most bytes that it has ever reserved. Can be set to 0, which starts anew. */
   CUSHIM_POOL_RESERVED_HIGH = 6,
-  // The bytes that are allocated from the pool. Read-only.
+  /* The bytes that are allocated from the pool. Read-only. */
   CUSHIM_POOL_USED_CURRENT = 7,
-  // The most bytes that were ever allocated from it. Can be set to 0, which starts anew.
-  CUSHIM_POOL_USED_HIGH = 8,
+  /* The most bytes that were ever allocated from it. Can be set to 0, which starts anew. */
+  CUSHIM_POOL_USED_HIGH = 8
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_pool_attribute cushim_pool_attribute;
 #else
 typedef int32_t cushim_pool_attribute;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// How a set of devices is changed.
+/* How a set of devices is changed. */
 enum cushim_peer_change
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // These devices and no others.
+  /* These devices and no others. */
   CUSHIM_PEERS_REPLACE = 0,
-  // These devices as well.
+  /* These devices as well. */
   CUSHIM_PEERS_ADD = 1,
-  // Without these devices.
-  CUSHIM_PEERS_REMOVE = 2,
+  /* Without these devices. */
+  CUSHIM_PEERS_REMOVE = 2
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_peer_change cushim_peer_change;
 #else
 typedef int32_t cushim_peer_change;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// In which domain the fences of a kernel hold. Driver 12.0.
+/* In which domain the fences of a kernel hold. Driver 12.0. */
 enum cushim_memory_sync_domain
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Whatever the driver, or the stream, has set.
+  /* Whatever the driver, or the stream, has set. */
   CUSHIM_MEMORY_SYNC_DOMAIN_UNSET = 0,
-  // The default domain.
+  /* The default domain. */
   CUSHIM_MEMORY_SYNC_DOMAIN_DEFAULT = 1,
-  // The one for kernels that talk to other devices.
-  CUSHIM_MEMORY_SYNC_DOMAIN_REMOTE = 2,
+  /* The one for kernels that talk to other devices. */
+  CUSHIM_MEMORY_SYNC_DOMAIN_REMOTE = 2
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_memory_sync_domain cushim_memory_sync_domain;
 #else
 typedef int32_t cushim_memory_sync_domain;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What a `cushim_arg` is.
+/* What a `cushim_arg` is. */
 enum cushim_arg_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The bytes of a value: `value` points to it, and `size` says how many. Device pointers are values, too.
+  /* The bytes of a value: `value` points to it, and `size` says how many. Device pointers are values, too. */
   CUSHIM_ARG_BYTES = 1,
-  // A device pointer with an owner: `value` points to a `cushim_owned_pointer`. `size` is 0.
+  /* A device pointer with an owner: `value` points to a `cushim_owned_pointer`. `size` is 0. */
   CUSHIM_ARG_OWNED = 2,
-  // A buffer: `value` is its handle, and the kernel gets the address. `size` is 0. Whoever destroys the buffer
-  // orders that after the kernel, as with any other work that uses it.
+  /*
+   * A buffer: `value` is its handle, and the kernel gets the address. `size` is 0. Whoever destroys the buffer
+   * orders that after the kernel, as with any other work that uses it.
+   */
   CUSHIM_ARG_BUFFER = 3,
-  // A place: `value` points to a `cushim_place`, and the kernel gets the address, that of a buffer with its
-  // offset. `size` is 0. An array is no argument, and no bytes are kept.
+  /*
+   * A place: `value` points to a `cushim_place`, and the kernel gets the address, that of a buffer with its
+   * offset. `size` is 0. An array is no argument, and no bytes are kept.
+   */
   CUSHIM_ARG_PLACE = 4,
-  // A condition of the graph that the kernel is a node of: `value` is its handle, and the kernel gets the number
-  // by which it sets the condition. `size` is 0. For kernel nodes and captured kernels only.
+  /*
+   * A condition of the graph that the kernel is a node of: `value` is its handle, and the kernel gets the number
+   * by which it sets the condition. `size` is 0. For kernel nodes and captured kernels only.
+   */
   CUSHIM_ARG_CONDITION = 5,
-  // A parameter: `value` points to a `cushim_parameter`. `size` is 0. The value is set for all kernel nodes of an
-  // exec at once by `cushim_exec_set_parameter`. In a stream it is just the value.
-  CUSHIM_ARG_PARAMETER = 6,
+  /*
+   * A parameter: `value` points to a `cushim_parameter`. `size` is 0. The value is set for all kernel nodes of an
+   * exec at once by `cushim_exec_set_parameter`. In a stream it is just the value.
+   */
+  CUSHIM_ARG_PARAMETER = 6
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_arg_kind cushim_arg_kind;
 #else
 typedef int32_t cushim_arg_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// How a graph becomes a child graph.
+/* How a graph becomes a child graph. */
 enum cushim_child_how
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The node runs a copy of the graph, which stays as it is.
+  /* The node runs a copy of the graph, which stays as it is. */
   CUSHIM_CHILD_CLONE = 0,
-  // The graph becomes the node's, and its nodes, its conditions and all below are reached by new handles only.
-  // CUDA 12.9.
-  CUSHIM_CHILD_MOVE = 1,
+  /*
+   * The graph becomes the node's, and its nodes, its conditions and all below are reached by new handles only.
+   * CUDA 12.9.
+   */
+  CUSHIM_CHILD_MOVE = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_child_how cushim_child_how;
 #else
 typedef int32_t cushim_child_how;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// How a conditional node decides.
+/* How a conditional node decides. */
 enum cushim_conditional_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Runs its body if the value is not 0.
+  /* Runs its body if the value is not 0. */
   CUSHIM_CONDITIONAL_IF = 1,
-  // Runs its first body if the value is not 0, and otherwise the second. CUDA 12.8.
+  /* Runs its first body if the value is not 0, and otherwise the second. CUDA 12.8. */
   CUSHIM_CONDITIONAL_IF_ELSE = 2,
-  // Runs its body as long as the value is not 0.
+  /* Runs its body as long as the value is not 0. */
   CUSHIM_CONDITIONAL_WHILE = 3,
-  // Runs the body whose number is the value; none if there is no such body. CUDA 12.8.
-  CUSHIM_CONDITIONAL_SWITCH = 4,
+  /* Runs the body whose number is the value; none if there is no such body. CUDA 12.8. */
+  CUSHIM_CONDITIONAL_SWITCH = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_conditional_kind cushim_conditional_kind;
 #else
 typedef int32_t cushim_conditional_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Which calls the driver refuses while a builder captures, because they might wait for work that does not run. Calls
-// of cushim are not refused, and do not disturb other captures.
+/*
+ * Which calls the driver refuses while a builder captures, because they might wait for work that does not run. Calls
+ * of cushim are not refused, and do not disturb other captures.
+ */
 enum cushim_capture_mode
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // None (`CU_STREAM_CAPTURE_MODE_RELAXED`). Any thread may end the capture.
+  /* None (`CU_STREAM_CAPTURE_MODE_RELAXED`). Any thread may end the capture. */
   CUSHIM_CAPTURE_RELAXED = 0,
-  // Those of the thread that began the capture (`CU_STREAM_CAPTURE_MODE_THREAD_LOCAL`), which has to end it.
+  /* Those of the thread that began the capture (`CU_STREAM_CAPTURE_MODE_THREAD_LOCAL`), which has to end it. */
   CUSHIM_CAPTURE_THREAD_LOCAL = 1,
-  // Those of every thread (`CU_STREAM_CAPTURE_MODE_GLOBAL`). The thread that began the capture has to end it.
-  CUSHIM_CAPTURE_GLOBAL = 2,
+  /* Those of every thread (`CU_STREAM_CAPTURE_MODE_GLOBAL`). The thread that began the capture has to end it. */
+  CUSHIM_CAPTURE_GLOBAL = 2
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_capture_mode cushim_capture_mode;
 #else
 typedef int32_t cushim_capture_mode;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// How far a builder is.
+/* How far a builder is. */
 enum cushim_builder_state
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // It was not begun.
+  /* It was not begun. */
   CUSHIM_BUILDER_NOT_STARTED = 1,
-  // It captures.
+  /* It captures. */
   CUSHIM_BUILDER_CAPTURING = 2,
-  // It has ended, and has a graph.
+  /* It has ended, and has a graph. */
   CUSHIM_BUILDER_ENDED = 3,
-  // It was closed, was joined into another one, or its capture failed.
-  CUSHIM_BUILDER_CLOSED = 4,
+  /* It was closed, was joined into another one, or its capture failed. */
+  CUSHIM_BUILDER_CLOSED = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_builder_state cushim_builder_state;
 #else
 typedef int32_t cushim_builder_state;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What a builder captures.
+/* What a builder captures. */
 enum cushim_builder_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // A graph.
+  /* A graph. */
   CUSHIM_BUILDER_PRIMARY = 1,
-  // A part of what another builder captures, beside that. While it captures, it needs to be joined.
+  /* A part of what another builder captures, beside that. While it captures, it needs to be joined. */
   CUSHIM_BUILDER_FORKED = 2,
-  // A body of a conditional node.
-  CUSHIM_BUILDER_BODY = 3,
+  /* A body of a conditional node. */
+  CUSHIM_BUILDER_BODY = 3
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_builder_kind cushim_builder_kind;
 #else
 typedef int32_t cushim_builder_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of a stream.
+/* Flags of a stream. */
 enum cushim_stream_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The stream and the legacy default stream wait for each other: CUDA's default, not cushim's.
-  CUSHIM_STREAM_BLOCKING = 1,
+  /* The stream and the legacy default stream wait for each other: CUDA's default, not cushim's. */
+  CUSHIM_STREAM_BLOCKING = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_stream_flags cushim_stream_flags;
 #else
 typedef int32_t cushim_stream_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of an event.
+/* Flags of an event. */
 enum cushim_event_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Measure time. CUDA's default, not cushim's: recording is cheaper without.
+  /* Measure time. CUDA's default, not cushim's: recording is cheaper without. */
   CUSHIM_EVENT_TIMING = 1,
-  // A thread that waits for the event sleeps instead of spinning (`CU_EVENT_BLOCKING_SYNC`).
+  /* A thread that waits for the event sleeps instead of spinning (`CU_EVENT_BLOCKING_SYNC`). */
   CUSHIM_EVENT_BLOCKING_SYNC = 2,
-  // Other processes can open the event (`CU_EVENT_INTERPROCESS`). Not together with `CUSHIM_EVENT_TIMING`.
-  CUSHIM_EVENT_INTERPROCESS = 4,
+  /* Other processes can open the event (`CU_EVENT_INTERPROCESS`). Not together with `CUSHIM_EVENT_TIMING`. */
+  CUSHIM_EVENT_INTERPROCESS = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_event_flags cushim_event_flags;
 #else
 typedef int32_t cushim_event_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What `cushim_place.flags` may contain. At most one, and none with an owner.
+/* What `cushim_place.flags` may contain. At most one, and none with an owner. */
 enum cushim_place_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The source is host memory: its bytes are copied during the call, so that the memory need not last. The copy is
-  // kept until the operation is done, and with a graph as long as the graph.
+  /*
+   * The source is host memory: its bytes are copied during the call, so that the memory need not last. The copy is
+   * kept until the operation is done, and with a graph as long as the graph.
+   */
   CUSHIM_PLACE_KEEP_BYTES = 1,
-  // The caller keeps the memory for as long as the operation may run: a graph, again and again. Without effect in
-  // a stream that is not being captured, where the caller always does.
-  CUSHIM_PLACE_CALLER_KEEPS = 2,
+  /*
+   * The caller keeps the memory for as long as the operation may run: a graph, again and again. Without effect in
+   * a stream that is not being captured, where the caller always does.
+   */
+  CUSHIM_PLACE_CALLER_KEEPS = 2
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_place_flags cushim_place_flags;
 #else
 typedef int32_t cushim_place_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// More that the driver should know of a copy.
+/* More that the driver should know of a copy. */
 enum cushim_copy_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // It should run beside kernels, even if it takes longer then.
-  CUSHIM_COPY_OVERLAP_WITH_COMPUTE = 1,
+  /* It should run beside kernels, even if it takes longer then. */
+  CUSHIM_COPY_OVERLAP_WITH_COMPUTE = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_copy_flags cushim_copy_flags;
 #else
 typedef int32_t cushim_copy_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags for page-locked memory.
+/* Flags for page-locked memory. */
 enum cushim_host_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // All contexts treat the memory as page-locked (`CU_MEMHOSTALLOC_PORTABLE`). The supported drivers always do so.
+  /* All contexts treat the memory as page-locked (`CU_MEMHOSTALLOC_PORTABLE`). The supported drivers always do so. */
   CUSHIM_HOST_PORTABLE = 1,
-  // The memory has a device pointer (`CU_MEMHOSTALLOC_DEVICEMAP`). The supported drivers always give it one.
+  /* The memory has a device pointer (`CU_MEMHOSTALLOC_DEVICEMAP`). The supported drivers always give it one. */
   CUSHIM_HOST_MAPPED = 2,
-  // Write-combined (`CU_MEMHOSTALLOC_WRITECOMBINED`): faster for the device to read, very slow for the host to
-  // read.
-  CUSHIM_HOST_WRITE_COMBINED = 4,
+  /*
+   * Write-combined (`CU_MEMHOSTALLOC_WRITECOMBINED`): faster for the device to read, very slow for the host to
+   * read.
+   */
+  CUSHIM_HOST_WRITE_COMBINED = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_host_flags cushim_host_flags;
 #else
 typedef int32_t cushim_host_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags for registered memory.
+/* Flags for registered memory. */
 enum cushim_register_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // All contexts treat the memory as page-locked (`CU_MEMHOSTREGISTER_PORTABLE`). The supported drivers always do
-  // so.
+  /*
+   * All contexts treat the memory as page-locked (`CU_MEMHOSTREGISTER_PORTABLE`). The supported drivers always do
+   * so.
+   */
   CUSHIM_REGISTER_PORTABLE = 1,
-  // The memory has a device pointer (`CU_MEMHOSTREGISTER_DEVICEMAP`). The supported drivers always give it one.
+  /* The memory has a device pointer (`CU_MEMHOSTREGISTER_DEVICEMAP`). The supported drivers always give it one. */
   CUSHIM_REGISTER_MAPPED = 2,
-  // Memory of an I/O device that is mapped into the process (`CU_MEMHOSTREGISTER_IOMEMORY`).
+  /* Memory of an I/O device that is mapped into the process (`CU_MEMHOSTREGISTER_IOMEMORY`). */
   CUSHIM_REGISTER_IO_MEMORY = 4,
-  // The device only reads it (`CU_MEMHOSTREGISTER_READ_ONLY`); needed for memory that the process cannot write.
-  CUSHIM_REGISTER_READ_ONLY = 8,
+  /* The device only reads it (`CU_MEMHOSTREGISTER_READ_ONLY`); needed for memory that the process cannot write. */
+  CUSHIM_REGISTER_READ_ONLY = 8
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_register_flags cushim_register_flags;
 #else
 typedef int32_t cushim_register_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of a batch.
+/* Flags of a batch. */
 enum cushim_batch_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Return `CUSHIM_ERROR_UNSUPPORTED` if the driver has no batch call, instead of enqueuing the items one by one.
-  CUSHIM_BATCH_REFUSE_LOOP = 1,
+  /* Return `CUSHIM_ERROR_UNSUPPORTED` if the driver has no batch call, instead of enqueuing the items one by one. */
+  CUSHIM_BATCH_REFUSE_LOOP = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_batch_flags cushim_batch_flags;
 #else
 typedef int32_t cushim_batch_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags for managed memory.
+/* Flags for managed memory. */
 enum cushim_managed_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The memory is attached to the host at first (`CU_MEM_ATTACH_HOST`): no stream may use it until it is attached
-  // to one.
-  CUSHIM_MANAGED_ATTACH_HOST = 1,
+  /*
+   * The memory is attached to the host at first (`CU_MEM_ATTACH_HOST`): no stream may use it until it is attached
+   * to one.
+   */
+  CUSHIM_MANAGED_ATTACH_HOST = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_managed_flags cushim_managed_flags;
 #else
 typedef int32_t cushim_managed_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of a DLPack tensor.
+/* Flags of a DLPack tensor. */
 enum cushim_dlpack_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Nobody may write the tensor. Not together with `CUSHIM_DLPACK_UNVERSIONED`: such a tensor cannot say so.
+  /* Nobody may write the tensor. Not together with `CUSHIM_DLPACK_UNVERSIONED`: such a tensor cannot say so. */
   CUSHIM_DLPACK_READ_ONLY = 1,
-  // A `DLManagedTensor` (a capsule named "dltensor"), as before DLPack 1, instead of a `DLManagedTensorVersioned`
-  // ("dltensor_versioned"). NumPy before 2.1 accepts no others.
-  CUSHIM_DLPACK_UNVERSIONED = 2,
+  /*
+   * A `DLManagedTensor` (a capsule named "dltensor"), as before DLPack 1, instead of a `DLManagedTensorVersioned`
+   * ("dltensor_versioned"). NumPy before 2.1 accepts no others.
+   */
+  CUSHIM_DLPACK_UNVERSIONED = 2
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_dlpack_flags cushim_dlpack_flags;
 #else
 typedef int32_t cushim_dlpack_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of `cushim_library_options`, for PTX.
+/* Flags of `cushim_library_options`, for PTX. */
 enum cushim_library_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Generate line numbers (`CU_JIT_GENERATE_LINE_INFO`), for profilers.
+  /* Generate line numbers (`CU_JIT_GENERATE_LINE_INFO`), for profilers. */
   CUSHIM_LIBRARY_LINE_INFO = 1,
-  // Generate debug information (`CU_JIT_GENERATE_DEBUG_INFO`).
+  /* Generate debug information (`CU_JIT_GENERATE_DEBUG_INFO`). */
   CUSHIM_LIBRARY_DEBUG_INFO = 2,
-  // A verbose log (`CU_JIT_LOG_VERBOSE`).
-  CUSHIM_LIBRARY_VERBOSE = 4,
+  /* A verbose log (`CU_JIT_LOG_VERBOSE`). */
+  CUSHIM_LIBRARY_VERBOSE = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_library_flags cushim_library_flags;
 #else
 typedef int32_t cushim_library_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What `cushim_launch_config.flags` may contain.
+/* What `cushim_launch_config.flags` may contain. */
 enum cushim_launch_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // All blocks run at once, so that they can wait for each other; a device with the feature "cooperative-launch".
+  /* All blocks run at once, so that they can wait for each other; a device with the feature "cooperative-launch". */
   CUSHIM_LAUNCH_COOPERATIVE = 1,
-  // `priority` is set, and counts in place of the stream's. Driver 11.8.
+  /* `priority` is set, and counts in place of the stream's. Driver 11.8. */
   CUSHIM_LAUNCH_PRIORITY = 2,
-  // The kernel may start before the one ahead of it in the stream is done, and waits where it says so itself
-  // (`griddepcontrol.wait`). Driver 11.8; without effect before compute capability 9.0.
+  /*
+   * The kernel may start before the one ahead of it in the stream is done, and waits where it says so itself
+   * (`griddepcontrol.wait`). Driver 11.8; without effect before compute capability 9.0.
+   */
   CUSHIM_LAUNCH_PROGRAMMATIC_SERIALIZATION = 4,
-  // The blocks trigger `programmatic_event` when they start, not where they say so themselves.
-  CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_START = 8,
+  /* The blocks trigger `programmatic_event` when they start, not where they say so themselves. */
+  CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_START = 8
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_launch_flags cushim_launch_flags;
 #else
 typedef int32_t cushim_launch_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What `cushim_graph_write_json` leaves out.
+/* What `cushim_graph_write_json` leaves out. */
 enum cushim_json_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Addresses, so that two programs which build the same graph write the same text.
-  CUSHIM_JSON_WITHOUT_ADDRESSES = 1,
+  /* Addresses, so that two programs which build the same graph write the same text. */
+  CUSHIM_JSON_WITHOUT_ADDRESSES = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_json_flags cushim_json_flags;
 #else
 typedef int32_t cushim_json_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of a condition.
+/* Flags of a condition. */
 enum cushim_condition_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Each launch starts with the initial value (`CU_GRAPH_COND_ASSIGN_DEFAULT`), not with the value that the launch
-  // before left.
-  CUSHIM_CONDITION_RESET = 1,
+  /*
+   * Each launch starts with the initial value (`CU_GRAPH_COND_ASSIGN_DEFAULT`), not with the value that the launch
+   * before left.
+   */
+  CUSHIM_CONDITION_RESET = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_condition_flags cushim_condition_flags;
 #else
 typedef int32_t cushim_condition_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of an allocation in a graph.
+/* Flags of an allocation in a graph. */
 enum cushim_graph_allocation_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Managed memory. CUDA 13.0.
-  CUSHIM_GRAPH_ALLOCATION_MANAGED = 1,
+  /* Managed memory. CUDA 13.0. */
+  CUSHIM_GRAPH_ALLOCATION_MANAGED = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_graph_allocation_flags cushim_graph_allocation_flags;
 #else
 typedef int32_t cushim_graph_allocation_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What sort of node it is.
+/* What sort of node it is. */
 enum cushim_node_type
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Runs a kernel.
+  /* Runs a kernel. */
   CUSHIM_NODE_KERNEL = 1,
-  // Copies memory.
+  /* Copies memory. */
   CUSHIM_NODE_COPY = 2,
-  // Sets memory to a value.
+  /* Sets memory to a value. */
   CUSHIM_NODE_FILL = 3,
-  // Calls a function on the host.
+  /* Calls a function on the host. */
   CUSHIM_NODE_HOST_FUNCTION = 4,
-  // Runs another graph.
+  /* Runs another graph. */
   CUSHIM_NODE_CHILD = 5,
-  // Does nothing.
+  /* Does nothing. */
   CUSHIM_NODE_EMPTY = 6,
-  // Waits for an event.
+  /* Waits for an event. */
   CUSHIM_NODE_EVENT_WAIT = 7,
-  // Records an event.
+  /* Records an event. */
   CUSHIM_NODE_EVENT_RECORD = 8,
-  // Allocates memory.
+  /* Allocates memory. */
   CUSHIM_NODE_ALLOCATION = 9,
-  // Frees memory.
+  /* Frees memory. */
   CUSHIM_NODE_FREE = 10,
-  // Waits for values in memory, and writes such.
+  /* Waits for values in memory, and writes such. */
   CUSHIM_NODE_MEMORY_OPERATIONS = 11,
-  // Runs one of its bodies, or none, by the value of a condition.
+  /* Runs one of its bodies, or none, by the value of a condition. */
   CUSHIM_NODE_CONDITIONAL = 12,
-  // Something that this version of cushim does not know.
-  CUSHIM_NODE_OTHER = 13,
+  /* Something that this version of cushim does not know. */
+  CUSHIM_NODE_OTHER = 13
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_node_type cushim_node_type;
 #else
 typedef int32_t cushim_node_type;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of an exec.
+/* Flags of an exec. */
 enum cushim_exec_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Each launch first frees what the launch before allocated and nobody freed.
+  /* Each launch first frees what the launch before allocated and nobody freed. */
   CUSHIM_EXEC_AUTO_FREE = 1,
-  // Kernels can launch it, too, after it was uploaded. It has at least one node; its nodes are kernels, memsets,
-  // copies of device or page-locked memory, and child graphs of such, all in one context. Not with
-  // `CUSHIM_EXEC_AUTO_FREE`. A kernel that launches it is linked with CUDA's `libcudadevrt`. CUDA 12.0.
+  /*
+   * Kernels can launch it, too, after it was uploaded. It has at least one node; its nodes are kernels, memsets,
+   * copies of device or page-locked memory, and child graphs of such, all in one context. Not with
+   * `CUSHIM_EXEC_AUTO_FREE`. A kernel that launches it is linked with CUDA's `libcudadevrt`. CUDA 12.0.
+   */
   CUSHIM_EXEC_DEVICE_LAUNCH = 2,
-  // Nodes run with their own priorities, not with that of the stream. CUDA 11.7.
-  CUSHIM_EXEC_NODE_PRIORITY = 4,
+  /* Nodes run with their own priorities, not with that of the stream. CUDA 11.7. */
+  CUSHIM_EXEC_NODE_PRIORITY = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_exec_flags cushim_exec_flags;
 #else
 typedef int32_t cushim_exec_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_buffer_s cushim_buffer_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_builder_s cushim_builder_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_condition_s cushim_condition_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_context_s cushim_context_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_device_s cushim_device_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_error_s cushim_error_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_event_s cushim_event_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_exec_s cushim_exec_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_graph_s cushim_graph_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_kernel_s cushim_kernel_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_library_s cushim_library_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_node_s cushim_node_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_resource_s cushim_resource_s;
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_stream_s cushim_stream_s;
 
-// An error that was taken from its thread. It never changes, and any thread can read it.
+/* An error that was taken from its thread. It never changes, and any thread can read it. */
 typedef struct cushim_error_s *cushim_error;
 
-// A device of a driver. Its borrowed handle is valid until the process ends.
+/* A device of a driver. Its borrowed handle is valid until the process ends. */
 typedef struct cushim_device_s *cushim_device;
 
-// A context of a device. Objects in a context keep it alive.
+/* A context of a device. Objects in a context keep it alive. */
 typedef struct cushim_context_s *cushim_context;
 
-// Options of `cushim_context_create`. Zero means the default.
+/* Options of `cushim_context_create`. Zero means the default. */
 typedef struct cushim_context_options {
-  // Bytes of this struct, `sizeof(cushim_context_options)`.
+  /* Bytes of this struct, `sizeof(cushim_context_options)`. */
   size_t struct_size;
-  // @field[flags(CUctx_flags)] Flags.
+  /* @field[flags(CUctx_flags)] Flags. */
   uint32_t flags;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
 } cushim_context_options;
 
-// Options of `cushim_stream_create`. Zero means the default.
+/* Options of `cushim_stream_create`. Zero means the default. */
 typedef struct cushim_stream_options {
-  // Bytes of this struct, `sizeof(cushim_stream_options)`.
+  /* Bytes of this struct, `sizeof(cushim_stream_options)`. */
   size_t struct_size;
-  // The priority, in the range that `cushim_context_get_stream_priorities` returns. A smaller number is a higher
-  // priority.
+  /*
+   * The priority, in the range that `cushim_context_get_stream_priorities` returns. A smaller number is a higher
+   * priority.
+   */
   int32_t priority;
-  // @field[flags(cushim_stream_flags)] Flags.
+  /* @field[flags(cushim_stream_flags)] Flags. */
   uint32_t flags;
 } cushim_stream_options;
 
-// A stream of a context. A stream keeps its context alive.
+/* A stream of a context. A stream keeps its context alive. */
 typedef struct cushim_stream_s *cushim_stream;
 
-// An event of a context. An event keeps its context alive. Recording an event again replaces the earlier record;
-// what already waits keeps waiting for the earlier one.
+/*
+ * An event of a context. An event keeps its context alive. Recording an event again replaces the earlier record;
+ * what already waits keeps waiting for the earlier one.
+ */
 typedef struct cushim_event_s *cushim_event;
 
-// Options of `cushim_event_create`. Zero means the default.
+/* Options of `cushim_event_create`. Zero means the default. */
 typedef struct cushim_event_options {
-  // Bytes of this struct, `sizeof(cushim_event_options)`.
+  /* Bytes of this struct, `sizeof(cushim_event_options)`. */
   size_t struct_size;
-  // @field[flags(cushim_event_flags)] Flags.
+  /* @field[flags(cushim_event_flags)] Flags. */
   uint32_t flags;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
 } cushim_event_options;
 
-// A function that releases what an owner keeps. It must not throw C++ exceptions.
+/* A function that releases what an owner keeps. It must not throw C++ exceptions. */
 typedef void (*cushim_release_function)(void *data);
 
-// What keeps something alive that the program lends to the library. The library calls `release(data)` exactly once,
-// after the last use, unless the process ends first.
-//
-// `release` runs on a thread of the library's own: never while the library holds a lock, never inside a function
-// that the driver called, never on a thread of the program's. So it may lock what the program locks, and may call
-// every function of the library. One thread makes all releases, one after the other, and calls the log callback: a
-// release that takes long delays all others until it returns, and none is lost. Let it pass long work to a thread of
-// the program's. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
-// `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
-//
-// A function that takes an owner reads this struct during the call only. If the call fails, nothing is released,
-// then or later.
+/*
+ * What keeps something alive that the program lends to the library. The library calls `release(data)` exactly once,
+ * after the last use, unless the process ends first.
+ *
+ * `release` runs on a thread of the library's own: never while the library holds a lock, never inside a function
+ * that the driver called, never on a thread of the program's. So it may lock what the program locks, and may call
+ * every function of the library. One thread makes all releases, one after the other, and calls the log callback: a
+ * release that takes long delays all others until it returns, and none is lost. Let it pass long work to a thread of
+ * the program's. If `release` is NULL, `cushim_drain` returns `data` instead, as an item of kind
+ * `CUSHIM_ITEM_RELEASE`: for languages that must not be called on foreign threads.
+ *
+ * A function that takes an owner reads this struct during the call only. If the call fails, nothing is released,
+ * then or later.
+ */
 typedef struct cushim_owner {
-  // Passed to `release`; may be NULL.
+  /* Passed to `release`; may be NULL. */
   void *data;
-  // Releases `data`. NULL: `cushim_drain` returns it.
+  /* Releases `data`. NULL: `cushim_drain` returns it. */
   cushim_release_function release;
 } cushim_owner;
 
-// Where an operation reads or writes. Nothing is guessed from the bits of an address unless `CUSHIM_PLACE_AUTO` asks
-// for it; what is said of it is what the driver is told. Zeros in all members but `kind` and `address` are the
-// defaults.
+/*
+ * Where an operation reads or writes. Nothing is guessed from the bits of an address unless `CUSHIM_PLACE_AUTO` asks
+ * for it; what is said of it is what the driver is told. Zeros in all members but `kind` and `address` are the
+ * defaults.
+ */
 typedef struct cushim_place {
-  // A `cushim_place_kind`.
+  /* A `cushim_place_kind`. */
   cushim_place_kind kind;
-  // A combination of `cushim_place_flags`.
+  /* A combination of `cushim_place_flags`. */
   uint32_t flags;
-  // The address, the array, or the buffer's handle.
+  /* The address, the array, or the buffer's handle. */
   uint64_t address;
-  // Bytes from there on; of an array 0.
+  /* Bytes from there on; of an array 0. */
   uint64_t offset;
-  // The context of the memory, if it is a device's. Where both places of a copy name theirs (a buffer with a
-  // resource knows its own), a copy between two devices needs no access of either to the other's memory. May be
-  // NULL.
+  /*
+   * The context of the memory, if it is a device's. Where both places of a copy name theirs (a buffer with a
+   * resource knows its own), a copy between two devices needs no access of either to the other's memory. May be
+   * NULL.
+   */
   cushim_context context;
-  // What keeps the memory alive: released when the operation is done. May be NULL. Read during the call only; if
-  // the call fails, nothing is released.
+  /*
+   * What keeps the memory alive: released when the operation is done. May be NULL. Read during the call only; if
+   * the call fails, nothing is released.
+   */
   const struct cushim_owner *owner;
 } cushim_place;
 
-// A box of memory: rows in a pitch, slices of rows.
+/* A box of memory: rows in a pitch, slices of rows. */
 typedef struct cushim_region {
-  // Where the memory starts, or the array.
+  /* Where the memory starts, or the array. */
   struct cushim_place place;
-  // Bytes before the box in each row.
+  /* Bytes before the box in each row. */
   size_t x;
-  // Rows before the box in each slice.
+  /* Rows before the box in each slice. */
   size_t y;
-  // Slices before the box.
+  /* Slices before the box. */
   size_t z;
-  // Bytes from row to row; 0 for rows that end where the box ends. Means nothing for an array.
+  /* Bytes from row to row; 0 for rows that end where the box ends. Means nothing for an array. */
   size_t pitch;
-  // Rows from slice to slice; 0 for slices that end where the box ends. Means nothing for an array.
+  /* Rows from slice to slice; 0 for slices that end where the box ends. Means nothing for an array. */
   size_t rows;
 } cushim_region;
 
-// The size of a box.
+/* The size of a box. */
 typedef struct cushim_extent {
-  // Bytes in a row.
+  /* Bytes in a row. */
   size_t width;
-  // Rows in a slice.
+  /* Rows in a slice. */
   size_t height;
-  // Slices; of a rectangle 1.
+  /* Slices; of a rectangle 1. */
   size_t depth;
 } cushim_extent;
 
-// Where memory is, or should be. Equal locations are equal byte for byte; `cushim_on_device`, `CUSHIM_ON_HOST` and
-// `cushim_on_host_node` make them.
+/*
+ * Where memory is, or should be. Equal locations are equal byte for byte; `cushim_on_device`, `CUSHIM_ON_HOST` and
+ * `cushim_on_host_node` make them.
+ */
 typedef struct cushim_location {
-  // What the location is.
+  /* What the location is. */
   cushim_location_kind kind;
-  // The ordinal of the device, or the operating system's number of the NUMA node; 0 for other kinds.
+  /* The ordinal of the device, or the operating system's number of the NUMA node; 0 for other kinds. */
   int32_t id;
 } cushim_location;
 
-// What the driver should know of a copy. Zeros are the defaults. All but `source_access` are hints, which change how
-// fast it is and nothing else; a driver that takes none does without.
+/*
+ * What the driver should know of a copy. Zeros are the defaults. All but `source_access` are hints, which change how
+ * fast it is and nothing else; a driver that takes none does without.
+ */
 typedef struct cushim_copy_attributes {
-  // A `cushim_source_access`; 0 for stream order.
+  /* A `cushim_source_access`; 0 for stream order. */
   cushim_source_access source_access;
-  // @field[flags(cushim_copy_flags)] `cushim_copy_flags`.
+  /* @field[flags(cushim_copy_flags)] `cushim_copy_flags`. */
   uint32_t flags;
-  // Where the source is, if it is managed memory or memory of the process; unset if that is not known.
+  /* Where the source is, if it is managed memory or memory of the process; unset if that is not known. */
   struct cushim_location source_hint;
-  // Where the destination is, or should be; unset if that is not known.
+  /* Where the destination is, or should be; unset if that is not known. */
   struct cushim_location destination_hint;
 } cushim_copy_attributes;
 
-// One copy of a batch.
+/* One copy of a batch. */
 typedef struct cushim_copy {
-  // The destination; not an array.
+  /* The destination; not an array. */
   struct cushim_place to;
-  // The source; not an array.
+  /* The source; not an array. */
   struct cushim_place from;
-  // How many bytes; at least 1.
+  /* How many bytes; at least 1. */
   size_t bytes;
 } cushim_copy;
 
-// Options of the functions whose names end in `_batch`. Zero means the default.
-//
-// - Arguments: the items and their number; then what belongs to them and the number of that, which is 1 (for all
-// items) or the number of items.
-// - A call returns an error before it enqueues anything if there are no items, if the numbers do not match, if an
-// item is not acceptable (`item` of the error is its index), or if the stream is the legacy default stream or is
-// being captured. This does not depend on the driver.
-// - A batch of one item is the driver's call for one, if there is one. Larger batches use the driver's batch call,
-// with at most 4,096 items each (driver branch 580 is reported to have crashed with 51,828), or one call per item
-// if the driver has none.
-// - If the driver returns an error for an item, the call ends; what was enqueued before stays enqueued. With one
-// call per item, `item` of the error is the index of the item, and those before it are enqueued. A batch call
-// mostly does not tell which item failed, nor what was enqueued: then `item` is -1, and the message says what is
-// known.
-// - The items of one call are not ordered among each other.
+/*
+ * Options of the functions whose names end in `_batch`. Zero means the default.
+ *
+ * - Arguments: the items and their number; then what belongs to them and the number of that, which is 1 (for all
+ * items) or the number of items.
+ * - A call returns an error before it enqueues anything if there are no items, if the numbers do not match, if an
+ * item is not acceptable (`item` of the error is its index), or if the stream is the legacy default stream or is
+ * being captured. This does not depend on the driver.
+ * - A batch of one item is the driver's call for one, if there is one. Larger batches use the driver's batch call,
+ * with at most 4,096 items each (driver branch 580 is reported to have crashed with 51,828), or one call per item
+ * if the driver has none.
+ * - If the driver returns an error for an item, the call ends; what was enqueued before stays enqueued. With one
+ * call per item, `item` of the error is the index of the item, and those before it are enqueued. A batch call
+ * mostly does not tell which item failed, nor what was enqueued: then `item` is -1, and the message says what is
+ * known.
+ * - The items of one call are not ordered among each other.
+ */
 typedef struct cushim_batch_options {
-  // Bytes of this struct, `sizeof(cushim_batch_options)`.
+  /* Bytes of this struct, `sizeof(cushim_batch_options)`. */
   size_t struct_size;
-  // @field[flags(cushim_batch_flags)] Flags.
+  /* @field[flags(cushim_batch_flags)] Flags. */
   uint32_t flags;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
 } cushim_batch_options;
 
-// One of several memory operations.
+/* One of several memory operations. */
 typedef struct cushim_memory_operation {
-  // What it does.
+  /* What it does. */
   cushim_memory_action action;
-  // The driver's flags for it.
+  /* The driver's flags for it. */
   uint32_t flags;
-  // Where the value stands: device memory, or page-locked host memory that the device reaches. Without effect for
-  // actions that have no value.
+  /*
+   * Where the value stands: device memory, or page-locked host memory that the device reaches. Without effect for
+   * actions that have no value.
+   */
   struct cushim_place at;
-  // The value; of four bytes the lower half.
+  /* The value; of four bytes the lower half. */
   uint64_t value;
 } cushim_memory_operation;
 
-// What the driver knows about an address.
+/* What the driver knows about an address. */
 typedef struct cushim_pointer_attributes {
-  // In: bytes of the caller's struct. Out: bytes written.
+  /* In: bytes of the caller's struct. Out: bytes written. */
   size_t struct_size;
-  // Where the memory is; managed memory counts as device memory. 0 for an address that
-  // the driver does not know: pageable host memory, NULL, freed memory.
+  /*
+   * Where the memory is; managed memory counts as device memory. 0 for an address that
+   * the driver does not know: pageable host memory, NULL, freed memory.
+   */
   CUmemorytype memory_type;
-  // The ordinal of the device for which it was allocated or registered; -1 if there is none.
+  /* The ordinal of the device for which it was allocated or registered; -1 if there is none. */
   int32_t device;
-  // The context in which it was allocated or registered; NULL if there is none, as for memory of a pool.
+  /* The context in which it was allocated or registered; NULL if there is none, as for memory of a pool. */
   CUcontext context;
-  // The address by which the context's device reaches it; 0 if it cannot, as for memory of another device without
-  // peer access (`cushim_context_enable_peer_access`).
+  /*
+   * The address by which the context's device reaches it; 0 if it cannot, as for memory of another device without
+   * peer access (`cushim_context_enable_peer_access`).
+   */
   uint64_t device_pointer;
-  // The address by which the host reaches it; NULL if it cannot, or for an address that the driver does not know.
+  /* The address by which the host reaches it; NULL if it cannot, or for an address that the driver does not know. */
   void *host_pointer;
-  // The memory pool; NULL if it is not from a pool.
+  /* The memory pool; NULL if it is not from a pool. */
   CUmemoryPool pool;
-  // The start of the allocation; 0 if there is none.
+  /* The start of the allocation; 0 if there is none. */
   uint64_t range_start;
-  // The size of the allocation in bytes.
+  /* The size of the allocation in bytes. */
   size_t range_bytes;
-  // The unique id of the allocation in this process; 0 if it has none.
+  /* The unique id of the allocation in this process; 0 if it has none. */
   uint64_t buffer_id;
-  // 1 for managed memory. For memory of a managed pool: 1 with CUDA 13.0, not necessarily with others.
+  /* 1 for managed memory. For memory of a managed pool: 1 with CUDA 13.0, not necessarily with others. */
   int32_t managed;
-  // 1 if the address maps to an allocation.
+  /* 1 if the address maps to an allocation. */
   int32_t mapped;
-  // 1 if synchronous operations on it always synchronise (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`).
+  /* 1 if synchronous operations on it always synchronise (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`). */
   int32_t synchronous;
-  // 1 if `cuIpcGetMemHandle` can share it with other processes.
+  /* 1 if `cuIpcGetMemHandle` can share it with other processes. */
   int32_t ipc_capable;
-  // 1 if other devices of the machine can reach it by GPUDirect RDMA.
+  /* 1 if other devices of the machine can reach it by GPUDirect RDMA. */
   int32_t rdma_capable;
-  // Zero.
+  /* Zero. */
   int32_t reserved;
 } cushim_pointer_attributes;
 
-// A range of managed memory: an allocation or a part of one, from any allocator (`cuMemAllocManaged`,
-// `cudaMallocManaged`, a `__managed__` variable, a managed pool). If the device has "pageable-memory-access", also
-// pageable memory, except for discards. `cushim_range_at`, `cushim_range_of` and `cushim_range_of_part` make them.
+/*
+ * A range of managed memory: an allocation or a part of one, from any allocator (`cuMemAllocManaged`,
+ * `cudaMallocManaged`, a `__managed__` variable, a managed pool). If the device has "pageable-memory-access", also
+ * pageable memory, except for discards. `cushim_range_at`, `cushim_range_of` and `cushim_range_of_part` make them.
+ */
 typedef struct cushim_range {
-  // What `address` is.
+  /* What `address` is. */
   cushim_range_kind kind;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // The address, or the handle of the buffer as a number (`(uint64_t)(uintptr_t)buffer`).
+  /* The address, or the handle of the buffer as a number (`(uint64_t)(uintptr_t)buffer`). */
   uint64_t address;
-  // Bytes from there, or from the start of the buffer, to the start of the range.
+  /* Bytes from there, or from the start of the buffer, to the start of the range. */
   uint64_t offset;
-  // The size in bytes. 0 means all of a buffer from the offset on; an address needs a size. The driver works with
-  // whole pages.
+  /*
+   * The size in bytes. 0 means all of a buffer from the offset on; an address needs a size. The driver works with
+   * whole pages.
+   */
   size_t bytes;
 } cushim_range;
 
-// What the driver says about a range of managed memory. It is asked each time; cushim remembers nothing.
+/* What the driver says about a range of managed memory. It is asked each time; cushim remembers nothing. */
 typedef struct cushim_range_attributes {
-  // In: bytes of the caller's struct. Out: bytes written.
+  /* In: bytes of the caller's struct. Out: bytes written. */
   size_t struct_size;
-  // 1 if all of it has the advice "read mostly".
+  /* 1 if all of it has the advice "read mostly". */
   int32_t read_mostly;
-  // Zero.
+  /* Zero. */
   int32_t reserved;
-  // The preferred location of all of it; unset if there is none, or if it differs between parts. CUDA 13.0 accepts
-  // the advice of a NUMA node and, on a machine with one node, keeps the earlier location.
+  /*
+   * The preferred location of all of it; unset if there is none, or if it differs between parts. CUDA 13.0 accepts
+   * the advice of a NUMA node and, on a machine with one node, keeps the earlier location.
+   */
   struct cushim_location preferred_location;
-  // The location to which all of it was last prefetched; unset if there is none, or if it differs between parts.
+  /* The location to which all of it was last prefetched; unset if there is none, or if it differs between parts. */
   struct cushim_location last_prefetch_location;
 } cushim_range_attributes;
 
-// A function that a stream calls. It must not throw C++ exceptions.
+/* A function that a stream calls. It must not throw C++ exceptions. */
 typedef void (*cushim_host_function)(void *data);
 
-// Something that the program does itself instead of being called.
+/* Something that the program does itself instead of being called. */
 typedef struct cushim_item {
-  // What the item is.
+  /* What the item is. */
   cushim_item_kind kind;
-  // The level of a log line; 0 in other items.
+  /* The level of a log line; 0 in other items. */
   cushim_log_level level;
-  // What the program lent or passed; NULL for a log line.
+  /* What the program lent or passed; NULL for a log line. */
   void *data;
-  // The part of the library that logged a line; "" in other items.
+  /* The part of the library that logged a line; "" in other items. */
   char target[48];
-  // The text of a log line, cut and ended with "..." if it does not fit; "" in other items.
+  /* The text of a log line, cut and ended with "..." if it does not fit; "" in other items. */
   char text[960];
 } cushim_item;
 
-// A source of memory: a memory pool, the driver's synchronous functions, or functions of the program's. Buffers keep
-// their resource alive.
+/*
+ * A source of memory: a memory pool, the driver's synchronous functions, or functions of the program's. Buffers keep
+ * their resource alive.
+ */
 typedef struct cushim_resource_s *cushim_resource;
 
-// Who can use memory, and how.
+/* Who can use memory, and how. */
 typedef struct cushim_memory_properties {
-  // In: bytes of the caller's struct. Out: bytes written.
+  /* In: bytes of the caller's struct. Out: bytes written. */
   size_t struct_size;
-  // The ordinal of the device whose memory it is; -1 for memory of the host, and for managed memory.
+  /* The ordinal of the device whose memory it is; -1 for memory of the host, and for managed memory. */
   int32_t device;
-  // 1 if devices can access it by its address.
+  /* 1 if devices can access it by its address. */
   int32_t device_accessible;
-  // 1 if the host can access it by its address.
+  /* 1 if the host can access it by its address. */
   int32_t host_accessible;
-  // 1 for managed memory.
+  /* 1 for managed memory. */
   int32_t managed;
-  // 1 if it is allocated and freed in stream order, which requires a stream.
+  /* 1 if it is allocated and freed in stream order, which requires a stream. */
   int32_t stream_ordered;
-  // Zero.
+  /* Zero. */
   int32_t reserved;
 } cushim_memory_properties;
 
-// Options of `cushim_resource_create_device_pool`. Zero means the default.
+/* Options of `cushim_resource_create_device_pool`. Zero means the default. */
 typedef struct cushim_device_pool_options {
-  // Bytes of this struct, `sizeof(cushim_device_pool_options)`.
+  /* Bytes of this struct, `sizeof(cushim_device_pool_options)`. */
   size_t struct_size;
-  // Which pool.
+  /* Which pool. */
   cushim_pool_choice choice;
-  // How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined.
+  /* How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined. */
   int32_t handle_types;
-  // The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up: branch 580
-  // to a multiple of 32 MiB (measured). Needs CUDA 12.2.
+  /*
+   * The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up: branch 580
+   * to a multiple of 32 MiB (measured). Needs CUDA 12.2.
+   */
   size_t max_size;
 } cushim_device_pool_options;
 
-// Options of `cushim_resource_create_pinned`. Zero means the default.
+/* Options of `cushim_resource_create_pinned`. Zero means the default. */
 typedef struct cushim_pinned_options {
-  // Bytes of this struct, `sizeof(cushim_pinned_options)`.
+  /* Bytes of this struct, `sizeof(cushim_pinned_options)`. */
   size_t struct_size;
-  // Whether the memory comes from a pool.
+  /* Whether the memory comes from a pool. */
   cushim_pinned_form form;
-  // @field[flags(cushim_host_flags)] Flags for memory that does not come from a pool.
+  /* @field[flags(cushim_host_flags)] Flags for memory that does not come from a pool. */
   uint32_t flags;
-  // 1 for a new pool on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share.
+  /* 1 for a new pool on the NUMA node `numa_node`; 0 for the host's pool, which all users in the process share. */
   int32_t own_pool;
-  // The operating system's number of a NUMA node.
+  /* The operating system's number of a NUMA node. */
   int32_t numa_node;
-  // The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up.
+  /* The most bytes that a new pool can have, less than 2^47; 0 for no limit. The driver rounds it up. */
   size_t max_size;
-  // How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined.
+  /* How a new pool can be shared with other processes: `CU_MEM_HANDLE_TYPE_*`, combined. */
   int32_t handle_types;
-  // Zero.
+  /* Zero. */
   int32_t reserved;
 } cushim_pinned_options;
 
-// Options of `cushim_resource_create_managed`. Zero means the default.
+/* Options of `cushim_resource_create_managed`. Zero means the default. */
 typedef struct cushim_managed_options {
-  // Bytes of this struct, `sizeof(cushim_managed_options)`.
+  /* Bytes of this struct, `sizeof(cushim_managed_options)`. */
   size_t struct_size;
-  // @field[flags(cushim_managed_flags)] Flags.
+  /* @field[flags(cushim_managed_flags)] Flags. */
   uint32_t flags;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // Where the memory of a new pool is at first. Unset, the default, means no pool: driver branch 580 accepts no
-  // advice on memory of pools.
+  /*
+   * Where the memory of a new pool is at first. Unset, the default, means no pool: driver branch 580 accepts no
+   * advice on memory of pools.
+   */
   struct cushim_location pool;
 } cushim_managed_options;
 
-// A function that allocates. It writes the address to `*pointer` and returns 0, or returns any other status. It must
-// not throw C++ exceptions.
+/*
+ * A function that allocates. It writes the address to `*pointer` and returns 0, or returns any other status. It must
+ * not throw C++ exceptions.
+ */
 typedef cushim_status (*cushim_allocate_function)(void *user, cushim_stream stream, size_t bytes, uint64_t *pointer);
 
-// A function that frees. It returns 0, or any other status. It must not throw C++ exceptions.
+/* A function that frees. It returns 0, or any other status. It must not throw C++ exceptions. */
 typedef cushim_status (*cushim_deallocate_function)(void *user, cushim_stream stream, uint64_t pointer, size_t bytes);
 
-// A function that says who can use the memory. The struct describes host memory when it is called; it changes what
-// differs and returns 0, or any other status. It must not throw C++ exceptions.
+/*
+ * A function that says who can use the memory. The struct describes host memory when it is called; it changes what
+ * differs and returns 0, or any other status. It must not throw C++ exceptions.
+ */
 typedef cushim_status (*cushim_properties_function)(void *user, struct cushim_memory_properties *properties);
 
-// The functions of a resource that the program implements. Each may be NULL.
-//
-// They are called on any thread, several at the same time, and never while the library holds a lock; they may call
-// the library. `stream` is a borrowed handle, valid during the call. A status other than 0 is the status of the call
-// that led to it.
+/*
+ * The functions of a resource that the program implements. Each may be NULL.
+ *
+ * They are called on any thread, several at the same time, and never while the library holds a lock; they may call
+ * the library. `stream` is a borrowed handle, valid during the call. A status other than 0 is the status of the call
+ * that led to it.
+ */
 typedef struct cushim_resource_functions {
-  // Bytes of this struct, `sizeof(cushim_resource_functions)`.
+  /* Bytes of this struct, `sizeof(cushim_resource_functions)`. */
   size_t struct_size;
-  // Passed to the functions; may be NULL.
+  /* Passed to the functions; may be NULL. */
   void *user;
-  // Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource that is not
-  // stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped with it.
+  /*
+   * Allocates `bytes`, never 0. `stream` is NULL if the caller passed none, which only a resource that is not
+   * stream-ordered permits. If this is NULL, the resource cannot allocate; memory can still be wrapped with it.
+   */
   cushim_allocate_function allocate;
-  // Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is free in the
-  // order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it fails, the
-  // memory counts as leaked. If this is NULL, freeing does nothing.
+  /*
+   * Frees memory of this resource, exactly once. If the resource is stream-ordered, the memory is free in the
+   * order of `stream`; otherwise the library has already waited for `stream`, which may be NULL. If it fails, the
+   * memory counts as leaked. If this is NULL, freeing does nothing.
+   */
   cushim_deallocate_function deallocate;
-  // Called with `user` after the resource and its last buffer are released, as the `release` of a `cushim_owner`
-  // is.
+  /*
+   * Called with `user` after the resource and its last buffer are released, as the `release` of a `cushim_owner`
+   * is.
+   */
   cushim_release_function destroy;
-  // Says who can use the memory; called once, when the resource is created. If this is NULL, it is pageable host
-  // memory, not stream-ordered.
+  /*
+   * Says who can use the memory; called once, when the resource is created. If this is NULL, it is pageable host
+   * memory, not stream-ordered.
+   */
   cushim_properties_function properties;
 } cushim_resource_functions;
 
-// Memory of any kind that is freed when nothing uses it any more: neither an owning handle nor an object or tensor
-// made from it.
-//
-// Memory of a stream-ordered resource is freed in the order of its *deallocation stream*: the stream in which it was
-// allocated, unless `cushim_buffer_set_stream`, `cushim_buffer_destroy_on` or `cushim_buffer_destroy_scratch` has
-// replaced it. It is never a default stream that nobody asked for. A buffer keeps its deallocation stream and the
-// context of its memory alive.
+/*
+ * Memory of any kind that is freed when nothing uses it any more: neither an owning handle nor an object or tensor
+ * made from it.
+ *
+ * Memory of a stream-ordered resource is freed in the order of its *deallocation stream*: the stream in which it was
+ * allocated, unless `cushim_buffer_set_stream`, `cushim_buffer_destroy_on` or `cushim_buffer_destroy_scratch` has
+ * replaced it. It is never a default stream that nobody asked for. A buffer keeps its deallocation stream and the
+ * context of its memory alive.
+ */
 typedef struct cushim_buffer_s *cushim_buffer;
 
-// Options of `cushim_buffer_export_dlpack`. Zero means the default.
+/* Options of `cushim_buffer_export_dlpack`. Zero means the default. */
 typedef struct cushim_dlpack_options {
-  // Bytes of this struct, `sizeof(cushim_dlpack_options)`.
+  /* Bytes of this struct, `sizeof(cushim_dlpack_options)`. */
   size_t struct_size;
-  // The type of an element, a `DLDataTypeCode` (0 signed, 1 unsigned, 2 floating-point); needs `bits`.
+  /* The type of an element, a `DLDataTypeCode` (0 signed, 1 unsigned, 2 floating-point); needs `bits`. */
   int32_t code;
-  // The bits of an element: a multiple of 8, at most 128. 0: unsigned bytes.
+  /* The bits of an element: a multiple of 8, at most 128. 0: unsigned bytes. */
   int32_t bits;
-  // The elements of a vector; 0 and 1 mean no vectors.
+  /* The elements of a vector; 0 and 1 mean no vectors. */
   int32_t lanes;
-  // @field[flags(cushim_dlpack_flags)] Flags.
+  /* @field[flags(cushim_dlpack_flags)] Flags. */
   uint32_t flags;
-  // The number of elements in each dimension, in row-major order, contiguous. NULL: one dimension with as many
-  // elements as fit.
+  /*
+   * The number of elements in each dimension, in row-major order, contiguous. NULL: one dimension with as many
+   * elements as fit.
+   */
   const int64_t *shape;
-  // The number of dimensions, at most 64.
+  /* The number of dimensions, at most 64. */
   size_t dimensions;
-  // Bytes before the first element.
+  /* Bytes before the first element. */
   uint64_t offset;
 } cushim_dlpack_options;
 
-// An option of the driver's compiler for which `cushim_library_options` has no member.
+/* An option of the driver's compiler for which `cushim_library_options` has no member. */
 typedef struct cushim_jit_option {
-  // Which option. Those of the log buffers (3 to 6) are not accepted:
-  // `cushim_library_get_log` has the log.
+  /*
+   * Which option. Those of the log buffers (3 to 6) are not accepted:
+   * `cushim_library_get_log` has the log.
+   */
   CUjit_option option;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // The value, as in the driver's array of `void *`.
+  /* The value, as in the driver's array of `void *`. */
   uint64_t value;
 } cushim_jit_option;
 
-// Options of `cushim_library_load`. Zero means the default.
+/* Options of `cushim_library_load`. Zero means the default. */
 typedef struct cushim_library_options {
-  // Bytes of this struct, `sizeof(cushim_library_options)`.
+  /* Bytes of this struct, `sizeof(cushim_library_options)`. */
   size_t struct_size;
-  // @field[flags(cushim_library_flags)] Flags.
+  /* @field[flags(cushim_library_flags)] Flags. */
   uint32_t flags;
-  // The most registers of a thread; 0 leaves it to the compiler.
+  /* The most registers of a thread; 0 leaves it to the compiler. */
   uint32_t max_registers;
-  // Further options; NULL if there are none.
+  /* Further options; NULL if there are none. */
   const struct cushim_jit_option *jit_options;
-  // The number of further options.
+  /* The number of further options. */
   size_t jit_option_count;
-  // Bytes from one to the next; 0 means `sizeof(cushim_jit_option)`.
+  /* Bytes from one to the next; 0 means `sizeof(cushim_jit_option)`. */
   size_t jit_option_stride;
 } cushim_library_options;
 
-// Loaded code with its kernels and variables. It is unloaded when its last handle and the last of its kernels are
-// destroyed. A library keeps its context alive.
-//
-// @driver any
+/*
+ * Loaded code with its kernels and variables. It is unloaded when its last handle and the last of its kernels are
+ * destroyed. A library keeps its context alive.
+ *
+ * @driver any
+ */
 typedef struct cushim_library_s *cushim_library;
 
-// A kernel: a function of loaded code that a device executes. A kernel keeps its library loaded.
-//
-// @driver any
+/*
+ * A kernel: a function of loaded code that a device executes. A kernel keeps its library loaded.
+ *
+ * @driver any
+ */
 typedef struct cushim_kernel_s *cushim_kernel;
 
-// A number in each of three directions.
+/* A number in each of three directions. */
 typedef struct cushim_dim3 {
-  // In the first.
+  /* In the first. */
   uint32_t x;
-  // In the second.
+  /* In the second. */
   uint32_t y;
-  // In the third.
+  /* In the third. */
   uint32_t z;
 } cushim_dim3;
 
-// An attribute of a launch that has no member of its own here.
+/* An attribute of a launch that has no member of its own here. */
 typedef struct cushim_launch_attribute {
-  // Its number, a `CUlaunchAttributeID`.
+  /* Its number, a `CUlaunchAttributeID`. */
   CUlaunchAttributeID id;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // Its value: the bytes of a `CUlaunchAttributeValue`.
+  /* Its value: the bytes of a `CUlaunchAttributeValue`. */
   uint8_t value[64];
 } cushim_launch_attribute;
 
-// How a kernel is launched. Zero means the default.
+/* How a kernel is launched. Zero means the default. */
 typedef struct cushim_launch_config {
-  // Bytes of this struct, `sizeof(cushim_launch_config)`.
+  /* Bytes of this struct, `sizeof(cushim_launch_config)`. */
   size_t struct_size;
-  // Blocks in each direction: at least 1 in x, since a computed 0 is a likely mistake; 0
-  // in y or z means 1.
+  /*
+   * Blocks in each direction: at least 1 in x, since a computed 0 is a likely mistake; 0
+   * in y or z means 1.
+   */
   struct cushim_dim3 grid;
-  // Threads of a block in each direction: at least 1 in x; 0 in y or z means 1.
+  /* Threads of a block in each direction: at least 1 in x; 0 in y or z means 1. */
   struct cushim_dim3 block;
-  // Blocks of a cluster in each direction, by which the grid is divisible; 0 means 1, and three zeros mean no
-  // clusters. Driver 11.8, and a device with the feature "thread-block-clusters".
+  /*
+   * Blocks of a cluster in each direction, by which the grid is divisible; 0 means 1, and three zeros mean no
+   * clusters. Driver 11.8, and a device with the feature "thread-block-clusters".
+   */
   struct cushim_dim3 cluster;
-  // Bytes of dynamic shared memory for each block. More than 48 KiB must be allowed before, by
-  // `cushim_kernel_set_attribute`.
+  /*
+   * Bytes of dynamic shared memory for each block. More than 48 KiB must be allowed before, by
+   * `cushim_kernel_set_attribute`.
+   */
   uint32_t shared_bytes;
-  // @field[flags(cushim_launch_flags)] A combination of `cushim_launch_flags`.
+  /* @field[flags(cushim_launch_flags)] A combination of `cushim_launch_flags`. */
   uint32_t flags;
-  // The priority, with `CUSHIM_LAUNCH_PRIORITY`; the driver takes the nearest that there is. Otherwise 0.
+  /* The priority, with `CUSHIM_LAUNCH_PRIORITY`; the driver takes the nearest that there is. Otherwise 0. */
   int32_t priority;
-  // A `cushim_memory_sync_domain`.
+  /* A `cushim_memory_sync_domain`. */
   cushim_memory_sync_domain memory_sync_domain;
-  // Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`.
+  /* Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`. */
   uint32_t programmatic_event_flags;
-  // An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8.
+  /* An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8. */
   cushim_event programmatic_event;
-  // Other attributes of the driver's, at most 24; NULL if there are none.
+  /* Other attributes of the driver's, at most 24; NULL if there are none. */
   const struct cushim_launch_attribute *attributes;
-  // How many.
+  /* How many. */
   size_t attribute_count;
-  // Bytes from one to the next; 0 means `sizeof(cushim_launch_attribute)`.
+  /* Bytes from one to the next; 0 means `sizeof(cushim_launch_attribute)`. */
   size_t attribute_stride;
-  // The context in which a kernel node of a graph runs; NULL: the context of the graph. Without effect in a
-  // stream, which has its own.
+  /*
+   * The context in which a kernel node of a graph runs; NULL: the context of the graph. Without effect in a
+   * stream, which has its own.
+   */
   cushim_context context;
 } cushim_launch_config;
 
-// One argument of a kernel. Its kind says what it is: nothing is guessed from bits.
-//
-// In C, `{CUSHIM_ARG_BYTES, sizeof n, &n}` passes the variable `n`, whatever its type, by its value at the call.
+/*
+ * One argument of a kernel. Its kind says what it is: nothing is guessed from bits.
+ *
+ * In C, `{CUSHIM_ARG_BYTES, sizeof n, &n}` passes the variable `n`, whatever its type, by its value at the call.
+ */
 typedef struct cushim_arg {
-  // A `cushim_arg_kind`.
+  /* A `cushim_arg_kind`. */
   cushim_arg_kind kind;
-  // Bytes of the value; 0 where the kind says how many there are.
+  /* Bytes of the value; 0 where the kind says how many there are. */
   uint32_t size;
-  // Where the value is, or the handle. Read during the call only.
+  /* Where the value is, or the handle. Read during the call only. */
   const void *value;
 } cushim_arg;
 
-// A function that returns the bytes of dynamic shared memory that a block of `threads` threads needs. It must not
-// throw C++ exceptions.
+/*
+ * A function that returns the bytes of dynamic shared memory that a block of `threads` threads needs. It must not
+ * throw C++ exceptions.
+ */
 typedef size_t (*cushim_block_shared_memory)(void *data, uint32_t threads);
 
-// Options of `cushim_graph_create`. Zero means the default.
+/* Options of `cushim_graph_create`. Zero means the default. */
 typedef struct cushim_graph_options {
-  // Bytes of this struct, `sizeof(cushim_graph_options)`.
+  /* Bytes of this struct, `sizeof(cushim_graph_options)`. */
   size_t struct_size;
-  // Zero.
+  /* Zero. */
   uint32_t flags;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
 } cushim_graph_options;
 
-// A graph: operations as nodes, and edges that say which node comes after which. A graph keeps alive what its nodes
-// use: kernels, buffers, events and owners.
-//
-// A child graph and a body of a conditional node are graphs, too: the handle is borrowed and good as long as their
-// node is. A handle of `cushim_graph_ref` keeps the whole graph that they are part of.
-//
-// Calls that edit graphs of one whole wait for each other. What others change through the native handle is not seen,
-// except that new nodes are found when nodes are listed; nobody else removes nodes.
-//
-// @driver any
+/*
+ * A graph: operations as nodes, and edges that say which node comes after which. A graph keeps alive what its nodes
+ * use: kernels, buffers, events and owners.
+ *
+ * A child graph and a body of a conditional node are graphs, too: the handle is borrowed and good as long as their
+ * node is. A handle of `cushim_graph_ref` keeps the whole graph that they are part of.
+ *
+ * Calls that edit graphs of one whole wait for each other. What others change through the native handle is not seen,
+ * except that new nodes are found when nodes are listed; nobody else removes nodes.
+ *
+ * @driver any
+ */
 typedef struct cushim_graph_s *cushim_graph;
 
-// A node of a graph. The handle is borrowed, always the same for one node, and valid as long as its graph, or an exec
-// of it. When the node was removed, or its graph was moved into another one, the handle still tells type, label and
-// last parameters; every other call returns an error. A graph keeps such handles of the 4096 nodes and graphs that
-// were removed last.
-//
-// Where a function adds a node, `node` may point to an element of `after`: a chain needs one variable.
-//
-// @driver any
+/*
+ * A node of a graph. The handle is borrowed, always the same for one node, and valid as long as its graph, or an exec
+ * of it. When the node was removed, or its graph was moved into another one, the handle still tells type, label and
+ * last parameters; every other call returns an error. A graph keeps such handles of the 4096 nodes and graphs that
+ * were removed last.
+ *
+ * Where a function adds a node, `node` may point to an element of `after`: a chain needs one variable.
+ *
+ * @driver any
+ */
 typedef struct cushim_node_s *cushim_node;
 
-// An edge of a graph: one node comes after another.
+/* An edge of a graph: one node comes after another. */
 typedef struct cushim_edge {
-  // The node that comes first.
+  /* The node that comes first. */
   cushim_node from;
-  // The node that comes after it.
+  /* The node that comes after it. */
   cushim_node to;
-  // When the first node lets the second start: `CU_GRAPH_KERNEL_NODE_PORT_*` of a kernel node; 0: when it is done.
-  // CUDA 12.3.
+  /*
+   * When the first node lets the second start: `CU_GRAPH_KERNEL_NODE_PORT_*` of a kernel node; 0: when it is done.
+   * CUDA 12.3.
+   */
   uint8_t from_port;
-  // What of the second node waits: 0, all of it. CUDA 12.3.
+  /* What of the second node waits: 0, all of it. CUDA 12.3. */
   uint8_t to_port;
-  // The type of the dependency, a `CUgraphDependencyType`. CUDA 12.3.
+  /* The type of the dependency, a `CUgraphDependencyType`. CUDA 12.3. */
   uint8_t type;
-  // Zero.
+  /* Zero. */
   uint8_t reserved[5];
 } cushim_edge;
 
-// Options of `cushim_condition_create`. Zero means the default.
+/* Options of `cushim_condition_create`. Zero means the default. */
 typedef struct cushim_condition_options {
-  // Bytes of this struct, `sizeof(cushim_condition_options)`.
+  /* Bytes of this struct, `sizeof(cushim_condition_options)`. */
   size_t struct_size;
-  // The value at the start; with `CUSHIM_CONDITION_RESET` of each launch. Without it no launch assigns a value:
-  // the first kernel that sets the condition must run before the conditional node.
+  /*
+   * The value at the start; with `CUSHIM_CONDITION_RESET` of each launch. Without it no launch assigns a value:
+   * the first kernel that sets the condition must run before the conditional node.
+   */
   uint32_t initial;
-  // @field[flags(cushim_condition_flags)] Flags.
+  /* @field[flags(cushim_condition_flags)] Flags. */
   uint32_t flags;
 } cushim_condition_options;
 
-// A condition of a graph: a value that kernels set, and by which a conditional node decides what it runs. The handle
-// is borrowed, and good as long as the graph.
-//
-// @driver 12.3
+/*
+ * A condition of a graph: a value that kernels set, and by which a conditional node decides what it runs. The handle
+ * is borrowed, and good as long as the graph.
+ *
+ * @driver 12.3
+ */
 typedef struct cushim_condition_s *cushim_condition;
 
-// What `cushim_graph_add_allocation` allocates. Zero means the default.
+/* What `cushim_graph_add_allocation` allocates. Zero means the default. */
 typedef struct cushim_graph_allocation {
-  // Bytes of this struct, `sizeof(cushim_graph_allocation)`.
+  /* Bytes of this struct, `sizeof(cushim_graph_allocation)`. */
   size_t struct_size;
-  // Bytes; at least 1.
+  /* Bytes; at least 1. */
   size_t bytes;
-  // Where; zeros mean the device of the graph's context. Other places than a device need a driver that offers them
-  // in graphs.
+  /*
+   * Where; zeros mean the device of the graph's context. Other places than a device need a driver that offers them
+   * in graphs.
+   */
   struct cushim_location location;
-  // @field[flags(cushim_graph_allocation_flags)] Flags.
+  /* @field[flags(cushim_graph_allocation_flags)] Flags. */
   uint32_t flags;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // Ordinals of other devices that read and write the memory; NULL if there are none.
+  /* Ordinals of other devices that read and write the memory; NULL if there are none. */
   const int32_t *peers;
-  // The number of devices.
+  /* The number of devices. */
   size_t peer_count;
 } cushim_graph_allocation;
 
-// What is instantiated from a graph: it is launched in streams, as often as one likes. It keeps what its nodes use,
-// whatever becomes of the graph. Calls on one exec wait for each other, and its launches run one after the other, in
-// whatever streams.
-//
-// @driver any
+/*
+ * What is instantiated from a graph: it is launched in streams, as often as one likes. It keeps what its nodes use,
+ * whatever becomes of the graph. Calls on one exec wait for each other, and its launches run one after the other, in
+ * whatever streams.
+ *
+ * @driver any
+ */
 typedef struct cushim_exec_s *cushim_exec;
 
-// What a kernel node runs.
+/* What a kernel node runs. */
 typedef struct cushim_kernel_node {
-  // Bytes of this struct, `sizeof(cushim_kernel_node)`.
+  /* Bytes of this struct, `sizeof(cushim_kernel_node)`. */
   size_t struct_size;
-  // The kernel, a borrowed handle; NULL if cushim has no object of it.
+  /* The kernel, a borrowed handle; NULL if cushim has no object of it. */
   cushim_kernel kernel;
-  // How it is launched. `attributes` is NULL; `attribute_count` is the number of attributes without a member of
-  // their own.
+  /*
+   * How it is launched. `attributes` is NULL; `attribute_count` is the number of attributes without a member of
+   * their own.
+   */
   struct cushim_launch_config config;
-  // The number of arguments; 0 also where the driver does not tell.
+  /* The number of arguments; 0 also where the driver does not tell. */
   size_t arg_count;
-  // Bytes of the block of arguments, if they were given as one; otherwise 0.
+  /* Bytes of the block of arguments, if they were given as one; otherwise 0. */
   size_t block_size;
 } cushim_kernel_node;
 
-// What a copy node does.
+/* What a copy node does. */
 typedef struct cushim_copy_node {
-  // Bytes of this struct, `sizeof(cushim_copy_node)`.
+  /* Bytes of this struct, `sizeof(cushim_copy_node)`. */
   size_t struct_size;
-  // 1 for a copy of a box, as `cushim_graph_add_copy_3d` adds it; 0 for a copy of `extent.width` bytes from place
-  // to place.
+  /*
+   * 1 for a copy of a box, as `cushim_graph_add_copy_3d` adds it; 0 for a copy of `extent.width` bytes from place
+   * to place.
+   */
   int32_t is_3d;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // The destination.
+  /* The destination. */
   struct cushim_region to;
-  // The source.
+  /* The source. */
   struct cushim_region from;
-  // The size of the box.
+  /* The size of the box. */
   struct cushim_extent extent;
 } cushim_copy_node;
 
-// What a memset node does.
+/* What a memset node does. */
 typedef struct cushim_fill_node {
-  // Bytes of this struct, `sizeof(cushim_fill_node)`.
+  /* Bytes of this struct, `sizeof(cushim_fill_node)`. */
   size_t struct_size;
-  // The memory.
+  /* The memory. */
   struct cushim_place to;
-  // Bytes from row to row; of one row 0.
+  /* Bytes from row to row; of one row 0. */
   size_t pitch;
-  // The value.
+  /* The value. */
   uint32_t value;
-  // Bytes of the value: 1, 2 or 4.
+  /* Bytes of the value: 1, 2 or 4. */
   int32_t value_bytes;
-  // Values in a row.
+  /* Values in a row. */
   size_t width;
-  // Rows.
+  /* Rows. */
   size_t height;
 } cushim_fill_node;
 
-// What an allocation node allocates.
+/* What an allocation node allocates. */
 typedef struct cushim_allocation_node {
-  // Bytes of this struct, `sizeof(cushim_allocation_node)`.
+  /* Bytes of this struct, `sizeof(cushim_allocation_node)`. */
   size_t struct_size;
-  // The address.
+  /* The address. */
   uint64_t pointer;
-  // Bytes.
+  /* Bytes. */
   size_t bytes;
-  // Where.
+  /* Where. */
   struct cushim_location location;
-  // 1 for managed memory, otherwise 0.
+  /* 1 for managed memory, otherwise 0. */
   int32_t is_managed;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // The number of other devices that read and write the memory.
+  /* The number of other devices that read and write the memory. */
   size_t peer_count;
 } cushim_allocation_node;
 
-// Options of `cushim_exec_create`. Zero means the default.
+/* Options of `cushim_exec_create`. Zero means the default. */
 typedef struct cushim_exec_options {
-  // Bytes of this struct, `sizeof(cushim_exec_options)`.
+  /* Bytes of this struct, `sizeof(cushim_exec_options)`. */
   size_t struct_size;
-  // @field[flags(cushim_exec_flags)] Flags.
+  /* @field[flags(cushim_exec_flags)] Flags. */
   uint32_t flags;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // A stream in which the exec is uploaded to the device, so that the first launch is not slower; may be NULL.
+  /* A stream in which the exec is uploaded to the device, so that the first launch is not slower; may be NULL. */
   cushim_stream upload_stream;
 } cushim_exec_options;
 
-// Why a graph was not instantiated, or an exec not updated.
+/* Why a graph was not instantiated, or an exec not updated. */
 typedef struct cushim_exec_result {
-  // Bytes of this struct, `sizeof(cushim_exec_result)`.
+  /* Bytes of this struct, `sizeof(cushim_exec_result)`. */
   size_t struct_size;
-  // The driver's reason: of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a
-  // `CUgraphExecUpdateResult`. 0 after success; 1 if cushim refuses the call, or the status says all there is.
+  /*
+   * The driver's reason: of `cushim_exec_create` a `CUgraphInstantiateResult`, of `cushim_exec_update` a
+   * `CUgraphExecUpdateResult`. 0 after success; 1 if cushim refuses the call, or the status says all there is.
+   */
   int32_t reason;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
-  // The node that the driver blames; NULL if it blames none. Of an update, a node of the new graph.
+  /* The node that the driver blames; NULL if it blames none. Of an update, a node of the new graph. */
   cushim_node node;
-  // The node that `node` depends on and did not before, or the reverse; NULL if that is not the reason. Updates
-  // only. CUDA 12.0.
+  /*
+   * The node that `node` depends on and did not before, or the reverse; NULL if that is not the reason. Updates
+   * only. CUDA 12.0.
+   */
   cushim_node other;
 } cushim_exec_result;
 
-// Options of `cushim_builder_create`. Zero means the default.
+/* Options of `cushim_builder_create`. Zero means the default. */
 typedef struct cushim_builder_options {
-  // Bytes of this struct, `sizeof(cushim_builder_options)`.
+  /* Bytes of this struct, `sizeof(cushim_builder_options)`. */
   size_t struct_size;
-  // Which calls the driver refuses meanwhile.
+  /* Which calls the driver refuses meanwhile. */
   cushim_capture_mode mode;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
 } cushim_builder_options;
 
-// Captures what is enqueued in its stream as a graph. From `cushim_builder_begin` to `cushim_builder_end` every
-// function that takes a stream accepts that of `cushim_builder_stream`: its work is not done, but becomes a node,
-// which comes after the one before. The graph keeps what the functions name, as it does for nodes that are added:
-// kernels, buffers, events and owners. What other libraries enqueue in the native stream becomes part of the graph,
-// too; the caller keeps what that uses.
-//
-// Host memory that a copy names needs an owner, or `CUSHIM_PLACE_KEEP_BYTES`, or `CUSHIM_PLACE_CALLER_KEEPS`: the
-// graph reads and writes it at each launch. What would invalidate the capture is refused, and the capture stays
-// valid: to synchronise or query the stream, its context or an event that was recorded in it, to launch an exec in
-// it, batches, prefetches, discards, memory of a pool.
-//
-// @driver any
+/*
+ * Captures what is enqueued in its stream as a graph. From `cushim_builder_begin` to `cushim_builder_end` every
+ * function that takes a stream accepts that of `cushim_builder_stream`: its work is not done, but becomes a node,
+ * which comes after the one before. The graph keeps what the functions name, as it does for nodes that are added:
+ * kernels, buffers, events and owners. What other libraries enqueue in the native stream becomes part of the graph,
+ * too; the caller keeps what that uses.
+ *
+ * Host memory that a copy names needs an owner, or `CUSHIM_PLACE_KEEP_BYTES`, or `CUSHIM_PLACE_CALLER_KEEPS`: the
+ * graph reads and writes it at each launch. What would invalidate the capture is refused, and the capture stays
+ * valid: to synchronise or query the stream, its context or an event that was recorded in it, to launch an exec in
+ * it, batches, prefetches, discards, memory of a pool.
+ *
+ * @driver any
+ */
 typedef struct cushim_builder_s *cushim_builder;
 
-// How much memory the allocation nodes of a device's graphs have, in bytes.
+/* How much memory the allocation nodes of a device's graphs have, in bytes. */
 typedef struct cushim_graph_memory {
-  // Bytes of this struct, `sizeof(cushim_graph_memory)`.
+  /* Bytes of this struct, `sizeof(cushim_graph_memory)`. */
   size_t struct_size;
-  // In use now.
+  /* In use now. */
   uint64_t used;
-  // The most that was in use since the last reset.
+  /* The most that was in use since the last reset. */
   uint64_t used_peak;
-  // Reserved from the system now.
+  /* Reserved from the system now. */
   uint64_t reserved;
-  // The most that was reserved since the last reset.
+  /* The most that was reserved since the last reset. */
   uint64_t reserved_peak;
 } cushim_graph_memory;
 
-// A function that receives the lines of the log, one at a time and in order, on a thread of the library's own. It
-// must not throw C++ exceptions.
-//
-// It is never called while the library holds a lock, and may call every function of the library. What it causes to
-// be logged is passed to no callback; only stderr and `cushim_drain` get it. Both texts are never NULL, and valid
-// during the call only.
-//
-// @param[in, nullable] user What was passed with the function.
-// @param[in] level How important the line is.
-// @param[in] target The part of the library that logged it: "cushim", or "cushim::driver" for the driver's own log.
-// @param[in] message The line.
+/*
+ * A function that receives the lines of the log, one at a time and in order, on a thread of the library's own. It
+ * must not throw C++ exceptions.
+ *
+ * It is never called while the library holds a lock, and may call every function of the library. What it causes to
+ * be logged is passed to no callback; only stderr and `cushim_drain` get it. Both texts are never NULL, and valid
+ * during the call only.
+ *
+ * @param[in, nullable] user What was passed with the function.
+ * @param[in] level How important the line is.
+ * @param[in] target The part of the library that logged it: "cushim", or "cushim::driver" for the driver's own log.
+ * @param[in] message The line.
+ */
 typedef void (*cushim_log_callback)(void *user, cushim_log_level level, const char *target, const char *message);
 
-// A value with a name.
+/* A value with a name. */
 typedef struct cushim_parameter {
-  // The name: of one value in all kernel nodes of a graph, with its child graphs and bodies.
+  /* The name: of one value in all kernel nodes of a graph, with its child graphs and bodies. */
   const char *name;
-  // The value.
+  /* The value. */
   const void *value;
-  // Its bytes.
+  /* Its bytes. */
   uint32_t size;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
 } cushim_parameter;
 
-// A device pointer, and what keeps the memory alive until the kernel is done.
+/* A device pointer, and what keeps the memory alive until the kernel is done. */
 typedef struct cushim_owned_pointer {
-  // The device pointer.
+  /* The device pointer. */
   uint64_t pointer;
-  // Released when the kernel is done. If the launch fails, nothing is released.
+  /* Released when the kernel is done. If the launch fails, nothing is released. */
   struct cushim_owner owner;
 } cushim_owned_pointer;
 
 #ifdef __cplusplus
 extern "C" {
-#endif // __cplusplus
+#endif /* __cplusplus */
 
-// Turns the calling thread's last error into an object. The thread then has no last error.
-//
-// @param[out, owned] error The error; NULL if no call of this thread has failed since the last one was taken.
+/*
+ * Turns the calling thread's last error into an object. The thread then has no last error.
+ *
+ * @param[out, owned] error The error; NULL if no call of this thread has failed since the last one was taken.
+ */
 cushim_status cushim_error_take(cushim_error *error);
 
-// Returns one more owning handle of an error.
-//
-// @param[in] error The error.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owning handle of an error.
+ *
+ * @param[in] error The error.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_error_ref(cushim_error error, cushim_error *reference);
 
-// Destroys an owning handle of an error.
-//
-// @param[in, ended, nullable] error The handle; NULL does nothing.
+/*
+ * Destroys an owning handle of an error.
+ *
+ * @param[in, ended, nullable] error The handle; NULL does nothing.
+ */
 cushim_status cushim_error_destroy(cushim_error error);
 
-// Copies the details of an error.
-//
-// @param[in] error The error.
-// @param[inout] detail Receives the details.
+/*
+ * Copies the details of an error.
+ *
+ * @param[in] error The error.
+ * @param[inout] detail Receives the details.
+ */
 cushim_status cushim_error_get_detail(cushim_error error, cushim_error_detail *detail);
 
-// Copies the message of an error, however long it is.
-//
-// @param[in] error The error.
-// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the message.
-// @param[in] size Bytes of the buffer.
-// @param[out, nullable] needed Receives the bytes that the whole message takes.
+/*
+ * Copies the message of an error, however long it is.
+ *
+ * @param[in] error The error.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the message.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that the whole message takes.
+ */
 cushim_status cushim_error_get_message(cushim_error error, char *buffer, size_t size, size_t *needed);
 
-// Copies what the driver logged during the failed call, one entry per line.
-//
-// @param[in] error The error.
-// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the lines; "" if there are none.
-// @param[in] size Bytes of the buffer.
-// @param[out, nullable] needed Receives the bytes that all lines take.
+/*
+ * Copies what the driver logged during the failed call, one entry per line.
+ *
+ * @param[in] error The error.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the lines; "" if there are none.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that all lines take.
+ */
 cushim_status cushim_error_get_driver_log(cushim_error error, char *buffer, size_t size, size_t *needed);
 
-// Names an object in error messages and log lines, whichever handle of it is used. All handles of a driver share one
-// label.
-//
-// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
-// @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
-//   last 256 labels are remembered, for messages.
-// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
+/*
+ * Names an object in error messages and log lines, whichever handle of it is used. All handles of a driver share one
+ * label.
+ *
+ * @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
+ * @param[in, nullable] label The name, at most 4,096 bytes; NULL removes it. Of destroyed handles the
+ *   last 256 labels are remembered, for messages.
+ * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a node that was removed, and for graphs and conditions below one.
+ */
 cushim_status cushim_set_label(const void *handle, const char *label);
 
-// Copies the label of an object.
-//
-// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
-// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the label; "" if the object has none.
-// @param[in] size Bytes of the buffer.
-// @param[out, nullable] needed Receives the bytes that the whole label takes.
+/*
+ * Copies the label of an object.
+ *
+ * @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the label; "" if the object has none.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that the whole label takes.
+ */
 cushim_status cushim_get_label(const void *handle, char *buffer, size_t size, size_t *needed);
 
-// Tells whether two handles name the same object. Two handles of one driver do, however often it was opened.
-//
-// @param[in, any] a A handle of any kind.
-// @param[in, any] b A handle of any kind.
-// @param[out] same Receives 1 or 0.
+/*
+ * Tells whether two handles name the same object. Two handles of one driver do, however often it was opened.
+ *
+ * @param[in, any] a A handle of any kind.
+ * @param[in, any] b A handle of any kind.
+ * @param[out] same Receives 1 or 0.
+ */
 cushim_status cushim_same(const void *a, const void *b, int32_t *same);
 
-// Describes any value in one line: `stream "copy"`, `destroyed event`, `not a handle (0x10)`.
-//
-// @param[in, any, nullable] handle Any value: a handle of any kind, a handle that was destroyed, or anything else.
-// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the line.
-// @param[in] size Bytes of the buffer. 256 are enough for every line whose label fits, too.
-// @param[out, nullable] needed Receives the bytes that the whole line takes.
+/*
+ * Describes any value in one line: `stream "copy"`, `destroyed event`, `not a handle (0x10)`.
+ *
+ * @param[in, any, nullable] handle Any value: a handle of any kind, a handle that was destroyed, or anything else.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the line.
+ * @param[in] size Bytes of the buffer. 256 are enough for every line whose label fits, too.
+ * @param[out, nullable] needed Receives the bytes that the whole line takes.
+ */
 cushim_status cushim_describe(const void *handle, char *buffer, size_t size, size_t *needed);
 
-// Returns one more owning handle of a driver.
-//
-// @param[in] driver The driver.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owning handle of a driver.
+ *
+ * @param[in] driver The driver.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_driver_ref(cushim_driver driver, cushim_driver *reference);
 
-// Returns how many deferred releases have failed.
-//
-// An object whose last handle is destroyed while a thread or another object still uses it is released later. If that
-// release fails, no call can return the error: it is logged and counted here.
-//
-// @param[in] driver The driver.
-// @param[out] count The number since the process started.
+/*
+ * Returns how many deferred releases have failed.
+ *
+ * An object whose last handle is destroyed while a thread or another object still uses it is released later. If that
+ * release fails, no call can return the error: it is logged and counted here.
+ *
+ * @param[in] driver The driver.
+ * @param[out] count The number since the process started.
+ */
 cushim_status cushim_driver_get_unreported_errors(cushim_driver driver, uint64_t *count);
 
-// Returns the number of devices. Calls `cuInit`.
-//
-// @param[in] driver The driver.
-// @param[out] count The number.
-// @errors `CUDA_ERROR_NO_DEVICE` on a machine without a device.
-// @driver none
+/*
+ * Returns the number of devices. Calls `cuInit`.
+ *
+ * @param[in] driver The driver.
+ * @param[out] count The number.
+ * @errors `CUDA_ERROR_NO_DEVICE` on a machine without a device.
+ * @driver none
+ */
 cushim_status cushim_driver_get_device_count(cushim_driver driver, int32_t *count);
 
-// Returns a device by its ordinal. Calls `cuInit`.
-//
-// @param[in] driver The driver.
-// @param[in] ordinal The ordinal, from 0.
-// @param[out, borrowed] device The device, valid until the process ends.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an ordinal that does not exist; `CUDA_ERROR_NO_DEVICE` on a machine
-//   without a device.
-// @driver none
+/*
+ * Returns a device by its ordinal. Calls `cuInit`.
+ *
+ * @param[in] driver The driver.
+ * @param[in] ordinal The ordinal, from 0.
+ * @param[out, borrowed] device The device, valid until the process ends.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an ordinal that does not exist; `CUDA_ERROR_NO_DEVICE` on a machine
+ *   without a device.
+ * @driver none
+ */
 cushim_status cushim_driver_get_device(cushim_driver driver, int32_t ordinal, cushim_device *device);
 
-// Returns an owning handle of a device, for programs that treat all handles alike. A device itself is never
-// released.
-//
-// @param[in] device The device.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns an owning handle of a device, for programs that treat all handles alike. A device itself is never
+ * released.
+ *
+ * @param[in] device The device.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_device_ref(cushim_device device, cushim_device *reference);
 
-// Destroys an owning handle of a device.
-//
-// @param[in, ended, nullable] device The handle; NULL does nothing.
+/*
+ * Destroys an owning handle of a device.
+ *
+ * @param[in, ended, nullable] device The handle; NULL does nothing.
+ */
 cushim_status cushim_device_destroy(cushim_device device);
 
-// Returns the driver of a device.
-//
-// @param[in] device The device.
-// @param[out, borrowed] driver The driver, valid until the process ends.
+/*
+ * Returns the driver of a device.
+ *
+ * @param[in] device The device.
+ * @param[out, borrowed] driver The driver, valid until the process ends.
+ */
 cushim_status cushim_device_get_driver(cushim_device device, cushim_driver *driver);
 
-// Returns the ordinal of a device.
-//
-// @param[in] device The device.
-// @param[out] ordinal The ordinal, from 0.
+/*
+ * Returns the ordinal of a device.
+ *
+ * @param[in] device The device.
+ * @param[out] ordinal The ordinal, from 0.
+ */
 cushim_status cushim_device_get_ordinal(cushim_device device, int32_t *ordinal);
 
-// Returns the driver's own handle of a device.
-//
-// @param[in] device The device.
-// @param[out] native The handle.
+/*
+ * Returns the driver's own handle of a device.
+ *
+ * @param[in] device The device.
+ * @param[out] native The handle.
+ */
 cushim_status cushim_device_native(cushim_device device, CUdevice *native);
 
-// Copies the name of a device, such as "NVIDIA H100 80GB HBM3".
-//
-// @param[in] device The device.
-// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
-// @param[in] size Bytes of the buffer; 256 are enough.
-// @param[out, nullable] needed Receives the bytes that the whole name takes.
-// @driver none
+/*
+ * Copies the name of a device, such as "NVIDIA H100 80GB HBM3".
+ *
+ * @param[in] device The device.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
+ * @param[in] size Bytes of the buffer; 256 are enough.
+ * @param[out, nullable] needed Receives the bytes that the whole name takes.
+ * @driver none
+ */
 cushim_status cushim_device_get_name(cushim_device device, char *buffer, size_t size, size_t *needed);
 
-// Returns the UUID of a device; of a MIG instance, that of the instance.
-//
-// @param[in] device The device.
-// @param[out, bytes(16)] uuid The UUID.
-// @driver any
+/*
+ * Returns the UUID of a device; of a MIG instance, that of the instance.
+ *
+ * @param[in] device The device.
+ * @param[out, bytes(16)] uuid The UUID.
+ * @driver any
+ */
 cushim_status cushim_device_get_uuid(cushim_device device, uint8_t *uuid);
 
-// Returns the size of the device's memory.
-//
-// @param[in] device The device.
-// @param[out] bytes The size in bytes.
-// @driver any
+/*
+ * Returns the size of the device's memory.
+ *
+ * @param[in] device The device.
+ * @param[out] bytes The size in bytes.
+ * @driver any
+ */
 cushim_status cushim_device_get_total_memory(cushim_device device, size_t *bytes);
 
-// Returns an attribute of a device.
-//
-// @param[in] device The device.
-// @param[in] attribute Which attribute.
-// @param[out] value The value.
-// @errors `CUDA_ERROR_INVALID_VALUE` for an attribute that this driver does not know.
-// @driver none
+/*
+ * Returns an attribute of a device.
+ *
+ * @param[in] device The device.
+ * @param[in] attribute Which attribute.
+ * @param[out] value The value.
+ * @errors `CUDA_ERROR_INVALID_VALUE` for an attribute that this driver does not know.
+ * @driver none
+ */
 cushim_status cushim_device_get_attribute(cushim_device device, CUdevice_attribute attribute, int32_t *value);
 
-// Tells whether a feature can be used: the driver is new enough and has the functions, and the device has the
-// attribute.
-//
-// - "unified-addressing": host and device share one address space
-// - "managed-memory": managed memory
-// - "concurrent-managed-access": host and device may access managed memory at the same time
-// - "pageable-memory-access": the device can access pageable host memory (malloc)
-// - "memory-pools": stream-ordered allocation
-// - "virtual-memory": virtual memory management
-// - "multicast": multicast objects
-// - "dma-buf": device memory can be exported as a dma-buf file descriptor
-// - "memory-locations": advice and prefetch take NUMA nodes of the host (CUDA 12.2)
-// - "batch-copy": several copies in one call (CUDA 12.8)
-// - "batch-prefetch": several prefetches in one call (CUDA 13.0)
-// - "memory-discard": the contents of managed memory can be discarded (CUDA 13.0)
-// - "cooperative-launch": cooperative launches
-// - "thread-block-clusters": thread block clusters (CUDA 11.8)
-// - "tensor-maps": tensor maps (CUDA 12.0)
-// - "libraries": context-independent loading, `CUlibrary` (CUDA 12.0)
-// - "graph-memory-nodes": memory nodes in graphs
-// - "graph-conditional-nodes": conditional nodes in graphs (CUDA 12.3)
-// - "graph-edge-data": edge data in graphs (CUDA 12.3)
-// - "green-contexts": green contexts (CUDA 12.4)
-// - "context-ids": contexts have a unique id (CUDA 12.0)
-// - "stream-ids": streams have a unique id (CUDA 12.0)
-// - "driver-logs": the driver logs why a call failed (CUDA 12.9)
-// - "host-memory-pools": stream-ordered allocation of page-locked host memory (CUDA 13.0)
-// - "managed-memory-pools": stream-ordered allocation of managed memory (CUDA 13.0)
-//
-// @param[in] device The device.
-// @param[in] feature One of these names.
-// @param[out] yes Receives 1 or 0.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a name that this version does not know.
-// @driver none
+/*
+ * Tells whether a feature can be used: the driver is new enough and has the functions, and the device has the
+ * attribute.
+ *
+ * - "unified-addressing": host and device share one address space
+ * - "managed-memory": managed memory
+ * - "concurrent-managed-access": host and device may access managed memory at the same time
+ * - "pageable-memory-access": the device can access pageable host memory (malloc)
+ * - "memory-pools": stream-ordered allocation
+ * - "virtual-memory": virtual memory management
+ * - "multicast": multicast objects
+ * - "dma-buf": device memory can be exported as a dma-buf file descriptor
+ * - "memory-locations": advice and prefetch take NUMA nodes of the host (CUDA 12.2)
+ * - "batch-copy": several copies in one call (CUDA 12.8)
+ * - "batch-prefetch": several prefetches in one call (CUDA 13.0)
+ * - "memory-discard": the contents of managed memory can be discarded (CUDA 13.0)
+ * - "cooperative-launch": cooperative launches
+ * - "thread-block-clusters": thread block clusters (CUDA 11.8)
+ * - "tensor-maps": tensor maps (CUDA 12.0)
+ * - "libraries": context-independent loading, `CUlibrary` (CUDA 12.0)
+ * - "graph-memory-nodes": memory nodes in graphs
+ * - "graph-conditional-nodes": conditional nodes in graphs (CUDA 12.3)
+ * - "graph-edge-data": edge data in graphs (CUDA 12.3)
+ * - "green-contexts": green contexts (CUDA 12.4)
+ * - "context-ids": contexts have a unique id (CUDA 12.0)
+ * - "stream-ids": streams have a unique id (CUDA 12.0)
+ * - "driver-logs": the driver logs why a call failed (CUDA 12.9)
+ * - "host-memory-pools": stream-ordered allocation of page-locked host memory (CUDA 13.0)
+ * - "managed-memory-pools": stream-ordered allocation of managed memory (CUDA 13.0)
+ *
+ * @param[in] device The device.
+ * @param[in] feature One of these names.
+ * @param[out] yes Receives 1 or 0.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a name that this version does not know.
+ * @driver none
+ */
 cushim_status cushim_device_supports(cushim_device device, const char *feature, int32_t *yes);
 
-// Returns the names that `cushim_device_supports` knows, one by one.
-//
-// @param[in] index The index, from 0.
-// @return The name, which stays valid; NULL after the last one.
+/*
+ * Returns the names that `cushim_device_supports` knows, one by one.
+ *
+ * @param[in] index The index, from 0.
+ * @return The name, which stays valid; NULL after the last one.
+ */
 const char *cushim_feature_name(size_t index);
 
-// Tells whether the device can access the memory of another device.
-//
-// @param[in] device The device.
-// @param[in] peer The other device.
-// @param[out] yes Receives 1 or 0.
-// @driver any
+/*
+ * Tells whether the device can access the memory of another device.
+ *
+ * @param[in] device The device.
+ * @param[in] peer The other device.
+ * @param[out] yes Receives 1 or 0.
+ * @driver any
+ */
 cushim_status cushim_device_can_access_peer(cushim_device device, cushim_device peer, int32_t *yes);
 
-// Tells whether any user in the process has retained the device's primary context, and its flags.
-//
-// @param[in] device The device.
-// @param[out] active Receives 1 or 0.
-// @param[out, flags(CUctx_flags), nullable] flags The flags.
-// @driver any
+/*
+ * Tells whether any user in the process has retained the device's primary context, and its flags.
+ *
+ * @param[in] device The device.
+ * @param[out] active Receives 1 or 0.
+ * @param[out, flags(CUctx_flags), nullable] flags The flags.
+ * @driver any
+ */
 cushim_status cushim_device_get_primary_state(cushim_device device, int32_t *active, uint32_t *flags);
 
-// Resets the device's primary context: waits for its work and destroys everything in it, for every user in the
-// process.
-//
-// Handles of objects in the context stay valid: destroying them succeeds, and other calls return
-// `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). `cushim_context_retain_primary` then returns a new, empty context.
-//
-// @param[in] device The device.
-// @driver any
-// @sync context
+/*
+ * Resets the device's primary context: waits for its work and destroys everything in it, for every user in the
+ * process.
+ *
+ * Handles of objects in the context stay valid: destroying them succeeds, and other calls return
+ * `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). `cushim_context_retain_primary` then returns a new, empty context.
+ *
+ * @param[in] device The device.
+ * @driver any
+ * @sync context
+ */
 cushim_status cushim_device_reset_primary_context(cushim_device device);
 
-// Retains the device's primary context, which all users of CUDA in a process share. Prefer it to a context of your
-// own.
-//
-// A reset of a primary context destroys what all its users have made in it. While the program has objects in the
-// context, reset it only with `cushim_device_reset_primary_context`, after which calls on them are refused. After a
-// reset by anybody else, destroying the objects, and freeing memory without a stream, is safe from CUDA 12.0 on;
-// other calls on their streams crash driver branch 580.
-//
-// @param[in] device The device.
-// @param[out, owned] context The context: the same object each time, as long as a handle of it exists.
-// @driver none
+/*
+ * Retains the device's primary context, which all users of CUDA in a process share. Prefer it to a context of your
+ * own.
+ *
+ * A reset of a primary context destroys what all its users have made in it. While the program has objects in the
+ * context, reset it only with `cushim_device_reset_primary_context`, after which calls on them are refused. After a
+ * reset by anybody else, destroying the objects, and freeing memory without a stream, is safe from CUDA 12.0 on;
+ * other calls on their streams crash driver branch 580.
+ *
+ * @param[in] device The device.
+ * @param[out, owned] context The context: the same object each time, as long as a handle of it exists.
+ * @driver none
+ */
 cushim_status cushim_context_retain_primary(cushim_device device, cushim_context *context);
 
-// Creates a context. The context is not made current.
-//
-// @param[in] device The device.
-// @param[in, nullable] options The options.
-// @param[out, owned] context The context.
-// @driver none
+/*
+ * Creates a context. The context is not made current.
+ *
+ * @param[in] device The device.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] context The context.
+ * @driver none
+ */
 cushim_status cushim_context_create(cushim_device device,
                                     const struct cushim_context_options *options,
                                     cushim_context *context);
 
-// Wraps a context that was created elsewhere. A context that cushim owns returns its own object.
-//
-// @param[in] device The device of the context.
-// @param[in] native The context. A borrowed one must outlive every object that is made in it: driver branch 580
-//   crashes in calls on streams of a destroyed context.
-// @param[in] ownership Who destroys it.
-// @param[out, owned] context The context.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is to be owned and is already owned.
-// @callback refused
+/*
+ * Wraps a context that was created elsewhere. A context that cushim owns returns its own object.
+ *
+ * @param[in] device The device of the context.
+ * @param[in] native The context. A borrowed one must outlive every object that is made in it: driver branch 580
+ *   crashes in calls on streams of a destroyed context.
+ * @param[in] ownership Who destroys it.
+ * @param[out, owned] context The context.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is to be owned and is already owned.
+ * @callback refused
+ */
 cushim_status cushim_context_wrap(cushim_device device,
                                   CUcontext native,
                                   cushim_ownership ownership,
                                   cushim_context *context);
 
-// Wraps a green context, by way of the context that belongs to it. Streams in that context must be non-blocking;
-// they use its share of the device.
-//
-// @param[in] device The device of the context.
-// @param[in] native The green context. A borrowed one must outlive every object that is made in it.
-// @param[in] ownership Who destroys it.
-// @param[out, owned] context The context.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is to be owned and is already owned.
-// @driver 12.4
+/*
+ * Wraps a green context, by way of the context that belongs to it. Streams in that context must be non-blocking;
+ * they use its share of the device.
+ *
+ * @param[in] device The device of the context.
+ * @param[in] native The green context. A borrowed one must outlive every object that is made in it.
+ * @param[in] ownership Who destroys it.
+ * @param[out, owned] context The context.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if it is to be owned and is already owned.
+ * @driver 12.4
+ */
 cushim_status cushim_context_wrap_green(cushim_device device,
                                         CUgreenCtx native,
                                         cushim_ownership ownership,
                                         cushim_context *context);
 
-// Returns one more owned handle of a context.
-//
-// @param[in] context The context.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owned handle of a context.
+ *
+ * @param[in] context The context.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_context_ref(cushim_context context, cushim_context *reference);
 
-// Destroys an owned handle of a context. The context is destroyed, or released if it is primary, when nothing uses
-// it any more, objects in it included.
-//
-// @param[in, ended, nullable] context The handle; NULL does nothing.
-// @driver none
-// @sync context if this releases the context
+/*
+ * Destroys an owned handle of a context. The context is destroyed, or released if it is primary, when nothing uses
+ * it any more, objects in it included.
+ *
+ * @param[in, ended, nullable] context The handle; NULL does nothing.
+ * @driver none
+ * @sync context if this releases the context
+ */
 cushim_status cushim_context_destroy(cushim_context context);
 
-// Returns the device of a context.
-//
-// @param[in] context The context.
-// @param[out, borrowed] device The device, valid until the process ends.
+/*
+ * Returns the device of a context.
+ *
+ * @param[in] context The context.
+ * @param[out, borrowed] device The device, valid until the process ends.
+ */
 cushim_status cushim_context_get_device(cushim_context context, cushim_device *device);
 
-// Tells what a context is.
-//
-// @param[in] context The context.
-// @param[out] kind The kind.
+/*
+ * Tells what a context is.
+ *
+ * @param[in] context The context.
+ * @param[out] kind The kind.
+ */
 cushim_status cushim_context_get_kind(cushim_context context, cushim_context_kind *kind);
 
-// Returns the driver's own handle of a context. After a reset the driver may give the same handle to another
-// context.
-//
-// @param[in] context The context.
-// @param[out] native The handle, which cushim keeps.
+/*
+ * Returns the driver's own handle of a context. After a reset the driver may give the same handle to another
+ * context.
+ *
+ * @param[in] context The context.
+ * @param[out] native The handle, which cushim keeps.
+ */
 cushim_status cushim_context_native(cushim_context context, CUcontext *native);
 
-// Tells which error has made a context unusable, as far as cushim knows.
-//
-// It is a sticky error, after which the process must be restarted, or `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) after
-// a reset. cushim knows it once a call in the context has returned it, or if the reset was made through cushim.
-//
-// @param[in] context The context.
-// @param[out] lost The status; 0 if none is known.
+/*
+ * Tells which error has made a context unusable, as far as cushim knows.
+ *
+ * It is a sticky error, after which the process must be restarted, or `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) after
+ * a reset. cushim knows it once a call in the context has returned it, or if the reset was made through cushim.
+ *
+ * @param[in] context The context.
+ * @param[out] lost The status; 0 if none is known.
+ */
 cushim_status cushim_context_get_lost(cushim_context context, cushim_status *lost);
 
-// Returns the unique id of a context. It is never reused, unlike the native handle.
-//
-// @param[in] context The context.
-// @param[out] id The id.
-// @driver 12.0
+/*
+ * Returns the unique id of a context. It is never reused, unlike the native handle.
+ *
+ * @param[in] context The context.
+ * @param[out] id The id.
+ * @driver 12.0
+ */
 cushim_status cushim_context_get_id(cushim_context context, uint64_t *id);
 
-// Returns the flags of a context.
-//
-// @param[in] context The context.
-// @param[out, flags(CUctx_flags)] flags The flags.
-// @driver any
+/*
+ * Returns the flags of a context.
+ *
+ * @param[in] context The context.
+ * @param[out, flags(CUctx_flags)] flags The flags.
+ * @driver any
+ */
 cushim_status cushim_context_get_flags(cushim_context context, uint32_t *flags);
 
-// Returns the range of priorities that streams of a context can have. A smaller number is a higher priority.
-//
-// @param[in] context The context.
-// @param[out] least The lowest priority, the greatest number.
-// @param[out] greatest The highest priority, the smallest number.
-// @driver none
+/*
+ * Returns the range of priorities that streams of a context can have. A smaller number is a higher priority.
+ *
+ * @param[in] context The context.
+ * @param[out] least The lowest priority, the greatest number.
+ * @param[out] greatest The highest priority, the smallest number.
+ * @driver none
+ */
 cushim_status cushim_context_get_stream_priorities(cushim_context context, int32_t *least, int32_t *greatest);
 
-// Returns a limit of a context.
-//
-// @param[in] context The context.
-// @param[in] limit Which limit.
-// @param[out] value The value, in the unit of the limit.
-// @errors `CUDA_ERROR_INVALID_VALUE` for a limit that this driver does not know.
-// @driver any
+/*
+ * Returns a limit of a context.
+ *
+ * @param[in] context The context.
+ * @param[in] limit Which limit.
+ * @param[out] value The value, in the unit of the limit.
+ * @errors `CUDA_ERROR_INVALID_VALUE` for a limit that this driver does not know.
+ * @driver any
+ */
 cushim_status cushim_context_get_limit(cushim_context context, CUlimit limit, size_t *value);
 
-// Sets a limit of a context. The driver may round the value, and waits for the work in the context first.
-//
-// @param[in] context The context.
-// @param[in] limit Which limit.
-// @param[in] value The value, in the unit of the limit.
-// @driver any
-// @sync context
+/*
+ * Sets a limit of a context. The driver may round the value, and waits for the work in the context first.
+ *
+ * @param[in] context The context.
+ * @param[in] limit Which limit.
+ * @param[in] value The value, in the unit of the limit.
+ * @driver any
+ * @sync context
+ */
 cushim_status cushim_context_set_limit(cushim_context context, CUlimit limit, size_t value);
 
-// Waits until all work in a context is done. While a builder captures in the context, the call is refused. A capture
-// that others have under way in the context is lost.
-//
-// @param[in] context The context.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` while a builder captures in the context; the capture stays valid.
-// @driver none
-// @sync context
+/*
+ * Waits until all work in a context is done. While a builder captures in the context, the call is refused. A capture
+ * that others have under way in the context is lost.
+ *
+ * @param[in] context The context.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` while a builder captures in the context; the capture stays valid.
+ * @driver none
+ * @sync context
+ */
 cushim_status cushim_context_synchronize(cushim_context context);
 
-// Makes a context current on the calling thread, instead of the one that is.
-//
-// The functions of cushim.h need no current context and do not change it. This is for other users of CUDA on the
-// thread.
-//
-// @param[in] context The context.
-// @driver none
+/*
+ * Makes a context current on the calling thread, instead of the one that is.
+ *
+ * The functions of cushim.h need no current context and do not change it. This is for other users of CUDA on the
+ * thread.
+ *
+ * @param[in] context The context.
+ * @driver none
+ */
 cushim_status cushim_context_set_current(cushim_context context);
 
-// Makes no context current on the calling thread, instead of the one that is.
-//
-// @param[in] driver The driver.
-// @driver none
+/*
+ * Makes no context current on the calling thread, instead of the one that is.
+ *
+ * @param[in] driver The driver.
+ * @driver none
+ */
 cushim_status cushim_context_clear_current(cushim_driver driver);
 
-// Returns the context that is current on the calling thread.
-//
-// @param[in] driver The driver.
-// @param[out, borrowed] context The object that owns the context; NULL if none is current or cushim does not own it,
-//   even if it is wrapped as borrowed.
-// @param[out, nullable] native The driver's own handle; NULL if none is current.
-// @driver none
+/*
+ * Returns the context that is current on the calling thread.
+ *
+ * @param[in] driver The driver.
+ * @param[out, borrowed] context The object that owns the context; NULL if none is current or cushim does not own it,
+ *   even if it is wrapped as borrowed.
+ * @param[out, nullable] native The driver's own handle; NULL if none is current.
+ * @driver none
+ */
 cushim_status cushim_context_get_current(cushim_driver driver, cushim_context *context, CUcontext *native);
 
-// Pushes a context onto the calling thread's stack of contexts, which makes it current.
-//
-// @param[in] context The context.
-// @driver none
+/*
+ * Pushes a context onto the calling thread's stack of contexts, which makes it current.
+ *
+ * @param[in] context The context.
+ * @driver none
+ */
 cushim_status cushim_context_push(cushim_context context);
 
-// Pops the current context from the calling thread's stack of contexts. The one below becomes current.
-//
-// @param[in] driver The driver.
-// @param[out, borrowed] context The object that owns the popped context; NULL if cushim does not own it, even if it
-//   is wrapped as borrowed.
-// @param[out, nullable] native The driver's own handle.
-// @errors `CUDA_ERROR_INVALID_CONTEXT` if the stack is empty.
-// @driver none
+/*
+ * Pops the current context from the calling thread's stack of contexts. The one below becomes current.
+ *
+ * @param[in] driver The driver.
+ * @param[out, borrowed] context The object that owns the popped context; NULL if cushim does not own it, even if it
+ *   is wrapped as borrowed.
+ * @param[out, nullable] native The driver's own handle.
+ * @errors `CUDA_ERROR_INVALID_CONTEXT` if the stack is empty.
+ * @driver none
+ */
 cushim_status cushim_context_pop(cushim_driver driver, cushim_context *context, CUcontext *native);
 
-// Lets work in a context access memory of another device's context by address, in kernels and memsets. Copies need
-// no access, but can be faster with it.
-//
-// Access goes one way, includes memory that is allocated later, and ends when it is disabled, or when either context
-// is destroyed or reset. Memory pools have their own list: see `cushim_resource_change_peers`.
-//
-// @param[in] context The context whose work accesses the memory.
-// @param[in] peer The context whose memory is accessed.
-// @errors `CUDA_ERROR_PEER_ACCESS_UNSUPPORTED` for two contexts of one device, or if the devices cannot access each
-//   other (`cushim_device_can_access_peer`); `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`, which a program may ignore.
-// @driver any
+/*
+ * Lets work in a context access memory of another device's context by address, in kernels and memsets. Copies need
+ * no access, but can be faster with it.
+ *
+ * Access goes one way, includes memory that is allocated later, and ends when it is disabled, or when either context
+ * is destroyed or reset. Memory pools have their own list: see `cushim_resource_change_peers`.
+ *
+ * @param[in] context The context whose work accesses the memory.
+ * @param[in] peer The context whose memory is accessed.
+ * @errors `CUDA_ERROR_PEER_ACCESS_UNSUPPORTED` for two contexts of one device, or if the devices cannot access each
+ *   other (`cushim_device_can_access_peer`); `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`, which a program may ignore.
+ * @driver any
+ */
 cushim_status cushim_context_enable_peer_access(cushim_context context, cushim_context peer);
 
-// Ends what `cushim_context_enable_peer_access` allowed. Synchronise first: enqueued work that still needs the
-// access fails, copies included, and the context is then unusable (`CUDA_ERROR_LAUNCH_FAILED` on driver branch 580).
-//
-// @param[in] context The context whose work accesses the memory.
-// @param[in] peer The context whose memory is accessed.
-// @errors `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`, also after a reset of either context, and for two contexts of one
-//   device.
-// @driver any
+/*
+ * Ends what `cushim_context_enable_peer_access` allowed. Synchronise first: enqueued work that still needs the
+ * access fails, copies included, and the context is then unusable (`CUDA_ERROR_LAUNCH_FAILED` on driver branch 580).
+ *
+ * @param[in] context The context whose work accesses the memory.
+ * @param[in] peer The context whose memory is accessed.
+ * @errors `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`, also after a reset of either context, and for two contexts of one
+ *   device.
+ * @driver any
+ */
 cushim_status cushim_context_disable_peer_access(cushim_context context, cushim_context peer);
 
-// Creates a stream, by default a non-blocking one (`CU_STREAM_NON_BLOCKING`), unlike `cuStreamCreate(…, 0)`: it does
-// not wait for the legacy default stream, nor the legacy default stream for it.
-//
-// @param[in] context The context.
-// @param[in, nullable] options The options.
-// @param[out, owned] stream The stream.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a priority out of range, which `cuStreamCreateWithPriority` would
-//   clamp.
-// @driver none
+/*
+ * Creates a stream, by default a non-blocking one (`CU_STREAM_NON_BLOCKING`), unlike `cuStreamCreate(…, 0)`: it does
+ * not wait for the legacy default stream, nor the legacy default stream for it.
+ *
+ * @param[in] context The context.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] stream The stream.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a priority out of range, which `cuStreamCreateWithPriority` would
+ *   clamp.
+ * @driver none
+ */
 cushim_status cushim_stream_create(cushim_context context,
                                    const struct cushim_stream_options *options,
                                    cushim_stream *stream);
 
-// Wraps a stream that was created elsewhere. A stream that cushim created or has wrapped returns its own object; 0
-// and 1 return the legacy default stream, 2 (`CU_STREAM_PER_THREAD`) the per-thread one.
-//
-// @param[in] context The context of the stream.
-// @param[in, nullable] native The stream; a `cudaStream_t` is the same. A borrowed one must outlive the object.
-// @param[in] ownership Who destroys it. Default streams are borrowed.
-// @param[out, owned] stream The stream.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is to be owned and is a default stream or already owned, or
-//   if it is known to belong to another context.
-// @callback refused
+/*
+ * Wraps a stream that was created elsewhere. A stream that cushim created or has wrapped returns its own object; 0
+ * and 1 return the legacy default stream, 2 (`CU_STREAM_PER_THREAD`) the per-thread one.
+ *
+ * @param[in] context The context of the stream.
+ * @param[in, nullable] native The stream; a `cudaStream_t` is the same. A borrowed one must outlive the object.
+ * @param[in] ownership Who destroys it. Default streams are borrowed.
+ * @param[out, owned] stream The stream.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is to be owned and is a default stream or already owned, or
+ *   if it is known to belong to another context.
+ * @callback refused
+ */
 cushim_status cushim_stream_wrap(cushim_context context,
                                  CUstream native,
                                  cushim_ownership ownership,
                                  cushim_stream *stream);
 
-// Returns the legacy default stream of a context, which is ordered with all blocking streams of the context.
-//
-// @param[in] context The context.
-// @param[out, borrowed] stream The stream, valid as long as the context; the same handle each time.
+/*
+ * Returns the legacy default stream of a context, which is ordered with all blocking streams of the context.
+ *
+ * @param[in] context The context.
+ * @param[out, borrowed] stream The stream, valid as long as the context; the same handle each time.
+ */
 cushim_status cushim_context_get_legacy_stream(cushim_context context, cushim_stream *stream);
 
-// Returns the per-thread default stream of a context. Each call on it uses the stream of the thread that makes the
-// call.
-//
-// @param[in] context The context.
-// @param[out, borrowed] stream The stream, valid as long as the context; the same handle each time.
+/*
+ * Returns the per-thread default stream of a context. Each call on it uses the stream of the thread that makes the
+ * call.
+ *
+ * @param[in] context The context.
+ * @param[out, borrowed] stream The stream, valid as long as the context; the same handle each time.
+ */
 cushim_status cushim_context_get_per_thread_stream(cushim_context context, cushim_stream *stream);
 
-// Returns a handle that stands for the calling thread's current stream wherever a stream is required. If the thread
-// has none, calls with it return `CUSHIM_ERROR_STREAM_REQUIRED`.
-//
-// @return The handle: the same on every thread, valid until the process ends, not to be destroyed.
+/*
+ * Returns a handle that stands for the calling thread's current stream wherever a stream is required. If the thread
+ * has none, calls with it return `CUSHIM_ERROR_STREAM_REQUIRED`.
+ *
+ * @return The handle: the same on every thread, valid until the process ends, not to be destroyed.
+ */
 cushim_stream cushim_stream_current(void);
 
-// Makes a stream the calling thread's current stream, until it is popped or the thread ends.
-//
-// @param[in] stream The stream. Being current does not keep it alive: pop it before you destroy its last handle.
+/*
+ * Makes a stream the calling thread's current stream, until it is popped or the thread ends.
+ *
+ * @param[in] stream The stream. Being current does not keep it alive: pop it before you destroy its last handle.
+ */
 cushim_status cushim_stream_push_current(cushim_stream stream);
 
-// Pops the calling thread's current stream. The one that was pushed before it becomes current.
-//
-// @param[out, borrowed, nullable] stream The stream; NULL if it was destroyed.
-// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the thread has no current stream.
+/*
+ * Pops the calling thread's current stream. The one that was pushed before it becomes current.
+ *
+ * @param[out, borrowed, nullable] stream The stream; NULL if it was destroyed.
+ * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the thread has no current stream.
+ */
 cushim_status cushim_stream_pop_current(cushim_stream *stream);
 
-// Returns the calling thread's current stream.
-//
-// @param[out, borrowed] stream The stream.
-// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the thread has no current stream; `CUSHIM_ERROR_INVALID_HANDLE` if it
-//   was destroyed.
+/*
+ * Returns the calling thread's current stream.
+ *
+ * @param[out, borrowed] stream The stream.
+ * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the thread has no current stream; `CUSHIM_ERROR_INVALID_HANDLE` if it
+ *   was destroyed.
+ */
 cushim_status cushim_stream_get_current(cushim_stream *stream);
 
-// Returns one more owned handle of a stream.
-//
-// @param[in] stream The stream.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owned handle of a stream.
+ *
+ * @param[in] stream The stream.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_stream_ref(cushim_stream stream, cushim_stream *reference);
 
-// Destroys an owned handle of a stream. When nothing uses the stream any more it is destroyed, unless it is
-// borrowed; enqueued work still runs.
-//
-// @param[in, ended, nullable] stream The handle; NULL does nothing.
-// @driver none
+/*
+ * Destroys an owned handle of a stream. When nothing uses the stream any more it is destroyed, unless it is
+ * borrowed; enqueued work still runs.
+ *
+ * @param[in, ended, nullable] stream The handle; NULL does nothing.
+ * @driver none
+ */
 cushim_status cushim_stream_destroy(cushim_stream stream);
 
-// Returns the context of a stream.
-//
-// @param[in] stream The stream.
-// @param[out, borrowed] context The context, valid as long as the stream.
+/*
+ * Returns the context of a stream.
+ *
+ * @param[in] stream The stream.
+ * @param[out, borrowed] context The context, valid as long as the stream.
+ */
 cushim_status cushim_stream_get_context(cushim_stream stream, cushim_context *context);
 
-// Tells what a stream is.
-//
-// @param[in] stream The stream.
-// @param[out] kind The kind.
+/*
+ * Tells what a stream is.
+ *
+ * @param[in] stream The stream.
+ * @param[out] kind The kind.
+ */
 cushim_status cushim_stream_get_kind(cushim_stream stream, cushim_stream_kind *kind);
 
-// Returns the driver's own handle of a stream; a `cudaStream_t` is the same. That of a default stream is 1 or 2,
-// which means the default stream of whichever context is current.
-//
-// @param[in] stream The stream.
-// @param[out] native The handle, which cushim keeps.
+/*
+ * Returns the driver's own handle of a stream; a `cudaStream_t` is the same. That of a default stream is 1 or 2,
+ * which means the default stream of whichever context is current.
+ *
+ * @param[in] stream The stream.
+ * @param[out] native The handle, which cushim keeps.
+ */
 cushim_status cushim_stream_native(cushim_stream stream, CUstream *native);
 
-// Returns the flags of a stream.
-//
-// @param[in] stream The stream.
-// @param[out, flags(cushim_stream_flags)] flags The flags.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
-// @driver none
+/*
+ * Returns the flags of a stream.
+ *
+ * @param[in] stream The stream.
+ * @param[out, flags(cushim_stream_flags)] flags The flags.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
+ * @driver none
+ */
 cushim_status cushim_stream_get_flags(cushim_stream stream, uint32_t *flags);
 
-// Returns the priority of a stream. A smaller number is a higher priority.
-//
-// @param[in] stream The stream.
-// @param[out] priority The priority.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a default stream that is being captured; the capture stays valid.
-// @driver none
+/*
+ * Returns the priority of a stream. A smaller number is a higher priority.
+ *
+ * @param[in] stream The stream.
+ * @param[out] priority The priority.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a default stream that is being captured; the capture stays valid.
+ * @driver none
+ */
 cushim_status cushim_stream_get_priority(cushim_stream stream, int32_t *priority);
 
-// Returns the unique id of a stream. It is never reused, unlike the native handle.
-//
-// @param[in] stream The stream.
-// @param[out] id The id.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
-// @driver 12.0
+/*
+ * Returns the unique id of a stream. It is never reused, unlike the native handle.
+ *
+ * @param[in] stream The stream.
+ * @param[out] id The id.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
+ * @driver 12.0
+ */
 cushim_status cushim_stream_get_id(cushim_stream stream, uint64_t *id);
 
-// Returns the unique id of a stream, like `cushim_stream_get_id`.
-//
-// @param[in] stream The stream.
-// @return The id; 0 after a failure, with the last error set.
-// @driver 12.0
+/*
+ * Returns the unique id of a stream, like `cushim_stream_get_id`.
+ *
+ * @param[in] stream The stream.
+ * @return The id; 0 after a failure, with the last error set.
+ * @driver 12.0
+ */
 uint64_t cushim_stream_id(cushim_stream stream);
 
-// Tells whether all work in a stream is done.
-//
-// Default streams return `CUSHIM_ERROR_IN_CALLBACK` inside a host function.
-//
-// @param[in] stream The stream.
-// @param[out] done Receives 1 or 0.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
-// @driver none
-// @callback allowed
+/*
+ * Tells whether all work in a stream is done.
+ *
+ * Default streams return `CUSHIM_ERROR_IN_CALLBACK` inside a host function.
+ *
+ * @param[in] stream The stream.
+ * @param[out] done Receives 1 or 0.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
+ * @driver none
+ * @callback allowed
+ */
 cushim_status cushim_stream_query(cushim_stream stream, int32_t *done);
 
-// Waits until all work in a stream is done.
-//
-// @param[in] stream The stream.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
-// @driver none
-// @sync stream
+/*
+ * Waits until all work in a stream is done.
+ *
+ * @param[in] stream The stream.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
+ * @driver none
+ * @sync stream
+ */
 cushim_status cushim_stream_synchronize(cushim_stream stream);
 
-// Waits until all work in a stream is done, or a time is over. CUDA has no such call: cushim queries the stream
-// again and again, at most 0.5 ms apart.
-//
-// @param[in] stream The stream.
-// @param[in] nanoseconds The longest time to wait; 0 queries once.
-// @param[out] done Receives 1 if the work is done, 0 if the time is over.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
-// @driver none
-// @sync stream
+/*
+ * Waits until all work in a stream is done, or a time is over. CUDA has no such call: cushim queries the stream
+ * again and again, at most 0.5 ms apart.
+ *
+ * @param[in] stream The stream.
+ * @param[in] nanoseconds The longest time to wait; 0 queries once.
+ * @param[out] done Receives 1 if the work is done, 0 if the time is over.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured; the capture stays valid.
+ * @driver none
+ * @sync stream
+ */
 cushim_status cushim_stream_synchronize_within(cushim_stream stream, uint64_t nanoseconds, int32_t *done);
 
-// Makes work that is enqueued in a stream from now on wait for what an event last recorded. An event that was never
-// recorded is not waited for.
-//
-// If an interprocess event belongs to another context, cushim makes it wait by way of a temporary stream of that
-// context, which takes longer: driver branch 580 crashes otherwise (measured).
-//
-// @param[in] stream The stream.
-// @param[in] event The event, of any context of the driver.
-// @driver none
+/*
+ * Makes work that is enqueued in a stream from now on wait for what an event last recorded. An event that was never
+ * recorded is not waited for.
+ *
+ * If an interprocess event belongs to another context, cushim makes it wait by way of a temporary stream of that
+ * context, which takes longer: driver branch 580 crashes otherwise (measured).
+ *
+ * @param[in] stream The stream.
+ * @param[in] event The event, of any context of the driver.
+ * @driver none
+ */
 cushim_status cushim_stream_wait_event(cushim_stream stream, cushim_event event);
 
-// Makes a stream wait for what is recorded outside of a capture (`CU_EVENT_WAIT_EXTERNAL`): in a stream that is being
-// captured waiting becomes a node, which waits at each launch for what the event recorded last by then.
-// `cushim_stream_wait_event` takes only events there that were recorded in the same capture. In any other stream both
-// do the same.
-//
-// @param[in] stream The stream.
-// @param[in] event The event, of any context of the driver. The graph keeps it.
-// @driver none
+/*
+ * Makes a stream wait for what is recorded outside of a capture (`CU_EVENT_WAIT_EXTERNAL`): in a stream that is being
+ * captured waiting becomes a node, which waits at each launch for what the event recorded last by then.
+ * `cushim_stream_wait_event` takes only events there that were recorded in the same capture. In any other stream both
+ * do the same.
+ *
+ * @param[in] stream The stream.
+ * @param[in] event The event, of any context of the driver. The graph keeps it.
+ * @driver none
+ */
 cushim_status cushim_stream_wait_event_external(cushim_stream stream, cushim_event event);
 
-// Makes work that is enqueued in a stream from now on wait for the work that is in another stream now.
-//
-// @param[in] stream The stream.
-// @param[in] other The other stream, of any context of the driver.
-// @driver none
+/*
+ * Makes work that is enqueued in a stream from now on wait for the work that is in another stream now.
+ *
+ * @param[in] stream The stream.
+ * @param[in] other The other stream, of any context of the driver.
+ * @driver none
+ */
 cushim_status cushim_stream_wait_stream(cushim_stream stream, cushim_stream other);
 
-// Creates an event, by default one that does not measure time (`CU_EVENT_DISABLE_TIMING`), unlike
-// `cuEventCreate(…, 0)`.
-//
-// @param[in] context The context.
-// @param[in, nullable] options The options.
-// @param[out, owned] event The event.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that is both timed and interprocess.
-// @driver none
+/*
+ * Creates an event, by default one that does not measure time (`CU_EVENT_DISABLE_TIMING`), unlike
+ * `cuEventCreate(…, 0)`.
+ *
+ * @param[in] context The context.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] event The event.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that is both timed and interprocess.
+ * @driver none
+ */
 cushim_status cushim_event_create(cushim_context context,
                                   const struct cushim_event_options *options,
                                   cushim_event *event);
 
-// Wraps an event that was created elsewhere. An event that cushim created or has wrapped returns its own object,
-// with the flags that it has.
-//
-// @param[in] context The context of the event.
-// @param[in] native The event; a `cudaEvent_t` is the same. A borrowed one must outlive the object.
-// @param[in] ownership Who destroys it.
-// @param[in, nullable] options How the event was created. An interprocess event must be declared as such: driver
-//   branch 580 crashes if a stream of another context waits for one directly.
-// @param[out, owned] event The event.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the event is to be owned and is already owned, or if it is known to
-//   belong to another context.
-// @callback refused
+/*
+ * Wraps an event that was created elsewhere. An event that cushim created or has wrapped returns its own object,
+ * with the flags that it has.
+ *
+ * @param[in] context The context of the event.
+ * @param[in] native The event; a `cudaEvent_t` is the same. A borrowed one must outlive the object.
+ * @param[in] ownership Who destroys it.
+ * @param[in, nullable] options How the event was created. An interprocess event must be declared as such: driver
+ *   branch 580 crashes if a stream of another context waits for one directly.
+ * @param[out, owned] event The event.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the event is to be owned and is already owned, or if it is known to
+ *   belong to another context.
+ * @callback refused
+ */
 cushim_status cushim_event_wrap(cushim_context context,
                                 CUevent native,
                                 cushim_ownership ownership,
                                 const struct cushim_event_options *options,
                                 cushim_event *event);
 
-// Returns one more owned handle of an event.
-//
-// @param[in] event The event.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owned handle of an event.
+ *
+ * @param[in] event The event.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_event_ref(cushim_event event, cushim_event *reference);
 
-// Destroys an owned handle of an event. When nothing uses the event any more it is destroyed, unless it is borrowed;
-// what waits for it keeps waiting for what it recorded.
-//
-// @param[in, ended, nullable] event The handle; NULL does nothing.
-// @driver none
+/*
+ * Destroys an owned handle of an event. When nothing uses the event any more it is destroyed, unless it is borrowed;
+ * what waits for it keeps waiting for what it recorded.
+ *
+ * @param[in, ended, nullable] event The handle; NULL does nothing.
+ * @driver none
+ */
 cushim_status cushim_event_destroy(cushim_event event);
 
-// Returns the context of an event.
-//
-// @param[in] event The event.
-// @param[out, borrowed] context The context, valid as long as the event.
+/*
+ * Returns the context of an event.
+ *
+ * @param[in] event The event.
+ * @param[out, borrowed] context The context, valid as long as the event.
+ */
 cushim_status cushim_event_get_context(cushim_event event, cushim_context *context);
 
-// Returns the driver's own handle of an event; a `cudaEvent_t` is the same.
-//
-// @param[in] event The event.
-// @param[out] native The handle, which cushim keeps.
+/*
+ * Returns the driver's own handle of an event; a `cudaEvent_t` is the same.
+ *
+ * @param[in] event The event.
+ * @param[out] native The handle, which cushim keeps.
+ */
 cushim_status cushim_event_native(cushim_event event, CUevent *native);
 
-// Returns the flags with which an event was created or wrapped.
-//
-// @param[in] event The event.
-// @param[out, flags(cushim_event_flags)] flags The flags.
+/*
+ * Returns the flags with which an event was created or wrapped.
+ *
+ * @param[in] event The event.
+ * @param[out, flags(cushim_event_flags)] flags The flags.
+ */
 cushim_status cushim_event_get_flags(cushim_event event, uint32_t *flags);
 
-// Records an event in a stream: the event is done when all work that is in the stream now is done.
-//
-// Default streams return `CUSHIM_ERROR_IN_CALLBACK` inside a host function.
-//
-// @param[in] event The event.
-// @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
-// @driver none
-// @callback allowed
+/*
+ * Records an event in a stream: the event is done when all work that is in the stream now is done.
+ *
+ * Default streams return `CUSHIM_ERROR_IN_CALLBACK` inside a host function.
+ *
+ * @param[in] event The event.
+ * @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+ * @driver none
+ * @callback allowed
+ */
 cushim_status cushim_event_record(cushim_event event, cushim_stream stream);
 
-// Records an event in a stream for those outside of a capture (`CU_EVENT_RECORD_EXTERNAL`): in a stream that is being
-// captured the record becomes a node, which records the event at each launch. `cushim_event_record` would mark a
-// place in the capture, for other streams to fork from or to join. In any other stream both do the same.
-//
-// @param[in] event The event. The graph keeps it.
-// @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
-// @driver none
+/*
+ * Records an event in a stream for those outside of a capture (`CU_EVENT_RECORD_EXTERNAL`): in a stream that is being
+ * captured the record becomes a node, which records the event at each launch. `cushim_event_record` would mark a
+ * place in the capture, for other streams to fork from or to join. In any other stream both do the same.
+ *
+ * @param[in] event The event. The graph keeps it.
+ * @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+ * @driver none
+ */
 cushim_status cushim_event_record_external(cushim_event event, cushim_stream stream);
 
-// Tells whether what an event last recorded is done. It is if nothing was recorded.
-//
-// @param[in] event The event.
-// @param[out] done Receives 1 or 0.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
-// @driver none
-// @callback allowed
+/*
+ * Tells whether what an event last recorded is done. It is if nothing was recorded.
+ *
+ * @param[in] event The event.
+ * @param[out] done Receives 1 or 0.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
+ * @driver none
+ * @callback allowed
+ */
 cushim_status cushim_event_query(cushim_event event, int32_t *done);
 
-// Waits until what an event last recorded is done; returns immediately if nothing was recorded.
-//
-// @param[in] event The event.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
-// @driver none
-// @sync event
+/*
+ * Waits until what an event last recorded is done; returns immediately if nothing was recorded.
+ *
+ * @param[in] event The event.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
+ * @driver none
+ * @sync event
+ */
 cushim_status cushim_event_synchronize(cushim_event event);
 
-// Waits until what an event last recorded is done, or a time is over, like `cushim_stream_synchronize_within`.
-//
-// @param[in] event The event.
-// @param[in] nanoseconds The longest time to wait; 0 queries once.
-// @param[out] done Receives 1 if it is done, 0 if the time is over.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
-// @driver none
-// @sync event
+/*
+ * Waits until what an event last recorded is done, or a time is over, like `cushim_stream_synchronize_within`.
+ *
+ * @param[in] event The event.
+ * @param[in] nanoseconds The longest time to wait; 0 queries once.
+ * @param[out] done Receives 1 if it is done, 0 if the time is over.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an event that was last recorded in a stream that was being captured.
+ * @driver none
+ * @sync event
+ */
 cushim_status cushim_event_synchronize_within(cushim_event event, uint64_t nanoseconds, int32_t *done);
 
-// Returns the time between two events, with a resolution of about 0.5 microseconds.
-//
-// @param[in] start The event that was recorded first, created with `CUSHIM_EVENT_TIMING`.
-// @param[in] end The event that was recorded later, created with `CUSHIM_EVENT_TIMING`.
-// @param[out] milliseconds The time; negative if `end` was recorded first.
-// @errors `CUSHIM_ERROR_TIMING_DISABLED` if an event does not measure time; `CUSHIM_ERROR_NOT_RECORDED` if one was
-//   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an
-//   event that was last recorded in a stream that was being captured.
-// @driver none
+/*
+ * Returns the time between two events, with a resolution of about 0.5 microseconds.
+ *
+ * @param[in] start The event that was recorded first, created with `CUSHIM_EVENT_TIMING`.
+ * @param[in] end The event that was recorded later, created with `CUSHIM_EVENT_TIMING`.
+ * @param[out] milliseconds The time; negative if `end` was recorded first.
+ * @errors `CUSHIM_ERROR_TIMING_DISABLED` if an event does not measure time; `CUSHIM_ERROR_NOT_RECORDED` if one was
+ *   never recorded; `CUDA_ERROR_NOT_READY` (600) if one is not done; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an
+ *   event that was last recorded in a stream that was being captured.
+ * @driver none
+ */
 cushim_status cushim_event_elapsed(cushim_event start, cushim_event end, float *milliseconds);
 
-// Allocates device memory, as `cuMemAlloc` does. Its contents are undefined; it is aligned to at least 256 bytes.
-//
-// @param[in] context The context.
-// @param[in] bytes The size in bytes; 0 returns the pointer 0.
-// @param[out, freed_by(cushim_context_free)] pointer The device pointer.
-// @errors `CUDA_ERROR_OUT_OF_MEMORY`.
-// @driver any
+/*
+ * Allocates device memory, as `cuMemAlloc` does. Its contents are undefined; it is aligned to at least 256 bytes.
+ *
+ * @param[in] context The context.
+ * @param[in] bytes The size in bytes; 0 returns the pointer 0.
+ * @param[out, freed_by(cushim_context_free)] pointer The device pointer.
+ * @errors `CUDA_ERROR_OUT_OF_MEMORY`.
+ * @driver any
+ */
 cushim_status cushim_context_allocate(cushim_context context, size_t bytes, uint64_t *pointer);
 
-// Frees device memory, as `cuMemFree` does. Does nothing if the memory was already freed with its context (a reset).
-//
-// @param[in] context The context.
-// @param[in, freed] pointer A pointer from `cushim_context_allocate` or `cuMemAlloc`; 0 does nothing.
-// @driver any
-// @sync context
+/*
+ * Frees device memory, as `cuMemFree` does. Does nothing if the memory was already freed with its context (a reset).
+ *
+ * @param[in] context The context.
+ * @param[in, freed] pointer A pointer from `cushim_context_allocate` or `cuMemAlloc`; 0 does nothing.
+ * @driver any
+ * @sync context
+ */
 cushim_status cushim_context_free(cushim_context context, uint64_t pointer);
 
-// Allocates device memory in stream order, from the current pool of the stream's device. Its contents are undefined.
-//
-// The memory can be used by work that comes later in the stream, and by work that waits for such work.
-//
-// @param[in] stream The stream.
-// @param[in] bytes The size in bytes; 0 returns the pointer 0.
-// @param[out, freed_by(cushim_stream_free)] pointer The device pointer.
-// @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_OUT_OF_MEMORY`.
-// @driver any
+/*
+ * Allocates device memory in stream order, from the current pool of the stream's device. Its contents are undefined.
+ *
+ * The memory can be used by work that comes later in the stream, and by work that waits for such work.
+ *
+ * @param[in] stream The stream.
+ * @param[in] bytes The size in bytes; 0 returns the pointer 0.
+ * @param[out, freed_by(cushim_stream_free)] pointer The device pointer.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_OUT_OF_MEMORY`.
+ * @driver any
+ */
 cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_t *pointer);
 
-// Frees device memory in stream order: after the work that is in the stream now. Does nothing if the memory was
-// already freed with its context (a reset).
-//
-// A reset that was not made through cushim is not noticed: see `cushim_context_retain_primary`.
-//
-// @param[in] stream The stream; it need not be the one in which the memory was allocated.
-// @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
-// @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools.
-// @driver any
+/*
+ * Frees device memory in stream order: after the work that is in the stream now. Does nothing if the memory was
+ * already freed with its context (a reset).
+ *
+ * A reset that was not made through cushim is not noticed: see `cushim_context_retain_primary`.
+ *
+ * @param[in] stream The stream; it need not be the one in which the memory was allocated.
+ * @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools.
+ * @driver any
+ */
 cushim_status cushim_stream_free(cushim_stream stream, uint64_t pointer);
 
-// Returns how much memory of the context's device is free, and how much it has.
-//
-// @param[in] context The context.
-// @param[out] free The free bytes.
-// @param[out] total All bytes.
-// @driver any
+/*
+ * Returns how much memory of the context's device is free, and how much it has.
+ *
+ * @param[in] context The context.
+ * @param[out] free The free bytes.
+ * @param[out] total All bytes.
+ * @driver any
+ */
 cushim_status cushim_context_get_memory_info(cushim_context context, size_t *free, size_t *total);
 
-// Copies bytes from one place to another in stream order. It returns before they have arrived, unless one place is
-// ordinary (not page-locked) host memory: then it may wait for them. A copy of zero bytes succeeds without checking
-// the addresses.
-//
-// Memory of another device's pool is copied only if the pool gives the stream's device access
-// (`cushim_resource_change_peers`), or if both places are buffers with resources or name their contexts. Other
-// memory of other devices is copied always: directly where one device reaches the other's memory, else through the
-// host.
-//
-// @param[in] stream The stream.
-// @param[in] to The destination.
-// @param[in] from The source.
-// @param[in] bytes How many.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL, is past the end of its buffer or of all
-//   addresses, and for an owner in a stream that is being captured; `CUSHIM_ERROR_INVALID_HANDLE`, also for an
-//   object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
-// @driver any
+/*
+ * Copies bytes from one place to another in stream order. It returns before they have arrived, unless one place is
+ * ordinary (not page-locked) host memory: then it may wait for them. A copy of zero bytes succeeds without checking
+ * the addresses.
+ *
+ * Memory of another device's pool is copied only if the pool gives the stream's device access
+ * (`cushim_resource_change_peers`), or if both places are buffers with resources or name their contexts. Other
+ * memory of other devices is copied always: directly where one device reaches the other's memory, else through the
+ * host.
+ *
+ * @param[in] stream The stream.
+ * @param[in] to The destination.
+ * @param[in] from The source.
+ * @param[in] bytes How many.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL, is past the end of its buffer or of all
+ *   addresses, and for an owner in a stream that is being captured; `CUSHIM_ERROR_INVALID_HANDLE`, also for an
+ *   object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ * @driver any
+ */
 cushim_status cushim_stream_copy(cushim_stream stream,
                                  const struct cushim_place *to,
                                  const struct cushim_place *from,
                                  size_t bytes);
 
-// Copies a box from one place to another in stream order, as `cushim_stream_copy` does: rows of bytes, slices of
-// rows. A copy of an empty box succeeds without checking the regions.
-//
-// @param[in] stream The stream.
-// @param[in] to The destination.
-// @param[in] from The source.
-// @param[in] extent The size of the box.
-// @errors As `cushim_stream_copy`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for rows or slices that are closer together
-//   than the box is large; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
-// @driver any
+/*
+ * Copies a box from one place to another in stream order, as `cushim_stream_copy` does: rows of bytes, slices of
+ * rows. A copy of an empty box succeeds without checking the regions.
+ *
+ * @param[in] stream The stream.
+ * @param[in] to The destination.
+ * @param[in] from The source.
+ * @param[in] extent The size of the box.
+ * @errors As `cushim_stream_copy`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for rows or slices that are closer together
+ *   than the box is large; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ * @driver any
+ */
 cushim_status cushim_stream_copy_3d(cushim_stream stream,
                                     const struct cushim_region *to,
                                     const struct cushim_region *from,
                                     const struct cushim_extent *extent);
 
-// Copies bytes from one place to another; synchronous: they have arrived when it returns. It waits for the context's
-// legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise as
-// `cushim_stream_copy`.
-//
-// @param[in] context The context.
-// @param[in] to The destination.
-// @param[in] from The source.
-// @param[in] bytes How many.
-// @errors As `cushim_stream_copy`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
-//   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
-// @sync legacy
-// @driver any
+/*
+ * Copies bytes from one place to another; synchronous: they have arrived when it returns. It waits for the context's
+ * legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise as
+ * `cushim_stream_copy`.
+ *
+ * @param[in] context The context.
+ * @param[in] to The destination.
+ * @param[in] from The source.
+ * @param[in] bytes How many.
+ * @errors As `cushim_stream_copy`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
+ *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ * @sync legacy
+ * @driver any
+ */
 cushim_status cushim_context_copy(cushim_context context,
                                   const struct cushim_place *to,
                                   const struct cushim_place *from,
                                   size_t bytes);
 
-// Copies a box from one place to another; synchronous: it has arrived when this returns. It waits as
-// `cushim_context_copy` does. Otherwise as `cushim_stream_copy_3d`.
-//
-// @param[in] context The context.
-// @param[in] to The destination.
-// @param[in] from The source.
-// @param[in] extent The size of the box.
-// @errors As `cushim_stream_copy_3d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
-//   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
-// @sync legacy
-// @driver any
+/*
+ * Copies a box from one place to another; synchronous: it has arrived when this returns. It waits as
+ * `cushim_context_copy` does. Otherwise as `cushim_stream_copy_3d`.
+ *
+ * @param[in] context The context.
+ * @param[in] to The destination.
+ * @param[in] from The source.
+ * @param[in] extent The size of the box.
+ * @errors As `cushim_stream_copy_3d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
+ *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ * @sync legacy
+ * @driver any
+ */
 cushim_status cushim_context_copy_3d(cushim_context context,
                                      const struct cushim_region *to,
                                      const struct cushim_region *from,
                                      const struct cushim_extent *extent);
 
-// Sets device memory to a value, repeated, in stream order (a memset). A memset of zero values succeeds without
-// checking the address. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`)
-// or to the pool (`cushim_resource_change_peers`).
-//
-// @param[in] stream The stream.
-// @param[in] to The memory; not an array. The address is a multiple of the value's size.
-// @param[in] value The value; what does not fit into its bytes is ignored.
-// @param[in] value_bytes Bytes of the value: 1, 2 or 4.
-// @param[in] count Number of values.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an address that is NULL, is not a multiple of the value's size,
-//   or is past the end of its buffer or of all addresses; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose
-//   context was reset.
-// @driver any
+/*
+ * Sets device memory to a value, repeated, in stream order (a memset). A memset of zero values succeeds without
+ * checking the address. Another device's memory needs access, of the context (`cushim_context_enable_peer_access`)
+ * or to the pool (`cushim_resource_change_peers`).
+ *
+ * @param[in] stream The stream.
+ * @param[in] to The memory; not an array. The address is a multiple of the value's size.
+ * @param[in] value The value; what does not fit into its bytes is ignored.
+ * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] count Number of values.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an address that is NULL, is not a multiple of the value's size,
+ *   or is past the end of its buffer or of all addresses; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose
+ *   context was reset.
+ * @driver any
+ */
 cushim_status cushim_stream_fill(cushim_stream stream,
                                  const struct cushim_place *to,
                                  uint32_t value,
                                  int32_t value_bytes,
                                  size_t count);
 
-// Sets rows of device memory to a value, repeated, in stream order (a 2D memset). A memset of zero values succeeds
-// without checking the address; of one row, the pitch does not matter.
-//
-// @param[in] stream The stream.
-// @param[in] to The start of the first row; as for `cushim_stream_fill`.
-// @param[in] pitch Bytes from row to row.
-// @param[in] value The value; what does not fit into its bytes is ignored.
-// @param[in] value_bytes Bytes of the value: 1, 2 or 4.
-// @param[in] width Values in a row.
-// @param[in] height Rows.
-// @errors As `cushim_stream_fill`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pitch that is smaller than a row or
-//   not a multiple of the value's size; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was
-//   reset.
-// @driver any
+/*
+ * Sets rows of device memory to a value, repeated, in stream order (a 2D memset). A memset of zero values succeeds
+ * without checking the address; of one row, the pitch does not matter.
+ *
+ * @param[in] stream The stream.
+ * @param[in] to The start of the first row; as for `cushim_stream_fill`.
+ * @param[in] pitch Bytes from row to row.
+ * @param[in] value The value; what does not fit into its bytes is ignored.
+ * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] width Values in a row.
+ * @param[in] height Rows.
+ * @errors As `cushim_stream_fill`; `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a pitch that is smaller than a row or
+ *   not a multiple of the value's size; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was
+ *   reset.
+ * @driver any
+ */
 cushim_status cushim_stream_fill_2d(cushim_stream stream,
                                     const struct cushim_place *to,
                                     size_t pitch,
@@ -2833,39 +3165,43 @@ cushim_status cushim_stream_fill_2d(cushim_stream stream,
                                     size_t width,
                                     size_t height);
 
-// Sets device memory to a value, repeated; synchronous: it is done when this returns. It waits for the context's
-// legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise as
-// `cushim_stream_fill`.
-//
-// @param[in] context The context.
-// @param[in] to The memory; as for `cushim_stream_fill`.
-// @param[in] value The value; what does not fit into its bytes is ignored.
-// @param[in] value_bytes Bytes of the value: 1, 2 or 4.
-// @param[in] count Number of values.
-// @errors As `cushim_stream_fill`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
-//   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
-// @sync legacy
-// @driver any
+/*
+ * Sets device memory to a value, repeated; synchronous: it is done when this returns. It waits for the context's
+ * legacy default stream, and so for the blocking streams; work in other streams runs beside it. Otherwise as
+ * `cushim_stream_fill`.
+ *
+ * @param[in] context The context.
+ * @param[in] to The memory; as for `cushim_stream_fill`.
+ * @param[in] value The value; what does not fit into its bytes is ignored.
+ * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] count Number of values.
+ * @errors As `cushim_stream_fill`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
+ *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ * @sync legacy
+ * @driver any
+ */
 cushim_status cushim_context_fill(cushim_context context,
                                   const struct cushim_place *to,
                                   uint32_t value,
                                   int32_t value_bytes,
                                   size_t count);
 
-// Sets rows of device memory to a value, repeated; synchronous: it is done when this returns. It waits as
-// `cushim_context_fill` does. Otherwise as `cushim_stream_fill_2d`.
-//
-// @param[in] context The context.
-// @param[in] to The start of the first row; as for `cushim_stream_fill`.
-// @param[in] pitch Bytes from row to row.
-// @param[in] value The value; what does not fit into its bytes is ignored.
-// @param[in] value_bytes Bytes of the value: 1, 2 or 4.
-// @param[in] width Values in a row.
-// @param[in] height Rows.
-// @errors As `cushim_stream_fill_2d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
-//   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
-// @sync legacy
-// @driver any
+/*
+ * Sets rows of device memory to a value, repeated; synchronous: it is done when this returns. It waits as
+ * `cushim_context_fill` does. Otherwise as `cushim_stream_fill_2d`.
+ *
+ * @param[in] context The context.
+ * @param[in] to The start of the first row; as for `cushim_stream_fill`.
+ * @param[in] pitch Bytes from row to row.
+ * @param[in] value The value; what does not fit into its bytes is ignored.
+ * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] width Values in a row.
+ * @param[in] height Rows.
+ * @errors As `cushim_stream_fill_2d`; an error of earlier work may appear here. `CUSHIM_ERROR_INVALID_ARGUMENT`;
+ *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ * @sync legacy
+ * @driver any
+ */
 cushim_status cushim_context_fill_2d(cushim_context context,
                                      const struct cushim_place *to,
                                      size_t pitch,
@@ -2874,40 +3210,44 @@ cushim_status cushim_context_fill_2d(cushim_context context,
                                      size_t width,
                                      size_t height);
 
-// Copies so many bytes after the work that is in the stream by now, as the attributes say: a batch of one copy,
-// refused where a batch is. It is done by the driver's call for one such copy (13.2), else by its call for many
-// (12.8), else as by `cushim_stream_copy`, which ignores hints.
-//
-// @param[in] stream The stream; not the legacy default stream, nor one that is being captured.
-// @param[in] to The destination.
-// @param[in] from The source.
-// @param[in] bytes How many; at least 1.
-// @param[in, nullable] attributes What the driver should know. NULL for the defaults.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for a place that is an array, NULL or reaches past the
-//   end of all addresses, for a hint that is no location, and for the legacy default stream or one that is being
-//   captured; `CUSHIM_ERROR_UNSUPPORTED` for `CUSHIM_SOURCE_DURING_CALL` before driver 12.8.
-// @driver none
+/*
+ * Copies so many bytes after the work that is in the stream by now, as the attributes say: a batch of one copy,
+ * refused where a batch is. It is done by the driver's call for one such copy (13.2), else by its call for many
+ * (12.8), else as by `cushim_stream_copy`, which ignores hints.
+ *
+ * @param[in] stream The stream; not the legacy default stream, nor one that is being captured.
+ * @param[in] to The destination.
+ * @param[in] from The source.
+ * @param[in] bytes How many; at least 1.
+ * @param[in, nullable] attributes What the driver should know. NULL for the defaults.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no bytes, for a place that is an array, NULL or reaches past the
+ *   end of all addresses, for a hint that is no location, and for the legacy default stream or one that is being
+ *   captured; `CUSHIM_ERROR_UNSUPPORTED` for `CUSHIM_SOURCE_DURING_CALL` before driver 12.8.
+ * @driver none
+ */
 cushim_status cushim_stream_copy_with_attributes(cushim_stream stream,
                                                  const struct cushim_place *to,
                                                  const struct cushim_place *from,
                                                  size_t bytes,
                                                  const struct cushim_copy_attributes *attributes);
 
-// Copies several ranges after the work that is in the stream by now; they are not ordered among each other. What
-// comes later in the stream waits for all of them. `cushim_batch_options` says what all batches have in common. The
-// driver's call for many came with 12.8.
-//
-// @param[in] stream The stream; not the legacy default stream, nor one that is being captured.
-// @param[in, array(copy_count)] copies The copies.
-// @param[in] copy_count How many; at least 1.
-// @param[in, array(attribute_count), nullable_if_zero(attribute_count)] attributes What the driver should know of
-//   them.
-// @param[in] attribute_count How many: 1 for all copies, as many as there are copies, or 0 for the defaults.
-// @param[in, nullable] options The options; NULL for the defaults.
-// @errors as `cushim_stream_copy_with_attributes`: `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
-//   also for no copies and for numbers that do not fit; `CUSHIM_ERROR_UNSUPPORTED`, also before driver 12.8 if the
-//   options refuse a loop.
-// @driver none
+/*
+ * Copies several ranges after the work that is in the stream by now; they are not ordered among each other. What
+ * comes later in the stream waits for all of them. `cushim_batch_options` says what all batches have in common. The
+ * driver's call for many came with 12.8.
+ *
+ * @param[in] stream The stream; not the legacy default stream, nor one that is being captured.
+ * @param[in, array(copy_count)] copies The copies.
+ * @param[in] copy_count How many; at least 1.
+ * @param[in, array(attribute_count), nullable_if_zero(attribute_count)] attributes What the driver should know of
+ *   them.
+ * @param[in] attribute_count How many: 1 for all copies, as many as there are copies, or 0 for the defaults.
+ * @param[in, nullable] options The options; NULL for the defaults.
+ * @errors as `cushim_stream_copy_with_attributes`: `CUSHIM_ERROR_STREAM_REQUIRED`; `CUSHIM_ERROR_INVALID_ARGUMENT`,
+ *   also for no copies and for numbers that do not fit; `CUSHIM_ERROR_UNSUPPORTED`, also before driver 12.8 if the
+ *   options refuse a loop.
+ * @driver none
+ */
 cushim_status cushim_stream_copy_batch(cushim_stream stream,
                                        const struct cushim_copy *copies,
                                        size_t copy_count,
@@ -2915,133 +3255,153 @@ cushim_status cushim_stream_copy_batch(cushim_stream stream,
                                        size_t attribute_count,
                                        const struct cushim_batch_options *options);
 
-// Waits for values in memory and writes such, one after the other, in stream order (`cuStreamBatchMemOp`). Other
-// devices, the network and the host may write the values that are waited for, and wait for those that are written.
-//
-// Values are in page-locked host memory, or in device memory of `cushim_context_allocate`: driver branch 580 refuses
-// memory of pools, which buffers are of by default, and managed memory (`CUDA_ERROR_INVALID_VALUE`).
-//
-// @param[in] stream The stream.
-// @param[in, array(operation_count)] operations The operations; at least 1.
-// @param[in] operation_count The number of operations.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an address that is NULL or not a multiple of the value's size,
-//   with the number of the operation as the error's `item`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer
-//   whose context was reset. If it fails, no owner is released.
-// @driver any
+/*
+ * Waits for values in memory and writes such, one after the other, in stream order (`cuStreamBatchMemOp`). Other
+ * devices, the network and the host may write the values that are waited for, and wait for those that are written.
+ *
+ * Values are in page-locked host memory, or in device memory of `cushim_context_allocate`: driver branch 580 refuses
+ * memory of pools, which buffers are of by default, and managed memory (`CUDA_ERROR_INVALID_VALUE`).
+ *
+ * @param[in] stream The stream.
+ * @param[in, array(operation_count)] operations The operations; at least 1.
+ * @param[in] operation_count The number of operations.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for an address that is NULL or not a multiple of the value's size,
+ *   with the number of the operation as the error's `item`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer
+ *   whose context was reset. If it fails, no owner is released.
+ * @driver any
+ */
 cushim_status cushim_stream_memory_operations(cushim_stream stream,
                                               const struct cushim_memory_operation *operations,
                                               size_t operation_count);
 
-// Allocates page-locked host memory. Its contents are undefined. Copies in a stream are asynchronous only with such
-// memory.
-//
-// @param[in] context The context.
-// @param[in] bytes The size in bytes; 0 returns NULL.
-// @param[in, flags(cushim_host_flags)] flags Flags.
-// @param[out, freed_by(cushim_context_free_host)] address The address.
-// @errors `CUDA_ERROR_OUT_OF_MEMORY`.
-// @driver any
+/*
+ * Allocates page-locked host memory. Its contents are undefined. Copies in a stream are asynchronous only with such
+ * memory.
+ *
+ * @param[in] context The context.
+ * @param[in] bytes The size in bytes; 0 returns NULL.
+ * @param[in, flags(cushim_host_flags)] flags Flags.
+ * @param[out, freed_by(cushim_context_free_host)] address The address.
+ * @errors `CUDA_ERROR_OUT_OF_MEMORY`.
+ * @driver any
+ */
 cushim_status cushim_context_allocate_host(cushim_context context, size_t bytes, uint32_t flags, void **address);
 
-// Frees page-locked host memory, as `cuMemFreeHost` does.
-//
-// @param[in] context The context.
-// @param[in, freed, nullable] address An address from `cushim_context_allocate_host`, `cuMemHostAlloc` or
-//   `cuMemAllocHost`; NULL does nothing.
-// @driver any
-// @sync context
+/*
+ * Frees page-locked host memory, as `cuMemFreeHost` does.
+ *
+ * @param[in] context The context.
+ * @param[in, freed, nullable] address An address from `cushim_context_allocate_host`, `cuMemHostAlloc` or
+ *   `cuMemAllocHost`; NULL does nothing.
+ * @driver any
+ * @sync context
+ */
 cushim_status cushim_context_free_host(cushim_context context, void *address);
 
-// Page-locks host memory of the process until `cushim_context_unregister_host`.
-//
-// @param[in] context The context.
-// @param[in, freed_by(cushim_context_unregister_host)] address The start of the range.
-// @param[in] bytes The size in bytes; not 0.
-// @param[in, flags(cushim_register_flags)] flags Flags.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty range; `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if a part
-//   of it is registered.
-// @driver any
+/*
+ * Page-locks host memory of the process until `cushim_context_unregister_host`.
+ *
+ * @param[in] context The context.
+ * @param[in, freed_by(cushim_context_unregister_host)] address The start of the range.
+ * @param[in] bytes The size in bytes; not 0.
+ * @param[in, flags(cushim_register_flags)] flags Flags.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an empty range; `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if a part
+ *   of it is registered.
+ * @driver any
+ */
 cushim_status cushim_context_register_host(cushim_context context, void *address, size_t bytes, uint32_t flags);
 
-// Ends the registration of host memory.
-//
-// @param[in] context The context.
-// @param[in, freed] address The start of the range.
-// @errors `CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED`.
-// @driver any
-// @sync context
+/*
+ * Ends the registration of host memory.
+ *
+ * @param[in] context The context.
+ * @param[in, freed] address The start of the range.
+ * @errors `CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED`.
+ * @driver any
+ * @sync context
+ */
 cushim_status cushim_context_unregister_host(cushim_context context, void *address);
 
-// Returns the address by which the context's device reaches page-locked or registered host memory.
-//
-// @param[in] context The context.
-// @param[in] address The host's address: the start of the memory, or an address in it.
-// @param[out] pointer The device pointer.
-// @errors `CUDA_ERROR_INVALID_VALUE` if the device cannot reach it.
-// @driver any
+/*
+ * Returns the address by which the context's device reaches page-locked or registered host memory.
+ *
+ * @param[in] context The context.
+ * @param[in] address The host's address: the start of the memory, or an address in it.
+ * @param[out] pointer The device pointer.
+ * @errors `CUDA_ERROR_INVALID_VALUE` if the device cannot reach it.
+ * @driver any
+ */
 cushim_status cushim_context_get_device_pointer(cushim_context context, void *address, uint64_t *pointer);
 
-// Returns what the driver knows about an address. It succeeds for every address, those in other devices' memory
-// included.
-//
-// @param[in] context The context.
-// @param[in] address A device pointer or an address of the host.
-// @param[inout] attributes Receives the facts.
-// @driver any
+/*
+ * Returns what the driver knows about an address. It succeeds for every address, those in other devices' memory
+ * included.
+ *
+ * @param[in] context The context.
+ * @param[in] address A device pointer or an address of the host.
+ * @param[inout] attributes Receives the facts.
+ * @driver any
+ */
 cushim_status cushim_context_get_pointer_attributes(cushim_context context,
                                                     uint64_t address,
                                                     struct cushim_pointer_attributes *attributes);
 
-// Returns the allocation in which an address lies: device memory, or host memory that the device can reach.
-//
-// An allocation of another device is found only with peer access; `cushim_context_get_pointer_attributes` needs
-// none.
-//
-// @param[in] context The context.
-// @param[in] pointer The device pointer.
-// @param[out] start The start of the allocation.
-// @param[out] bytes The size of the allocation in bytes.
-// @errors `CUDA_ERROR_NOT_FOUND` if it lies in no allocation that the context can reach.
-// @driver any
+/*
+ * Returns the allocation in which an address lies: device memory, or host memory that the device can reach.
+ *
+ * An allocation of another device is found only with peer access; `cushim_context_get_pointer_attributes` needs
+ * none.
+ *
+ * @param[in] context The context.
+ * @param[in] pointer The device pointer.
+ * @param[out] start The start of the allocation.
+ * @param[out] bytes The size of the allocation in bytes.
+ * @errors `CUDA_ERROR_NOT_FOUND` if it lies in no allocation that the context can reach.
+ * @driver any
+ */
 cushim_status cushim_context_get_address_range(cushim_context context,
                                                uint64_t pointer,
                                                uint64_t *start,
                                                size_t *bytes);
 
-// Advises the driver on how a range of managed memory will be used. The advice holds until it is changed or the
-// memory is freed. The device must have "concurrent-managed-access" (`cushim_device_supports`).
-//
-// - `CU_MEM_ADVISE_SET_READ_MOSTLY` (1): mostly read; each device that reads it gets a copy. 2 unsets it.
-// - `CU_MEM_ADVISE_SET_PREFERRED_LOCATION` (3): it should stay at the location. 4 unsets it.
-// - `CU_MEM_ADVISE_SET_ACCESSED_BY` (5): the location, a device or the host, will access it. 6 unsets it.
-//
-// @param[in] context A context of the device.
-// @param[in] range The range.
-// @param[in] advice The advice, 1 to 6.
-// @param[in, nullable] location The location. Advice 1, 2 and 4 has none and ignores it.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, and for a location that does not exist or
-//   does not fit the advice; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access, and for a NUMA node
-//   before CUDA 12.2; `CUDA_ERROR_NOT_SUPPORTED` (801) for memory of a pool (measured with CUDA 13.0).
-// @driver any
+/*
+ * Advises the driver on how a range of managed memory will be used. The advice holds until it is changed or the
+ * memory is freed. The device must have "concurrent-managed-access" (`cushim_device_supports`).
+ *
+ * - `CU_MEM_ADVISE_SET_READ_MOSTLY` (1): mostly read; each device that reads it gets a copy. 2 unsets it.
+ * - `CU_MEM_ADVISE_SET_PREFERRED_LOCATION` (3): it should stay at the location. 4 unsets it.
+ * - `CU_MEM_ADVISE_SET_ACCESSED_BY` (5): the location, a device or the host, will access it. 6 unsets it.
+ *
+ * @param[in] context A context of the device.
+ * @param[in] range The range.
+ * @param[in] advice The advice, 1 to 6.
+ * @param[in, nullable] location The location. Advice 1, 2 and 4 has none and ignores it.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, and for a location that does not exist or
+ *   does not fit the advice; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access, and for a NUMA node
+ *   before CUDA 12.2; `CUDA_ERROR_NOT_SUPPORTED` (801) for memory of a pool (measured with CUDA 13.0).
+ * @driver any
+ */
 cushim_status cushim_context_advise(cushim_context context,
                                     const struct cushim_range *range,
                                     CUmem_advise advice,
                                     const struct cushim_location *location);
 
-// Gives the driver the same advice on several ranges. All arguments are checked first.
-//
-// The driver has no batch call for this: it is called for one range after the other. If it returns an error, the
-// call ends: `item` of the error is the range's index, and the ranges before it have the advice.
-//
-// @param[in] context A context of the device.
-// @param[in, array(range_count)] ranges The ranges.
-// @param[in] range_count The number of ranges; at least 1.
-// @param[in] advice The advice, 1 to 6.
-// @param[in, array(location_count), nullable] locations The locations. Advice 1, 2 and 4 has none and ignores them.
-// @param[in] location_count 1 for all ranges, or the number of ranges; ignored for advice without locations.
-// @errors as `cushim_context_advise`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges and for numbers that do
-//   not match; `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver any
+/*
+ * Gives the driver the same advice on several ranges. All arguments are checked first.
+ *
+ * The driver has no batch call for this: it is called for one range after the other. If it returns an error, the
+ * call ends: `item` of the error is the range's index, and the ranges before it have the advice.
+ *
+ * @param[in] context A context of the device.
+ * @param[in, array(range_count)] ranges The ranges.
+ * @param[in] range_count The number of ranges; at least 1.
+ * @param[in] advice The advice, 1 to 6.
+ * @param[in, array(location_count), nullable] locations The locations. Advice 1, 2 and 4 has none and ignores them.
+ * @param[in] location_count 1 for all ranges, or the number of ranges; ignored for advice without locations.
+ * @errors as `cushim_context_advise`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges and for numbers that do
+ *   not match; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver any
+ */
 cushim_status cushim_context_advise_batch(cushim_context context,
                                           const struct cushim_range *ranges,
                                           size_t range_count,
@@ -3049,33 +3409,37 @@ cushim_status cushim_context_advise_batch(cushim_context context,
                                           const struct cushim_location *locations,
                                           size_t location_count);
 
-// Prefetches a range of managed memory to a location, in stream order. The contents do not change, and the memory
-// can be used meanwhile.
-//
-// @param[in] stream The stream.
-// @param[in] range The range.
-// @param[in] location The location.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, for a location that does not exist, and
-//   for a stream that is being captured; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access, and for a
-//   NUMA node before CUDA 12.2.
-// @driver any
+/*
+ * Prefetches a range of managed memory to a location, in stream order. The contents do not change, and the memory
+ * can be used meanwhile.
+ *
+ * @param[in] stream The stream.
+ * @param[in] range The range.
+ * @param[in] location The location.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, for a location that does not exist, and
+ *   for a stream that is being captured; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access, and for a
+ *   NUMA node before CUDA 12.2.
+ * @driver any
+ */
 cushim_status cushim_stream_prefetch(cushim_stream stream,
                                      const struct cushim_range *range,
                                      const struct cushim_location *location);
 
-// Prefetches several ranges of managed memory, as `cushim_stream_prefetch` does. See `cushim_batch_options`; the
-// driver's batch call came with CUDA 13.0.
-//
-// @param[in] stream The stream; not the legacy default stream.
-// @param[in, array(range_count)] ranges The ranges.
-// @param[in] range_count The number of ranges; at least 1.
-// @param[in, array(location_count)] locations The locations.
-// @param[in] location_count 1 for all ranges, or the number of ranges.
-// @param[in, nullable] options The options.
-// @errors as `cushim_stream_prefetch`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges, for numbers that do not
-//   match, and for the legacy default stream; `CUSHIM_ERROR_UNSUPPORTED`, also before CUDA 13.0 with
-//   `CUSHIM_BATCH_REFUSE_LOOP`.
-// @driver any
+/*
+ * Prefetches several ranges of managed memory, as `cushim_stream_prefetch` does. See `cushim_batch_options`; the
+ * driver's batch call came with CUDA 13.0.
+ *
+ * @param[in] stream The stream; not the legacy default stream.
+ * @param[in, array(range_count)] ranges The ranges.
+ * @param[in] range_count The number of ranges; at least 1.
+ * @param[in, array(location_count)] locations The locations.
+ * @param[in] location_count 1 for all ranges, or the number of ranges.
+ * @param[in, nullable] options The options.
+ * @errors as `cushim_stream_prefetch`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges, for numbers that do not
+ *   match, and for the legacy default stream; `CUSHIM_ERROR_UNSUPPORTED`, also before CUDA 13.0 with
+ *   `CUSHIM_BATCH_REFUSE_LOOP`.
+ * @driver any
+ */
 cushim_status cushim_stream_prefetch_batch(cushim_stream stream,
                                            const struct cushim_range *ranges,
                                            size_t range_count,
@@ -3083,59 +3447,67 @@ cushim_status cushim_stream_prefetch_batch(cushim_stream stream,
                                            size_t location_count,
                                            const struct cushim_batch_options *options);
 
-// Discards the contents of a range of managed memory, in stream order: until it is written again, reads return
-// undefined values. The driver then need not copy the contents when the memory moves.
-//
-// The driver has a batch call only, so this is a batch of one, with the limits of a batch. Pageable memory cannot be
-// discarded.
-//
-// @param[in] stream The stream; not the legacy default stream.
-// @param[in] range The range.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, for the legacy default stream, and for a
-//   stream that is being captured; `CUSHIM_ERROR_UNSUPPORTED` if any device has no concurrent managed access.
-// @driver 13.0
+/*
+ * Discards the contents of a range of managed memory, in stream order: until it is written again, reads return
+ * undefined values. The driver then need not copy the contents when the memory moves.
+ *
+ * The driver has a batch call only, so this is a batch of one, with the limits of a batch. Pageable memory cannot be
+ * discarded.
+ *
+ * @param[in] stream The stream; not the legacy default stream.
+ * @param[in] range The range.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed, for the legacy default stream, and for a
+ *   stream that is being captured; `CUSHIM_ERROR_UNSUPPORTED` if any device has no concurrent managed access.
+ * @driver 13.0
+ */
 cushim_status cushim_stream_discard(cushim_stream stream, const struct cushim_range *range);
 
-// Discards the contents of several ranges of managed memory, as `cushim_stream_discard` does. See
-// `cushim_batch_options`.
-//
-// @param[in] stream The stream; not the legacy default stream.
-// @param[in, array(range_count)] ranges The ranges.
-// @param[in] range_count The number of ranges; at least 1.
-// @param[in, nullable] options The options.
-// @errors as `cushim_stream_discard`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges;
-//   `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver 13.0
+/*
+ * Discards the contents of several ranges of managed memory, as `cushim_stream_discard` does. See
+ * `cushim_batch_options`.
+ *
+ * @param[in] stream The stream; not the legacy default stream.
+ * @param[in, array(range_count)] ranges The ranges.
+ * @param[in] range_count The number of ranges; at least 1.
+ * @param[in, nullable] options The options.
+ * @errors as `cushim_stream_discard`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges;
+ *   `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver 13.0
+ */
 cushim_status cushim_stream_discard_batch(cushim_stream stream,
                                           const struct cushim_range *ranges,
                                           size_t range_count,
                                           const struct cushim_batch_options *options);
 
-// Discards the contents of a range of managed memory and moves the memory, without copying; see
-// `cushim_stream_discard`.
-//
-// @param[in] stream The stream; not the legacy default stream.
-// @param[in] range The range.
-// @param[in] location The location.
-// @errors as `cushim_stream_discard`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a location that does not exist;
-//   `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver 13.0
+/*
+ * Discards the contents of a range of managed memory and moves the memory, without copying; see
+ * `cushim_stream_discard`.
+ *
+ * @param[in] stream The stream; not the legacy default stream.
+ * @param[in] range The range.
+ * @param[in] location The location.
+ * @errors as `cushim_stream_discard`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a location that does not exist;
+ *   `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver 13.0
+ */
 cushim_status cushim_stream_discard_prefetch(cushim_stream stream,
                                              const struct cushim_range *range,
                                              const struct cushim_location *location);
 
-// Discards the contents of several ranges of managed memory and moves the memory, as
-// `cushim_stream_discard_prefetch` does. See `cushim_batch_options`.
-//
-// @param[in] stream The stream; not the legacy default stream.
-// @param[in, array(range_count)] ranges The ranges.
-// @param[in] range_count The number of ranges; at least 1.
-// @param[in, array(location_count)] locations The locations.
-// @param[in] location_count 1 for all ranges, or the number of ranges.
-// @param[in, nullable] options The options.
-// @errors as `cushim_stream_discard_prefetch`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges and for numbers
-//   that do not match; `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver 13.0
+/*
+ * Discards the contents of several ranges of managed memory and moves the memory, as
+ * `cushim_stream_discard_prefetch` does. See `cushim_batch_options`.
+ *
+ * @param[in] stream The stream; not the legacy default stream.
+ * @param[in, array(range_count)] ranges The ranges.
+ * @param[in] range_count The number of ranges; at least 1.
+ * @param[in, array(location_count)] locations The locations.
+ * @param[in] location_count 1 for all ranges, or the number of ranges.
+ * @param[in, nullable] options The options.
+ * @errors as `cushim_stream_discard_prefetch`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for no ranges and for numbers
+ *   that do not match; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver 13.0
+ */
 cushim_status cushim_stream_discard_prefetch_batch(cushim_stream stream,
                                                    const struct cushim_range *ranges,
                                                    size_t range_count,
@@ -3143,449 +3515,517 @@ cushim_status cushim_stream_discard_prefetch_batch(cushim_stream stream,
                                                    size_t location_count,
                                                    const struct cushim_batch_options *options);
 
-// Returns what the driver says about a range of managed memory. Before CUDA 12.2 it knows devices and the host only.
-//
-// @param[in] context A context of the driver.
-// @param[in] range The range.
-// @param[inout] attributes Receives the facts.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed.
-// @driver any
+/*
+ * Returns what the driver says about a range of managed memory. Before CUDA 12.2 it knows devices and the host only.
+ *
+ * @param[in] context A context of the driver.
+ * @param[in] range The range.
+ * @param[inout] attributes Receives the facts.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed.
+ * @driver any
+ */
 cushim_status cushim_context_get_range_attributes(cushim_context context,
                                                   const struct cushim_range *range,
                                                   struct cushim_range_attributes *attributes);
 
-// Returns the devices, and the host if it is one of them, that have the advice "accessed by" for a range of managed
-// memory. The driver is asked each time. A location that has it for a part of the range only is not returned.
-//
-// @param[in] context A context of the driver.
-// @param[in] range The range.
-// @param[out, array(capacity), nullable_if_zero(capacity)] accessors Receives the first `capacity` locations, in the
-//   driver's order. Items that are left over are unset.
-// @param[in] capacity The number of items that there is room for.
-// @param[out] count The number of locations, which may be greater than `capacity`.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed.
-// @driver any
+/*
+ * Returns the devices, and the host if it is one of them, that have the advice "accessed by" for a range of managed
+ * memory. The driver is asked each time. A location that has it for a part of the range only is not returned.
+ *
+ * @param[in] context A context of the driver.
+ * @param[in] range The range.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] accessors Receives the first `capacity` locations, in the
+ *   driver's order. Items that are left over are unset.
+ * @param[in] capacity The number of items that there is room for.
+ * @param[out] count The number of locations, which may be greater than `capacity`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed.
+ * @driver any
+ */
 cushim_status cushim_context_get_accessed_by(cushim_context context,
                                              const struct cushim_range *range,
                                              struct cushim_location *accessors,
                                              size_t capacity,
                                              size_t *count);
 
-// Gives devices, or the host, the advice "accessed by" for a range of managed memory.
-//
-// All arguments are checked first. The driver is called only for locations that do not have the advice; if it
-// returns an error, what this call has changed is undone.
-//
-// @param[in] context A context of the device.
-// @param[in] range The range.
-// @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
-// @param[in] accessor_count The number of locations.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed and, with `item`, for a location that does
-//   not exist or is a NUMA node; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access.
-// @driver any
-// @threads any, but calls for one range must not run at the same time
+/*
+ * Gives devices, or the host, the advice "accessed by" for a range of managed memory.
+ *
+ * All arguments are checked first. The driver is called only for locations that do not have the advice; if it
+ * returns an error, what this call has changed is undone.
+ *
+ * @param[in] context A context of the device.
+ * @param[in] range The range.
+ * @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
+ * @param[in] accessor_count The number of locations.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for memory that is not managed and, with `item`, for a location that does
+ *   not exist or is a NUMA node; `CUSHIM_ERROR_UNSUPPORTED` without concurrent managed access.
+ * @driver any
+ * @threads any, but calls for one range must not run at the same time
+ */
 cushim_status cushim_context_add_accessed_by(cushim_context context,
                                              const struct cushim_range *range,
                                              const struct cushim_location *accessors,
                                              size_t accessor_count);
 
-// Removes the advice "accessed by" of devices, or of the host, for a range of managed memory; see
-// `cushim_context_add_accessed_by`.
-//
-// A location that has it for a part of the range only keeps it there: `cushim_context_advise` with
-// `CU_MEM_ADVISE_UNSET_ACCESSED_BY` removes it.
-//
-// @param[in] context A context of the device.
-// @param[in] range The range.
-// @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
-// @param[in] accessor_count The number of locations.
-// @errors as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver any
-// @threads any, but calls for one range must not run at the same time
+/*
+ * Removes the advice "accessed by" of devices, or of the host, for a range of managed memory; see
+ * `cushim_context_add_accessed_by`.
+ *
+ * A location that has it for a part of the range only keeps it there: `cushim_context_advise` with
+ * `CU_MEM_ADVISE_UNSET_ACCESSED_BY` removes it.
+ *
+ * @param[in] context A context of the device.
+ * @param[in] range The range.
+ * @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
+ * @param[in] accessor_count The number of locations.
+ * @errors as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver any
+ * @threads any, but calls for one range must not run at the same time
+ */
 cushim_status cushim_context_remove_accessed_by(cushim_context context,
                                                 const struct cushim_range *range,
                                                 const struct cushim_location *accessors,
                                                 size_t accessor_count);
 
-// Gives exactly these devices, and the host if it is one of them, the advice "accessed by" for a range of managed
-// memory; see `cushim_context_add_accessed_by`.
-//
-// @param[in] context A context of the device.
-// @param[in] range The range.
-// @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
-// @param[in] accessor_count The number of locations; 0 removes all.
-// @errors as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver any
-// @threads any, but calls for one range must not run at the same time
+/*
+ * Gives exactly these devices, and the host if it is one of them, the advice "accessed by" for a range of managed
+ * memory; see `cushim_context_add_accessed_by`.
+ *
+ * @param[in] context A context of the device.
+ * @param[in] range The range.
+ * @param[in, array(accessor_count), nullable_if_zero(accessor_count)] accessors Devices or the host.
+ * @param[in] accessor_count The number of locations; 0 removes all.
+ * @errors as `cushim_context_add_accessed_by`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver any
+ * @threads any, but calls for one range must not run at the same time
+ */
 cushim_status cushim_context_set_accessed_by(cushim_context context,
                                              const struct cushim_range *range,
                                              const struct cushim_location *accessors,
                                              size_t accessor_count);
 
-// Has a function called, once, by a thread of the driver's, when the work enqueued in the stream so far is done.
-// Work that is enqueued later waits until it returns.
-//
-// Inside it these may be called: recording and querying an event, querying a stream that is not a default one, and
-// what never reaches the driver, such as errors, labels, references and `cushim_drain`. Everything else answers
-// `CUSHIM_ERROR_IN_CALLBACK`, destroying what the driver made included. The function must not wait for anything that
-// waits for this stream, nor for another host function.
-//
-// If the context is lost to an error of the device, or is reset, before its turn, the function is never called
-// (driver 580 calls none then); the owner is released all the same. With the driver "none" the function is called at
-// once, by this call.
-//
-// In a stream that is being captured the function becomes a node of the graph, which keeps the owner and calls the
-// function at each launch.
-//
-// @param[in] stream The stream. It need not live until the function is called.
-// @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at that time instead, as an
-//   item of kind `CUSHIM_ITEM_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
-// @param[in, nullable] data Given to the function.
-// @param[in, taken, nullable] owner Keeps `data` alive: released after the function returned, or the item was
-//   queued. NULL: nothing to release. Without a function its `release` must be NULL too, so that the release is
-//   drained after the item. If the call fails, nothing is released.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a release function without a function.
-// @driver none
+/*
+ * Has a function called, once, by a thread of the driver's, when the work enqueued in the stream so far is done.
+ * Work that is enqueued later waits until it returns.
+ *
+ * Inside it these may be called: recording and querying an event, querying a stream that is not a default one, and
+ * what never reaches the driver, such as errors, labels, references and `cushim_drain`. Everything else answers
+ * `CUSHIM_ERROR_IN_CALLBACK`, destroying what the driver made included. The function must not wait for anything that
+ * waits for this stream, nor for another host function.
+ *
+ * If the context is lost to an error of the device, or is reset, before its turn, the function is never called
+ * (driver 580 calls none then); the owner is released all the same. With the driver "none" the function is called at
+ * once, by this call.
+ *
+ * In a stream that is being captured the function becomes a node of the graph, which keeps the owner and calls the
+ * function at each launch.
+ *
+ * @param[in] stream The stream. It need not live until the function is called.
+ * @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at that time instead, as an
+ *   item of kind `CUSHIM_ITEM_HOST_FUNCTION`, and the stream does not wait for the program to do anything about it.
+ * @param[in, nullable] data Given to the function.
+ * @param[in, taken, nullable] owner Keeps `data` alive: released after the function returned, or the item was
+ *   queued. NULL: nothing to release. Without a function its `release` must be NULL too, so that the release is
+ *   drained after the item. If the call fails, nothing is released.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a release function without a function.
+ * @driver none
+ */
 cushim_status cushim_stream_host_function(cushim_stream stream,
                                           cushim_host_function function,
                                           void *data,
                                           const struct cushim_owner *owner);
 
-// Has a function called with a copy of some bytes, made now and kept until it was called. Otherwise as
-// `cushim_stream_host_function`.
-//
-// @param[in] stream The stream. It need not live until the function is called.
-// @param[in] function The function. Its `data` points to the copy, aligned to 16 bytes; NULL if there are no bytes.
-// @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes to copy.
-// @param[in] size How many.
-// @errors `CUSHIM_ERROR_OUT_OF_MEMORY`.
-// @driver none
+/*
+ * Has a function called with a copy of some bytes, made now and kept until it was called. Otherwise as
+ * `cushim_stream_host_function`.
+ *
+ * @param[in] stream The stream. It need not live until the function is called.
+ * @param[in] function The function. Its `data` points to the copy, aligned to 16 bytes; NULL if there are no bytes.
+ * @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes to copy.
+ * @param[in] size How many.
+ * @errors `CUSHIM_ERROR_OUT_OF_MEMORY`.
+ * @driver none
+ */
 cushim_status cushim_stream_host_function_bytes(cushim_stream stream,
                                                 cushim_host_function function,
                                                 const void *bytes,
                                                 size_t size);
 
-// Takes items out of the process's queue, the oldest first. It never waits.
-//
-// There is one queue per process, and each item is returned once. If several parts of a program use it, one of them
-// drains and passes items on. A host function comes before the release of its owner.
-//
-// @param[out, array(capacity), nullable_if_zero(capacity)] items Receives the items. The structs may be of a shorter
-//   or longer version of `cushim_item`.
-// @param[in] stride Bytes from one struct to the next, `sizeof(cushim_item)`; at least
-//   16.
-// @param[in] capacity The number of structs.
-// @param[out] count The number of items written. If it equals `capacity`, there may be more.
+/*
+ * Takes items out of the process's queue, the oldest first. It never waits.
+ *
+ * There is one queue per process, and each item is returned once. If several parts of a program use it, one of them
+ * drains and passes items on. A host function comes before the release of its owner.
+ *
+ * @param[out, array(capacity), nullable_if_zero(capacity)] items Receives the items. The structs may be of a shorter
+ *   or longer version of `cushim_item`.
+ * @param[in] stride Bytes from one struct to the next, `sizeof(cushim_item)`; at least
+ *   16.
+ * @param[in] capacity The number of structs.
+ * @param[out] count The number of items written. If it equals `capacity`, there may be more.
+ */
 cushim_status cushim_drain(struct cushim_item *items, size_t stride, size_t capacity, size_t *count);
 
-// Returns a file descriptor to wait on, with poll, epoll or an event loop: it is readable while `cushim_drain` would
-// return an item.
-//
-// @param[out] fd The descriptor, the same each time. It belongs to the library: do not read, write or close it.
-// @errors `CUSHIM_ERROR_UNSUPPORTED` on systems other than Linux, where a program drains at regular times;
-//   `CUSHIM_ERROR_INTERNAL` if the process has no descriptor left.
+/*
+ * Returns a file descriptor to wait on, with poll, epoll or an event loop: it is readable while `cushim_drain` would
+ * return an item.
+ *
+ * @param[out] fd The descriptor, the same each time. It belongs to the library: do not read, write or close it.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` on systems other than Linux, where a program drains at regular times;
+ *   `CUSHIM_ERROR_INTERNAL` if the process has no descriptor left.
+ */
 cushim_status cushim_drain_fd(int32_t *fd);
 
-// Waits until all releases that were due when it was called have been made, with those that they lead to, and all
-// log lines have been passed to the log callback. Items that wait to be drained do not count.
-//
-// What only an exec kept is due once the exec is destroyed and its last launch is done. cushim knows this if the
-// stream of that launch had nothing left to do when the exec was destroyed, or has nothing left to do now. It does
-// not know it, and does not wait, after `cushim_exec_native`, if the launch was in the per-thread default stream of
-// another thread, or if the stream was destroyed before the exec, or the context before this call. Nor does it wait
-// for what the driver's graph keeps after `cushim_graph_native` or `cushim_node_native`.
-//
-// A program calls it before it ends, if it wants its owners released.
-//
-// @param[in] timeout_ms The longest time to wait, in milliseconds; 0 does not wait, a negative number waits without
-//   limit.
-// @param[out] done Receives 1, or 0 if the time is over.
-// @errors `CUSHIM_ERROR_IN_CALLBACK` in a release function or a log callback, too, which would wait for itself.
-// @callback refused
-// @sync callbacks
+/*
+ * Waits until all releases that were due when it was called have been made, with those that they lead to, and all
+ * log lines have been passed to the log callback. Items that wait to be drained do not count.
+ *
+ * What only an exec kept is due once the exec is destroyed and its last launch is done. cushim knows this if the
+ * stream of that launch had nothing left to do when the exec was destroyed, or has nothing left to do now. It does
+ * not know it, and does not wait, after `cushim_exec_native`, if the launch was in the per-thread default stream of
+ * another thread, or if the stream was destroyed before the exec, or the context before this call. Nor does it wait
+ * for what the driver's graph keeps after `cushim_graph_native` or `cushim_node_native`.
+ *
+ * A program calls it before it ends, if it wants its owners released.
+ *
+ * @param[in] timeout_ms The longest time to wait, in milliseconds; 0 does not wait, a negative number waits without
+ *   limit.
+ * @param[out] done Receives 1, or 0 if the time is over.
+ * @errors `CUSHIM_ERROR_IN_CALLBACK` in a release function or a log callback, too, which would wait for itself.
+ * @callback refused
+ * @sync callbacks
+ */
 cushim_status cushim_flush_callbacks(int64_t timeout_ms, int32_t *done);
 
-// Returns one more owning handle of a resource.
-//
-// @param[in] resource The resource.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owning handle of a resource.
+ *
+ * @param[in] resource The resource.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_resource_ref(cushim_resource resource, cushim_resource *reference);
 
-// Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
-//
-// A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order is
-// back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that
-// is never freed keeps the pool. Errors of a destruction after this call are logged.
-//
-// @param[in, ended, nullable] resource The handle; NULL does nothing.
-// @errors the driver's, if this destroys a pool.
-// @driver none
+/*
+ * Destroys an owning handle of a resource. The resource is released when nothing uses it any more, buffers included.
+ *
+ * A pool of its own is destroyed when its memory is back with the driver: memory that is freed in a stream's order is
+ * back once the stream, or an event recorded after the free, was synchronized, or the stream destroyed. Memory that
+ * is never freed keeps the pool. Errors of a destruction after this call are logged.
+ *
+ * @param[in, ended, nullable] resource The handle; NULL does nothing.
+ * @errors the driver's, if this destroys a pool.
+ * @driver none
+ */
 cushim_status cushim_resource_destroy(cushim_resource resource);
 
-// Returns the driver of a resource.
-//
-// @param[in] resource The resource.
-// @param[out, borrowed] driver The driver, valid until the process ends.
+/*
+ * Returns the driver of a resource.
+ *
+ * @param[in] resource The resource.
+ * @param[out, borrowed] driver The driver, valid until the process ends.
+ */
 cushim_status cushim_resource_get_driver(cushim_resource resource, cushim_driver *driver);
 
-// Tells what a resource is: what is really used, if the device or the driver has no pools.
-//
-// @param[in] resource The resource.
-// @param[out] kind The kind.
+/*
+ * Tells what a resource is: what is really used, if the device or the driver has no pools.
+ *
+ * @param[in] resource The resource.
+ * @param[out] kind The kind.
+ */
 cushim_status cushim_resource_get_kind(cushim_resource resource, cushim_resource_kind *kind);
 
-// Tells who can use the memory of a resource, and whether it requires a stream.
-//
-// @param[in] resource The resource.
-// @param[inout] properties Receives the properties.
+/*
+ * Tells who can use the memory of a resource, and whether it requires a stream.
+ *
+ * @param[in] resource The resource.
+ * @param[inout] properties Receives the properties.
+ */
 cushim_status cushim_resource_get_properties(cushim_resource resource, struct cushim_memory_properties *properties);
 
-// Returns the driver's own handle of a resource's memory pool.
-//
-// @param[in] resource The resource.
-// @param[out] native The pool, which cushim keeps; NULL if there is none.
+/*
+ * Returns the driver's own handle of a resource's memory pool.
+ *
+ * @param[in] resource The resource.
+ * @param[out] native The pool, which cushim keeps; NULL if there is none.
+ */
 cushim_status cushim_resource_native(cushim_resource resource, CUmemoryPool *native);
 
-// Creates a resource of a memory pool of a device, which is stream-ordered, except on a device without pools.
-//
-// On a device without pools (`cushim_device_supports` "memory-pools") the resource allocates and frees
-// synchronously, in the primary context; `cushim_resource_get_kind` tells.
-//
-// @param[in] device The device.
-// @param[in, nullable] options The options.
-// @param[out, owned] resource The resource.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a size or handle types together with a shared pool;
-//   `CUSHIM_ERROR_UNSUPPORTED` for a size or handle types on a device without pools, and for a size before CUDA
-//   12.2.
-// @driver none
+/*
+ * Creates a resource of a memory pool of a device, which is stream-ordered, except on a device without pools.
+ *
+ * On a device without pools (`cushim_device_supports` "memory-pools") the resource allocates and frees
+ * synchronously, in the primary context; `cushim_resource_get_kind` tells.
+ *
+ * @param[in] device The device.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] resource The resource.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a size or handle types together with a shared pool;
+ *   `CUSHIM_ERROR_UNSUPPORTED` for a size or handle types on a device without pools, and for a size before CUDA
+ *   12.2.
+ * @driver none
+ */
 cushim_status cushim_resource_create_device_pool(cushim_device device,
                                                  const struct cushim_device_pool_options *options,
                                                  cushim_resource *resource);
 
-// Wraps a memory pool of a device that was created elsewhere. The resource is stream-ordered.
-//
-// @param[in] device The device of the pool.
-// @param[in] native The pool. A borrowed one must outlive the resource and its buffers.
-// @param[in] ownership Who destroys it.
-// @param[out, owned] resource The resource.
-// @callback refused
+/*
+ * Wraps a memory pool of a device that was created elsewhere. The resource is stream-ordered.
+ *
+ * @param[in] device The device of the pool.
+ * @param[in] native The pool. A borrowed one must outlive the resource and its buffers.
+ * @param[in] ownership Who destroys it.
+ * @param[out, owned] resource The resource.
+ * @callback refused
+ */
 cushim_status cushim_resource_wrap_pool(cushim_device device,
                                         CUmemoryPool native,
                                         cushim_ownership ownership,
                                         cushim_resource *resource);
 
-// Creates a resource of page-locked host memory, which is stream-ordered if it is a pool, by default from CUDA 13.0
-// on; on older drivers it allocates and frees synchronously.
-//
-// `cushim_resource_get_properties` tells which. A program that always passes a stream works with both. Where the
-// memory does not come from a pool, `own_pool` and `numa_node` are ignored.
-//
-// @param[in] context The context.
-// @param[in, nullable] options The options.
-// @param[out, owned] resource The resource.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for options that contradict each other; `CUSHIM_ERROR_UNSUPPORTED` if they
-//   need a pool (`CUSHIM_PINNED_POOL`, a size, handle types) and there is none.
-// @driver none
+/*
+ * Creates a resource of page-locked host memory, which is stream-ordered if it is a pool, by default from CUDA 13.0
+ * on; on older drivers it allocates and frees synchronously.
+ *
+ * `cushim_resource_get_properties` tells which. A program that always passes a stream works with both. Where the
+ * memory does not come from a pool, `own_pool` and `numa_node` are ignored.
+ *
+ * @param[in] context The context.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] resource The resource.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for options that contradict each other; `CUSHIM_ERROR_UNSUPPORTED` if they
+ *   need a pool (`CUSHIM_PINNED_POOL`, a size, handle types) and there is none.
+ * @driver none
+ */
 cushim_status cushim_resource_create_pinned(cushim_context context,
                                             const struct cushim_pinned_options *options,
                                             cushim_resource *resource);
 
-// Creates a resource of managed memory, which by default allocates synchronously (`cuMemAllocManaged`), on every
-// driver; with `options.pool` it is a memory pool, which is stream-ordered and needs CUDA 13.0
-// ("managed-memory-pools").
-//
-// @param[in] context The context.
-// @param[in, nullable] options The options.
-// @param[out, owned] resource The resource.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a location that does not exist; `CUSHIM_ERROR_UNSUPPORTED` for a pool
-//   before CUDA 13.0.
-// @driver none
+/*
+ * Creates a resource of managed memory, which by default allocates synchronously (`cuMemAllocManaged`), on every
+ * driver; with `options.pool` it is a memory pool, which is stream-ordered and needs CUDA 13.0
+ * ("managed-memory-pools").
+ *
+ * @param[in] context The context.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] resource The resource.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a location that does not exist; `CUSHIM_ERROR_UNSUPPORTED` for a pool
+ *   before CUDA 13.0.
+ * @driver none
+ */
 cushim_status cushim_resource_create_managed(cushim_context context,
                                              const struct cushim_managed_options *options,
                                              cushim_resource *resource);
 
-// Creates a resource of device memory that is allocated and freed synchronously (`cuMemAlloc`, `cuMemFree`).
-//
-// @param[in] context The context.
-// @param[out, owned] resource The resource.
-// @callback refused
+/*
+ * Creates a resource of device memory that is allocated and freed synchronously (`cuMemAlloc`, `cuMemFree`).
+ *
+ * @param[in] context The context.
+ * @param[out, owned] resource The resource.
+ * @callback refused
+ */
 cushim_status cushim_resource_create_synchronous(cushim_context context, cushim_resource *resource);
 
-// Creates a resource of the memory of graphs: in a stream under capture, what is allocated becomes an allocation
-// node of the graph, and what is freed a free node. In other streams nothing is allocated.
-//
-// A buffer does not keep the graph. Destroyed before the end of the capture, it is freed in the graph that allocated
-// it; afterwards nothing is freed: what the graph does not free itself can be used after each launch, and has to be
-// freed before the next (`cushim_resource_deallocate` of another resource does not do that; the driver's `cuMemFree`
-// does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
-//
-// @param[in] device The device.
-// @param[out, owned] resource The resource.
-// @driver none
+/*
+ * Creates a resource of the memory of graphs: in a stream under capture, what is allocated becomes an allocation
+ * node of the graph, and what is freed a free node. In other streams nothing is allocated.
+ *
+ * A buffer does not keep the graph. Destroyed before the end of the capture, it is freed in the graph that allocated
+ * it; afterwards nothing is freed: what the graph does not free itself can be used after each launch, and has to be
+ * freed before the next (`cushim_resource_deallocate` of another resource does not do that; the driver's `cuMemFree`
+ * does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
+ *
+ * @param[in] device The device.
+ * @param[out, owned] resource The resource.
+ * @driver none
+ */
 cushim_status cushim_resource_create_graph(cushim_device device, cushim_resource *resource);
 
-// Creates an arena: one block of device memory at fixed addresses, from which streams under capture allocate. Graphs
-// with allocation nodes can be neither cloned nor embedded, and have one exec at a time; graphs that use an arena
-// can. Each capture has the whole block, and its graph keeps it; graphs that share an arena must not run at the same
-// time, nor be part of each other. In other streams nothing is allocated.
-//
-// The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which
-// it was created makes room for later ones in the same stream; afterwards its destroy frees nothing.
-//
-// With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
-// a block the same calls need.
-//
-// @param[in] context The context.
-// @param[in] bytes The size of the block; 0 to measure.
-// @param[out, owned] resource The resource.
-// @driver none
+/*
+ * Creates an arena: one block of device memory at fixed addresses, from which streams under capture allocate. Graphs
+ * with allocation nodes can be neither cloned nor embedded, and have one exec at a time; graphs that use an arena
+ * can. Each capture has the whole block, and its graph keeps it; graphs that share an arena must not run at the same
+ * time, nor be part of each other. In other streams nothing is allocated.
+ *
+ * The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which
+ * it was created makes room for later ones in the same stream; afterwards its destroy frees nothing.
+ *
+ * With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
+ * a block the same calls need.
+ *
+ * @param[in] context The context.
+ * @param[in] bytes The size of the block; 0 to measure.
+ * @param[out, owned] resource The resource.
+ * @driver none
+ */
 cushim_status cushim_resource_create_arena(cushim_context context, size_t bytes, cushim_resource *resource);
 
-// The most bytes that one capture needed of an arena by now.
-//
-// @param[in] resource The resource.
-// @param[out] bytes The bytes; 0 for a resource that is no arena.
+/*
+ * The most bytes that one capture needed of an arena by now.
+ *
+ * @param[in] resource The resource.
+ * @param[out] bytes The bytes; 0 for a resource that is no arena.
+ */
 cushim_status cushim_resource_get_arena_bytes(cushim_resource resource, size_t *bytes);
 
-// Creates a resource from functions of the program's.
-//
-// @param[in] driver The driver.
-// @param[in] functions The functions.
-// @param[out, owned] resource The resource. If the call fails, `destroy` is not called.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for properties of a device that does not exist, or of memory that neither
-//   host nor device can access; the status of the properties function.
-// @driver none
+/*
+ * Creates a resource from functions of the program's.
+ *
+ * @param[in] driver The driver.
+ * @param[in] functions The functions.
+ * @param[out, owned] resource The resource. If the call fails, `destroy` is not called.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for properties of a device that does not exist, or of memory that neither
+ *   host nor device can access; the status of the properties function.
+ * @driver none
+ */
 cushim_status cushim_resource_create_custom(cushim_driver driver,
                                             const struct cushim_resource_functions *functions,
                                             cushim_resource *resource);
 
-// Allocates memory of a resource: in stream order if the resource is stream-ordered, otherwise synchronously. Its
-// contents are undefined.
-//
-// @param[in] resource The resource.
-// @param[in, nullable] stream The stream. May be NULL if the resource is not stream-ordered, which ignores it.
-// @param[in] bytes The size in bytes; 0 returns the pointer 0.
-// @param[out, freed_by(cushim_resource_deallocate)] pointer The address.
-// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
-//   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
-//   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
-// @driver any
+/*
+ * Allocates memory of a resource: in stream order if the resource is stream-ordered, otherwise synchronously. Its
+ * contents are undefined.
+ *
+ * @param[in] resource The resource.
+ * @param[in, nullable] stream The stream. May be NULL if the resource is not stream-ordered, which ignores it.
+ * @param[in] bytes The size in bytes; 0 returns the pointer 0.
+ * @param[out, freed_by(cushim_resource_deallocate)] pointer The address.
+ * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+ *   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
+ *   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+ * @driver any
+ */
 cushim_status cushim_resource_allocate(cushim_resource resource,
                                        cushim_stream stream,
                                        size_t bytes,
                                        uint64_t *pointer);
 
-// Frees memory of a resource: in stream order if the resource is stream-ordered, otherwise synchronously, after
-// waiting for the stream.
-//
-// @param[in] resource The resource.
-// @param[in, nullable] stream The stream; it need not be the one in which the memory was allocated. May be NULL if
-//   the resource is not stream-ordered.
-// @param[in, freed] pointer A pointer from `cushim_resource_allocate`; 0 does nothing.
-// @param[in] bytes The size that was allocated.
-// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
-//   stream that is being captured, if the resource is stream-ordered; the status of a deallocate function.
-// @driver none
-// @sync context if the resource is not stream-ordered
+/*
+ * Frees memory of a resource: in stream order if the resource is stream-ordered, otherwise synchronously, after
+ * waiting for the stream.
+ *
+ * @param[in] resource The resource.
+ * @param[in, nullable] stream The stream; it need not be the one in which the memory was allocated. May be NULL if
+ *   the resource is not stream-ordered.
+ * @param[in, freed] pointer A pointer from `cushim_resource_allocate`; 0 does nothing.
+ * @param[in] bytes The size that was allocated.
+ * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+ *   stream that is being captured, if the resource is stream-ordered; the status of a deallocate function.
+ * @driver none
+ * @sync context if the resource is not stream-ordered
+ */
 cushim_status cushim_resource_deallocate(cushim_resource resource,
                                          cushim_stream stream,
                                          uint64_t pointer,
                                          size_t bytes);
 
-// Returns an attribute of a resource's memory pool.
-//
-// @param[in] resource The resource.
-// @param[in] pool_attribute Which attribute.
-// @param[out] value The value.
-// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
-// @driver any
+/*
+ * Returns an attribute of a resource's memory pool.
+ *
+ * @param[in] resource The resource.
+ * @param[in] pool_attribute Which attribute.
+ * @param[out] value The value.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+ * @driver any
+ */
 cushim_status cushim_resource_get_attribute(cushim_resource resource,
                                             cushim_pool_attribute pool_attribute,
                                             uint64_t *value);
 
-// Sets an attribute of a resource's memory pool, for all its users.
-//
-// @param[in] resource The resource.
-// @param[in] pool_attribute Which attribute.
-// @param[in] value The value.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a value that the attribute cannot have; `CUSHIM_ERROR_UNSUPPORTED` if
-//   the resource is not a pool.
-// @driver any
+/*
+ * Sets an attribute of a resource's memory pool, for all its users.
+ *
+ * @param[in] resource The resource.
+ * @param[in] pool_attribute Which attribute.
+ * @param[in] value The value.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a value that the attribute cannot have; `CUSHIM_ERROR_UNSUPPORTED` if
+ *   the resource is not a pool.
+ * @driver any
+ */
 cushim_status cushim_resource_set_attribute(cushim_resource resource,
                                             cushim_pool_attribute pool_attribute,
                                             uint64_t value);
 
-// Trims a resource's memory pool: releases unused memory, keeping at least `bytes`.
-//
-// @param[in] resource The resource.
-// @param[in] bytes The bytes to keep.
-// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
-// @driver any
+/*
+ * Trims a resource's memory pool: releases unused memory, keeping at least `bytes`.
+ *
+ * @param[in] resource The resource.
+ * @param[in] bytes The bytes to keep.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+ * @driver any
+ */
 cushim_status cushim_resource_trim(cushim_resource resource, size_t bytes);
 
-// Returns the devices, other than its own, that can access a memory pool. The driver is asked each time.
-//
-// @param[in] resource The resource.
-// @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] devices Receives the first `capacity` devices,
-//   by ordinal.
-// @param[in] capacity The number of handles that there is room for.
-// @param[out] count The number of devices, which may be greater than `capacity`.
-// @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
-// @driver any
+/*
+ * Returns the devices, other than its own, that can access a memory pool. The driver is asked each time.
+ *
+ * @param[in] resource The resource.
+ * @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] devices Receives the first `capacity` devices,
+ *   by ordinal.
+ * @param[in] capacity The number of handles that there is room for.
+ * @param[out] count The number of devices, which may be greater than `capacity`.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+ * @driver any
+ */
 cushim_status cushim_resource_get_peers(cushim_resource resource,
                                         cushim_device *devices,
                                         size_t capacity,
                                         size_t *count);
 
-// Changes which devices can access a memory pool: memory that is allocated, and will be. The pool's own device
-// always can, and does not count.
-//
-// All devices are checked first; then the driver is called once, or not at all if nothing changes.
-//
-// @param[in] resource The resource.
-// @param[in] change How the set is changed.
-// @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
-// @param[in] device_count The number of devices.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a device that cannot access the pool's device;
-//   `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
-// @driver any
+/*
+ * Changes which devices can access a memory pool: memory that is allocated, and will be. The pool's own device
+ * always can, and does not count.
+ *
+ * All devices are checked first; then the driver is called once, or not at all if nothing changes.
+ *
+ * @param[in] resource The resource.
+ * @param[in] change How the set is changed.
+ * @param[in, array(device_count), nullable_if_zero(device_count)] devices The devices.
+ * @param[in] device_count The number of devices.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a device that cannot access the pool's device;
+ *   `CUSHIM_ERROR_UNSUPPORTED` if the resource is not a pool.
+ * @driver any
+ */
 cushim_status cushim_resource_change_peers(cushim_resource resource,
                                            cushim_peer_change change,
                                            const cushim_device *devices,
                                            size_t device_count);
 
-// Allocates a buffer from a resource: in stream order if the resource is stream-ordered, otherwise synchronously.
-// Its contents are undefined.
-//
-// @param[in] resource The resource.
-// @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
-//   stream-ordered, which ignores it.
-// @param[in] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
-// @param[out, owned] buffer The buffer.
-// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
-//   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
-//   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
-// @driver any
+/*
+ * Allocates a buffer from a resource: in stream order if the resource is stream-ordered, otherwise synchronously.
+ * Its contents are undefined.
+ *
+ * @param[in] resource The resource.
+ * @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
+ *   stream-ordered, which ignores it.
+ * @param[in] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
+ * @param[out, owned] buffer The buffer.
+ * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+ *   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
+ *   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+ * @driver any
+ */
 cushim_status cushim_buffer_create(cushim_resource resource,
                                    cushim_stream stream,
                                    size_t bytes,
                                    cushim_buffer *buffer);
 
-// Wraps memory that was allocated elsewhere. A resource frees it, or an owner is released, or neither: then the
-// memory must outlive the buffer and the work that uses it.
-//
-// @param[in] driver The driver.
-// @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered; otherwise ignored, and may
-//   be NULL.
-// @param[in] pointer The start of the memory; 0 only if it has no bytes.
-// @param[in] bytes The size in bytes.
-// @param[in, nullable] resource The resource that frees the memory. NULL: none does.
-// @param[in, taken, nullable] owner Released after the last use of the buffer. NULL: nothing is. Must be NULL if
-//   there is a resource.
-// @param[out, owned] buffer The buffer.
-// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
-//   resource together with an owner, and for memory that starts at 0 or reaches past the last address.
-// @driver none
+/*
+ * Wraps memory that was allocated elsewhere. A resource frees it, or an owner is released, or neither: then the
+ * memory must outlive the buffer and the work that uses it.
+ *
+ * @param[in] driver The driver.
+ * @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered; otherwise ignored, and may
+ *   be NULL.
+ * @param[in] pointer The start of the memory; 0 only if it has no bytes.
+ * @param[in] bytes The size in bytes.
+ * @param[in, nullable] resource The resource that frees the memory. NULL: none does.
+ * @param[in, taken, nullable] owner Released after the last use of the buffer. NULL: nothing is. Must be NULL if
+ *   there is a resource.
+ * @param[out, owned] buffer The buffer.
+ * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
+ *   resource together with an owner, and for memory that starts at 0 or reaches past the last address.
+ * @driver none
+ */
 cushim_status cushim_buffer_wrap(cushim_driver driver,
                                  cushim_stream stream,
                                  uint64_t pointer,
@@ -3594,525 +4034,627 @@ cushim_status cushim_buffer_wrap(cushim_driver driver,
                                  const struct cushim_owner *owner,
                                  cushim_buffer *buffer);
 
-// Returns one more owning handle of a buffer.
-//
-// @param[in] buffer The buffer.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owning handle of a buffer.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_buffer_ref(cushim_buffer buffer, cushim_buffer *reference);
 
-// Destroys an owning handle of a buffer. When nothing uses the buffer any more, the memory is freed: in the order of
-// the deallocation stream, or synchronously if it is not stream-ordered.
-//
-// If something else still uses the buffer, the memory is freed later; a failure is then logged and counted by
-// `cushim_driver_get_unreported_errors`. If the deallocation stream is a per-thread default stream, the memory is
-// freed after the work that is in the calling thread's stream now.
-//
-// @param[in, ended, nullable] buffer The handle; NULL does nothing.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured, unless the memory is not
-//   stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate function.
-// @driver none
-// @sync context if the memory is not stream-ordered
+/*
+ * Destroys an owning handle of a buffer. When nothing uses the buffer any more, the memory is freed: in the order of
+ * the deallocation stream, or synchronously if it is not stream-ordered.
+ *
+ * If something else still uses the buffer, the memory is freed later; a failure is then logged and counted by
+ * `cushim_driver_get_unreported_errors`. If the deallocation stream is a per-thread default stream, the memory is
+ * freed after the work that is in the calling thread's stream now.
+ *
+ * @param[in, ended, nullable] buffer The handle; NULL does nothing.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the deallocation stream is being captured, unless the memory is not
+ *   stream-ordered and a graph still uses it: nothing is destroyed then; the status of a deallocate function.
+ * @driver none
+ * @sync context if the memory is not stream-ordered
+ */
 cushim_status cushim_buffer_destroy(cushim_buffer buffer);
 
-// Destroys an owning handle of a buffer, and makes a stream the deallocation stream: the memory is freed after the
-// work that is in the stream now.
-//
-// @param[in, ended] buffer The handle.
-// @param[in] stream The stream.
-// @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of
-//   a deallocate function.
-// @driver none
-// @sync context if the memory is not stream-ordered
+/*
+ * Destroys an owning handle of a buffer, and makes a stream the deallocation stream: the memory is freed after the
+ * work that is in the stream now.
+ *
+ * @param[in, ended] buffer The handle.
+ * @param[in] stream The stream.
+ * @errors as `cushim_buffer_destroy`: `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured; the status of
+ *   a deallocate function.
+ * @driver none
+ * @sync context if the memory is not stream-ordered
+ */
 cushim_status cushim_buffer_destroy_on(cushim_buffer buffer, cushim_stream stream);
 
-// Returns the start of a buffer's memory. `cushim_buffer_get_properties` tells who can access it.
-//
-// @param[in] buffer The buffer.
-// @param[out] pointer The address; NULL if the buffer has no bytes.
+/*
+ * Returns the start of a buffer's memory. `cushim_buffer_get_properties` tells who can access it.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out] pointer The address; NULL if the buffer has no bytes.
+ */
 cushim_status cushim_buffer_get_pointer(cushim_buffer buffer, uint64_t *pointer);
 
-// Returns the start of a buffer's memory, like `cushim_buffer_get_pointer`.
-//
-// @param[in] buffer The buffer.
-// @return The address; 0 if the buffer has no bytes. 0 after a failure, with the last error set.
+/*
+ * Returns the start of a buffer's memory, like `cushim_buffer_get_pointer`.
+ *
+ * @param[in] buffer The buffer.
+ * @return The address; 0 if the buffer has no bytes. 0 after a failure, with the last error set.
+ */
 uint64_t cushim_buffer_pointer(cushim_buffer buffer);
 
-// Returns the size of a buffer, like `cushim_buffer_get_size`.
-//
-// @param[in] buffer The buffer.
-// @return The size in bytes; 0 after a failure, with the last error set.
+/*
+ * Returns the size of a buffer, like `cushim_buffer_get_size`.
+ *
+ * @param[in] buffer The buffer.
+ * @return The size in bytes; 0 after a failure, with the last error set.
+ */
 size_t cushim_buffer_size(cushim_buffer buffer);
 
-// Returns the size of a buffer.
-//
-// @param[in] buffer The buffer.
-// @param[out] bytes The size in bytes.
+/*
+ * Returns the size of a buffer.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out] bytes The size in bytes.
+ */
 cushim_status cushim_buffer_get_size(cushim_buffer buffer, size_t *bytes);
 
-// Tells who can use a buffer's memory: as its resource says, or the driver if it has no resource. `managed` is 1 if
-// either says so.
-//
-// @param[in] buffer The buffer.
-// @param[inout] properties Receives the properties.
-// @driver none
+/*
+ * Tells who can use a buffer's memory: as its resource says, or the driver if it has no resource. `managed` is 1 if
+ * either says so.
+ *
+ * @param[in] buffer The buffer.
+ * @param[inout] properties Receives the properties.
+ * @driver none
+ */
 cushim_status cushim_buffer_get_properties(cushim_buffer buffer, struct cushim_memory_properties *properties);
 
-// Returns the resource that frees a buffer's memory.
-//
-// @param[in] buffer The buffer.
-// @param[out, borrowed] resource The resource; NULL if there is none.
+/*
+ * Returns the resource that frees a buffer's memory.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out, borrowed] resource The resource; NULL if there is none.
+ */
 cushim_status cushim_buffer_get_resource(cushim_buffer buffer, cushim_resource *resource);
 
-// Tells whether a buffer's memory has an owner, and returns the owner's `data`.
-//
-// @param[in] buffer The buffer.
-// @param[out] owned Receives 1 or 0.
-// @param[out, nullable] data The owner's `data`; NULL if there is no owner.
+/*
+ * Tells whether a buffer's memory has an owner, and returns the owner's `data`.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out] owned Receives 1 or 0.
+ * @param[out, nullable] data The owner's `data`; NULL if there is no owner.
+ */
 cushim_status cushim_buffer_get_owner(cushim_buffer buffer, int32_t *owned, void **data);
 
-// Returns the context in which a buffer's memory was allocated, or else the context of its deallocation stream.
-//
-// @param[in] buffer The buffer.
-// @param[out, borrowed] context The context; NULL if there is neither.
+/*
+ * Returns the context in which a buffer's memory was allocated, or else the context of its deallocation stream.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out, borrowed] context The context; NULL if there is neither.
+ */
 cushim_status cushim_buffer_get_context(cushim_buffer buffer, cushim_context *context);
 
-// Returns the deallocation stream of a buffer.
-//
-// @param[in] buffer The buffer.
-// @param[out, borrowed] stream The stream; NULL if there is none.
+/*
+ * Returns the deallocation stream of a buffer.
+ *
+ * @param[in] buffer The buffer.
+ * @param[out, borrowed] stream The stream; NULL if there is none.
+ */
 cushim_status cushim_buffer_get_stream(cushim_buffer buffer, cushim_stream *stream);
 
-// Sets the deallocation stream of a buffer. If the memory is not stream-ordered, cushim waits for that stream before
-// it frees the memory.
-//
-// @param[in] buffer The buffer.
-// @param[in] stream The stream.
-// @driver none
+/*
+ * Sets the deallocation stream of a buffer. If the memory is not stream-ordered, cushim waits for that stream before
+ * it frees the memory.
+ *
+ * @param[in] buffer The buffer.
+ * @param[in] stream The stream.
+ * @driver none
+ */
 cushim_status cushim_buffer_set_stream(cushim_buffer buffer, cushim_stream stream);
 
-// Creates a buffer of the same size from the same resource, and copies the contents, in stream order.
-//
-// @param[in] buffer The source.
-// @param[in] stream The stream; also the deallocation stream of the copy, if the resource is stream-ordered.
-// @param[out, owned] copy The new buffer.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a buffer without a resource; the status of an allocate function.
-// @driver none
+/*
+ * Creates a buffer of the same size from the same resource, and copies the contents, in stream order.
+ *
+ * @param[in] buffer The source.
+ * @param[in] stream The stream; also the deallocation stream of the copy, if the resource is stream-ordered.
+ * @param[out, owned] copy The new buffer.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a buffer without a resource; the status of an allocate function.
+ * @driver none
+ */
 cushim_status cushim_buffer_create_copy(cushim_buffer buffer, cushim_stream stream, cushim_buffer *copy);
 
-// Copies a host array to a new buffer, in stream order, for a launch that uses it. `cushim_buffer_destroy_scratch`
-// copies it back.
-//
-// @param[in, nullable] resource The resource. NULL: the resource of the stream's device.
-// @param[in] stream The stream; also the deallocation stream of the buffer, even if the resource is not
-//   stream-ordered.
-// @param[in, bytes(bytes), nullable] from The host memory, of any kind; pageable memory is read before the call
-//   returns. NULL: nothing is copied.
-// @param[in] bytes The size in bytes.
-// @param[out, owned] buffer The buffer. Destroy it with `cushim_buffer_destroy_scratch`, or with
-//   `cushim_buffer_destroy`, which copies nothing.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured, if the resource is stream-ordered;
-//   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
-// @driver any
+/*
+ * Copies a host array to a new buffer, in stream order, for a launch that uses it. `cushim_buffer_destroy_scratch`
+ * copies it back.
+ *
+ * @param[in, nullable] resource The resource. NULL: the resource of the stream's device.
+ * @param[in] stream The stream; also the deallocation stream of the buffer, even if the resource is not
+ *   stream-ordered.
+ * @param[in, bytes(bytes), nullable] from The host memory, of any kind; pageable memory is read before the call
+ *   returns. NULL: nothing is copied.
+ * @param[in] bytes The size in bytes.
+ * @param[out, owned] buffer The buffer. Destroy it with `cushim_buffer_destroy_scratch`, or with
+ *   `cushim_buffer_destroy`, which copies nothing.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a stream that is being captured, if the resource is stream-ordered;
+ *   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+ * @driver any
+ */
 cushim_status cushim_buffer_create_scratch(cushim_resource resource,
                                            cushim_stream stream,
                                            const void *from,
                                            size_t bytes,
                                            cushim_buffer *buffer);
 
-// Copies a buffer to a host array and destroys the owning handle, as `cushim_buffer_destroy_on` does: the copy and
-// the free are in the stream's order.
-//
-// If the stream is not the deallocation stream, it first waits for the work that is in the deallocation stream now.
-// The array has the contents when the copy in the stream is done. If the copy fails, the handle is destroyed all the
-// same.
-//
-// @param[in, ended] buffer The handle.
-// @param[in] stream The stream.
-// @param[in, nullable] to The host memory, of any kind; a copy to pageable memory may block until it is done. NULL:
-//   nothing is copied.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
-//   a deallocate function.
-// @driver none
-// @sync context if the memory is not stream-ordered
+/*
+ * Copies a buffer to a host array and destroys the owning handle, as `cushim_buffer_destroy_on` does: the copy and
+ * the free are in the stream's order.
+ *
+ * If the stream is not the deallocation stream, it first waits for the work that is in the deallocation stream now.
+ * The array has the contents when the copy in the stream is done. If the copy fails, the handle is destroyed all the
+ * same.
+ *
+ * @param[in, ended] buffer The handle.
+ * @param[in] stream The stream.
+ * @param[in, nullable] to The host memory, of any kind; a copy to pageable memory may block until it is done. NULL:
+ *   nothing is copied.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the stream is being captured: nothing is destroyed then; the status of
+ *   a deallocate function.
+ * @driver none
+ * @sync context if the memory is not stream-ordered
+ */
 cushim_status cushim_buffer_destroy_scratch(cushim_buffer buffer, cushim_stream stream, void *to);
 
-// Returns the resource of a device: the one that was set, or else that of the device's current pool when it is first
-// asked for.
-//
-// @param[in] device The device.
-// @param[out, borrowed] resource The resource, valid until another one is set.
-// @driver none
+/*
+ * Returns the resource of a device: the one that was set, or else that of the device's current pool when it is first
+ * asked for.
+ *
+ * @param[in] device The device.
+ * @param[out, borrowed] resource The resource, valid until another one is set.
+ * @driver none
+ */
 cushim_status cushim_device_get_resource(cushim_device device, cushim_resource *resource);
 
-// Sets the resource of a device, for all users of the device in the process. The device keeps it alive.
-//
-// @param[in] device The device.
-// @param[in, nullable] resource The resource. NULL: that of the device's current pool when it is next asked for.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known.
-// @callback refused
+/*
+ * Sets the resource of a device, for all users of the device in the process. The device keeps it alive.
+ *
+ * @param[in] device The device.
+ * @param[in, nullable] resource The resource. NULL: that of the device's current pool when it is next asked for.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a resource whose memory the device cannot access, as far as is known.
+ * @callback refused
+ */
 cushim_status cushim_device_set_resource(cushim_device device, cushim_resource resource);
 
-// Allocates a buffer from the resource of a device, as `cushim_buffer_create` does.
-//
-// @param[in] device The device.
-// @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
-//   stream-ordered, which ignores it.
-// @param[in] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
-// @param[out, owned] buffer The buffer.
-// @errors as `cushim_buffer_create`: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered;
-//   `CUDA_ERROR_OUT_OF_MEMORY`.
-// @driver any
+/*
+ * Allocates a buffer from the resource of a device, as `cushim_buffer_create` does.
+ *
+ * @param[in] device The device.
+ * @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
+ *   stream-ordered, which ignores it.
+ * @param[in] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
+ * @param[out, owned] buffer The buffer.
+ * @errors as `cushim_buffer_create`: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered;
+ *   `CUDA_ERROR_OUT_OF_MEMORY`.
+ * @driver any
+ */
 cushim_status cushim_device_allocate(cushim_device device, cushim_stream stream, size_t bytes, cushim_buffer *buffer);
 
-// Exports a buffer as a DLPack tensor. The tensor keeps the buffer alive until its deleter is called.
-//
-// Its device is CUDA, CUDA managed, CUDA host (page-locked) or CPU, by the buffer's properties. DLPack orders
-// nothing: make the consumer's work wait for what was written, and the free of the memory (the deallocation stream)
-// for the consumer's work, with events or by synchronising.
-//
-// @param[in] buffer The buffer.
-// @param[in, nullable] options The options. NULL: one dimension of unsigned bytes.
-// @param[out, owned] tensor The `DLManagedTensorVersioned`, or `DLManagedTensor` with `CUSHIM_DLPACK_UNVERSIONED`.
-//   Call its deleter exactly once, on any thread.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for elements that reach past the end of the buffer.
-// @driver none
+/*
+ * Exports a buffer as a DLPack tensor. The tensor keeps the buffer alive until its deleter is called.
+ *
+ * Its device is CUDA, CUDA managed, CUDA host (page-locked) or CPU, by the buffer's properties. DLPack orders
+ * nothing: make the consumer's work wait for what was written, and the free of the memory (the deallocation stream)
+ * for the consumer's work, with events or by synchronising.
+ *
+ * @param[in] buffer The buffer.
+ * @param[in, nullable] options The options. NULL: one dimension of unsigned bytes.
+ * @param[out, owned] tensor The `DLManagedTensorVersioned`, or `DLManagedTensor` with `CUSHIM_DLPACK_UNVERSIONED`.
+ *   Call its deleter exactly once, on any thread.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for elements that reach past the end of the buffer.
+ * @driver none
+ */
 cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer,
                                           const struct cushim_dlpack_options *options,
                                           void **tensor);
 
-// Wraps the memory of a DLPack tensor as a buffer. The tensor's deleter is called after the last use, as the
-// `release` of a `cushim_owner` is.
-//
-// @param[in] driver The driver.
-// @param[in, taken] tensor A `DLManagedTensorVersioned` of DLPack 1.x, or a `DLManagedTensor`, with contiguous
-//   elements. If the call fails, it still belongs to the caller.
-// @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`, otherwise 0.
-// @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
-// @param[out, owned] buffer The buffer.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a tensor that is not contiguous, is of another version, or is on a
-//   device that the driver does not have.
-// @driver none
+/*
+ * Wraps the memory of a DLPack tensor as a buffer. The tensor's deleter is called after the last use, as the
+ * `release` of a `cushim_owner` is.
+ *
+ * @param[in] driver The driver.
+ * @param[in, taken] tensor A `DLManagedTensorVersioned` of DLPack 1.x, or a `DLManagedTensor`, with contiguous
+ *   elements. If the call fails, it still belongs to the caller.
+ * @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`, otherwise 0.
+ * @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
+ * @param[out, owned] buffer The buffer.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a tensor that is not contiguous, is of another version, or is on a
+ *   device that the driver does not have.
+ * @driver none
+ */
 cushim_status cushim_buffer_import_dlpack(cushim_driver driver,
                                           void *tensor,
                                           uint32_t flags,
                                           int32_t *read_only,
                                           cushim_buffer *buffer);
 
-// Loads code: PTX, a cubin or a fatbin, which is recognised by its bytes. PTX is compiled during the call, not at
-// the first launch; the compiler's messages are in `driver_log` of the error.
-//
-// From CUDA 12.0 on the kernels can be launched in every context of the driver; before that, in this context only.
-//
-// @param[in] context The context. PTX is compiled for its device.
-// @param[in, bytes(size)] image The code.
-// @param[in] size The size in bytes. PTX may include a NUL at its end.
-// @param[in, nullable] options The options.
-// @param[out, owned] library The library.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an image of another kind, or that is cut off; `CUDA_ERROR_INVALID_PTX`
-//   (218) if PTX does not compile; `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) for PTX that is newer than the driver;
-//   `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if the image has no code for the device.
-// @driver any
+/*
+ * Loads code: PTX, a cubin or a fatbin, which is recognised by its bytes. PTX is compiled during the call, not at
+ * the first launch; the compiler's messages are in `driver_log` of the error.
+ *
+ * From CUDA 12.0 on the kernels can be launched in every context of the driver; before that, in this context only.
+ *
+ * @param[in] context The context. PTX is compiled for its device.
+ * @param[in, bytes(size)] image The code.
+ * @param[in] size The size in bytes. PTX may include a NUL at its end.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] library The library.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an image of another kind, or that is cut off; `CUDA_ERROR_INVALID_PTX`
+ *   (218) if PTX does not compile; `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` (222) for PTX that is newer than the driver;
+ *   `CUDA_ERROR_NO_BINARY_FOR_GPU` (209) if the image has no code for the device.
+ * @driver any
+ */
 cushim_status cushim_library_load(cushim_context context,
                                   const void *image,
                                   size_t size,
                                   const struct cushim_library_options *options,
                                   cushim_library *library);
 
-// Loads code from a file, as `cushim_library_load` does.
-//
-// @param[in] context The context. PTX is compiled for its device.
-// @param[in] path The path, in UTF-8, of PTX, a cubin or a fatbin, with any extension.
-// @param[in, nullable] options The options.
-// @param[out, owned] library The library.
-// @errors as `cushim_library_load`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a file that cannot be read.
-// @driver none
+/*
+ * Loads code from a file, as `cushim_library_load` does.
+ *
+ * @param[in] context The context. PTX is compiled for its device.
+ * @param[in] path The path, in UTF-8, of PTX, a cubin or a fatbin, with any extension.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] library The library.
+ * @errors as `cushim_library_load`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a file that cannot be read.
+ * @driver none
+ */
 cushim_status cushim_library_load_file(cushim_context context,
                                        const char *path,
                                        const struct cushim_library_options *options,
                                        cushim_library *library);
 
-// Returns one more owned handle of a library.
-//
-// @param[in] library The library.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owned handle of a library.
+ *
+ * @param[in] library The library.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_library_ref(cushim_library library, cushim_library *reference);
 
-// Destroys an owned handle of a library. The code is unloaded when nothing uses it any more, kernels included.
-//
-// @param[in, ended, nullable] library The handle; NULL does nothing.
-// @driver none
-// @sync code if this unloads it
+/*
+ * Destroys an owned handle of a library. The code is unloaded when nothing uses it any more, kernels included.
+ *
+ * @param[in, ended, nullable] library The handle; NULL does nothing.
+ * @driver none
+ * @sync code if this unloads it
+ */
 cushim_status cushim_library_destroy(cushim_library library);
 
-// Returns the context in which a library was loaded.
-//
-// @param[in] library The library.
-// @param[out, borrowed] context The context, valid as long as the library.
+/*
+ * Returns the context in which a library was loaded.
+ *
+ * @param[in] library The library.
+ * @param[out, borrowed] context The context, valid as long as the library.
+ */
 cushim_status cushim_library_get_context(cushim_library library, cushim_context *context);
 
-// Copies the compiler's messages from loading a library. There are none if the driver did not have to compile.
-//
-// @param[in] library The library.
-// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the messages.
-// @param[in] size Bytes of the buffer.
-// @param[out, nullable] needed Receives the bytes that all messages take.
+/*
+ * Copies the compiler's messages from loading a library. There are none if the driver did not have to compile.
+ *
+ * @param[in] library The library.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the messages.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that all messages take.
+ */
 cushim_status cushim_library_get_log(cushim_library library, char *buffer, size_t size, size_t *needed);
 
-// Returns the driver's own handle of a library.
-//
-// @param[in] library The library.
-// @param[out] native The handle, which cushim keeps; NULL before CUDA 12.0, where there is only a module.
+/*
+ * Returns the driver's own handle of a library.
+ *
+ * @param[in] library The library.
+ * @param[out] native The handle, which cushim keeps; NULL before CUDA 12.0, where there is only a module.
+ */
 cushim_status cushim_library_native(cushim_library library, CUlibrary *native);
 
-// Returns the driver's own handle of a library's module in its context.
-//
-// @param[in] library The library.
-// @param[out] native The handle, which cushim keeps.
-// @driver any
+/*
+ * Returns the driver's own handle of a library's module in its context.
+ *
+ * @param[in] library The library.
+ * @param[out] native The handle, which cushim keeps.
+ * @driver any
+ */
 cushim_status cushim_library_native_module(cushim_library library, CUmodule *native);
 
-// Returns the number of kernels in a library.
-//
-// @param[in] library The library.
-// @param[out] count The number.
-// @driver 12.4
+/*
+ * Returns the number of kernels in a library.
+ *
+ * @param[in] library The library.
+ * @param[out] count The number.
+ * @driver 12.4
+ */
 cushim_status cushim_library_get_kernel_count(cushim_library library, size_t *count);
 
-// Copies the name of one of a library's kernels, as `cushim_kernel_create` takes it.
-//
-// @param[in] library The library.
-// @param[in] index The index, from 0, in the driver's order.
-// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
-// @param[in] size Bytes of the buffer.
-// @param[out, nullable] needed Receives the bytes that the whole name takes.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
-// @driver 12.4
+/*
+ * Copies the name of one of a library's kernels, as `cushim_kernel_create` takes it.
+ *
+ * @param[in] library The library.
+ * @param[in] index The index, from 0, in the driver's order.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that the whole name takes.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
+ * @driver 12.4
+ */
 cushim_status cushim_library_get_kernel_name(cushim_library library,
                                              size_t index,
                                              char *buffer,
                                              size_t size,
                                              size_t *needed);
 
-// Returns the address and the size of a variable of the code, in the library's context; managed variables included.
-//
-// @param[in] library The library.
-// @param[in] name The name of the variable.
-// @param[out] pointer The address, valid as long as the library.
-// @param[out, nullable] bytes The size in bytes.
-// @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no variable of this name.
-// @driver any
+/*
+ * Returns the address and the size of a variable of the code, in the library's context; managed variables included.
+ *
+ * @param[in] library The library.
+ * @param[in] name The name of the variable.
+ * @param[out] pointer The address, valid as long as the library.
+ * @param[out, nullable] bytes The size in bytes.
+ * @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no variable of this name.
+ * @driver any
+ */
 cushim_status cushim_library_get_global(cushim_library library, const char *name, uint64_t *pointer, size_t *bytes);
 
-// Returns the address and the size of a managed variable of the code, which are the same in every context.
-//
-// @param[in] library The library.
-// @param[in] name The name of the variable.
-// @param[out] pointer The address, valid as long as the library.
-// @param[out, nullable] bytes The size in bytes.
-// @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no managed variable of this name.
-// @driver any
+/*
+ * Returns the address and the size of a managed variable of the code, which are the same in every context.
+ *
+ * @param[in] library The library.
+ * @param[in] name The name of the variable.
+ * @param[out] pointer The address, valid as long as the library.
+ * @param[out, nullable] bytes The size in bytes.
+ * @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no managed variable of this name.
+ * @driver any
+ */
 cushim_status cushim_library_get_managed(cushim_library library, const char *name, uint64_t *pointer, size_t *bytes);
 
-// Returns a kernel of a library by its name.
-//
-// @param[in] library The library.
-// @param[in] name The name in the code. A C++ compiler changes names unless they are declared
-//   `extern "C"`.
-// @param[out, owned] kernel The kernel.
-// @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no kernel of this name; the message lists those that there are.
-// @driver any
+/*
+ * Returns a kernel of a library by its name.
+ *
+ * @param[in] library The library.
+ * @param[in] name The name in the code. A C++ compiler changes names unless they are declared
+ *   `extern "C"`.
+ * @param[out, owned] kernel The kernel.
+ * @errors `CUDA_ERROR_NOT_FOUND` (500) if there is no kernel of this name; the message lists those that there are.
+ * @driver any
+ */
 cushim_status cushim_kernel_create(cushim_library library, const char *name, cushim_kernel *kernel);
 
-// Wraps a `CUkernel`. A kernel of a library that cushim has loaded returns its own object.
-//
-// @param[in] context A context of the kernel's driver, for attributes and parameters.
-// @param[in] native The kernel; a `cudaKernel_t` is the same.
-// @param[in, nullable] library A library that keeps the kernel's code loaded. If the code belongs to another library
-//   that cushim has loaded, that one is kept instead; if it belongs to neither, a warning is logged.
-// @param[in, taken, nullable] owner Keeps the kernel's code loaded, instead of a library; released after the last
-//   use of the kernel. NULL: the code must outlive the kernel.
-// @param[out, owned] kernel The kernel.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a library together with an owner.
-// @driver 12.0
+/*
+ * Wraps a `CUkernel`. A kernel of a library that cushim has loaded returns its own object.
+ *
+ * @param[in] context A context of the kernel's driver, for attributes and parameters.
+ * @param[in] native The kernel; a `cudaKernel_t` is the same.
+ * @param[in, nullable] library A library that keeps the kernel's code loaded. If the code belongs to another library
+ *   that cushim has loaded, that one is kept instead; if it belongs to neither, a warning is logged.
+ * @param[in, taken, nullable] owner Keeps the kernel's code loaded, instead of a library; released after the last
+ *   use of the kernel. NULL: the code must outlive the kernel.
+ * @param[out, owned] kernel The kernel.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a library together with an owner.
+ * @driver 12.0
+ */
 cushim_status cushim_kernel_wrap(cushim_context context,
                                  CUkernel native,
                                  cushim_library library,
                                  const struct cushim_owner *owner,
                                  cushim_kernel *kernel);
 
-// Wraps a `CUfunction`. One that `cushim_kernel_native_function` has returned, or that belongs to a library that
-// cushim has loaded before CUDA 12.0, returns its own object.
-//
-// @param[in] context The context of the function.
-// @param[in] native The function; a `cudaFunction_t` is the same.
-// @param[in, nullable] library A library that keeps the function's code loaded.
-// @param[in, taken, nullable] owner Keeps the function's code loaded, instead of a library; released after the last
-//   use of the kernel. NULL: the code must outlive the kernel.
-// @param[out, owned] kernel The kernel.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a library together with an owner.
-// @driver any
+/*
+ * Wraps a `CUfunction`. One that `cushim_kernel_native_function` has returned, or that belongs to a library that
+ * cushim has loaded before CUDA 12.0, returns its own object.
+ *
+ * @param[in] context The context of the function.
+ * @param[in] native The function; a `cudaFunction_t` is the same.
+ * @param[in, nullable] library A library that keeps the function's code loaded.
+ * @param[in, taken, nullable] owner Keeps the function's code loaded, instead of a library; released after the last
+ *   use of the kernel. NULL: the code must outlive the kernel.
+ * @param[out, owned] kernel The kernel.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a library together with an owner.
+ * @driver any
+ */
 cushim_status cushim_kernel_wrap_function(cushim_context context,
                                           CUfunction native,
                                           cushim_library library,
                                           const struct cushim_owner *owner,
                                           cushim_kernel *kernel);
 
-// Returns one more owning handle of a kernel.
-//
-// @param[in] kernel The kernel.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owning handle of a kernel.
+ *
+ * @param[in] kernel The kernel.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_kernel_ref(cushim_kernel kernel, cushim_kernel *reference);
 
-// Destroys an owning handle of a kernel. When nothing uses the kernel any more, it no longer keeps its library
-// loaded.
-//
-// @param[in, ended, nullable] kernel The handle; NULL does nothing.
-// @driver none
-// @sync code if this unloads it
+/*
+ * Destroys an owning handle of a kernel. When nothing uses the kernel any more, it no longer keeps its library
+ * loaded.
+ *
+ * @param[in, ended, nullable] kernel The handle; NULL does nothing.
+ * @driver none
+ * @sync code if this unloads it
+ */
 cushim_status cushim_kernel_destroy(cushim_kernel kernel);
 
-// Copies the name of a kernel; "" for a kernel that was wrapped before CUDA 12.3.
-//
-// @param[in] kernel The kernel.
-// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
-// @param[in] size Bytes of the buffer.
-// @param[out, nullable] needed Receives the bytes that the whole name takes.
+/*
+ * Copies the name of a kernel; "" for a kernel that was wrapped before CUDA 12.3.
+ *
+ * @param[in] kernel The kernel.
+ * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the name.
+ * @param[in] size Bytes of the buffer.
+ * @param[out, nullable] needed Receives the bytes that the whole name takes.
+ */
 cushim_status cushim_kernel_get_name(cushim_kernel kernel, char *buffer, size_t size, size_t *needed);
 
-// Returns the context of a kernel: that of its library, or the one with which it was wrapped.
-//
-// @param[in] kernel The kernel.
-// @param[out, borrowed] context The context, valid as long as the kernel.
+/*
+ * Returns the context of a kernel: that of its library, or the one with which it was wrapped.
+ *
+ * @param[in] kernel The kernel.
+ * @param[out, borrowed] context The context, valid as long as the kernel.
+ */
 cushim_status cushim_kernel_get_context(cushim_kernel kernel, cushim_context *context);
 
-// Returns the library of a kernel.
-//
-// @param[in] kernel The kernel.
-// @param[out, borrowed] library The library, valid as long as the kernel; NULL for a kernel that was wrapped without
-//   one.
+/*
+ * Returns the library of a kernel.
+ *
+ * @param[in] kernel The kernel.
+ * @param[out, borrowed] library The library, valid as long as the kernel; NULL for a kernel that was wrapped without
+ *   one.
+ */
 cushim_status cushim_kernel_get_library(cushim_kernel kernel, cushim_library *library);
 
-// Returns the `CUkernel` of a kernel.
-//
-// @param[in] kernel The kernel.
-// @param[out] native The handle, which cushim keeps; NULL for a kernel that is only a `CUfunction`: before CUDA
-//   12.0, or wrapped as one.
+/*
+ * Returns the `CUkernel` of a kernel.
+ *
+ * @param[in] kernel The kernel.
+ * @param[out] native The handle, which cushim keeps; NULL for a kernel that is only a `CUfunction`: before CUDA
+ *   12.0, or wrapped as one.
+ */
 cushim_status cushim_kernel_native(cushim_kernel kernel, CUkernel *native);
 
-// Returns the `CUfunction` of a kernel in its context.
-//
-// @param[in] kernel The kernel.
-// @param[out] native The handle, which cushim keeps.
-// @driver any
+/*
+ * Returns the `CUfunction` of a kernel in its context.
+ *
+ * @param[in] kernel The kernel.
+ * @param[out] native The handle, which cushim keeps.
+ * @driver any
+ */
 cushim_status cushim_kernel_native_function(cushim_kernel kernel, CUfunction *native);
 
-// Returns an attribute of a kernel on the device of its context.
-//
-// @param[in] kernel The kernel.
-// @param[in] attribute Which
-//   attribute.
-// @param[out] value The value.
-// @errors `CUDA_ERROR_INVALID_VALUE` (1) for an attribute that this driver does not know.
-// @driver any
+/*
+ * Returns an attribute of a kernel on the device of its context.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] attribute Which
+ *   attribute.
+ * @param[out] value The value.
+ * @errors `CUDA_ERROR_INVALID_VALUE` (1) for an attribute that this driver does not know.
+ * @driver any
+ */
 cushim_status cushim_kernel_get_attribute(cushim_kernel kernel, CUfunction_attribute attribute, int32_t *value);
 
-// Sets an attribute of a kernel on the device of its context, for all later launches in the process.
-// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES` (8) allows more than 48 KiB of dynamic shared memory.
-//
-// @param[in] kernel The kernel.
-// @param[in] attribute Which
-//   attribute.
-// @param[in] value The value.
-// @errors `CUDA_ERROR_INVALID_VALUE` (1) for a value out of range, and for an attribute that is read-only.
-// @driver any
+/*
+ * Sets an attribute of a kernel on the device of its context, for all later launches in the process.
+ * `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES` (8) allows more than 48 KiB of dynamic shared memory.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] attribute Which
+ *   attribute.
+ * @param[in] value The value.
+ * @errors `CUDA_ERROR_INVALID_VALUE` (1) for a value out of range, and for an attribute that is read-only.
+ * @driver any
+ */
 cushim_status cushim_kernel_set_attribute(cushim_kernel kernel, CUfunction_attribute attribute, int32_t value);
 
-// Returns the number of a kernel's parameters.
-//
-// @param[in] kernel The kernel.
-// @param[out] count The number.
-// @driver 12.4
-// @callback allowed
+/*
+ * Returns the number of a kernel's parameters.
+ *
+ * @param[in] kernel The kernel.
+ * @param[out] count The number.
+ * @driver 12.4
+ * @callback allowed
+ */
 cushim_status cushim_kernel_get_parameter_count(cushim_kernel kernel, size_t *count);
 
-// Returns the offset and the size of a kernel's parameter in a packed block.
-//
-// @param[in] kernel The kernel.
-// @param[in] index The index, from 0.
-// @param[out, nullable] offset Bytes from the start of the block.
-// @param[out, nullable] size The size in bytes.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
-// @driver 12.4
-// @callback allowed
+/*
+ * Returns the offset and the size of a kernel's parameter in a packed block.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] index The index, from 0.
+ * @param[out, nullable] offset Bytes from the start of the block.
+ * @param[out, nullable] size The size in bytes.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
+ * @driver 12.4
+ * @callback allowed
+ */
 cushim_status cushim_kernel_get_parameter(cushim_kernel kernel, size_t index, size_t *offset, size_t *size);
 
-// Enqueues a kernel in a stream.
-//
-// The number and the sizes of the arguments are held against the kernel's parameters where the driver knows them,
-// from 12.4 on; before, they are the caller's to get right. What the kernel reads and writes must be alive until it
-// is done.
-//
-// @param[in] kernel The kernel.
-// @param[in] stream The stream, of any context of the kernel's driver; of the kernel's own context before driver
-//   12.0.
-// @param[in, nullable] config How it is launched; NULL: one block of one thread.
-// @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. Up to 256 are
-//   passed on without allocating.
-// @param[in] arg_count How many.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for arguments that are not the kernel's, with the argument's number
-//   as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for; `CUDA_ERROR_INVALID_VALUE`
-//   (1) for a size that the device or the kernel does not take, with the limit in the sentence. If it fails nothing
-//   is enqueued, and no owner is released.
-// @driver any
+/*
+ * Enqueues a kernel in a stream.
+ *
+ * The number and the sizes of the arguments are held against the kernel's parameters where the driver knows them,
+ * from 12.4 on; before, they are the caller's to get right. What the kernel reads and writes must be alive until it
+ * is done.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] stream The stream, of any context of the kernel's driver; of the kernel's own context before driver
+ *   12.0.
+ * @param[in, nullable] config How it is launched; NULL: one block of one thread.
+ * @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. Up to 256 are
+ *   passed on without allocating.
+ * @param[in] arg_count How many.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for arguments that are not the kernel's, with the argument's number
+ *   as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for; `CUDA_ERROR_INVALID_VALUE`
+ *   (1) for a size that the device or the kernel does not take, with the limit in the sentence. If it fails nothing
+ *   is enqueued, and no owner is released.
+ * @driver any
+ */
 cushim_status cushim_kernel_launch(cushim_kernel kernel,
                                    cushim_stream stream,
                                    const struct cushim_launch_config *config,
                                    const struct cushim_arg *args,
                                    size_t arg_count);
 
-// Enqueues a kernel in a stream, with all arguments in one block, laid out as `cushim_kernel_get_parameter` says:
-// like a C struct of the parameters.
-//
-// @param[in] kernel The kernel.
-// @param[in] stream The stream; as for `cushim_kernel_launch`.
-// @param[in, nullable] config How it is launched; NULL: one block of one thread.
-// @param[in, bytes(size), nullable_if_zero(size)] block The block.
-// @param[in] size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a
-//   struct.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that is not the kernel's; `CUSHIM_ERROR_UNSUPPORTED` for
-//   what the driver is too old for; `CUDA_ERROR_INVALID_VALUE` (1) for a size that the device or the kernel does not
-//   take, with the limit in the sentence. If it fails nothing is enqueued.
-// @driver any
+/*
+ * Enqueues a kernel in a stream, with all arguments in one block, laid out as `cushim_kernel_get_parameter` says:
+ * like a C struct of the parameters.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] stream The stream; as for `cushim_kernel_launch`.
+ * @param[in, nullable] config How it is launched; NULL: one block of one thread.
+ * @param[in, bytes(size), nullable_if_zero(size)] block The block.
+ * @param[in] size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a
+ *   struct.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that is not the kernel's; `CUSHIM_ERROR_UNSUPPORTED` for
+ *   what the driver is too old for; `CUDA_ERROR_INVALID_VALUE` (1) for a size that the device or the kernel does not
+ *   take, with the limit in the sentence. If it fails nothing is enqueued.
+ * @driver any
+ */
 cushim_status cushim_kernel_launch_packed(cushim_kernel kernel,
                                           cushim_stream stream,
                                           const struct cushim_launch_config *config,
                                           const void *block,
                                           size_t size);
 
-// Returns how many blocks of a kernel one multiprocessor of its context's device can run at the same time.
-//
-// @param[in] kernel The kernel.
-// @param[in] threads The threads of a block.
-// @param[in] shared_bytes The bytes of dynamic shared memory of a block.
-// @param[out] blocks The number; 0 if not even one block fits.
-// @errors `CUDA_ERROR_INVALID_VALUE` (1) for a block without threads.
-// @driver any
+/*
+ * Returns how many blocks of a kernel one multiprocessor of its context's device can run at the same time.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] threads The threads of a block.
+ * @param[in] shared_bytes The bytes of dynamic shared memory of a block.
+ * @param[out] blocks The number; 0 if not even one block fits.
+ * @errors `CUDA_ERROR_INVALID_VALUE` (1) for a block without threads.
+ * @driver any
+ */
 cushim_status cushim_kernel_get_active_blocks(cushim_kernel kernel,
                                               uint32_t threads,
                                               size_t shared_bytes,
                                               uint32_t *blocks);
 
-// Returns the block size with which a kernel has the highest occupancy of its context's device.
-//
-// @param[in] kernel The kernel.
-// @param[in] shared_bytes The bytes of dynamic shared memory of a block. Ignored if there is a `shared_memory`.
-// @param[in, nullable] shared_memory Returns the bytes for a block, if they depend on its threads; called several
-//   times during the call, on this thread. NULL: `shared_bytes` for every block.
-// @param[in, nullable] data Passed to `shared_memory`.
-// @param[in] limit The most threads of a block; 0: as many as the kernel can have.
-// @param[out] threads The threads of a block.
-// @param[out, nullable] blocks The smallest number of such blocks that reaches the highest occupancy.
-// @driver any
+/*
+ * Returns the block size with which a kernel has the highest occupancy of its context's device.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] shared_bytes The bytes of dynamic shared memory of a block. Ignored if there is a `shared_memory`.
+ * @param[in, nullable] shared_memory Returns the bytes for a block, if they depend on its threads; called several
+ *   times during the call, on this thread. NULL: `shared_bytes` for every block.
+ * @param[in, nullable] data Passed to `shared_memory`.
+ * @param[in] limit The most threads of a block; 0: as many as the kernel can have.
+ * @param[out] threads The threads of a block.
+ * @param[out, nullable] blocks The smallest number of such blocks that reaches the highest occupancy.
+ * @driver any
+ */
 cushim_status cushim_kernel_suggest_block_size(cushim_kernel kernel,
                                                size_t shared_bytes,
                                                cushim_block_shared_memory shared_memory,
@@ -4121,296 +4663,350 @@ cushim_status cushim_kernel_suggest_block_size(cushim_kernel kernel,
                                                uint32_t *threads,
                                                uint32_t *blocks);
 
-// Returns how much dynamic shared memory a block can have if several are to run on one multiprocessor at the same
-// time.
-//
-// @param[in] kernel The kernel.
-// @param[in] blocks The number of blocks.
-// @param[in] threads The threads of a block.
-// @param[out] bytes The bytes.
-// @driver any
+/*
+ * Returns how much dynamic shared memory a block can have if several are to run on one multiprocessor at the same
+ * time.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] blocks The number of blocks.
+ * @param[in] threads The threads of a block.
+ * @param[out] bytes The bytes.
+ * @driver any
+ */
 cushim_status cushim_kernel_get_available_shared_memory(cushim_kernel kernel,
                                                         uint32_t blocks,
                                                         uint32_t threads,
                                                         size_t *bytes);
 
-// Returns the number of blocks in the largest cluster with which a kernel can be launched in a stream.
-//
-// @param[in] kernel The kernel.
-// @param[in] stream The stream.
-// @param[in, nullable] config The launch. NULL: one block of one thread.
-// @param[out] blocks The number of blocks.
-// @driver 11.8
+/*
+ * Returns the number of blocks in the largest cluster with which a kernel can be launched in a stream.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] stream The stream.
+ * @param[in, nullable] config The launch. NULL: one block of one thread.
+ * @param[out] blocks The number of blocks.
+ * @driver 11.8
+ */
 cushim_status cushim_kernel_get_largest_cluster(cushim_kernel kernel,
                                                 cushim_stream stream,
                                                 const struct cushim_launch_config *config,
                                                 uint32_t *blocks);
 
-// Returns how many clusters of a launch can run on a stream's device at the same time.
-//
-// @param[in] kernel The kernel.
-// @param[in] stream The stream.
-// @param[in, nullable] config The launch, with its cluster. NULL: one block of one thread.
-// @param[out] clusters The number of clusters.
-// @driver 11.8
+/*
+ * Returns how many clusters of a launch can run on a stream's device at the same time.
+ *
+ * @param[in] kernel The kernel.
+ * @param[in] stream The stream.
+ * @param[in, nullable] config The launch, with its cluster. NULL: one block of one thread.
+ * @param[out] clusters The number of clusters.
+ * @driver 11.8
+ */
 cushim_status cushim_kernel_get_active_clusters(cushim_kernel kernel,
                                                 cushim_stream stream,
                                                 const struct cushim_launch_config *config,
                                                 uint32_t *clusters);
 
-// Creates an empty graph (`cuGraphCreate`). Its nodes run in this context, whichever context is current on the
-// calling thread, unless a node names another one.
-//
-// @param[in] context The context.
-// @param[in, nullable] options The options.
-// @param[out, owned] graph The graph.
-// @driver any
+/*
+ * Creates an empty graph (`cuGraphCreate`). Its nodes run in this context, whichever context is current on the
+ * calling thread, unless a node names another one.
+ *
+ * @param[in] context The context.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] graph The graph.
+ * @driver any
+ */
 cushim_status cushim_graph_create(cushim_context context,
                                   const struct cushim_graph_options *options,
                                   cushim_graph *graph);
 
-// Wraps a graph that was created elsewhere. What its nodes do is read from the driver; what they use is kept alive
-// by whoever added them. If there is a graph of it already, also a child graph or a body, the handle is one more of
-// that graph.
-//
-// @param[in] context The context in which new nodes run.
-// @param[in] native The graph; a `cudaGraph_t` is the same. A borrowed one must outlive the object and all that is
-//   instantiated from it.
-// @param[in] ownership Who destroys it.
-// @param[out, owned] graph The graph.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the graph is to be owned and is already owned, or is part of another.
-// @callback refused
+/*
+ * Wraps a graph that was created elsewhere. What its nodes do is read from the driver; what they use is kept alive
+ * by whoever added them. If there is a graph of it already, also a child graph or a body, the handle is one more of
+ * that graph.
+ *
+ * @param[in] context The context in which new nodes run.
+ * @param[in] native The graph; a `cudaGraph_t` is the same. A borrowed one must outlive the object and all that is
+ *   instantiated from it.
+ * @param[in] ownership Who destroys it.
+ * @param[out, owned] graph The graph.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if the graph is to be owned and is already owned, or is part of another.
+ * @callback refused
+ */
 cushim_status cushim_graph_wrap(cushim_context context,
                                 CUgraph native,
                                 cushim_ownership ownership,
                                 cushim_graph *graph);
 
-// Returns one more owned handle of a graph. Of a child graph or a body, it keeps the whole graph that it is part of,
-// but for the removal of its node.
-//
-// @param[in] graph The graph.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owned handle of a graph. Of a child graph or a body, it keeps the whole graph that it is part of,
+ * but for the removal of its node.
+ *
+ * @param[in] graph The graph.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_graph_ref(cushim_graph graph, cushim_graph *reference);
 
-// Destroys an owned handle of a graph. When the last one is destroyed, what the nodes use is released, except for
-// what is instantiated from the graph and runs on; that cannot be edited any more, but its nodes can still be
-// updated by their handles.
-//
-// @param[in, ended, nullable] graph The graph.
-// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle, such as that of a body.
-// @driver any
+/*
+ * Destroys an owned handle of a graph. When the last one is destroyed, what the nodes use is released, except for
+ * what is instantiated from the graph and runs on; that cannot be edited any more, but its nodes can still be
+ * updated by their handles.
+ *
+ * @param[in, ended, nullable] graph The graph.
+ * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a borrowed handle, such as that of a body.
+ * @driver any
+ */
 cushim_status cushim_graph_destroy(cushim_graph graph);
 
-// Returns the context in which the nodes of a graph run unless they name another one.
-//
-// @param[in] graph The graph.
-// @param[out, borrowed] context The context.
+/*
+ * Returns the context in which the nodes of a graph run unless they name another one.
+ *
+ * @param[in] graph The graph.
+ * @param[out, borrowed] context The context.
+ */
 cushim_status cushim_graph_get_context(cushim_graph graph, cushim_context *context);
 
-// Returns the node whose child graph or body a graph is.
-//
-// @param[in] graph The graph.
-// @param[out, borrowed] node The node; NULL if the graph is part of no other.
+/*
+ * Returns the node whose child graph or body a graph is.
+ *
+ * @param[in] graph The graph.
+ * @param[out, borrowed] node The node; NULL if the graph is part of no other.
+ */
 cushim_status cushim_graph_get_parent(cushim_graph graph, cushim_node *node);
 
-// Returns the native handle of a graph.
-//
-// @param[in] graph The graph.
-// @param[out] native The `CUgraph`; a `cudaGraph_t` is the same.
-// @driver any
+/*
+ * Returns the native handle of a graph.
+ *
+ * @param[in] graph The graph.
+ * @param[out] native The `CUgraph`; a `cudaGraph_t` is the same.
+ * @driver any
+ */
 cushim_status cushim_graph_native(cushim_graph graph, CUgraph *native);
 
-// Returns the number by which the driver's tools, such as profilers, tell graphs apart (`cuGraphGetId`).
-//
-// @param[in] graph The graph.
-// @param[out] id The number.
-// @driver 13.1
+/*
+ * Returns the number by which the driver's tools, such as profilers, tell graphs apart (`cuGraphGetId`).
+ *
+ * @param[in] graph The graph.
+ * @param[out] id The number.
+ * @driver 13.1
+ */
 cushim_status cushim_graph_get_id(cushim_graph graph, uint32_t *id);
 
-// Creates a copy of a graph (`cuGraphClone`), with all graphs below it and the labels of the nodes. The copy keeps
-// what the original keeps, on its own account.
-//
-// @param[in] graph The graph; also a child graph.
-// @param[out, owned] clone The copy.
-// @errors `CUDA_ERROR_NOT_SUPPORTED` (801) for a graph that allocates memory or has conditional nodes.
-// @driver any
+/*
+ * Creates a copy of a graph (`cuGraphClone`), with all graphs below it and the labels of the nodes. The copy keeps
+ * what the original keeps, on its own account.
+ *
+ * @param[in] graph The graph; also a child graph.
+ * @param[out, owned] clone The copy.
+ * @errors `CUDA_ERROR_NOT_SUPPORTED` (801) for a graph that allocates memory or has conditional nodes.
+ * @driver any
+ */
 cushim_status cushim_graph_clone(cushim_graph graph, cushim_graph *clone);
 
-// Returns the node of a clone that stands for a node of the original (`cuGraphNodeFindInClone`).
-//
-// @param[in] node The node of the original.
-// @param[in] clone The clone.
-// @param[out, borrowed] found The node of the clone.
-// @errors `CUDA_ERROR_INVALID_VALUE` (1) if the graph is no clone of the node's graph, or the node is younger than
-//   the clone.
-// @driver any
+/*
+ * Returns the node of a clone that stands for a node of the original (`cuGraphNodeFindInClone`).
+ *
+ * @param[in] node The node of the original.
+ * @param[in] clone The clone.
+ * @param[out, borrowed] found The node of the clone.
+ * @errors `CUDA_ERROR_INVALID_VALUE` (1) if the graph is no clone of the node's graph, or the node is younger than
+ *   the clone.
+ * @driver any
+ */
 cushim_status cushim_node_find_in(cushim_node node, cushim_graph clone, cushim_node *found);
 
-// Lists the nodes of a graph, in the driver's order (`cuGraphGetNodes`).
-//
-// @param[in] graph The graph.
-// @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] nodes Receives the first `capacity` nodes.
-// @param[in] capacity The number of handles that there is room for.
-// @param[out] count The number of nodes, which may be greater than `capacity`.
-// @driver any
+/*
+ * Lists the nodes of a graph, in the driver's order (`cuGraphGetNodes`).
+ *
+ * @param[in] graph The graph.
+ * @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] nodes Receives the first `capacity` nodes.
+ * @param[in] capacity The number of handles that there is room for.
+ * @param[out] count The number of nodes, which may be greater than `capacity`.
+ * @driver any
+ */
 cushim_status cushim_graph_get_nodes(cushim_graph graph, cushim_node *nodes, size_t capacity, size_t *count);
 
-// Writes a graph to a file, as text for Graphviz (`cuGraphDebugDotPrint`).
-//
-// @param[in] graph The graph.
-// @param[in] path The file.
-// @param[in, flags(CUgraphDebugDot_flags)] flags What to write besides nodes and edges,
-//   `CU_GRAPH_DEBUG_DOT_FLAGS_*`.
-// @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it is
-//   a pipe that nobody reads.
-// @driver any
+/*
+ * Writes a graph to a file, as text for Graphviz (`cuGraphDebugDotPrint`).
+ *
+ * @param[in] graph The graph.
+ * @param[in] path The file.
+ * @param[in, flags(CUgraphDebugDot_flags)] flags What to write besides nodes and edges,
+ *   `CU_GRAPH_DEBUG_DOT_FLAGS_*`.
+ * @errors `CUDA_ERROR_OPERATING_SYSTEM` (304) if the file cannot be written; `CUSHIM_ERROR_INVALID_ARGUMENT` if it is
+ *   a pipe that nobody reads.
+ * @driver any
+ */
 cushim_status cushim_graph_write_dot(cushim_graph graph, const char *path, uint32_t flags);
 
-// Writes a graph to a file as JSON, with all graphs below it: nodes with type, label and what they do, and edges.
-// Nodes are numbered in the order in which they were added.
-//
-// @param[in] graph The graph.
-// @param[in] path The file.
-// @param[in, flags(cushim_json_flags)] flags Flags.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also if the file cannot be written.
-// @driver any
+/*
+ * Writes a graph to a file as JSON, with all graphs below it: nodes with type, label and what they do, and edges.
+ * Nodes are numbered in the order in which they were added.
+ *
+ * @param[in] graph The graph.
+ * @param[in] path The file.
+ * @param[in, flags(cushim_json_flags)] flags Flags.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also if the file cannot be written.
+ * @driver any
+ */
 cushim_status cushim_graph_write_json(cushim_graph graph, const char *path, uint32_t flags);
 
-// Lists the edges of a graph, in the driver's order (`cuGraphGetEdges`).
-//
-// @param[in] graph The graph.
-// @param[out, array(capacity), nullable_if_zero(capacity)] edges Receives the first `capacity` edges.
-// @param[in] capacity The number of edges that there is room for.
-// @param[out] count The number of edges, which may be greater than `capacity`.
-// @driver any
+/*
+ * Lists the edges of a graph, in the driver's order (`cuGraphGetEdges`).
+ *
+ * @param[in] graph The graph.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] edges Receives the first `capacity` edges.
+ * @param[in] capacity The number of edges that there is room for.
+ * @param[out] count The number of edges, which may be greater than `capacity`.
+ * @driver any
+ */
 cushim_status cushim_graph_get_edges(cushim_graph graph, struct cushim_edge *edges, size_t capacity, size_t *count);
 
-// Adds edges to a graph, all or none, in one call of the driver (`cuGraphAddDependencies`).
-//
-// An edge from a node to one that was added later is always good. Others are followed, until it is certain that they
-// close no cycle: the driver would only find it when the graph is instantiated.
-//
-// @param[in] graph The graph.
-// @param[in, array(edge_count), nullable_if_zero(edge_count)] edges The edges.
-// @param[in] edge_count The number of edges.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, an edge from a node to itself, one that
-//   exists, and one that closes a cycle, with the number of the edge as the error's `item`;
-//   `CUSHIM_ERROR_UNSUPPORTED` for ports and types before CUDA 12.3; `CUDA_ERROR_INVALID_VALUE` (1) for ports and
-//   types that its nodes do not have.
-// @driver any
+/*
+ * Adds edges to a graph, all or none, in one call of the driver (`cuGraphAddDependencies`).
+ *
+ * An edge from a node to one that was added later is always good. Others are followed, until it is certain that they
+ * close no cycle: the driver would only find it when the graph is instantiated.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(edge_count), nullable_if_zero(edge_count)] edges The edges.
+ * @param[in] edge_count The number of edges.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, an edge from a node to itself, one that
+ *   exists, and one that closes a cycle, with the number of the edge as the error's `item`;
+ *   `CUSHIM_ERROR_UNSUPPORTED` for ports and types before CUDA 12.3; `CUDA_ERROR_INVALID_VALUE` (1) for ports and
+ *   types that its nodes do not have.
+ * @driver any
+ */
 cushim_status cushim_graph_add_edges(cushim_graph graph, const struct cushim_edge *edges, size_t edge_count);
 
-// Removes edges from a graph, all or none, in one call of the driver (`cuGraphRemoveDependencies`).
-//
-// @param[in] graph The graph.
-// @param[in, array(edge_count), nullable_if_zero(edge_count)] edges The edges; ports and types do not matter.
-// @param[in] edge_count The number of edges.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for an edge that does not exist,
-//   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) in a graph with allocation or free nodes.
-// @driver any
+/*
+ * Removes edges from a graph, all or none, in one call of the driver (`cuGraphRemoveDependencies`).
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(edge_count), nullable_if_zero(edge_count)] edges The edges; ports and types do not matter.
+ * @param[in] edge_count The number of edges.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for an edge that does not exist,
+ *   with its number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) in a graph with allocation or free nodes.
+ * @driver any
+ */
 cushim_status cushim_graph_remove_edges(cushim_graph graph, const struct cushim_edge *edges, size_t edge_count);
 
-// Lists the edges from the nodes that come directly before a node (`cuGraphNodeGetDependencies`).
-//
-// @param[in] node The node.
-// @param[out, array(capacity), nullable_if_zero(capacity)] edges Receives the first `capacity` edges.
-// @param[in] capacity The number of edges that there is room for.
-// @param[out] count The number of edges, which may be greater than `capacity`.
-// @driver any
+/*
+ * Lists the edges from the nodes that come directly before a node (`cuGraphNodeGetDependencies`).
+ *
+ * @param[in] node The node.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] edges Receives the first `capacity` edges.
+ * @param[in] capacity The number of edges that there is room for.
+ * @param[out] count The number of edges, which may be greater than `capacity`.
+ * @driver any
+ */
 cushim_status cushim_node_get_dependencies(cushim_node node,
                                            struct cushim_edge *edges,
                                            size_t capacity,
                                            size_t *count);
 
-// Lists the edges to the nodes that come directly after a node (`cuGraphNodeGetDependentNodes`).
-//
-// @param[in] node The node.
-// @param[out, array(capacity), nullable_if_zero(capacity)] edges Receives the first `capacity` edges.
-// @param[in] capacity The number of edges that there is room for.
-// @param[out] count The number of edges, which may be greater than `capacity`.
-// @driver any
+/*
+ * Lists the edges to the nodes that come directly after a node (`cuGraphNodeGetDependentNodes`).
+ *
+ * @param[in] node The node.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] edges Receives the first `capacity` edges.
+ * @param[in] capacity The number of edges that there is room for.
+ * @param[out] count The number of edges, which may be greater than `capacity`.
+ * @driver any
+ */
 cushim_status cushim_node_get_dependents(cushim_node node, struct cushim_edge *edges, size_t capacity, size_t *count);
 
-// Makes a node come directly after these nodes, and no others. What is too many is removed in one call of the driver,
-// what is missing is added in another; edges that stay keep their ports and types. If it fails, all edges are as they
-// were.
-//
-// @param[in] node The node.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes.
-// @param[in] after_count The number of nodes; 0: the node comes after none.
-// @errors as `cushim_graph_add_edges` and `cushim_graph_remove_edges`: `CUSHIM_ERROR_INVALID_ARGUMENT`;
-//   `CUDA_ERROR_NOT_SUPPORTED` (801) where edges would be removed from a graph with allocation or free nodes.
-// @driver any
+/*
+ * Makes a node come directly after these nodes, and no others. What is too many is removed in one call of the driver,
+ * what is missing is added in another; edges that stay keep their ports and types. If it fails, all edges are as they
+ * were.
+ *
+ * @param[in] node The node.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes.
+ * @param[in] after_count The number of nodes; 0: the node comes after none.
+ * @errors as `cushim_graph_add_edges` and `cushim_graph_remove_edges`: `CUSHIM_ERROR_INVALID_ARGUMENT`;
+ *   `CUDA_ERROR_NOT_SUPPORTED` (801) where edges would be removed from a graph with allocation or free nodes.
+ * @driver any
+ */
 cushim_status cushim_node_set_dependencies(cushim_node node, const cushim_node *after, size_t after_count);
 
-// Makes these nodes come directly after a node, and no others. Otherwise as `cushim_node_set_dependencies`.
-//
-// @param[in] node The node.
-// @param[in, array(before_count), nullable_if_zero(before_count)] before The nodes that the node comes before.
-// @param[in] before_count The number of nodes; 0: the node comes before none.
-// @errors as `cushim_node_set_dependencies`: `CUSHIM_ERROR_INVALID_ARGUMENT`.
-// @driver any
+/*
+ * Makes these nodes come directly after a node, and no others. Otherwise as `cushim_node_set_dependencies`.
+ *
+ * @param[in] node The node.
+ * @param[in, array(before_count), nullable_if_zero(before_count)] before The nodes that the node comes before.
+ * @param[in] before_count The number of nodes; 0: the node comes before none.
+ * @errors as `cushim_node_set_dependencies`: `CUSHIM_ERROR_INVALID_ARGUMENT`.
+ * @driver any
+ */
 cushim_status cushim_node_set_dependents(cushim_node node, const cushim_node *before, size_t before_count);
 
-// Adds a node that does nothing (`cuGraphAddEmptyNode`): it brings together the nodes that it comes after.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[out, borrowed, nullable] node The node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph.
-// @driver any
+/*
+ * Adds a node that does nothing (`cuGraphAddEmptyNode`): it brings together the nodes that it comes after.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph.
+ * @driver any
+ */
 cushim_status cushim_graph_add_empty(cushim_graph graph,
                                      const cushim_node *after,
                                      size_t after_count,
                                      cushim_node *node);
 
-// Adds a node that records an event (`cuGraphAddEventRecordNode`). The graph keeps the event.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] event The event.
-// @param[out, borrowed, nullable] node The node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph; `CUSHIM_ERROR_INVALID_HANDLE`, also for
-//   an event of another driver.
-// @driver any
+/*
+ * Adds a node that records an event (`cuGraphAddEventRecordNode`). The graph keeps the event.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] event The event.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph; `CUSHIM_ERROR_INVALID_HANDLE`, also for
+ *   an event of another driver.
+ * @driver any
+ */
 cushim_status cushim_graph_add_event_record(cushim_graph graph,
                                             const cushim_node *after,
                                             size_t after_count,
                                             cushim_event event,
                                             cushim_node *node);
 
-// Adds a node that waits for an event (`cuGraphAddEventWaitNode`): for what it recorded last when the node runs. The
-// graph keeps the event.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] event The event.
-// @param[out, borrowed, nullable] node The node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph; `CUSHIM_ERROR_INVALID_HANDLE`, also for
-//   an event of another driver.
-// @driver any
+/*
+ * Adds a node that waits for an event (`cuGraphAddEventWaitNode`): for what it recorded last when the node runs. The
+ * graph keeps the event.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] event The event.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph; `CUSHIM_ERROR_INVALID_HANDLE`, also for
+ *   an event of another driver.
+ * @driver any
+ */
 cushim_status cushim_graph_add_event_wait(cushim_graph graph,
                                           const cushim_node *after,
                                           size_t after_count,
                                           cushim_event event,
                                           cushim_node *node);
 
-// Adds a node that calls a function on a thread of the driver's (`cuGraphAddHostNode`), once for each launch. What
-// it may call is what a function of `cushim_stream_host_function` may call.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at each launch instead.
-// @param[in, nullable] data Given to the function.
-// @param[in, taken, nullable] owner Keeps `data`: released when the graph, its clones and all that was instantiated
-//   from them need it no more. NULL: nothing to release. Without a function its `release` must be NULL too.
-// @param[out, borrowed, nullable] node The node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph.
-// @driver any
+/*
+ * Adds a node that calls a function on a thread of the driver's (`cuGraphAddHostNode`), once for each launch. What
+ * it may call is what a function of `cushim_stream_host_function` may call.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at each launch instead.
+ * @param[in, nullable] data Given to the function.
+ * @param[in, taken, nullable] owner Keeps `data`: released when the graph, its clones and all that was instantiated
+ *   from them need it no more. NULL: nothing to release. Without a function its `release` must be NULL too.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph.
+ * @driver any
+ */
 cushim_status cushim_graph_add_host_function(cushim_graph graph,
                                              const cushim_node *after,
                                              size_t after_count,
@@ -4419,19 +5015,21 @@ cushim_status cushim_graph_add_host_function(cushim_graph graph,
                                              const struct cushim_owner *owner,
                                              cushim_node *node);
 
-// Adds a node that calls a function with a copy of some bytes, which the graph keeps. Otherwise as
-// `cushim_graph_add_host_function`.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] function The function. It gets the address of the copy, which is aligned to 16 bytes, and the same at
-//   each launch; NULL if there are no bytes.
-// @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
-// @param[in] size Their number; may be 0.
-// @param[out, borrowed, nullable] node The node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph; `CUSHIM_ERROR_OUT_OF_MEMORY`.
-// @driver any
+/*
+ * Adds a node that calls a function with a copy of some bytes, which the graph keeps. Otherwise as
+ * `cushim_graph_add_host_function`.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] function The function. It gets the address of the copy, which is aligned to 16 bytes, and the same at
+ *   each launch; NULL if there are no bytes.
+ * @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
+ * @param[in] size Their number; may be 0.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph; `CUSHIM_ERROR_OUT_OF_MEMORY`.
+ * @driver any
+ */
 cushim_status cushim_graph_add_host_function_bytes(cushim_graph graph,
                                                    const cushim_node *after,
                                                    size_t after_count,
@@ -4440,22 +5038,24 @@ cushim_status cushim_graph_add_host_function_bytes(cushim_graph graph,
                                                    size_t size,
                                                    cushim_node *node);
 
-// Adds a node that runs another graph (`cuGraphAddChildGraphNode`). The child graph keeps what that graph keeps, on
-// its own account, and is edited like any other graph.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] child The other graph.
-// @param[in] how How it becomes a child graph.
-// @param[out, borrowed, nullable] node The node.
-// @param[out, borrowed, nullable] inner The child graph: the copy, or what was moved.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for a graph that is this one or
-//   contains it, for graphs more than 256 deep in each other, for nodes that a body cannot hold, for moving a graph
-//   that is part of another or was wrapped as borrowed, and for a copy of a graph with device-updatable nodes;
-//   `CUSHIM_ERROR_UNSUPPORTED` for moving before CUDA 12.9; `CUDA_ERROR_NOT_SUPPORTED` (801) for a copy of a graph
-//   that allocates memory, and for any graph with a condition, also one that is gone.
-// @driver any
+/*
+ * Adds a node that runs another graph (`cuGraphAddChildGraphNode`). The child graph keeps what that graph keeps, on
+ * its own account, and is edited like any other graph.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] child The other graph.
+ * @param[in] how How it becomes a child graph.
+ * @param[out, borrowed, nullable] node The node.
+ * @param[out, borrowed, nullable] inner The child graph: the copy, or what was moved.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for a graph that is this one or
+ *   contains it, for graphs more than 256 deep in each other, for nodes that a body cannot hold, for moving a graph
+ *   that is part of another or was wrapped as borrowed, and for a copy of a graph with device-updatable nodes;
+ *   `CUSHIM_ERROR_UNSUPPORTED` for moving before CUDA 12.9; `CUDA_ERROR_NOT_SUPPORTED` (801) for a copy of a graph
+ *   that allocates memory, and for any graph with a condition, also one that is gone.
+ * @driver any
+ */
 cushim_status cushim_graph_add_child(cushim_graph graph,
                                      const cushim_node *after,
                                      size_t after_count,
@@ -4464,42 +5064,48 @@ cushim_status cushim_graph_add_child(cushim_graph graph,
                                      cushim_node *node,
                                      cushim_graph *inner);
 
-// Creates a condition of a graph (`cuGraphConditionalHandleCreate`): one conditional node looks at it, and kernels
-// of the graph set it. In the driver it exists from its first use on. It ends with its graph.
-//
-// @param[in] graph The graph; conditional nodes in its bodies may look at the condition, too.
-// @param[in, nullable] options The options.
-// @param[out, borrowed] condition The condition.
-// @driver 12.3
+/*
+ * Creates a condition of a graph (`cuGraphConditionalHandleCreate`): one conditional node looks at it, and kernels
+ * of the graph set it. In the driver it exists from its first use on. It ends with its graph.
+ *
+ * @param[in] graph The graph; conditional nodes in its bodies may look at the condition, too.
+ * @param[in, nullable] options The options.
+ * @param[out, borrowed] condition The condition.
+ * @driver 12.3
+ */
 cushim_status cushim_condition_create(cushim_graph graph,
                                       const struct cushim_condition_options *options,
                                       cushim_condition *condition);
 
-// Returns the number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists in the
-// driver from now on. As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`), which is
-// checked.
-//
-// @param[in] condition The condition.
-// @param[out] native The number, a `CUgraphConditionalHandle`.
-// @driver 12.3
+/*
+ * Returns the number by which kernels set a condition (`cudaGraphSetConditional`). The condition exists in the
+ * driver from now on. As an argument of a kernel, pass the handle of the condition (`CUSHIM_ARG_CONDITION`), which is
+ * checked.
+ *
+ * @param[in] condition The condition.
+ * @param[out] native The number, a `CUgraphConditionalHandle`.
+ * @driver 12.3
+ */
 cushim_status cushim_condition_native(cushim_condition condition, uint64_t *native);
 
-// Adds a conditional node, with empty bodies, which are filled like any other graph. Bodies hold kernel, memset,
-// copy, empty, child graph and conditional nodes; copies of arrays and of host memory that is not page-locked are
-// refused, and so is what runs in another context.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] condition The condition: of this graph, or of one around it, and of no other conditional node.
-// @param[in] kind How the node decides.
-// @param[in] body_count The number of bodies: of an IF and a WHILE 1, of an IF_ELSE 2, of a SWITCH at
-//   least 1.
-// @param[out, borrowed, nullable] node The node.
-// @param[out, borrowed, array(body_count), nullable_if_zero(body_count)] bodies Receives the bodies.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for a condition of another graph or
-//   with a node, and for a number of bodies that the kind does not have; `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver 12.3
+/*
+ * Adds a conditional node, with empty bodies, which are filled like any other graph. Bodies hold kernel, memset,
+ * copy, empty, child graph and conditional nodes; copies of arrays and of host memory that is not page-locked are
+ * refused, and so is what runs in another context.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] condition The condition: of this graph, or of one around it, and of no other conditional node.
+ * @param[in] kind How the node decides.
+ * @param[in] body_count The number of bodies: of an IF and a WHILE 1, of an IF_ELSE 2, of a SWITCH at
+ *   least 1.
+ * @param[out, borrowed, nullable] node The node.
+ * @param[out, borrowed, array(body_count), nullable_if_zero(body_count)] bodies Receives the bodies.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for a condition of another graph or
+ *   with a node, and for a number of bodies that the kind does not have; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver 12.3
+ */
 cushim_status cushim_graph_add_conditional(cushim_graph graph,
                                            const cushim_node *after,
                                            size_t after_count,
@@ -4509,31 +5115,35 @@ cushim_status cushim_graph_add_conditional(cushim_graph graph,
                                            cushim_node *node,
                                            cushim_graph *bodies);
 
-// Returns the condition that a conditional node looks at, and how it decides.
-//
-// @param[in] node The node.
-// @param[out, borrowed] condition The condition; NULL for a node that was added elsewhere, before CUDA 13.2.
-// @param[out, nullable] kind A `cushim_conditional_kind`; 0 for such a node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+/*
+ * Returns the condition that a conditional node looks at, and how it decides.
+ *
+ * @param[in] node The node.
+ * @param[out, borrowed] condition The condition; NULL for a node that was added elsewhere, before CUDA 13.2.
+ * @param[out, nullable] kind A `cushim_conditional_kind`; 0 for such a node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ */
 cushim_status cushim_node_get_condition(cushim_node node, cushim_condition *condition, int32_t *kind);
 
-// Adds a node that runs a kernel (`cuGraphAddKernelNode`). The graph keeps the kernel, with its library, and every
-// buffer and owner among the arguments; the values of the arguments are copied now.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] kernel The kernel.
-// @param[in, nullable] config How it is launched; NULL: one block of one thread. Its context may be another one than
-//   the graph's.
-// @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. A condition of this
-//   graph is one of kind `CUSHIM_ARG_CONDITION`.
-// @param[in] arg_count The number of arguments.
-// @param[out, borrowed, nullable] node The node.
-// @errors as `cushim_kernel_launch`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for a
-//   condition of another graph, with the number of the argument as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED`.
-//   If it fails, no owner is released.
-// @driver any
+/*
+ * Adds a node that runs a kernel (`cuGraphAddKernelNode`). The graph keeps the kernel, with its library, and every
+ * buffer and owner among the arguments; the values of the arguments are copied now.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] kernel The kernel.
+ * @param[in, nullable] config How it is launched; NULL: one block of one thread. Its context may be another one than
+ *   the graph's.
+ * @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. A condition of this
+ *   graph is one of kind `CUSHIM_ARG_CONDITION`.
+ * @param[in] arg_count The number of arguments.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors as `cushim_kernel_launch`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for a
+ *   condition of another graph, with the number of the argument as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED`.
+ *   If it fails, no owner is released.
+ * @driver any
+ */
 cushim_status cushim_graph_add_kernel(cushim_graph graph,
                                       const cushim_node *after,
                                       size_t after_count,
@@ -4543,19 +5153,21 @@ cushim_status cushim_graph_add_kernel(cushim_graph graph,
                                       size_t arg_count,
                                       cushim_node *node);
 
-// Adds a node that runs a kernel, with all arguments in one block, as `cushim_kernel_launch_packed` takes it.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] kernel The kernel.
-// @param[in, nullable] config How it is launched; NULL: one block of one thread.
-// @param[in, bytes(size), nullable_if_zero(size)] block The block; copied now.
-// @param[in] size Its bytes.
-// @param[out, borrowed, nullable] node The node.
-// @errors as `cushim_kernel_launch_packed`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph;
-//   `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver any
+/*
+ * Adds a node that runs a kernel, with all arguments in one block, as `cushim_kernel_launch_packed` takes it.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] kernel The kernel.
+ * @param[in, nullable] config How it is launched; NULL: one block of one thread.
+ * @param[in, bytes(size), nullable_if_zero(size)] block The block; copied now.
+ * @param[in] size Its bytes.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors as `cushim_kernel_launch_packed`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph;
+ *   `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver any
+ */
 cushim_status cushim_graph_add_kernel_packed(cushim_graph graph,
                                              const cushim_node *after,
                                              size_t after_count,
@@ -4565,22 +5177,24 @@ cushim_status cushim_graph_add_kernel_packed(cushim_graph graph,
                                              size_t size,
                                              cushim_node *node);
 
-// Adds a node that copies bytes (`cuGraphAddMemcpyNode`). The graph keeps buffers and owners.
-//
-// Host memory that is no buffer's is used whenever the graph is launched: the place has an owner, or its bytes are
-// kept (`CUSHIM_PLACE_KEEP_BYTES`), or the caller keeps it (`CUSHIM_PLACE_CALLER_KEEPS`).
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] to The destination.
-// @param[in] from The source.
-// @param[in] bytes How many; at least 1.
-// @param[out, borrowed, nullable] node The node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for host memory that nobody keeps, and
-//   for what `cushim_stream_copy` refuses; `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for
-//   a buffer whose context was reset. If it fails, no owner is released.
-// @driver any
+/*
+ * Adds a node that copies bytes (`cuGraphAddMemcpyNode`). The graph keeps buffers and owners.
+ *
+ * Host memory that is no buffer's is used whenever the graph is launched: the place has an owner, or its bytes are
+ * kept (`CUSHIM_PLACE_KEEP_BYTES`), or the caller keeps it (`CUSHIM_PLACE_CALLER_KEEPS`).
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] to The destination.
+ * @param[in] from The source.
+ * @param[in] bytes How many; at least 1.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for host memory that nobody keeps, and
+ *   for what `cushim_stream_copy` refuses; `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for
+ *   a buffer whose context was reset. If it fails, no owner is released.
+ * @driver any
+ */
 cushim_status cushim_graph_add_copy(cushim_graph graph,
                                     const cushim_node *after,
                                     size_t after_count,
@@ -4589,18 +5203,20 @@ cushim_status cushim_graph_add_copy(cushim_graph graph,
                                     size_t bytes,
                                     cushim_node *node);
 
-// Adds a node that copies a box: rows of bytes, slices of rows. Otherwise as `cushim_graph_add_copy`.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] to The destination.
-// @param[in] from The source.
-// @param[in] extent The size of the box; at least 1 in each direction.
-// @param[out, borrowed, nullable] node The node.
-// @errors as `cushim_graph_add_copy` and `cushim_stream_copy_3d`: `CUSHIM_ERROR_INVALID_ARGUMENT`;
-//   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
-// @driver any
+/*
+ * Adds a node that copies a box: rows of bytes, slices of rows. Otherwise as `cushim_graph_add_copy`.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] to The destination.
+ * @param[in] from The source.
+ * @param[in] extent The size of the box; at least 1 in each direction.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors as `cushim_graph_add_copy` and `cushim_stream_copy_3d`: `CUSHIM_ERROR_INVALID_ARGUMENT`;
+ *   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
+ * @driver any
+ */
 cushim_status cushim_graph_add_copy_3d(cushim_graph graph,
                                        const cushim_node *after,
                                        size_t after_count,
@@ -4609,19 +5225,21 @@ cushim_status cushim_graph_add_copy_3d(cushim_graph graph,
                                        const struct cushim_extent *extent,
                                        cushim_node *node);
 
-// Adds a node that sets memory to a value, repeated (`cuGraphAddMemsetNode`). The graph keeps a buffer or an owner.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] to The memory; not an array. The address is a multiple of the value's size.
-// @param[in] value The value; what does not fit into its bytes is ignored.
-// @param[in] value_bytes Bytes of the value: 1, 2 or 4.
-// @param[in] count Number of values; at least 1.
-// @param[out, borrowed, nullable] node The node.
-// @errors as `cushim_stream_fill`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for host
-//   memory that nobody keeps; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, no owner is released.
-// @driver any
+/*
+ * Adds a node that sets memory to a value, repeated (`cuGraphAddMemsetNode`). The graph keeps a buffer or an owner.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] to The memory; not an array. The address is a multiple of the value's size.
+ * @param[in] value The value; what does not fit into its bytes is ignored.
+ * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] count Number of values; at least 1.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors as `cushim_stream_fill`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for host
+ *   memory that nobody keeps; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, no owner is released.
+ * @driver any
+ */
 cushim_status cushim_graph_add_fill(cushim_graph graph,
                                     const cushim_node *after,
                                     size_t after_count,
@@ -4631,21 +5249,23 @@ cushim_status cushim_graph_add_fill(cushim_graph graph,
                                     size_t count,
                                     cushim_node *node);
 
-// Adds a node that sets rows of memory to a value, repeated. Otherwise as `cushim_graph_add_fill`.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] to The start of the first row.
-// @param[in] pitch Bytes from row to row.
-// @param[in] value The value; what does not fit into its bytes is ignored.
-// @param[in] value_bytes Bytes of the value: 1, 2 or 4.
-// @param[in] width Values in a row.
-// @param[in] height Rows.
-// @param[out, borrowed, nullable] node The node.
-// @errors as `cushim_stream_fill_2d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for
-//   host memory that nobody keeps; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
-// @driver any
+/*
+ * Adds a node that sets rows of memory to a value, repeated. Otherwise as `cushim_graph_add_fill`.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] to The start of the first row.
+ * @param[in] pitch Bytes from row to row.
+ * @param[in] value The value; what does not fit into its bytes is ignored.
+ * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] width Values in a row.
+ * @param[in] height Rows.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors as `cushim_stream_fill_2d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, and for
+ *   host memory that nobody keeps; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
+ * @driver any
+ */
 cushim_status cushim_graph_add_fill_2d(cushim_graph graph,
                                        const cushim_node *after,
                                        size_t after_count,
@@ -4657,23 +5277,25 @@ cushim_status cushim_graph_add_fill_2d(cushim_graph graph,
                                        size_t height,
                                        cushim_node *node);
 
-// Adds a node that allocates memory (`cuGraphAddMemAllocNode`). The nodes after it may use the memory, and when the
-// launch is done every stream may; the address is known now and the same at each launch.
-//
-// A graph that allocates memory cannot be cloned or embedded, is instantiated once at a time, and no node of it can
-// be removed. Memory that no free node frees stays until it is freed by `cushim_stream_free` or
-// `cushim_context_free`; the next launch fails before that, unless it was instantiated with `CUSHIM_EXEC_AUTO_FREE`.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] allocation What to allocate.
-// @param[out, borrowed, nullable] node The node.
-// @param[out] pointer The address.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for 0 bytes, and for a device that does
-//   not exist, with the peer's number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) for a place of which
-//   this driver allocates no memory in graphs.
-// @driver any
+/*
+ * Adds a node that allocates memory (`cuGraphAddMemAllocNode`). The nodes after it may use the memory, and when the
+ * launch is done every stream may; the address is known now and the same at each launch.
+ *
+ * A graph that allocates memory cannot be cloned or embedded, is instantiated once at a time, and no node of it can
+ * be removed. Memory that no free node frees stays until it is freed by `cushim_stream_free` or
+ * `cushim_context_free`; the next launch fails before that, unless it was instantiated with `CUSHIM_EXEC_AUTO_FREE`.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] allocation What to allocate.
+ * @param[out, borrowed, nullable] node The node.
+ * @param[out] pointer The address.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph, for 0 bytes, and for a device that does
+ *   not exist, with the peer's number as the error's `item`; `CUDA_ERROR_NOT_SUPPORTED` (801) for a place of which
+ *   this driver allocates no memory in graphs.
+ * @driver any
+ */
 cushim_status cushim_graph_add_allocation(cushim_graph graph,
                                           const cushim_node *after,
                                           size_t after_count,
@@ -4681,38 +5303,42 @@ cushim_status cushim_graph_add_allocation(cushim_graph graph,
                                           cushim_node *node,
                                           uint64_t *pointer);
 
-// Adds a node that frees the memory of an allocation node (`cuGraphAddMemFreeNode`).
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after; among
-//   those before it is the allocation, if that is in this graph.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in] pointer The address.
-// @param[out, borrowed, nullable] node The node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph and for address 0;
-//   `CUDA_ERROR_INVALID_VALUE` (1) for an address that is not an allocation node's, or is freed already.
-// @driver any
+/*
+ * Adds a node that frees the memory of an allocation node (`cuGraphAddMemFreeNode`).
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after; among
+ *   those before it is the allocation, if that is in this graph.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in] pointer The address.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph and for address 0;
+ *   `CUDA_ERROR_INVALID_VALUE` (1) for an address that is not an allocation node's, or is freed already.
+ * @driver any
+ */
 cushim_status cushim_graph_add_free(cushim_graph graph,
                                     const cushim_node *after,
                                     size_t after_count,
                                     uint64_t pointer,
                                     cushim_node *node);
 
-// Adds a node that waits for values in memory and writes such, one after the other (`cuGraphAddBatchMemOpNode`). The
-// graph keeps buffers and owners.
-//
-// Values are where those of `cushim_stream_memory_operations` are; memory that a graph allocates is refused, too.
-// Driver branch 580 refuses such addresses only at `cushim_exec_launch`; the message names one.
-//
-// @param[in] graph The graph.
-// @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
-// @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
-// @param[in, array(operation_count)] operations The operations; at least 1.
-// @param[in] operation_count The number of operations.
-// @param[out, borrowed, nullable] node The node.
-// @errors as `cushim_stream_memory_operations`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph;
-//   `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver 11.7
+/*
+ * Adds a node that waits for values in memory and writes such, one after the other (`cuGraphAddBatchMemOpNode`). The
+ * graph keeps buffers and owners.
+ *
+ * Values are where those of `cushim_stream_memory_operations` are; memory that a graph allocates is refused, too.
+ * Driver branch 580 refuses such addresses only at `cushim_exec_launch`; the message names one.
+ *
+ * @param[in] graph The graph.
+ * @param[in, array(after_count), nullable_if_zero(after_count)] after The nodes that the new one comes after.
+ * @param[in] after_count The number of nodes; 0: it starts when the graph is launched.
+ * @param[in, array(operation_count)] operations The operations; at least 1.
+ * @param[in] operation_count The number of operations.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors as `cushim_stream_memory_operations`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another graph;
+ *   `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver 11.7
+ */
 cushim_status cushim_graph_add_memory_operations(cushim_graph graph,
                                                  const cushim_node *after,
                                                  size_t after_count,
@@ -4720,124 +5346,148 @@ cushim_status cushim_graph_add_memory_operations(cushim_graph graph,
                                                  size_t operation_count,
                                                  cushim_node *node);
 
-// Returns the type of a node, also of one that was removed.
-//
-// @param[in] node The node.
-// @param[out] type A `cushim_node_type`.
+/*
+ * Returns the type of a node, also of one that was removed.
+ *
+ * @param[in] node The node.
+ * @param[out] type A `cushim_node_type`.
+ */
 cushim_status cushim_node_get_type(cushim_node node, int32_t *type);
 
-// Returns the graph that a node is part of.
-//
-// @param[in] node The node.
-// @param[out, borrowed] graph The graph.
+/*
+ * Returns the graph that a node is part of.
+ *
+ * @param[in] node The node.
+ * @param[out, borrowed] graph The graph.
+ */
 cushim_status cushim_node_get_graph(cushim_node node, cushim_graph *graph);
 
-// Lists the graphs in a node: of a child graph node one, of a conditional node its bodies, of other nodes none.
-//
-// @param[in] node The node.
-// @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] graphs Receives the first `capacity` graphs.
-// @param[in] capacity The number of handles that there is room for.
-// @param[out] count The number of graphs, which may be greater than `capacity`.
+/*
+ * Lists the graphs in a node: of a child graph node one, of a conditional node its bodies, of other nodes none.
+ *
+ * @param[in] node The node.
+ * @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] graphs Receives the first `capacity` graphs.
+ * @param[in] capacity The number of handles that there is room for.
+ * @param[out] count The number of graphs, which may be greater than `capacity`.
+ */
 cushim_status cushim_node_get_graphs(cushim_node node, cushim_graph *graphs, size_t capacity, size_t *count);
 
-// Returns the number of a node in its graph, which its clones have too (`cuGraphNodeGetLocalId`).
-//
-// @param[in] node The node.
-// @param[out] id The number.
-// @driver 13.1
+/*
+ * Returns the number of a node in its graph, which its clones have too (`cuGraphNodeGetLocalId`).
+ *
+ * @param[in] node The node.
+ * @param[out] id The number.
+ * @driver 13.1
+ */
 cushim_status cushim_node_get_id(cushim_node node, uint32_t *id);
 
-// Returns the number by which profilers tell the nodes of a process apart (`cuGraphNodeGetToolsId`): with it a trace
-// can show the labels of nodes.
-//
-// @param[in] node The node.
-// @param[out] id The number.
-// @driver 13.1
+/*
+ * Returns the number by which profilers tell the nodes of a process apart (`cuGraphNodeGetToolsId`): with it a trace
+ * can show the labels of nodes.
+ *
+ * @param[in] node The node.
+ * @param[out] id The number.
+ * @driver 13.1
+ */
 cushim_status cushim_node_get_tools_id(cushim_node node, uint64_t *id);
 
-// Returns the handle by which kernels update a kernel node, while the graph runs (`cudaGraphKernelNodeSetParam`,
-// `cudaGraphKernelNodeSetGridDim`, `cudaGraphKernelNodeSetEnabled` in device code). A node has one if its
-// configuration, or the captured launch's, has the attribute `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE` with
-// the value 1.
-//
-// Such a node is not removed, its graph not cloned, and has one exec at a time, which is not updated from a graph.
-// What kernels have changed is not read back.
-//
-// @param[in] node The kernel node.
-// @param[out] handle The handle: pass it to a kernel as an argument.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node that is not device-updatable.
-// @driver 12.4
+/*
+ * Returns the handle by which kernels update a kernel node, while the graph runs (`cudaGraphKernelNodeSetParam`,
+ * `cudaGraphKernelNodeSetGridDim`, `cudaGraphKernelNodeSetEnabled` in device code). A node has one if its
+ * configuration, or the captured launch's, has the attribute `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE` with
+ * the value 1.
+ *
+ * Such a node is not removed, its graph not cloned, and has one exec at a time, which is not updated from a graph.
+ * What kernels have changed is not read back.
+ *
+ * @param[in] node The kernel node.
+ * @param[out] handle The handle: pass it to a kernel as an argument.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node that is not device-updatable.
+ * @driver 12.4
+ */
 cushim_status cushim_node_get_device_node(cushim_node node, CUgraphDeviceNode *handle);
 
-// Returns the native handle of a node.
-//
-// @param[in] node The node.
-// @param[out] native The `CUgraphNode`; a `cudaGraphNode_t` is the same.
-// @driver any
+/*
+ * Returns the native handle of a node.
+ *
+ * @param[in] node The node.
+ * @param[out] native The `CUgraphNode`; a `cudaGraphNode_t` is the same.
+ * @driver any
+ */
 cushim_status cushim_node_native(cushim_node node, CUgraphNode *native);
 
-// Removes a node from its graph (`cuGraphDestroyNode`), with its edges, and with the graphs in it. What the node
-// uses is released, except for what clones of the graph, or what was instantiated from it, still use. Handles of the
-// node, and of everything below it, still tell type, label and last parameters.
-//
-// @param[in] node The node.
-// @errors `CUSHIM_ERROR_ALREADY_DESTROYED` if the node was removed before; `CUSHIM_ERROR_INVALID_ARGUMENT`, also
-//   while a builder captures a body below the node; `CUDA_ERROR_ILLEGAL_STATE` (401) while a builder captures the
-//   node's graph; `CUDA_ERROR_NOT_SUPPORTED` (801) if the graph allocates memory. If it fails, node, edges and
-//   owners are as they were.
-// @driver any
+/*
+ * Removes a node from its graph (`cuGraphDestroyNode`), with its edges, and with the graphs in it. What the node
+ * uses is released, except for what clones of the graph, or what was instantiated from it, still use. Handles of the
+ * node, and of everything below it, still tell type, label and last parameters.
+ *
+ * @param[in] node The node.
+ * @errors `CUSHIM_ERROR_ALREADY_DESTROYED` if the node was removed before; `CUSHIM_ERROR_INVALID_ARGUMENT`, also
+ *   while a builder captures a body below the node; `CUDA_ERROR_ILLEGAL_STATE` (401) while a builder captures the
+ *   node's graph; `CUDA_ERROR_NOT_SUPPORTED` (801) if the graph allocates memory. If it fails, node, edges and
+ *   owners are as they were.
+ * @driver any
+ */
 cushim_status cushim_node_remove(cushim_node node);
 
-// Gives a node an owner, in place of the one that the slot had. It is released when the graph, its clones and what
-// was instantiated from them since need it no more.
-//
-// Slots: of a kernel node 0 is the kernel and 1 the arguments; of a copy 0 is the destination and 1 the source; of a
-// memset and of memory operations 0 is the destination; of an event node 0 is the event; of a host function 0 is the
-// function and 1 its data.
-//
-// @param[in] node The node; also one that was added elsewhere, or captured.
-// @param[in] slot The number of the slot.
-// @param[in, taken, nullable] owner The owner. NULL: nothing happens.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have, and for the slot of a buffer or of
-//   bytes that were copied, which the node keeps by itself.
-// @driver any
+/*
+ * Gives a node an owner, in place of the one that the slot had. It is released when the graph, its clones and what
+ * was instantiated from them since need it no more.
+ *
+ * Slots: of a kernel node 0 is the kernel and 1 the arguments; of a copy 0 is the destination and 1 the source; of a
+ * memset and of memory operations 0 is the destination; of an event node 0 is the event; of a host function 0 is the
+ * function and 1 its data.
+ *
+ * @param[in] node The node; also one that was added elsewhere, or captured.
+ * @param[in] slot The number of the slot.
+ * @param[in, taken, nullable] owner The owner. NULL: nothing happens.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have, and for the slot of a buffer or of
+ *   bytes that were copied, which the node keeps by itself.
+ * @driver any
+ */
 cushim_status cushim_node_set_owner(cushim_node node, size_t slot, const struct cushim_owner *owner);
 
-// Returns the `data` of the owner that a slot of a node has.
-//
-// @param[in] node The node.
-// @param[in] slot The number of the slot; see `cushim_node_set_owner`.
-// @param[out] data The `data`; NULL if the slot has no owner.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have.
+/*
+ * Returns the `data` of the owner that a slot of a node has.
+ *
+ * @param[in] node The node.
+ * @param[in] slot The number of the slot; see `cushim_node_set_owner`.
+ * @param[out] data The `data`; NULL if the slot has no owner.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a slot that the node does not have.
+ */
 cushim_status cushim_node_get_owner(cushim_node node, size_t slot, void **data);
 
-// Returns the kernel of a node and how it is launched (`cuGraphKernelNodeGetParams`). `cushim_node_get_arguments`
-// returns the arguments.
-//
-// @param[in] node The node; also one that was removed.
-// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-// @param[inout] kernel Receives kernel and configuration.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver any
+/*
+ * Returns the kernel of a node and how it is launched (`cuGraphKernelNodeGetParams`). `cushim_node_get_arguments`
+ * returns the arguments.
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+ * @param[inout] kernel Receives kernel and configuration.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
 cushim_status cushim_node_get_kernel(cushim_node node, cushim_exec exec, struct cushim_kernel_node *kernel);
 
-// Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the place of one of
-// kind `CUSHIM_ARG_PLACE`, is copied into `values`, and `value` of the argument points to it there. A first call with
-// `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
-//
-// @param[in] node The node; also one that was removed.
-// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-// @param[out, array(capacity), nullable_if_zero(capacity)] args Receives the first `capacity` arguments: buffers as
-//   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_PLACE`, everything else as `CUSHIM_ARG_BYTES`.
-// @param[in] capacity The number of arguments that there is room for.
-// @param[out] count The number of arguments, which may be greater than `capacity`.
-// @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
-//   bytes.
-// @param[in] size Bytes of `values`.
-// @param[out, nullable] needed Receives the bytes that the values of all arguments take.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for
-//   the values of the first `capacity` arguments.
-// @driver any
+/*
+ * Lists the arguments of a kernel node. The value of an argument of kind `CUSHIM_ARG_BYTES`, and the place of one of
+ * kind `CUSHIM_ARG_PLACE`, is copied into `values`, and `value` of the argument points to it there. A first call with
+ * `capacity` and `size` 0 returns how many arguments there are, and how many bytes their values need.
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] args Receives the first `capacity` arguments: buffers as
+ *   `CUSHIM_ARG_BUFFER` or, from an offset on, as `CUSHIM_ARG_PLACE`, everything else as `CUSHIM_ARG_BYTES`.
+ * @param[in] capacity The number of arguments that there is room for.
+ * @param[out] count The number of arguments, which may be greater than `capacity`.
+ * @param[out, bytes(size), nullable_if_zero(size)] values Receives the values of these arguments, aligned to 8
+ *   bytes.
+ * @param[in] size Bytes of `values`.
+ * @param[out, nullable] needed Receives the bytes that the values of all arguments take.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, and for a `size` that is too small for
+ *   the values of the first `capacity` arguments.
+ * @driver any
+ */
 cushim_status cushim_node_get_arguments(cushim_node node,
                                         cushim_exec exec,
                                         struct cushim_arg *args,
@@ -4847,222 +5497,262 @@ cushim_status cushim_node_get_arguments(cushim_node node,
                                         size_t size,
                                         size_t *needed);
 
-// Returns what a copy node copies (`cuGraphMemcpyNodeGetParams`).
-//
-// @param[in] node The node; also one that was removed.
-// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-// @param[inout] copy Receives both places and the extent.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver any
+/*
+ * Returns what a copy node copies (`cuGraphMemcpyNodeGetParams`).
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+ * @param[inout] copy Receives both places and the extent.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
 cushim_status cushim_node_get_copy(cushim_node node, cushim_exec exec, struct cushim_copy_node *copy);
 
-// Returns what a memset node sets (`cuGraphMemsetNodeGetParams`).
-//
-// @param[in] node The node; also one that was removed.
-// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-// @param[inout] fill Receives place and value.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver any
+/*
+ * Returns what a memset node sets (`cuGraphMemsetNodeGetParams`).
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+ * @param[inout] fill Receives place and value.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
 cushim_status cushim_node_get_fill(cushim_node node, cushim_exec exec, struct cushim_fill_node *fill);
 
-// Returns what an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
-//
-// @param[in] node The node; also one that was removed.
-// @param[inout] allocation Receives address, size and place.
-// @param[out, array(capacity), nullable_if_zero(capacity)] peers Receives the ordinals of the first `capacity` other
-//   devices.
-// @param[in] capacity The number of ordinals that there is room for.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver any
+/*
+ * Returns what an allocation node allocates (`cuGraphMemAllocNodeGetParams`).
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[inout] allocation Receives address, size and place.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] peers Receives the ordinals of the first `capacity` other
+ *   devices.
+ * @param[in] capacity The number of ordinals that there is room for.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
 cushim_status cushim_node_get_allocation(cushim_node node,
                                          struct cushim_allocation_node *allocation,
                                          int32_t *peers,
                                          size_t capacity);
 
-// Returns the address that a free node frees (`cuGraphMemFreeNodeGetParams`).
-//
-// @param[in] node The node; also one that was removed.
-// @param[out] pointer The address.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver any
+/*
+ * Returns the address that a free node frees (`cuGraphMemFreeNodeGetParams`).
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[out] pointer The address.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
 cushim_status cushim_node_get_free(cushim_node node, uint64_t *pointer);
 
-// Returns the event that a node records or waits for (`cuGraphEventRecordNodeGetEvent`,
-// `cuGraphEventWaitNodeGetEvent`).
-//
-// @param[in] node The node; also one that was removed.
-// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-// @param[out, borrowed] event The event; NULL if cushim has no object of it.
-// @param[out, nullable] native The `CUevent`.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver any
+/*
+ * Returns the event that a node records or waits for (`cuGraphEventRecordNodeGetEvent`,
+ * `cuGraphEventWaitNodeGetEvent`).
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+ * @param[out, borrowed] event The event; NULL if cushim has no object of it.
+ * @param[out, nullable] native The `CUevent`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
 cushim_status cushim_node_get_event(cushim_node node, cushim_exec exec, cushim_event *event, CUevent *native);
 
-// Returns the function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
-//
-// @param[in] node The node; also one that was removed.
-// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-// @param[out] function The function; NULL if the node calls none of C, or was removed and nothing calls it any more.
-// @param[out, nullable] data What it is called with: of a node with bytes the address of the graph's copy.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver any
+/*
+ * Returns the function that a host function node calls, and what it is called with (`cuGraphHostNodeGetParams`).
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+ * @param[out] function The function; NULL if the node calls none of C, or was removed and nothing calls it any more.
+ * @param[out, nullable] data What it is called with: of a node with bytes the address of the graph's copy.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver any
+ */
 cushim_status cushim_node_get_host_function(cushim_node node,
                                             cushim_exec exec,
                                             cushim_host_function *function,
                                             void **data);
 
-// Lists the operations of a memory operations node (`cuGraphBatchMemOpNodeGetParams`).
-//
-// @param[in] node The node; also one that was removed.
-// @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
-// @param[out, array(capacity), nullable_if_zero(capacity)] operations Receives the first `capacity` operations; one
-//   that this version of cushim does not know has action 0.
-// @param[in] capacity The number of operations that there is room for.
-// @param[out] count The number of operations, which may be greater than `capacity`.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver 11.7
+/*
+ * Lists the operations of a memory operations node (`cuGraphBatchMemOpNodeGetParams`).
+ *
+ * @param[in] node The node; also one that was removed.
+ * @param[in, nullable] exec NULL: in the graph; otherwise in this exec.
+ * @param[out, array(capacity), nullable_if_zero(capacity)] operations Receives the first `capacity` operations; one
+ *   that this version of cushim does not know has action 0.
+ * @param[in] capacity The number of operations that there is room for.
+ * @param[out] count The number of operations, which may be greater than `capacity`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver 11.7
+ */
 cushim_status cushim_node_get_memory_operations(cushim_node node,
                                                 cushim_exec exec,
                                                 struct cushim_memory_operation *operations,
                                                 size_t capacity,
                                                 size_t *count);
 
-// Instantiates a graph (`cuGraphInstantiate`). Later changes of the graph do not reach the exec.
-//
-// @param[in] graph The graph; not a child graph or a body.
-// @param[in, nullable] options The options.
-// @param[out, owned] exec The exec.
-// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_UNSUPPORTED` for
-//   an option that is younger than the driver; `CUDA_ERROR_NOT_SUPPORTED` (801), also for a second exec, while the
-//   first exists, of a graph that allocates memory or has conditional nodes.
-// @driver any
+/*
+ * Instantiates a graph (`cuGraphInstantiate`). Later changes of the graph do not reach the exec.
+ *
+ * @param[in] graph The graph; not a child graph or a body.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] exec The exec.
+ * @param[inout, nullable, on_failure] result Receives the reason if the call fails.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_UNSUPPORTED` for
+ *   an option that is younger than the driver; `CUDA_ERROR_NOT_SUPPORTED` (801), also for a second exec, while the
+ *   first exists, of a graph that allocates memory or has conditional nodes.
+ * @driver any
+ */
 cushim_status cushim_exec_create(cushim_graph graph,
                                  const struct cushim_exec_options *options,
                                  cushim_exec *exec,
                                  struct cushim_exec_result *result);
 
-// Returns one more owned handle of an exec.
-//
-// @param[in] exec The exec.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owned handle of an exec.
+ *
+ * @param[in] exec The exec.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_exec_ref(cushim_exec exec, cushim_exec *reference);
 
-// Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
-// launch that is not done goes on, and what it uses is released when it is done. Driver 580 waits for it here if the
-// exec has conditional nodes, and lets no other call of the context return meanwhile.
-//
-// What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec
-// keeps that stream, if it is not a wrapped one. Keep the handle of a wrapped stream until the launch is done, and
-// destroy an exec that was launched in a per-thread default stream on that thread, or when the launch is done.
-//
-// @param[in, ended, nullable] exec The exec.
-// @driver any
+/*
+ * Destroys an owned handle of an exec. When the last one is destroyed, so is the exec (`cuGraphExecDestroy`). A
+ * launch that is not done goes on, and what it uses is released when it is done. Driver 580 waits for it here if the
+ * exec has conditional nodes, and lets no other call of the context return meanwhile.
+ *
+ * What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec
+ * keeps that stream, if it is not a wrapped one. Keep the handle of a wrapped stream until the launch is done, and
+ * destroy an exec that was launched in a per-thread default stream on that thread, or when the launch is done.
+ *
+ * @param[in, ended, nullable] exec The exec.
+ * @driver any
+ */
 cushim_status cushim_exec_destroy(cushim_exec exec);
 
-// Returns the graph that an exec was instantiated from.
-//
-// @param[in] exec The exec.
-// @param[out, borrowed] graph The graph; NULL if its last handle was destroyed.
+/*
+ * Returns the graph that an exec was instantiated from.
+ *
+ * @param[in] exec The exec.
+ * @param[out, borrowed] graph The graph; NULL if its last handle was destroyed.
+ */
 cushim_status cushim_exec_get_graph(cushim_exec exec, cushim_graph *graph);
 
-// Returns the flags of an exec.
-//
-// @param[in] exec The exec.
-// @param[out] flags `cushim_exec_flags`.
+/*
+ * Returns the flags of an exec.
+ *
+ * @param[in] exec The exec.
+ * @param[out] flags `cushim_exec_flags`.
+ */
 cushim_status cushim_exec_get_flags(cushim_exec exec, uint32_t *flags);
 
-// Returns the native handle of an exec.
-//
-// @param[in] exec The exec.
-// @param[out] native The `CUgraphExec`; a `cudaGraphExec_t` is the same.
+/*
+ * Returns the native handle of an exec.
+ *
+ * @param[in] exec The exec.
+ * @param[out] native The `CUgraphExec`; a `cudaGraphExec_t` is the same.
+ */
 cushim_status cushim_exec_native(cushim_exec exec, CUgraphExec *native);
 
-// Returns the number by which the driver's tools, such as profilers, tell execs apart (`cuGraphExecGetId`).
-//
-// @param[in] exec The exec.
-// @param[out] id The number.
-// @driver 13.1
+/*
+ * Returns the number by which the driver's tools, such as profilers, tell execs apart (`cuGraphExecGetId`).
+ *
+ * @param[in] exec The exec.
+ * @param[out] id The number.
+ * @driver 13.1
+ */
 cushim_status cushim_exec_get_id(cushim_exec exec, uint32_t *id);
 
-// Uploads an exec to the device in stream order (`cuGraphUpload`), so that its first launch is not slower than
-// others.
-//
-// @param[in] exec The exec.
-// @param[in] stream The stream.
-// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for one
-//   that is being captured; the capture stays valid.
-// @driver any
+/*
+ * Uploads an exec to the device in stream order (`cuGraphUpload`), so that its first launch is not slower than
+ * others.
+ *
+ * @param[in] exec The exec.
+ * @param[in] stream The stream.
+ * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for one
+ *   that is being captured; the capture stays valid.
+ * @driver any
+ */
 cushim_status cushim_exec_upload(cushim_exec exec, cushim_stream stream);
 
-// Launches an exec in a stream (`cuGraphLaunch`): its nodes run after the work that is in the stream by now, and
-// later work waits for them.
-//
-// With `CUSHIM_CHECK=graphs` in the environment, or `CUSHIM_DRIVER_CHECK_GRAPHS`, it refuses a launch if memory of a
-// copy, memset, kernel or memory operations node was freed after the exec got its address, or belongs to another
-// allocation by now, and a kernel on another device's memory without peer access. The message names node and
-// argument. An argument of eight bytes counts as an address if there was memory when the exec got it.
-//
-// @param[in] exec The exec.
-// @param[in] stream The stream.
-// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for
-//   memory that is gone, if that is checked; `CUDA_ERROR_INVALID_VALUE` (1), also for memory that the launch before
-//   allocated and nobody freed.
-// @driver any
+/*
+ * Launches an exec in a stream (`cuGraphLaunch`): its nodes run after the work that is in the stream by now, and
+ * later work waits for them.
+ *
+ * With `CUSHIM_CHECK=graphs` in the environment, or `CUSHIM_DRIVER_CHECK_GRAPHS`, it refuses a launch if memory of a
+ * copy, memset, kernel or memory operations node was freed after the exec got its address, or belongs to another
+ * allocation by now, and a kernel on another device's memory without peer access. The message names node and
+ * argument. An argument of eight bytes counts as an address if there was memory when the exec got it.
+ *
+ * @param[in] exec The exec.
+ * @param[in] stream The stream.
+ * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a stream of another driver; `CUSHIM_ERROR_INVALID_ARGUMENT` for
+ *   memory that is gone, if that is checked; `CUDA_ERROR_INVALID_VALUE` (1), also for memory that the launch before
+ *   allocated and nobody freed.
+ * @driver any
+ */
 cushim_status cushim_exec_launch(cushim_exec exec, cushim_stream stream);
 
-// Has an exec take over the parameters of a graph with the same nodes and edges (`cuGraphExecUpdate`), from the next
-// launch on; it keeps what their nodes use in place of what it kept before. Its nodes are still named by those of
-// the graph that it was instantiated from. Unless both graphs list nodes of the same types with
-// the same predecessors in the same order, changes of a part of a node are refused afterwards: set the node in full.
-//
-// @param[in] exec The exec.
-// @param[in] graph The graph with the new parameters.
-// @param[inout, nullable, on_failure] result Receives the reason if the call fails.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_INVALID_HANDLE`,
-//   also for a graph of another driver; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910). If it fails, the exec is as it
-//   was.
-// @driver any
+/*
+ * Has an exec take over the parameters of a graph with the same nodes and edges (`cuGraphExecUpdate`), from the next
+ * launch on; it keeps what their nodes use in place of what it kept before. Its nodes are still named by those of
+ * the graph that it was instantiated from. Unless both graphs list nodes of the same types with
+ * the same predecessors in the same order, changes of a part of a node are refused afterwards: set the node in full.
+ *
+ * @param[in] exec The exec.
+ * @param[in] graph The graph with the new parameters.
+ * @param[inout, nullable, on_failure] result Receives the reason if the call fails.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a graph that is part of another; `CUSHIM_ERROR_INVALID_HANDLE`,
+ *   also for a graph of another driver; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910). If it fails, the exec is as it
+ *   was.
+ * @driver any
+ */
 cushim_status cushim_exec_update(cushim_exec exec, cushim_graph graph, struct cushim_exec_result *result);
 
-// Returns whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
-//
-// @param[in] node The node, of the graph that the exec was instantiated from.
-// @param[in] exec The exec.
-// @param[out] enabled 1 or 0.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph; `CUDA_ERROR_INVALID_VALUE` (1) for a node
-//   that is not a kernel, a copy or a memset.
-// @driver 11.6
+/*
+ * Returns whether a node takes part in the launches of an exec (`cuGraphNodeGetEnabled`).
+ *
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in] exec The exec.
+ * @param[out] enabled 1 or 0.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph; `CUDA_ERROR_INVALID_VALUE` (1) for a node
+ *   that is not a kernel, a copy or a memset.
+ * @driver 11.6
+ */
 cushim_status cushim_node_get_enabled(cushim_node node, cushim_exec exec, int32_t *enabled);
 
-// Has a node take part in the launches of an exec, or not (`cuGraphNodeSetEnabled`): then it does nothing, and the
-// nodes after it run all the same.
-//
-// @param[in] node The node, of the graph that the exec was instantiated from.
-// @param[in] exec The exec.
-// @param[in] enabled 1 or 0.
-// @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
-// @driver 11.6
+/*
+ * Has a node take part in the launches of an exec, or not (`cuGraphNodeSetEnabled`): then it does nothing, and the
+ * nodes after it run all the same.
+ *
+ * @param[in] node The node, of the graph that the exec was instantiated from.
+ * @param[in] exec The exec.
+ * @param[in] enabled 1 or 0.
+ * @errors as `cushim_node_get_enabled`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also if `enabled` is neither 1 nor 0.
+ * @driver 11.6
+ */
 cushim_status cushim_node_set_enabled(cushim_node node, cushim_exec exec, int32_t enabled);
 
-// Changes what a kernel node runs (`cuGraphKernelNodeSetParams`, `cuGraphExecKernelNodeSetParams`). What is NULL
-// stays. An exec keeps the attributes of its kernels.
-//
-// A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node was set
-// to before in an exec is released when every launch made before is done. What it used when the exec was instantiated
-// or took over a graph (`cushim_exec_update`, `cushim_node_set_child`), the exec keeps until it takes over another in
-// the same place, or is destroyed.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in, nullable] kernel The kernel; another one needs arguments, too.
-// @param[in, nullable] config How it is launched.
-// @param[in, nullable, array(arg_count)] args The arguments, all of them. NULL: as they are.
-// @param[in] arg_count The number of arguments.
-// @errors as `cushim_graph_add_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for a node
-//   that is younger than the exec, and for other attributes in an exec; `CUSHIM_ERROR_UNSUPPORTED`. If it fails, the
-//   node is as it was, and no owner is released.
-// @driver any
+/*
+ * Changes what a kernel node runs (`cuGraphKernelNodeSetParams`, `cuGraphExecKernelNodeSetParams`). What is NULL
+ * stays. An exec keeps the attributes of its kernels.
+ *
+ * A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node was set
+ * to before in an exec is released when every launch made before is done. What it used when the exec was instantiated
+ * or took over a graph (`cushim_exec_update`, `cushim_node_set_child`), the exec keeps until it takes over another in
+ * the same place, or is destroyed.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in, nullable] kernel The kernel; another one needs arguments, too.
+ * @param[in, nullable] config How it is launched.
+ * @param[in, nullable, array(arg_count)] args The arguments, all of them. NULL: as they are.
+ * @param[in] arg_count The number of arguments.
+ * @errors as `cushim_graph_add_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for a node
+ *   that is younger than the exec, and for other attributes in an exec; `CUSHIM_ERROR_UNSUPPORTED`. If it fails, the
+ *   node is as it was, and no owner is released.
+ * @driver any
+ */
 cushim_status cushim_node_set_kernel(cushim_node node,
                                      cushim_exec exec,
                                      cushim_kernel kernel,
@@ -5070,16 +5760,18 @@ cushim_status cushim_node_set_kernel(cushim_node node,
                                      const struct cushim_arg *args,
                                      size_t arg_count);
 
-// Changes what a kernel node runs, with all arguments in one block. Otherwise as `cushim_node_set_kernel`.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in, nullable] kernel The kernel.
-// @param[in, nullable] config How it is launched.
-// @param[in, bytes(size)] block The block.
-// @param[in] size Its bytes.
-// @errors as `cushim_node_set_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver any
+/*
+ * Changes what a kernel node runs, with all arguments in one block. Otherwise as `cushim_node_set_kernel`.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in, nullable] kernel The kernel.
+ * @param[in, nullable] config How it is launched.
+ * @param[in, bytes(size)] block The block.
+ * @param[in] size Its bytes.
+ * @errors as `cushim_node_set_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver any
+ */
 cushim_status cushim_node_set_kernel_packed(cushim_node node,
                                             cushim_exec exec,
                                             cushim_kernel kernel,
@@ -5087,69 +5779,77 @@ cushim_status cushim_node_set_kernel_packed(cushim_node node,
                                             const void *block,
                                             size_t size);
 
-// Changes one argument of a kernel node; the others stay. Otherwise as `cushim_node_set_kernel`.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in] index The number of the argument.
-// @param[in] arg The argument.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for an argument that the kernel does not
-//   have, and for a value of another size, with the number of the argument as the error's `item`. If it fails, the
-//   node is as it was, and no owner is released.
-// @driver any
+/*
+ * Changes one argument of a kernel node; the others stay. Otherwise as `cushim_node_set_kernel`.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in] index The number of the argument.
+ * @param[in] arg The argument.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for an argument that the kernel does not
+ *   have, and for a value of another size, with the number of the argument as the error's `item`. If it fails, the
+ *   node is as it was, and no owner is released.
+ * @driver any
+ */
 cushim_status cushim_node_set_argument(cushim_node node,
                                        cushim_exec exec,
                                        size_t index,
                                        const struct cushim_arg *arg);
 
-// Changes what a copy node of a range copies (`cuGraphMemcpyNodeSetParams`, `cuGraphExecMemcpyNodeSetParams`).
-// Otherwise as `cushim_node_set_kernel`. In an exec a copy keeps its direction and the sort of its memory: driver
-// branch 580 takes no other.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in, nullable] to The destination. NULL: as it is.
-// @param[in, nullable] from The source. NULL: as it is.
-// @param[in] bytes How many. 0: as many as now; not for a source whose bytes are to be kept.
-// @errors as `cushim_graph_add_copy`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
-//   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, the node is as it was, and
-//   no owner is released.
-// @driver any
+/*
+ * Changes what a copy node of a range copies (`cuGraphMemcpyNodeSetParams`, `cuGraphExecMemcpyNodeSetParams`).
+ * Otherwise as `cushim_node_set_kernel`. In an exec a copy keeps its direction and the sort of its memory: driver
+ * branch 580 takes no other.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in, nullable] to The destination. NULL: as it is.
+ * @param[in, nullable] from The source. NULL: as it is.
+ * @param[in] bytes How many. 0: as many as now; not for a source whose bytes are to be kept.
+ * @errors as `cushim_graph_add_copy`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, the node is as it was, and
+ *   no owner is released.
+ * @driver any
+ */
 cushim_status cushim_node_set_copy(cushim_node node,
                                    cushim_exec exec,
                                    const struct cushim_place *to,
                                    const struct cushim_place *from,
                                    size_t bytes);
 
-// Changes what a copy node of a box copies, or makes a copy of a range one of a box. Otherwise as
-// `cushim_node_set_copy`. Driver branch 580 does not change such nodes in an exec.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in] to The destination.
-// @param[in] from The source.
-// @param[in] extent The size of the box.
-// @errors as `cushim_graph_add_copy_3d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
-//   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
-// @driver any
+/*
+ * Changes what a copy node of a box copies, or makes a copy of a range one of a box. Otherwise as
+ * `cushim_node_set_copy`. Driver branch 580 does not change such nodes in an exec.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in] to The destination.
+ * @param[in] from The source.
+ * @param[in] extent The size of the box.
+ * @errors as `cushim_graph_add_copy_3d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUSHIM_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
+ * @driver any
+ */
 cushim_status cushim_node_set_copy_3d(cushim_node node,
                                       cushim_exec exec,
                                       const struct cushim_region *to,
                                       const struct cushim_region *from,
                                       const struct cushim_extent *extent);
 
-// Changes what a memset node sets (`cuGraphMemsetNodeSetParams`, `cuGraphExecMemsetNodeSetParams`). Otherwise as
-// `cushim_node_set_kernel`.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in, nullable] to The memory. NULL: as it is.
-// @param[in] value The value.
-// @param[in] value_bytes Bytes of the value: 1, 2 or 4.
-// @param[in] count Number of values. 0: as now, if the node sets one row.
-// @errors as `cushim_graph_add_fill`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
-//   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, the node is as it was, and no owner is released.
-// @driver any
+/*
+ * Changes what a memset node sets (`cuGraphMemsetNodeSetParams`, `cuGraphExecMemsetNodeSetParams`). Otherwise as
+ * `cushim_node_set_kernel`.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in, nullable] to The memory. NULL: as it is.
+ * @param[in] value The value.
+ * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] count Number of values. 0: as now, if the node sets one row.
+ * @errors as `cushim_graph_add_fill`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709). If it fails, the node is as it was, and no owner is released.
+ * @driver any
+ */
 cushim_status cushim_node_set_fill(cushim_node node,
                                    cushim_exec exec,
                                    const struct cushim_place *to,
@@ -5157,20 +5857,22 @@ cushim_status cushim_node_set_fill(cushim_node node,
                                    int32_t value_bytes,
                                    size_t count);
 
-// Changes what a memset node of rows sets. Otherwise as `cushim_node_set_fill`. In an exec driver branch 580 takes
-// other memory and another value, and no other width.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in] to The start of the first row.
-// @param[in] pitch Bytes from row to row.
-// @param[in] value The value.
-// @param[in] value_bytes Bytes of the value: 1, 2 or 4.
-// @param[in] width Values in a row.
-// @param[in] height Rows.
-// @errors as `cushim_graph_add_fill_2d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
-//   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
-// @driver any
+/*
+ * Changes what a memset node of rows sets. Otherwise as `cushim_node_set_fill`. In an exec driver branch 580 takes
+ * other memory and another value, and no other width.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in] to The start of the first row.
+ * @param[in] pitch Bytes from row to row.
+ * @param[in] value The value.
+ * @param[in] value_bytes Bytes of the value: 1, 2 or 4.
+ * @param[in] width Values in a row.
+ * @param[in] height Rows.
+ * @errors as `cushim_graph_add_fill_2d`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type;
+ *   `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709).
+ * @driver any
+ */
 cushim_status cushim_node_set_fill_2d(cushim_node node,
                                       cushim_exec exec,
                                       const struct cushim_place *to,
@@ -5180,305 +5882,355 @@ cushim_status cushim_node_set_fill_2d(cushim_node node,
                                       size_t width,
                                       size_t height);
 
-// Changes which event a node records or waits for (`cuGraphEventRecordNodeSetEvent`,
-// `cuGraphExecEventRecordNodeSetEvent` and those of waits). Otherwise as `cushim_node_set_kernel`.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in] event The event.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_INVALID_HANDLE`, also for
-//   an event of another driver.
-// @driver any
+/*
+ * Changes which event a node records or waits for (`cuGraphEventRecordNodeSetEvent`,
+ * `cuGraphExecEventRecordNodeSetEvent` and those of waits). Otherwise as `cushim_node_set_kernel`.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in] event The event.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_INVALID_HANDLE`, also for
+ *   an event of another driver.
+ * @driver any
+ */
 cushim_status cushim_node_set_event(cushim_node node, cushim_exec exec, cushim_event event);
 
-// Changes which function a node calls (`cuGraphHostNodeSetParams`, `cuGraphExecHostNodeSetParams`). Otherwise as
-// `cushim_node_set_kernel`.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at each launch instead.
-// @param[in, nullable] data Given to the function.
-// @param[in, taken, nullable] owner Keeps `data`. Without a function its `release` must be NULL.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type. If it fails, no owner is released.
-// @driver any
+/*
+ * Changes which function a node calls (`cuGraphHostNodeSetParams`, `cuGraphExecHostNodeSetParams`). Otherwise as
+ * `cushim_node_set_kernel`.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in, nullable] function The function; NULL: `data` comes out of `cushim_drain` at each launch instead.
+ * @param[in, nullable] data Given to the function.
+ * @param[in, taken, nullable] owner Keeps `data`. Without a function its `release` must be NULL.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type. If it fails, no owner is released.
+ * @driver any
+ */
 cushim_status cushim_node_set_host_function(cushim_node node,
                                             cushim_exec exec,
                                             cushim_host_function function,
                                             void *data,
                                             const struct cushim_owner *owner);
 
-// Changes which function a node calls, with a copy of some bytes. Otherwise as `cushim_node_set_host_function`.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in] function The function. It gets the address of the copy; NULL if there are no bytes.
-// @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
-// @param[in] size Their number; may be 0.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_OUT_OF_MEMORY`.
-// @driver any
+/*
+ * Changes which function a node calls, with a copy of some bytes. Otherwise as `cushim_node_set_host_function`.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in] function The function. It gets the address of the copy; NULL if there are no bytes.
+ * @param[in, bytes(size), nullable_if_zero(size)] bytes The bytes.
+ * @param[in] size Their number; may be 0.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type; `CUSHIM_ERROR_OUT_OF_MEMORY`.
+ * @driver any
+ */
 cushim_status cushim_node_set_host_function_bytes(cushim_node node,
                                                   cushim_exec exec,
                                                   cushim_host_function function,
                                                   const void *bytes,
                                                   size_t size);
 
-// Has the child graph of a node do in one exec what another graph does, from the next launch on
-// (`cuGraphExecChildGraphNodeSetParams`). That graph has the same nodes and edges as the child graph; it stays what
-// it is, and the exec keeps what its nodes use. Nodes are still named by those of the child graph.
-//
-// In a graph a child graph is edited where it stands: `cushim_node_get_graphs` gives it.
-//
-// @param[in] node The child graph node.
-// @param[in] exec The exec.
-// @param[in] graph The graph; any graph of the same driver.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type;
-//   `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or edges. If it fails, the exec is as
-//   it was.
-// @driver any
+/*
+ * Has the child graph of a node do in one exec what another graph does, from the next launch on
+ * (`cuGraphExecChildGraphNodeSetParams`). That graph has the same nodes and edges as the child graph; it stays what
+ * it is, and the exec keeps what its nodes use. Nodes are still named by those of the child graph.
+ *
+ * In a graph a child graph is edited where it stands: `cushim_node_get_graphs` gives it.
+ *
+ * @param[in] node The child graph node.
+ * @param[in] exec The exec.
+ * @param[in] graph The graph; any graph of the same driver.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type;
+ *   `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or edges. If it fails, the exec is as
+ *   it was.
+ * @driver any
+ */
 cushim_status cushim_node_set_child(cushim_node node, cushim_exec exec, cushim_graph graph);
 
-// Changes the operations of a memory operations node (`cuGraphBatchMemOpNodeSetParams`,
-// `cuGraphExecBatchMemOpNodeSetParams`). Otherwise as `cushim_node_set_kernel`.
-//
-// @param[in] node The node.
-// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
-// @param[in, array(operation_count)] operations The operations.
-// @param[in] operation_count The number of operations.
-// @errors as `cushim_graph_add_memory_operations`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
-// @driver 11.7
+/*
+ * Changes the operations of a memory operations node (`cuGraphBatchMemOpNodeSetParams`,
+ * `cuGraphExecBatchMemOpNodeSetParams`). Otherwise as `cushim_node_set_kernel`.
+ *
+ * @param[in] node The node.
+ * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
+ * @param[in, array(operation_count)] operations The operations.
+ * @param[in] operation_count The number of operations.
+ * @errors as `cushim_graph_add_memory_operations`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type.
+ * @driver 11.7
+ */
 cushim_status cushim_node_set_memory_operations(cushim_node node,
                                                 cushim_exec exec,
                                                 const struct cushim_memory_operation *operations,
                                                 size_t operation_count);
 
-// Has every node of an exec use one buffer in place of another, from the next launch on; each part keeps its offset.
-// The old buffer is released as `cushim_node_set_kernel` says.
-//
-// It reaches kernel arguments that were given as buffers or places, the ends of copies of ranges, and memsets, in
-// child graphs and bodies too. It does not reach pointers that were given as bytes or in a block, memory operations,
-// and what was captured without cushim.
-//
-// @param[in] exec The exec.
-// @param[in] from The buffer that the nodes use.
-// @param[in] to The buffer that they are to use: at least as large, of the same context and resource.
-// @param[out, nullable] nodes How many nodes were changed.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a buffer that is smaller, or of another context or resource, and
-//   if a copy of a box, or a node that was removed from the graph, uses the old one; `CUSHIM_ERROR_INVALID_HANDLE`,
-//   also for a buffer of another driver. If it fails, the exec is as it was; if the driver refuses even that, the
-//   exec refuses launches and changes, and names the node, until `cushim_exec_update` sets all nodes.
-// @driver any
+/*
+ * Has every node of an exec use one buffer in place of another, from the next launch on; each part keeps its offset.
+ * The old buffer is released as `cushim_node_set_kernel` says.
+ *
+ * It reaches kernel arguments that were given as buffers or places, the ends of copies of ranges, and memsets, in
+ * child graphs and bodies too. It does not reach pointers that were given as bytes or in a block, memory operations,
+ * and what was captured without cushim.
+ *
+ * @param[in] exec The exec.
+ * @param[in] from The buffer that the nodes use.
+ * @param[in] to The buffer that they are to use: at least as large, of the same context and resource.
+ * @param[out, nullable] nodes How many nodes were changed.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a buffer that is smaller, or of another context or resource, and
+ *   if a copy of a box, or a node that was removed from the graph, uses the old one; `CUSHIM_ERROR_INVALID_HANDLE`,
+ *   also for a buffer of another driver. If it fails, the exec is as it was; if the driver refuses even that, the
+ *   exec refuses launches and changes, and names the node, until `cushim_exec_update` sets all nodes.
+ * @driver any
+ */
 cushim_status cushim_exec_rebind(cushim_exec exec, cushim_buffer from, cushim_buffer to, size_t *nodes);
 
-// Gives a parameter another value, in every kernel node of an exec that has it (`CUSHIM_ARG_PARAMETER`), from the
-// next launch on. Nodes that were removed from the graph since still run in the exec, with the value that they have.
-//
-// @param[in] exec The exec.
-// @param[in] name The name.
-// @param[in, bytes(size)] value The value.
-// @param[in] size Its bytes.
-// @param[out, nullable] nodes How many nodes were changed.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no parameter has, and for a value of another size.
-//   If it fails, the exec is as it was, as for `cushim_exec_rebind`.
-// @driver any
+/*
+ * Gives a parameter another value, in every kernel node of an exec that has it (`CUSHIM_ARG_PARAMETER`), from the
+ * next launch on. Nodes that were removed from the graph since still run in the exec, with the value that they have.
+ *
+ * @param[in] exec The exec.
+ * @param[in] name The name.
+ * @param[in, bytes(size)] value The value.
+ * @param[in] size Its bytes.
+ * @param[out, nullable] nodes How many nodes were changed.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no parameter has, and for a value of another size.
+ *   If it fails, the exec is as it was, as for `cushim_exec_rebind`.
+ * @driver any
+ */
 cushim_status cushim_exec_set_parameter(cushim_exec exec,
                                         const char *name,
                                         const void *value,
                                         size_t size,
                                         size_t *nodes);
 
-// Creates a builder with a stream of its own.
-//
-// @param[in] context The context.
-// @param[in, nullable] options The options.
-// @param[out, owned] builder The builder.
-// @driver any
+/*
+ * Creates a builder with a stream of its own.
+ *
+ * @param[in] context The context.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] builder The builder.
+ * @driver any
+ */
 cushim_status cushim_builder_create(cushim_context context,
                                     const struct cushim_builder_options *options,
                                     cushim_builder *builder);
 
-// Creates a builder that captures what is enqueued in a stream, also by other libraries. The stream does nothing
-// else from begin to end.
-//
-// @param[in] stream The stream; not a default stream.
-// @param[in, nullable] options The options.
-// @param[out, owned] builder The builder.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a default stream.
-// @driver any
+/*
+ * Creates a builder that captures what is enqueued in a stream, also by other libraries. The stream does nothing
+ * else from begin to end.
+ *
+ * @param[in] stream The stream; not a default stream.
+ * @param[in, nullable] options The options.
+ * @param[out, owned] builder The builder.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a default stream.
+ * @driver any
+ */
 cushim_status cushim_builder_create_on(cushim_stream stream,
                                        const struct cushim_builder_options *options,
                                        cushim_builder *builder);
 
-// Returns one more owned handle of a builder.
-//
-// @param[in] builder The builder.
-// @param[out, owned] reference The new handle.
+/*
+ * Returns one more owned handle of a builder.
+ *
+ * @param[in] builder The builder.
+ * @param[out, owned] reference The new handle.
+ */
 cushim_status cushim_builder_ref(cushim_builder builder, cushim_builder *reference);
 
-// Destroys an owned handle of a builder. The builder is closed with the last one (`cushim_builder_close`). Graphs
-// that it gave live on.
-//
-// @param[in, ended, nullable] builder The builder.
-// @driver any
+/*
+ * Destroys an owned handle of a builder. The builder is closed with the last one (`cushim_builder_close`). Graphs
+ * that it gave live on.
+ *
+ * @param[in, ended, nullable] builder The builder.
+ * @driver any
+ */
 cushim_status cushim_builder_destroy(cushim_builder builder);
 
-// Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
-// Graphs that it gave live on. Closing a closed builder does nothing.
-//
-// A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
-// the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured
-// work, the capture cannot end, only be closed.
-//
-// @param[in] builder The builder. The handle is still to be destroyed.
-// @driver any
+/*
+ * Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
+ * Graphs that it gave live on. Closing a closed builder does nothing.
+ *
+ * A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
+ * the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured
+ * work, the capture cannot end, only be closed.
+ *
+ * @param[in] builder The builder. The handle is still to be destroyed.
+ * @driver any
+ */
 cushim_status cushim_builder_close(cushim_builder builder);
 
-// The context of what a builder captures.
-//
-// @param[in] builder The builder.
-// @param[out, borrowed] context The context.
+/*
+ * The context of what a builder captures.
+ *
+ * @param[in] builder The builder.
+ * @param[out, borrowed] context The context.
+ */
 cushim_status cushim_builder_get_context(cushim_builder builder, cushim_context *context);
 
-// Begins to capture (`cuStreamBeginCapture`).
-//
-// Calls that other threads have begun when the capture begins are waited for, up to 5 milliseconds. What such a call
-// enqueues in the stream later than that is captured, but the graph does not keep what it uses.
-//
-// @param[in] builder The builder; one captures once. That of a body captures after the nodes that the body has by
-//   now.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, and while its stream is being
-//   captured.
-// @driver any
+/*
+ * Begins to capture (`cuStreamBeginCapture`).
+ *
+ * Calls that other threads have begun when the capture begins are waited for, up to 5 milliseconds. What such a call
+ * enqueues in the stream later than that is captured, but the graph does not keep what it uses.
+ *
+ * @param[in] builder The builder; one captures once. That of a body captures after the nodes that the body has by
+ *   now.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, and while its stream is being
+ *   captured.
+ * @driver any
+ */
 cushim_status cushim_builder_begin(cushim_builder builder);
 
-// Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in
-// the order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
-// the capture ends, other changes of the graph are refused. Then update an exec from it (`cushim_exec_update`).
-//
-// If the capture fails, as for an operation of another type or in another place than its node, or if it is given up,
-// the graph is lost: calls on its handles return an error. What was instantiated from it goes on.
-//
-// @param[in] builder The builder, which was not begun; not that of a body.
-// @param[in] graph The graph; not a child graph or a body, and without child graphs, conditions and nodes that
-//   kernels update.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph is
-//   being captured, and for a graph that cannot be recaptured; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture
-//   into a new graph there, and update the exec from that.
-// @driver 13.3
+/*
+ * Begins to capture into a graph that exists (`cuStreamBeginRecaptureToGraph`). The same operations are captured in
+ * the order in which the nodes were added; each takes the place of what its node does, and of what it keeps. Until
+ * the capture ends, other changes of the graph are refused. Then update an exec from it (`cushim_exec_update`).
+ *
+ * If the capture fails, as for an operation of another type or in another place than its node, or if it is given up,
+ * the graph is lost: calls on its handles return an error. What was instantiated from it goes on.
+ *
+ * @param[in] builder The builder, which was not begun; not that of a body.
+ * @param[in] graph The graph; not a child graph or a body, and without child graphs, conditions and nodes that
+ *   kernels update.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was begun before, while its stream or the graph is
+ *   being captured, and for a graph that cannot be recaptured; `CUSHIM_ERROR_UNSUPPORTED` before CUDA 13.3: capture
+ *   into a new graph there, and update the exec from that.
+ * @driver 13.3
+ */
 cushim_status cushim_builder_recapture(cushim_builder builder, cushim_graph graph);
 
-// Ends the capture (`cuStreamEndCapture`). The graph is like any other: it can be edited, instantiated, and outlives
-// the builder.
-//
-// @param[in] builder The builder; not a forked one.
-// @param[out, owned, nullable] graph The graph; of a builder for a body, the body.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture or was forked, on another thread
-//   than the one that began unless the mode is relaxed, while forks are to be joined, and while a body in it is
-//   being captured: the capture goes on then; `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` (901) for a capture that
-//   something else has invalidated, which is over then; `CUDA_ERROR_GRAPH_RECAPTURE_FAILURE` (918) if a recapture
-//   lacks nodes: the graph is lost.
-// @driver any
+/*
+ * Ends the capture (`cuStreamEndCapture`). The graph is like any other: it can be edited, instantiated, and outlives
+ * the builder.
+ *
+ * @param[in] builder The builder; not a forked one.
+ * @param[out, owned, nullable] graph The graph; of a builder for a body, the body.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture or was forked, on another thread
+ *   than the one that began unless the mode is relaxed, while forks are to be joined, and while a body in it is
+ *   being captured: the capture goes on then; `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` (901) for a capture that
+ *   something else has invalidated, which is over then; `CUDA_ERROR_GRAPH_RECAPTURE_FAILURE` (918) if a recapture
+ *   lacks nodes: the graph is lost.
+ * @driver any
+ */
 cushim_status cushim_builder_end(cushim_builder builder, cushim_graph *graph);
 
-// The stream of a builder that captures, for every function that takes a stream. The handle is borrowed, and stale
-// after the end.
-//
-// @param[in] builder The builder.
-// @return The stream; NULL, with the thread's last error set, if the builder does not capture.
+/*
+ * The stream of a builder that captures, for every function that takes a stream. The handle is borrowed, and stale
+ * after the end.
+ *
+ * @param[in] builder The builder.
+ * @return The stream; NULL, with the thread's last error set, if the builder does not capture.
+ */
 cushim_stream cushim_builder_stream(cushim_builder builder);
 
-// How far a builder is, and what it captures. A forked builder that captures needs to be joined.
-//
-// @param[in] builder The builder.
-// @param[out, nullable] state How far it is.
-// @param[out, nullable] kind What it captures.
+/*
+ * How far a builder is, and what it captures. A forked builder that captures needs to be joined.
+ *
+ * @param[in] builder The builder.
+ * @param[out, nullable] state How far it is.
+ * @param[out, nullable] kind What it captures.
+ */
 cushim_status cushim_builder_get_state(cushim_builder builder,
                                        cushim_builder_state *state,
                                        cushim_builder_kind *kind);
 
-// The graph of a builder that has ended; of a builder for a body the body, also before it begins, so that it can be
-// filled by hand.
-//
-// @param[in] builder The builder; not a forked one.
-// @param[out, borrowed] graph The graph.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked;
-//   `CUSHIM_ERROR_INVALID_HANDLE`, also for a body that was removed with its node.
+/*
+ * The graph of a builder that has ended; of a builder for a body the body, also before it begins, so that it can be
+ * filled by hand.
+ *
+ * @param[in] builder The builder; not a forked one.
+ * @param[out, borrowed] graph The graph.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that was not begun, captures, is closed or was forked;
+ *   `CUSHIM_ERROR_INVALID_HANDLE`, also for a body that was removed with its node.
+ */
 cushim_status cushim_builder_get_graph(cushim_builder builder, cushim_graph *graph);
 
-// The nodes that were captured last: those that the next one comes after. They can be labelled, and nodes can be
-// added after them.
-//
-// @param[in] builder The builder, which captures.
-// @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] nodes Receives the nodes.
-// @param[in] capacity How many there is room for.
-// @param[out, nullable] count Receives how many there are.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture.
-// @driver any
+/*
+ * The nodes that were captured last: those that the next one comes after. They can be labelled, and nodes can be
+ * added after them.
+ *
+ * @param[in] builder The builder, which captures.
+ * @param[out, borrowed, array(capacity), nullable_if_zero(capacity)] nodes Receives the nodes.
+ * @param[in] capacity How many there is room for.
+ * @param[out, nullable] count Receives how many there are.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture.
+ * @driver any
+ */
 cushim_status cushim_builder_get_tail(cushim_builder builder, cushim_node *nodes, size_t capacity, size_t *count);
 
-// Creates builders that capture beside a builder, from where it is: what they capture comes after what it has
-// captured by now, and in no order with what it captures from now on. Each is joined before the capture ends.
-//
-// @param[in] builder The builder, which captures, and goes on.
-// @param[out, owned, array(fork_count), nullable_if_zero(fork_count)] forks Receives the new builders.
-// @param[in] fork_count How many; at least 1, so that there are two then.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for none, and for a builder that does not capture.
-// @driver any
+/*
+ * Creates builders that capture beside a builder, from where it is: what they capture comes after what it has
+ * captured by now, and in no order with what it captures from now on. Each is joined before the capture ends.
+ *
+ * @param[in] builder The builder, which captures, and goes on.
+ * @param[out, owned, array(fork_count), nullable_if_zero(fork_count)] forks Receives the new builders.
+ * @param[in] fork_count How many; at least 1, so that there are two then.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for none, and for a builder that does not capture.
+ * @driver any
+ */
 cushim_status cushim_builder_fork(cushim_builder builder, cushim_builder *forks, size_t fork_count);
 
-// Joins forked builders into a builder: what that captures from now on comes after what they captured. They are
-// closed then; their handles are still to be destroyed.
-//
-// @param[in] builder The builder, which captures: the one that they were forked from, or another one of the same
-//   capture.
-// @param[in, array(other_count)] others The forked builders.
-// @param[in] other_count How many; at least 1.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for none, and for one that is not forked, is `builder`, comes twice,
-//   does not capture or is part of another capture: none is joined then, and the error's item says which one it is.
-// @driver any
+/*
+ * Joins forked builders into a builder: what that captures from now on comes after what they captured. They are
+ * closed then; their handles are still to be destroyed.
+ *
+ * @param[in] builder The builder, which captures: the one that they were forked from, or another one of the same
+ *   capture.
+ * @param[in, array(other_count)] others The forked builders.
+ * @param[in] other_count How many; at least 1.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for none, and for one that is not forked, is `builder`, comes twice,
+ *   does not capture or is part of another capture: none is joined then, and the error's item says which one it is.
+ * @driver any
+ */
 cushim_status cushim_builder_join(cushim_builder builder, const cushim_builder *others, size_t other_count);
 
-// Embeds a graph as a child graph node, which comes after what was captured by now; what is captured next comes
-// after it.
-//
-// @param[in] builder The builder, which captures.
-// @param[in] graph The graph. That of another builder is what `cushim_builder_get_graph` returns.
-// @param[in] how How it becomes a child graph.
-// @param[out, borrowed, nullable] node The node.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture, for nodes that a body cannot
-//   hold, and for moving a graph that is part of another or was wrapped as borrowed; `CUSHIM_ERROR_UNSUPPORTED` for
-//   moving before CUDA 12.9; `CUDA_ERROR_NOT_SUPPORTED` (801) for a copy of a graph that allocates memory or has
-//   conditional nodes.
-// @driver any
+/*
+ * Embeds a graph as a child graph node, which comes after what was captured by now; what is captured next comes
+ * after it.
+ *
+ * @param[in] builder The builder, which captures.
+ * @param[in] graph The graph. That of another builder is what `cushim_builder_get_graph` returns.
+ * @param[in] how How it becomes a child graph.
+ * @param[out, borrowed, nullable] node The node.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture, for nodes that a body cannot
+ *   hold, and for moving a graph that is part of another or was wrapped as borrowed; `CUSHIM_ERROR_UNSUPPORTED` for
+ *   moving before CUDA 12.9; `CUDA_ERROR_NOT_SUPPORTED` (801) for a copy of a graph that allocates memory or has
+ *   conditional nodes.
+ * @driver any
+ */
 cushim_status cushim_builder_embed(cushim_builder builder,
                                    cushim_graph graph,
                                    cushim_child_how how,
                                    cushim_node *node);
 
-// Creates a condition of what a builder captures, as `cushim_condition_create` does.
-//
-// @param[in] builder The builder, which captures.
-// @param[in, nullable] options The options.
-// @param[out, borrowed] condition The condition.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture; `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver 12.3
+/*
+ * Creates a condition of what a builder captures, as `cushim_condition_create` does.
+ *
+ * @param[in] builder The builder, which captures.
+ * @param[in, nullable] options The options.
+ * @param[out, borrowed] condition The condition.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver 12.3
+ */
 cushim_status cushim_builder_create_condition(cushim_builder builder,
                                               const struct cushim_condition_options *options,
                                               cushim_condition *condition);
 
-// Adds a conditional node, which comes after what was captured by now; what is captured next comes after it. Each
-// body has a builder, which is not begun: begin it and enqueue work in its stream, or fill the body by hand
-// (`cushim_builder_get_graph`). The capture goes on meanwhile.
-//
-// @param[in] builder The builder, which captures; also one that is forked, or captures a body.
-// @param[in] condition The condition, which no other conditional node looks at.
-// @param[in] kind How the node decides.
-// @param[in] body_count The number of bodies: of an IF and a WHILE 1, of an IF_ELSE 2, of a SWITCH at
-//   least 1.
-// @param[out, borrowed, nullable] node The node.
-// @param[out, owned, array(body_count), nullable_if_zero(body_count)] bodies Receives the builders of the bodies.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture, for a condition of another
-//   graph or with a node, and for a number of bodies that the kind does not have; `CUSHIM_ERROR_UNSUPPORTED`.
-// @driver 12.3
+/*
+ * Adds a conditional node, which comes after what was captured by now; what is captured next comes after it. Each
+ * body has a builder, which is not begun: begin it and enqueue work in its stream, or fill the body by hand
+ * (`cushim_builder_get_graph`). The capture goes on meanwhile.
+ *
+ * @param[in] builder The builder, which captures; also one that is forked, or captures a body.
+ * @param[in] condition The condition, which no other conditional node looks at.
+ * @param[in] kind How the node decides.
+ * @param[in] body_count The number of bodies: of an IF and a WHILE 1, of an IF_ELSE 2, of a SWITCH at
+ *   least 1.
+ * @param[out, borrowed, nullable] node The node.
+ * @param[out, owned, array(body_count), nullable_if_zero(body_count)] bodies Receives the builders of the bodies.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a builder that does not capture, for a condition of another
+ *   graph or with a node, and for a number of bodies that the kind does not have; `CUSHIM_ERROR_UNSUPPORTED`.
+ * @driver 12.3
+ */
 cushim_status cushim_builder_add_conditional(cushim_builder builder,
                                              cushim_condition condition,
                                              cushim_conditional_kind kind,
@@ -5486,66 +6238,77 @@ cushim_status cushim_builder_add_conditional(cushim_builder builder,
                                              cushim_node *node,
                                              cushim_builder *bodies);
 
-// Returns how much memory the graphs of a device have (`cuDeviceGetGraphMemAttribute`).
-//
-// @param[in] device The device.
-// @param[inout] memory Receives the figures.
-// @driver any
+/*
+ * Returns how much memory the graphs of a device have (`cuDeviceGetGraphMemAttribute`).
+ *
+ * @param[in] device The device.
+ * @param[inout] memory Receives the figures.
+ * @driver any
+ */
 cushim_status cushim_device_get_graph_memory(cushim_device device, struct cushim_graph_memory *memory);
 
-// Has both peaks of `cushim_device_get_graph_memory` begin anew (`cuDeviceSetGraphMemAttribute`).
-//
-// @param[in] device The device.
-// @driver any
+/*
+ * Has both peaks of `cushim_device_get_graph_memory` begin anew (`cuDeviceSetGraphMemAttribute`).
+ *
+ * @param[in] device The device.
+ * @driver any
+ */
 cushim_status cushim_device_reset_graph_memory_peaks(cushim_device device);
 
-// Returns memory that no graph uses to the system (`cuDeviceGraphMemTrim`).
-//
-// @param[in] device The device.
-// @driver any
+/*
+ * Returns memory that no graph uses to the system (`cuDeviceGraphMemTrim`).
+ *
+ * @param[in] device The device.
+ * @driver any
+ */
 cushim_status cushim_device_trim_graph_memory(cushim_device device);
 
-// Passes every later line of the log to a function, instead of stderr.
-//
-// It may be called at any time, also inside the callback. Lines that were logged before still go where they would
-// have gone. If more than 1,024 lines wait for the function, further ones are dropped; a line says how many.
-//
-// Without this function the log goes to stderr, by the environment variable `CUSHIM_LOG`: a level ("warn"), perhaps
-// with levels of parts ("warn,cushim::driver=debug"). It is read when the first driver is opened, but not in a
-// set-uid process, nor with `CUSHIM_DRIVER_IGNORE_ENVIRONMENT`. If it is not set, nothing is logged.
-//
-// At level debug the log has the driver's own lines, too (CUDA 12.9), also about calls that a program makes by a
-// table of the driver's functions, if the level was set before the driver was opened.
-//
-// @param[in, nullable] callback The function. NULL: the log goes to stderr again, by `CUSHIM_LOG`.
-// @param[in, nullable] user Passed to each call.
-// @param[in, taken, nullable] owner Keeps `user` alive; released after the last call that uses it. NULL: nothing to
-//   release. Must be NULL if `callback` is. If the call fails, nothing is released.
-// @param[in] level The least important level to log. Ignored if
-//   `callback` is NULL.
-// @errors `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that has set its own logger.
+/*
+ * Passes every later line of the log to a function, instead of stderr.
+ *
+ * It may be called at any time, also inside the callback. Lines that were logged before still go where they would
+ * have gone. If more than 1,024 lines wait for the function, further ones are dropped; a line says how many.
+ *
+ * Without this function the log goes to stderr, by the environment variable `CUSHIM_LOG`: a level ("warn"), perhaps
+ * with levels of parts ("warn,cushim::driver=debug"). It is read when the first driver is opened, but not in a
+ * set-uid process, nor with `CUSHIM_DRIVER_IGNORE_ENVIRONMENT`. If it is not set, nothing is logged.
+ *
+ * At level debug the log has the driver's own lines, too (CUDA 12.9), also about calls that a program makes by a
+ * table of the driver's functions, if the level was set before the driver was opened.
+ *
+ * @param[in, nullable] callback The function. NULL: the log goes to stderr again, by `CUSHIM_LOG`.
+ * @param[in, nullable] user Passed to each call.
+ * @param[in, taken, nullable] owner Keeps `user` alive; released after the last call that uses it. NULL: nothing to
+ *   release. Must be NULL if `callback` is. If the call fails, nothing is released.
+ * @param[in] level The least important level to log. Ignored if
+ *   `callback` is NULL.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that has set its own logger.
+ */
 cushim_status cushim_log_set_callback(cushim_log_callback callback,
                                       void *user,
                                       const struct cushim_owner *owner,
                                       cushim_log_level level);
 
-// Queues every later line of the log for `cushim_drain`, as items of kind `CUSHIM_ITEM_LOG_LINE`.
-//
-// `cushim_log_set_callback` ends it. If more than 1,024 lines wait, further ones are dropped; a line says how many.
-//
-// @param[in] level The least important level to log.
-// @errors `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that has set its own logger.
+/*
+ * Queues every later line of the log for `cushim_drain`, as items of kind `CUSHIM_ITEM_LOG_LINE`.
+ *
+ * `cushim_log_set_callback` ends it. If more than 1,024 lines wait, further ones are dropped; a line says how many.
+ *
+ * @param[in] level The least important level to log.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` in a Rust program that has set its own logger.
+ */
 cushim_status cushim_log_set_pull(cushim_log_level level);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}  /* extern "C" */
+#endif  /* __cplusplus */
 
 /*
  * Helpers. The library exports none of them.
  *
- * In C they are compound literals (C99): you can take their address, as in &CUSHIM_ON_HOST; it is valid in the
- * enclosing block. In C++ they are values: assign them to a variable before you take its address.
+ * In C they are compound literals, for which they need C99: you can take their address, as in &CUSHIM_ON_HOST; it is
+ * valid in the enclosing block. In C90, fill the structs member by member. In C++ they are values: assign them to a
+ * variable before you take its address.
  */
 
 /*
@@ -5562,7 +6325,7 @@ static inline Struct cushim_options_of(void) {
   return options;
 }
 #define CUSHIM_OPTIONS(type) cushim_options_of<type>()
-#else
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
 #define CUSHIM_OPTIONS(...) CUSHIM_OPTIONS_MAKE(__VA_ARGS__, .struct_size = sizeof(CUSHIM_OPTIONS_TYPE(__VA_ARGS__, )))
 #define CUSHIM_OPTIONS_MAKE(type, ...) ((type){__VA_ARGS__})
 #define CUSHIM_OPTIONS_TYPE(type, ...) type

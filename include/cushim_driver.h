@@ -52,6 +52,12 @@
 #define CUSHIM_EXTENSION __extension__ /* unnamed unions are older than the standards that allow them */
 #endif
 
+/* C had no `long long` before C99, but the driver API has it. */
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -3338,6 +3344,10 @@ struct cushim_driver_table {
 } /* extern "C" */
 #endif
 
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic pop
+#endif
+
 #endif /* CUSHIM_DRIVER_H */
 
 /*
@@ -3367,3112 +3377,3117 @@ struct cushim_driver_table {
 #endif
 #endif
 
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-static inline CUresult cushim_names_missing(const cushim_driver_table *table, const char *name, int abi) {
+CUSHIM_INLINE CUresult cushim_names_missing(const cushim_driver_table *table, const char *name, int abi) {
   return CUSHIM_CAST(CUresult, cushim_table_missing(table, name, abi));
 }
 
 /* What cuGetErrorName and cuGetErrorString return without a driver. */
-static inline CUresult cushim_names_error(const char **pStr, const char *text) {
+CUSHIM_INLINE CUresult cushim_names_error(const char **pStr, const char *text) {
   if (pStr == CUSHIM_NULL) return CUDA_ERROR_INVALID_VALUE;
   *pStr = text;
   return text != CUSHIM_NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static inline CUresult cushim_12_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v2 *pAllocateArray) {
+CUSHIM_INLINE CUresult cushim_12_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v2 *pAllocateArray) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuArray3DCreate_3020) ? cushim_names_table->cuArray3DCreate_3020(pHandle, pAllocateArray) : cushim_names_missing(cushim_names_table, "cuArray3DCreate", 3020);
 }
 #undef cuArray3DCreate
 #define cuArray3DCreate cushim_12_cuArray3DCreate
-static inline CUresult cushim_12_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR_v2 *pArrayDescriptor, CUarray hArray) {
+CUSHIM_INLINE CUresult cushim_12_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR_v2 *pArrayDescriptor, CUarray hArray) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuArray3DGetDescriptor_3020) ? cushim_names_table->cuArray3DGetDescriptor_3020(pArrayDescriptor, hArray) : cushim_names_missing(cushim_names_table, "cuArray3DGetDescriptor", 3020);
 }
 #undef cuArray3DGetDescriptor
 #define cuArray3DGetDescriptor cushim_12_cuArray3DGetDescriptor
-static inline CUresult cushim_12_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR_v2 *pAllocateArray) {
+CUSHIM_INLINE CUresult cushim_12_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR_v2 *pAllocateArray) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuArrayCreate_3020) ? cushim_names_table->cuArrayCreate_3020(pHandle, pAllocateArray) : cushim_names_missing(cushim_names_table, "cuArrayCreate", 3020);
 }
 #undef cuArrayCreate
 #define cuArrayCreate cushim_12_cuArrayCreate
-static inline CUresult cushim_12_cuArrayDestroy(CUarray hArray) {
+CUSHIM_INLINE CUresult cushim_12_cuArrayDestroy(CUarray hArray) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuArrayDestroy_2000) ? cushim_names_table->cuArrayDestroy_2000(hArray) : cushim_names_missing(cushim_names_table, "cuArrayDestroy", 2000);
 }
 #undef cuArrayDestroy
 #define cuArrayDestroy cushim_12_cuArrayDestroy
-static inline CUresult cushim_12_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR_v2 *pArrayDescriptor, CUarray hArray) {
+CUSHIM_INLINE CUresult cushim_12_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR_v2 *pArrayDescriptor, CUarray hArray) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuArrayGetDescriptor_3020) ? cushim_names_table->cuArrayGetDescriptor_3020(pArrayDescriptor, hArray) : cushim_names_missing(cushim_names_table, "cuArrayGetDescriptor", 3020);
 }
 #undef cuArrayGetDescriptor
 #define cuArrayGetDescriptor cushim_12_cuArrayGetDescriptor
-static inline CUresult cushim_12_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUarray array, CUdevice device) {
+CUSHIM_INLINE CUresult cushim_12_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUarray array, CUdevice device) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuArrayGetMemoryRequirements_11060) ? cushim_names_table->cuArrayGetMemoryRequirements_11060(memoryRequirements, array, device) : cushim_names_missing(cushim_names_table, "cuArrayGetMemoryRequirements", 11060);
 }
 #undef cuArrayGetMemoryRequirements
 #define cuArrayGetMemoryRequirements cushim_12_cuArrayGetMemoryRequirements
-static inline CUresult cushim_12_cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx) {
+CUSHIM_INLINE CUresult cushim_12_cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuArrayGetPlane_11020) ? cushim_names_table->cuArrayGetPlane_11020(pPlaneArray, hArray, planeIdx) : cushim_names_missing(cushim_names_table, "cuArrayGetPlane", 11020);
 }
 #undef cuArrayGetPlane
 #define cuArrayGetPlane cushim_12_cuArrayGetPlane
-static inline CUresult cushim_12_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUarray array) {
+CUSHIM_INLINE CUresult cushim_12_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUarray array) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuArrayGetSparseProperties_11010) ? cushim_names_table->cuArrayGetSparseProperties_11010(sparseProperties, array) : cushim_names_missing(cushim_names_table, "cuArrayGetSparseProperties", 11010);
 }
 #undef cuArrayGetSparseProperties
 #define cuArrayGetSparseProperties cushim_12_cuArrayGetSparseProperties
-static inline CUresult cushim_12_cuCtxAttach(CUcontext *pctx, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxAttach(CUcontext *pctx, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxAttach_2000) ? cushim_names_table->cuCtxAttach_2000(pctx, flags) : cushim_names_missing(cushim_names_table, "cuCtxAttach", 2000);
 }
 #undef cuCtxAttach
 #define cuCtxAttach cushim_12_cuCtxAttach
-static inline CUresult cushim_12_cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxCreate_3020) ? cushim_names_table->cuCtxCreate_3020(pctx, flags, dev) : cushim_names_missing(cushim_names_table, "cuCtxCreate", 3020);
 }
 #undef cuCtxCreate
 #define cuCtxCreate cushim_12_cuCtxCreate
-static inline CUresult cushim_12_cuCtxDestroy(CUcontext ctx) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxDestroy(CUcontext ctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxDestroy_4000) ? cushim_names_table->cuCtxDestroy_4000(ctx) : cushim_names_missing(cushim_names_table, "cuCtxDestroy", 4000);
 }
 #undef cuCtxDestroy
 #define cuCtxDestroy cushim_12_cuCtxDestroy
-static inline CUresult cushim_12_cuCtxDetach(CUcontext ctx) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxDetach(CUcontext ctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxDetach_2000) ? cushim_names_table->cuCtxDetach_2000(ctx) : cushim_names_missing(cushim_names_table, "cuCtxDetach", 2000);
 }
 #undef cuCtxDetach
 #define cuCtxDetach cushim_12_cuCtxDetach
-static inline CUresult cushim_12_cuCtxDisablePeerAccess(CUcontext peerContext) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxDisablePeerAccess(CUcontext peerContext) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxDisablePeerAccess_4000) ? cushim_names_table->cuCtxDisablePeerAccess_4000(peerContext) : cushim_names_missing(cushim_names_table, "cuCtxDisablePeerAccess", 4000);
 }
 #undef cuCtxDisablePeerAccess
 #define cuCtxDisablePeerAccess cushim_12_cuCtxDisablePeerAccess
-static inline CUresult cushim_12_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxEnablePeerAccess_4000) ? cushim_names_table->cuCtxEnablePeerAccess_4000(peerContext, Flags) : cushim_names_missing(cushim_names_table, "cuCtxEnablePeerAccess", 4000);
 }
 #undef cuCtxEnablePeerAccess
 #define cuCtxEnablePeerAccess cushim_12_cuCtxEnablePeerAccess
-static inline CUresult cushim_12_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetApiVersion_3020) ? cushim_names_table->cuCtxGetApiVersion_3020(ctx, version) : cushim_names_missing(cushim_names_table, "cuCtxGetApiVersion", 3020);
 }
 #undef cuCtxGetApiVersion
 #define cuCtxGetApiVersion cushim_12_cuCtxGetApiVersion
-static inline CUresult cushim_12_cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetCacheConfig_3020) ? cushim_names_table->cuCtxGetCacheConfig_3020(pconfig) : cushim_names_missing(cushim_names_table, "cuCtxGetCacheConfig", 3020);
 }
 #undef cuCtxGetCacheConfig
 #define cuCtxGetCacheConfig cushim_12_cuCtxGetCacheConfig
-static inline CUresult cushim_12_cuCtxGetCurrent(CUcontext *pctx) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetCurrent(CUcontext *pctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetCurrent_4000) ? cushim_names_table->cuCtxGetCurrent_4000(pctx) : cushim_names_missing(cushim_names_table, "cuCtxGetCurrent", 4000);
 }
 #undef cuCtxGetCurrent
 #define cuCtxGetCurrent cushim_12_cuCtxGetCurrent
-static inline CUresult cushim_12_cuCtxGetDevice(CUdevice_v1 *device) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetDevice(CUdevice_v1 *device) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetDevice_2000) ? cushim_names_table->cuCtxGetDevice_2000(device) : cushim_names_missing(cushim_names_table, "cuCtxGetDevice", 2000);
 }
 #undef cuCtxGetDevice
 #define cuCtxGetDevice cushim_12_cuCtxGetDevice
-static inline CUresult cushim_12_cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetExecAffinity_11040) ? cushim_names_table->cuCtxGetExecAffinity_11040(pExecAffinity, type) : cushim_names_missing(cushim_names_table, "cuCtxGetExecAffinity", 11040);
 }
 #undef cuCtxGetExecAffinity
 #define cuCtxGetExecAffinity cushim_12_cuCtxGetExecAffinity
-static inline CUresult cushim_12_cuCtxGetFlags(unsigned int *flags) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetFlags(unsigned int *flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetFlags_7000) ? cushim_names_table->cuCtxGetFlags_7000(flags) : cushim_names_missing(cushim_names_table, "cuCtxGetFlags", 7000);
 }
 #undef cuCtxGetFlags
 #define cuCtxGetFlags cushim_12_cuCtxGetFlags
-static inline CUresult cushim_12_cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetLimit_3010) ? cushim_names_table->cuCtxGetLimit_3010(pvalue, limit) : cushim_names_missing(cushim_names_table, "cuCtxGetLimit", 3010);
 }
 #undef cuCtxGetLimit
 #define cuCtxGetLimit cushim_12_cuCtxGetLimit
-static inline CUresult cushim_12_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetSharedMemConfig_4020) ? cushim_names_table->cuCtxGetSharedMemConfig_4020(pConfig) : cushim_names_missing(cushim_names_table, "cuCtxGetSharedMemConfig", 4020);
 }
 #undef cuCtxGetSharedMemConfig
 #define cuCtxGetSharedMemConfig cushim_12_cuCtxGetSharedMemConfig
-static inline CUresult cushim_12_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetStreamPriorityRange_5050) ? cushim_names_table->cuCtxGetStreamPriorityRange_5050(leastPriority, greatestPriority) : cushim_names_missing(cushim_names_table, "cuCtxGetStreamPriorityRange", 5050);
 }
 #undef cuCtxGetStreamPriorityRange
 #define cuCtxGetStreamPriorityRange cushim_12_cuCtxGetStreamPriorityRange
-static inline CUresult cushim_12_cuCtxPopCurrent(CUcontext *pctx) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxPopCurrent(CUcontext *pctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxPopCurrent_4000) ? cushim_names_table->cuCtxPopCurrent_4000(pctx) : cushim_names_missing(cushim_names_table, "cuCtxPopCurrent", 4000);
 }
 #undef cuCtxPopCurrent
 #define cuCtxPopCurrent cushim_12_cuCtxPopCurrent
-static inline CUresult cushim_12_cuCtxPushCurrent(CUcontext ctx) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxPushCurrent(CUcontext ctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxPushCurrent_4000) ? cushim_names_table->cuCtxPushCurrent_4000(ctx) : cushim_names_missing(cushim_names_table, "cuCtxPushCurrent", 4000);
 }
 #undef cuCtxPushCurrent
 #define cuCtxPushCurrent cushim_12_cuCtxPushCurrent
-static inline CUresult cushim_12_cuCtxResetPersistingL2Cache(void) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxResetPersistingL2Cache(void) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxResetPersistingL2Cache_11000) ? cushim_names_table->cuCtxResetPersistingL2Cache_11000() : cushim_names_missing(cushim_names_table, "cuCtxResetPersistingL2Cache", 11000);
 }
 #undef cuCtxResetPersistingL2Cache
 #define cuCtxResetPersistingL2Cache cushim_12_cuCtxResetPersistingL2Cache
-static inline CUresult cushim_12_cuCtxSetCacheConfig(CUfunc_cache config) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxSetCacheConfig(CUfunc_cache config) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxSetCacheConfig_3020) ? cushim_names_table->cuCtxSetCacheConfig_3020(config) : cushim_names_missing(cushim_names_table, "cuCtxSetCacheConfig", 3020);
 }
 #undef cuCtxSetCacheConfig
 #define cuCtxSetCacheConfig cushim_12_cuCtxSetCacheConfig
-static inline CUresult cushim_12_cuCtxSetCurrent(CUcontext ctx) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxSetCurrent(CUcontext ctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxSetCurrent_4000) ? cushim_names_table->cuCtxSetCurrent_4000(ctx) : cushim_names_missing(cushim_names_table, "cuCtxSetCurrent", 4000);
 }
 #undef cuCtxSetCurrent
 #define cuCtxSetCurrent cushim_12_cuCtxSetCurrent
-static inline CUresult cushim_12_cuCtxSetLimit(CUlimit limit, size_t value) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxSetLimit(CUlimit limit, size_t value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxSetLimit_3010) ? cushim_names_table->cuCtxSetLimit_3010(limit, value) : cushim_names_missing(cushim_names_table, "cuCtxSetLimit", 3010);
 }
 #undef cuCtxSetLimit
 #define cuCtxSetLimit cushim_12_cuCtxSetLimit
-static inline CUresult cushim_12_cuCtxSetSharedMemConfig(CUsharedconfig config) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxSetSharedMemConfig(CUsharedconfig config) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxSetSharedMemConfig_4020) ? cushim_names_table->cuCtxSetSharedMemConfig_4020(config) : cushim_names_missing(cushim_names_table, "cuCtxSetSharedMemConfig", 4020);
 }
 #undef cuCtxSetSharedMemConfig
 #define cuCtxSetSharedMemConfig cushim_12_cuCtxSetSharedMemConfig
-static inline CUresult cushim_12_cuCtxSynchronize(void) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxSynchronize(void) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxSynchronize_2000) ? cushim_names_table->cuCtxSynchronize_2000() : cushim_names_missing(cushim_names_table, "cuCtxSynchronize", 2000);
 }
 #undef cuCtxSynchronize
 #define cuCtxSynchronize cushim_12_cuCtxSynchronize
-static inline CUresult cushim_12_cuDestroyExternalMemory(CUexternalMemory extMem) {
+CUSHIM_INLINE CUresult cushim_12_cuDestroyExternalMemory(CUexternalMemory extMem) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDestroyExternalMemory_10000) ? cushim_names_table->cuDestroyExternalMemory_10000(extMem) : cushim_names_missing(cushim_names_table, "cuDestroyExternalMemory", 10000);
 }
 #undef cuDestroyExternalMemory
 #define cuDestroyExternalMemory cushim_12_cuDestroyExternalMemory
-static inline CUresult cushim_12_cuDestroyExternalSemaphore(CUexternalSemaphore extSem) {
+CUSHIM_INLINE CUresult cushim_12_cuDestroyExternalSemaphore(CUexternalSemaphore extSem) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDestroyExternalSemaphore_10000) ? cushim_names_table->cuDestroyExternalSemaphore_10000(extSem) : cushim_names_missing(cushim_names_table, "cuDestroyExternalSemaphore", 10000);
 }
 #undef cuDestroyExternalSemaphore
 #define cuDestroyExternalSemaphore cushim_12_cuDestroyExternalSemaphore
-static inline CUresult cushim_12_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice_v1 dev, CUdevice_v1 peerDev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice_v1 dev, CUdevice_v1 peerDev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceCanAccessPeer_4000) ? cushim_names_table->cuDeviceCanAccessPeer_4000(canAccessPeer, dev, peerDev) : cushim_names_missing(cushim_names_table, "cuDeviceCanAccessPeer", 4000);
 }
 #undef cuDeviceCanAccessPeer
 #define cuDeviceCanAccessPeer cushim_12_cuDeviceCanAccessPeer
-static inline CUresult cushim_12_cuDeviceComputeCapability(int *major, int *minor, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceComputeCapability(int *major, int *minor, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceComputeCapability_2000) ? cushim_names_table->cuDeviceComputeCapability_2000(major, minor, dev) : cushim_names_missing(cushim_names_table, "cuDeviceComputeCapability", 2000);
 }
 #undef cuDeviceComputeCapability
 #define cuDeviceComputeCapability cushim_12_cuDeviceComputeCapability
-static inline CUresult cushim_12_cuDeviceGet(CUdevice_v1 *device, int ordinal) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGet(CUdevice_v1 *device, int ordinal) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGet_2000) ? cushim_names_table->cuDeviceGet_2000(device, ordinal) : cushim_names_missing(cushim_names_table, "cuDeviceGet", 2000);
 }
 #undef cuDeviceGet
 #define cuDeviceGet cushim_12_cuDeviceGet
-static inline CUresult cushim_12_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetAttribute_2000) ? cushim_names_table->cuDeviceGetAttribute_2000(pi, attrib, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetAttribute", 2000);
 }
 #undef cuDeviceGetAttribute
 #define cuDeviceGetAttribute cushim_12_cuDeviceGetAttribute
-static inline CUresult cushim_12_cuDeviceGetByPCIBusId(CUdevice_v1 *dev, const char *pciBusId) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetByPCIBusId(CUdevice_v1 *dev, const char *pciBusId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetByPCIBusId_4010) ? cushim_names_table->cuDeviceGetByPCIBusId_4010(dev, pciBusId) : cushim_names_missing(cushim_names_table, "cuDeviceGetByPCIBusId", 4010);
 }
 #undef cuDeviceGetByPCIBusId
 #define cuDeviceGetByPCIBusId cushim_12_cuDeviceGetByPCIBusId
-static inline CUresult cushim_12_cuDeviceGetCount(int *count) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetCount(int *count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetCount_2000) ? cushim_names_table->cuDeviceGetCount_2000(count) : cushim_names_missing(cushim_names_table, "cuDeviceGetCount", 2000);
 }
 #undef cuDeviceGetCount
 #define cuDeviceGetCount cushim_12_cuDeviceGetCount
-static inline CUresult cushim_12_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetDefaultMemPool_11020) ? cushim_names_table->cuDeviceGetDefaultMemPool_11020(pool_out, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetDefaultMemPool", 11020);
 }
 #undef cuDeviceGetDefaultMemPool
 #define cuDeviceGetDefaultMemPool cushim_12_cuDeviceGetDefaultMemPool
-static inline CUresult cushim_12_cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetExecAffinitySupport_11040) ? cushim_names_table->cuDeviceGetExecAffinitySupport_11040(pi, type, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetExecAffinitySupport", 11040);
 }
 #undef cuDeviceGetExecAffinitySupport
 #define cuDeviceGetExecAffinitySupport cushim_12_cuDeviceGetExecAffinitySupport
-static inline CUresult cushim_12_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetGraphMemAttribute_11040) ? cushim_names_table->cuDeviceGetGraphMemAttribute_11040(device, attr, value) : cushim_names_missing(cushim_names_table, "cuDeviceGetGraphMemAttribute", 11040);
 }
 #undef cuDeviceGetGraphMemAttribute
 #define cuDeviceGetGraphMemAttribute cushim_12_cuDeviceGetGraphMemAttribute
-static inline CUresult cushim_12_cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetLuid_10000) ? cushim_names_table->cuDeviceGetLuid_10000(luid, deviceNodeMask, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetLuid", 10000);
 }
 #undef cuDeviceGetLuid
 #define cuDeviceGetLuid cushim_12_cuDeviceGetLuid
-static inline CUresult cushim_12_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetMemPool_11020) ? cushim_names_table->cuDeviceGetMemPool_11020(pool, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetMemPool", 11020);
 }
 #undef cuDeviceGetMemPool
 #define cuDeviceGetMemPool cushim_12_cuDeviceGetMemPool
-static inline CUresult cushim_12_cuDeviceGetName(char *name, int len, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetName(char *name, int len, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetName_2000) ? cushim_names_table->cuDeviceGetName_2000(name, len, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetName", 2000);
 }
 #undef cuDeviceGetName
 #define cuDeviceGetName cushim_12_cuDeviceGetName
-static inline CUresult cushim_12_cuDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, CUdevice_v1 dev, int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, CUdevice_v1 dev, int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetNvSciSyncAttributes_10020) ? cushim_names_table->cuDeviceGetNvSciSyncAttributes_10020(nvSciSyncAttrList, dev, flags) : cushim_names_missing(cushim_names_table, "cuDeviceGetNvSciSyncAttributes", 10020);
 }
 #undef cuDeviceGetNvSciSyncAttributes
 #define cuDeviceGetNvSciSyncAttributes cushim_12_cuDeviceGetNvSciSyncAttributes
-static inline CUresult cushim_12_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice_v1 srcDevice, CUdevice_v1 dstDevice) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice_v1 srcDevice, CUdevice_v1 dstDevice) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetP2PAttribute_8000) ? cushim_names_table->cuDeviceGetP2PAttribute_8000(value, attrib, srcDevice, dstDevice) : cushim_names_missing(cushim_names_table, "cuDeviceGetP2PAttribute", 8000);
 }
 #undef cuDeviceGetP2PAttribute
 #define cuDeviceGetP2PAttribute cushim_12_cuDeviceGetP2PAttribute
-static inline CUresult cushim_12_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetPCIBusId_4010) ? cushim_names_table->cuDeviceGetPCIBusId_4010(pciBusId, len, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetPCIBusId", 4010);
 }
 #undef cuDeviceGetPCIBusId
 #define cuDeviceGetPCIBusId cushim_12_cuDeviceGetPCIBusId
-static inline CUresult cushim_12_cuDeviceGetProperties(CUdevprop_v1 *prop, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetProperties(CUdevprop_v1 *prop, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetProperties_2000) ? cushim_names_table->cuDeviceGetProperties_2000(prop, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetProperties", 2000);
 }
 #undef cuDeviceGetProperties
 #define cuDeviceGetProperties cushim_12_cuDeviceGetProperties
-static inline CUresult cushim_12_cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format, unsigned int numChannels, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format, unsigned int numChannels, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetTexture1DLinearMaxWidth_11010) ? cushim_names_table->cuDeviceGetTexture1DLinearMaxWidth_11010(maxWidthInElements, format, numChannels, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetTexture1DLinearMaxWidth", 11010);
 }
 #undef cuDeviceGetTexture1DLinearMaxWidth
 #define cuDeviceGetTexture1DLinearMaxWidth cushim_12_cuDeviceGetTexture1DLinearMaxWidth
-static inline CUresult cushim_12_cuDeviceGetUuid(CUuuid *uuid, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetUuid(CUuuid *uuid, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetUuid_9020) ? cushim_names_table->cuDeviceGetUuid_9020(uuid, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetUuid", 9020);
 }
 #undef cuDeviceGetUuid
 #define cuDeviceGetUuid cushim_12_cuDeviceGetUuid
-static inline CUresult cushim_12_cuDeviceGraphMemTrim(CUdevice device) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGraphMemTrim(CUdevice device) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGraphMemTrim_11040) ? cushim_names_table->cuDeviceGraphMemTrim_11040(device) : cushim_names_missing(cushim_names_table, "cuDeviceGraphMemTrim", 11040);
 }
 #undef cuDeviceGraphMemTrim
 #define cuDeviceGraphMemTrim cushim_12_cuDeviceGraphMemTrim
-static inline CUresult cushim_12_cuDevicePrimaryCtxGetState(CUdevice_v1 dev, unsigned int *flags, int *active) {
+CUSHIM_INLINE CUresult cushim_12_cuDevicePrimaryCtxGetState(CUdevice_v1 dev, unsigned int *flags, int *active) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevicePrimaryCtxGetState_7000) ? cushim_names_table->cuDevicePrimaryCtxGetState_7000(dev, flags, active) : cushim_names_missing(cushim_names_table, "cuDevicePrimaryCtxGetState", 7000);
 }
 #undef cuDevicePrimaryCtxGetState
 #define cuDevicePrimaryCtxGetState cushim_12_cuDevicePrimaryCtxGetState
-static inline CUresult cushim_12_cuDevicePrimaryCtxRelease(CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDevicePrimaryCtxRelease(CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevicePrimaryCtxRelease_11000) ? cushim_names_table->cuDevicePrimaryCtxRelease_11000(dev) : cushim_names_missing(cushim_names_table, "cuDevicePrimaryCtxRelease", 11000);
 }
 #undef cuDevicePrimaryCtxRelease
 #define cuDevicePrimaryCtxRelease cushim_12_cuDevicePrimaryCtxRelease
-static inline CUresult cushim_12_cuDevicePrimaryCtxReset(CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDevicePrimaryCtxReset(CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevicePrimaryCtxReset_11000) ? cushim_names_table->cuDevicePrimaryCtxReset_11000(dev) : cushim_names_missing(cushim_names_table, "cuDevicePrimaryCtxReset", 11000);
 }
 #undef cuDevicePrimaryCtxReset
 #define cuDevicePrimaryCtxReset cushim_12_cuDevicePrimaryCtxReset
-static inline CUresult cushim_12_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevicePrimaryCtxRetain_7000) ? cushim_names_table->cuDevicePrimaryCtxRetain_7000(pctx, dev) : cushim_names_missing(cushim_names_table, "cuDevicePrimaryCtxRetain", 7000);
 }
 #undef cuDevicePrimaryCtxRetain
 #define cuDevicePrimaryCtxRetain cushim_12_cuDevicePrimaryCtxRetain
-static inline CUresult cushim_12_cuDevicePrimaryCtxSetFlags(CUdevice_v1 dev, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuDevicePrimaryCtxSetFlags(CUdevice_v1 dev, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevicePrimaryCtxSetFlags_11000) ? cushim_names_table->cuDevicePrimaryCtxSetFlags_11000(dev, flags) : cushim_names_missing(cushim_names_table, "cuDevicePrimaryCtxSetFlags", 11000);
 }
 #undef cuDevicePrimaryCtxSetFlags
 #define cuDevicePrimaryCtxSetFlags cushim_12_cuDevicePrimaryCtxSetFlags
-static inline CUresult cushim_12_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceSetGraphMemAttribute_11040) ? cushim_names_table->cuDeviceSetGraphMemAttribute_11040(device, attr, value) : cushim_names_missing(cushim_names_table, "cuDeviceSetGraphMemAttribute", 11040);
 }
 #undef cuDeviceSetGraphMemAttribute
 #define cuDeviceSetGraphMemAttribute cushim_12_cuDeviceSetGraphMemAttribute
-static inline CUresult cushim_12_cuDeviceSetMemPool(CUdevice_v1 dev, CUmemoryPool pool) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceSetMemPool(CUdevice_v1 dev, CUmemoryPool pool) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceSetMemPool_11020) ? cushim_names_table->cuDeviceSetMemPool_11020(dev, pool) : cushim_names_missing(cushim_names_table, "cuDeviceSetMemPool", 11020);
 }
 #undef cuDeviceSetMemPool
 #define cuDeviceSetMemPool cushim_12_cuDeviceSetMemPool
-static inline CUresult cushim_12_cuDeviceTotalMem(size_t *bytes, CUdevice_v1 dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceTotalMem(size_t *bytes, CUdevice_v1 dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceTotalMem_3020) ? cushim_names_table->cuDeviceTotalMem_3020(bytes, dev) : cushim_names_missing(cushim_names_table, "cuDeviceTotalMem", 3020);
 }
 #undef cuDeviceTotalMem
 #define cuDeviceTotalMem cushim_12_cuDeviceTotalMem
-static inline CUresult cushim_12_cuDriverGetVersion(int *driverVersion) {
+CUSHIM_INLINE CUresult cushim_12_cuDriverGetVersion(int *driverVersion) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDriverGetVersion_2020) ? cushim_names_table->cuDriverGetVersion_2020(driverVersion) : cushim_names_missing(cushim_names_table, "cuDriverGetVersion", 2020);
 }
 #undef cuDriverGetVersion
 #define cuDriverGetVersion cushim_12_cuDriverGetVersion
-static inline CUresult cushim_12_cuEGLStreamConsumerAcquireFrame(struct CUeglStreamConnection_st **conn, CUgraphicsResource *pCudaResource, CUstream *pStream, unsigned int timeout) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamConsumerAcquireFrame(struct CUeglStreamConnection_st **conn, CUgraphicsResource *pCudaResource, CUstream *pStream, unsigned int timeout) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamConsumerAcquireFrame_7000) ? cushim_names_table->cuEGLStreamConsumerAcquireFrame_7000(conn, pCudaResource, pStream, timeout) : cushim_names_missing(cushim_names_table, "cuEGLStreamConsumerAcquireFrame", 7000);
 }
 #undef cuEGLStreamConsumerAcquireFrame
 #define cuEGLStreamConsumerAcquireFrame cushim_12_cuEGLStreamConsumerAcquireFrame
-static inline CUresult cushim_12_cuEGLStreamConsumerConnect(struct CUeglStreamConnection_st **conn, void *stream) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamConsumerConnect(struct CUeglStreamConnection_st **conn, void *stream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamConsumerConnect_7000) ? cushim_names_table->cuEGLStreamConsumerConnect_7000(conn, stream) : cushim_names_missing(cushim_names_table, "cuEGLStreamConsumerConnect", 7000);
 }
 #undef cuEGLStreamConsumerConnect
 #define cuEGLStreamConsumerConnect cushim_12_cuEGLStreamConsumerConnect
-static inline CUresult cushim_12_cuEGLStreamConsumerConnectWithFlags(struct CUeglStreamConnection_st **conn, void *stream, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamConsumerConnectWithFlags(struct CUeglStreamConnection_st **conn, void *stream, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamConsumerConnectWithFlags_8000) ? cushim_names_table->cuEGLStreamConsumerConnectWithFlags_8000(conn, stream, flags) : cushim_names_missing(cushim_names_table, "cuEGLStreamConsumerConnectWithFlags", 8000);
 }
 #undef cuEGLStreamConsumerConnectWithFlags
 #define cuEGLStreamConsumerConnectWithFlags cushim_12_cuEGLStreamConsumerConnectWithFlags
-static inline CUresult cushim_12_cuEGLStreamConsumerDisconnect(struct CUeglStreamConnection_st **conn) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamConsumerDisconnect(struct CUeglStreamConnection_st **conn) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamConsumerDisconnect_7000) ? cushim_names_table->cuEGLStreamConsumerDisconnect_7000(conn) : cushim_names_missing(cushim_names_table, "cuEGLStreamConsumerDisconnect", 7000);
 }
 #undef cuEGLStreamConsumerDisconnect
 #define cuEGLStreamConsumerDisconnect cushim_12_cuEGLStreamConsumerDisconnect
-static inline CUresult cushim_12_cuEGLStreamConsumerReleaseFrame(struct CUeglStreamConnection_st **conn, CUgraphicsResource pCudaResource, CUstream *pStream) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamConsumerReleaseFrame(struct CUeglStreamConnection_st **conn, CUgraphicsResource pCudaResource, CUstream *pStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamConsumerReleaseFrame_7000) ? cushim_names_table->cuEGLStreamConsumerReleaseFrame_7000(conn, pCudaResource, pStream) : cushim_names_missing(cushim_names_table, "cuEGLStreamConsumerReleaseFrame", 7000);
 }
 #undef cuEGLStreamConsumerReleaseFrame
 #define cuEGLStreamConsumerReleaseFrame cushim_12_cuEGLStreamConsumerReleaseFrame
-static inline CUresult cushim_12_cuEGLStreamProducerConnect(struct CUeglStreamConnection_st **conn, void *stream, int width, int height) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamProducerConnect(struct CUeglStreamConnection_st **conn, void *stream, int width, int height) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamProducerConnect_7000) ? cushim_names_table->cuEGLStreamProducerConnect_7000(conn, stream, width, height) : cushim_names_missing(cushim_names_table, "cuEGLStreamProducerConnect", 7000);
 }
 #undef cuEGLStreamProducerConnect
 #define cuEGLStreamProducerConnect cushim_12_cuEGLStreamProducerConnect
-static inline CUresult cushim_12_cuEGLStreamProducerDisconnect(struct CUeglStreamConnection_st **conn) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamProducerDisconnect(struct CUeglStreamConnection_st **conn) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamProducerDisconnect_7000) ? cushim_names_table->cuEGLStreamProducerDisconnect_7000(conn) : cushim_names_missing(cushim_names_table, "cuEGLStreamProducerDisconnect", 7000);
 }
 #undef cuEGLStreamProducerDisconnect
 #define cuEGLStreamProducerDisconnect cushim_12_cuEGLStreamProducerDisconnect
-static inline CUresult cushim_12_cuEGLStreamProducerPresentFrame(struct CUeglStreamConnection_st **conn, cushim_egl_frame eglframe, CUstream *pStream) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamProducerPresentFrame(struct CUeglStreamConnection_st **conn, cushim_egl_frame eglframe, CUstream *pStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamProducerPresentFrame_7000) ? cushim_names_table->cuEGLStreamProducerPresentFrame_7000(conn, eglframe, pStream) : cushim_names_missing(cushim_names_table, "cuEGLStreamProducerPresentFrame", 7000);
 }
 #undef cuEGLStreamProducerPresentFrame
 #define cuEGLStreamProducerPresentFrame cushim_12_cuEGLStreamProducerPresentFrame
-static inline CUresult cushim_12_cuEGLStreamProducerReturnFrame(struct CUeglStreamConnection_st **conn, cushim_egl_frame *eglframe, CUstream *pStream) {
+CUSHIM_INLINE CUresult cushim_12_cuEGLStreamProducerReturnFrame(struct CUeglStreamConnection_st **conn, cushim_egl_frame *eglframe, CUstream *pStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEGLStreamProducerReturnFrame_7000) ? cushim_names_table->cuEGLStreamProducerReturnFrame_7000(conn, eglframe, pStream) : cushim_names_missing(cushim_names_table, "cuEGLStreamProducerReturnFrame", 7000);
 }
 #undef cuEGLStreamProducerReturnFrame
 #define cuEGLStreamProducerReturnFrame cushim_12_cuEGLStreamProducerReturnFrame
-static inline CUresult cushim_12_cuEventCreate(CUevent *phEvent, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuEventCreate(CUevent *phEvent, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEventCreate_2000) ? cushim_names_table->cuEventCreate_2000(phEvent, Flags) : cushim_names_missing(cushim_names_table, "cuEventCreate", 2000);
 }
 #undef cuEventCreate
 #define cuEventCreate cushim_12_cuEventCreate
-static inline CUresult cushim_12_cuEventCreateFromEGLSync(CUevent *phEvent, void *eglSync, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuEventCreateFromEGLSync(CUevent *phEvent, void *eglSync, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEventCreateFromEGLSync_9000) ? cushim_names_table->cuEventCreateFromEGLSync_9000(phEvent, eglSync, flags) : cushim_names_missing(cushim_names_table, "cuEventCreateFromEGLSync", 9000);
 }
 #undef cuEventCreateFromEGLSync
 #define cuEventCreateFromEGLSync cushim_12_cuEventCreateFromEGLSync
-static inline CUresult cushim_12_cuEventDestroy(CUevent hEvent) {
+CUSHIM_INLINE CUresult cushim_12_cuEventDestroy(CUevent hEvent) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEventDestroy_4000) ? cushim_names_table->cuEventDestroy_4000(hEvent) : cushim_names_missing(cushim_names_table, "cuEventDestroy", 4000);
 }
 #undef cuEventDestroy
 #define cuEventDestroy cushim_12_cuEventDestroy
-static inline CUresult cushim_12_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
+CUSHIM_INLINE CUresult cushim_12_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEventElapsedTime_2000) ? cushim_names_table->cuEventElapsedTime_2000(pMilliseconds, hStart, hEnd) : cushim_names_missing(cushim_names_table, "cuEventElapsedTime", 2000);
 }
 #undef cuEventElapsedTime
 #define cuEventElapsedTime cushim_12_cuEventElapsedTime
-static inline CUresult cushim_12_cuEventQuery(CUevent hEvent) {
+CUSHIM_INLINE CUresult cushim_12_cuEventQuery(CUevent hEvent) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEventQuery_2000) ? cushim_names_table->cuEventQuery_2000(hEvent) : cushim_names_missing(cushim_names_table, "cuEventQuery", 2000);
 }
 #undef cuEventQuery
 #define cuEventQuery cushim_12_cuEventQuery
-static inline CUresult cushim_12_cuEventRecord(CUevent hEvent, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuEventRecord(CUevent hEvent, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEventRecord_2000) ? cushim_names_table->cuEventRecord_2000(hEvent, hStream) : cushim_names_missing(cushim_names_table, "cuEventRecord", 2000);
 }
 #undef cuEventRecord
 #define cuEventRecord cushim_12_cuEventRecord
-static inline CUresult cushim_12_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEventRecordWithFlags_11010) ? cushim_names_table->cuEventRecordWithFlags_11010(hEvent, hStream, flags) : cushim_names_missing(cushim_names_table, "cuEventRecordWithFlags", 11010);
 }
 #undef cuEventRecordWithFlags
 #define cuEventRecordWithFlags cushim_12_cuEventRecordWithFlags
-static inline CUresult cushim_12_cuEventSynchronize(CUevent hEvent) {
+CUSHIM_INLINE CUresult cushim_12_cuEventSynchronize(CUevent hEvent) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuEventSynchronize_2000) ? cushim_names_table->cuEventSynchronize_2000(hEvent) : cushim_names_missing(cushim_names_table, "cuEventSynchronize", 2000);
 }
 #undef cuEventSynchronize
 #define cuEventSynchronize cushim_12_cuEventSynchronize
-static inline CUresult cushim_12_cuExternalMemoryGetMappedBuffer(CUdeviceptr_v2 *devPtr, CUexternalMemory extMem, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1 *bufferDesc) {
+CUSHIM_INLINE CUresult cushim_12_cuExternalMemoryGetMappedBuffer(CUdeviceptr_v2 *devPtr, CUexternalMemory extMem, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1 *bufferDesc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuExternalMemoryGetMappedBuffer_10000) ? cushim_names_table->cuExternalMemoryGetMappedBuffer_10000(devPtr, extMem, bufferDesc) : cushim_names_missing(cushim_names_table, "cuExternalMemoryGetMappedBuffer", 10000);
 }
 #undef cuExternalMemoryGetMappedBuffer
 #define cuExternalMemoryGetMappedBuffer cushim_12_cuExternalMemoryGetMappedBuffer
-static inline CUresult cushim_12_cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemory extMem, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1 *mipmapDesc) {
+CUSHIM_INLINE CUresult cushim_12_cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemory extMem, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1 *mipmapDesc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuExternalMemoryGetMappedMipmappedArray_10000) ? cushim_names_table->cuExternalMemoryGetMappedMipmappedArray_10000(mipmap, extMem, mipmapDesc) : cushim_names_missing(cushim_names_table, "cuExternalMemoryGetMappedMipmappedArray", 10000);
 }
 #undef cuExternalMemoryGetMappedMipmappedArray
 #define cuExternalMemoryGetMappedMipmappedArray cushim_12_cuExternalMemoryGetMappedMipmappedArray
-static inline CUresult cushim_12_cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope) {
+CUSHIM_INLINE CUresult cushim_12_cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFlushGPUDirectRDMAWrites_11030) ? cushim_names_table->cuFlushGPUDirectRDMAWrites_11030(target, scope) : cushim_names_missing(cushim_names_table, "cuFlushGPUDirectRDMAWrites", 11030);
 }
 #undef cuFlushGPUDirectRDMAWrites
 #define cuFlushGPUDirectRDMAWrites cushim_12_cuFlushGPUDirectRDMAWrites
-static inline CUresult cushim_12_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncGetAttribute_2020) ? cushim_names_table->cuFuncGetAttribute_2020(pi, attrib, hfunc) : cushim_names_missing(cushim_names_table, "cuFuncGetAttribute", 2020);
 }
 #undef cuFuncGetAttribute
 #define cuFuncGetAttribute cushim_12_cuFuncGetAttribute
-static inline CUresult cushim_12_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncGetModule_11000) ? cushim_names_table->cuFuncGetModule_11000(hmod, hfunc) : cushim_names_missing(cushim_names_table, "cuFuncGetModule", 11000);
 }
 #undef cuFuncGetModule
 #define cuFuncGetModule cushim_12_cuFuncGetModule
-static inline CUresult cushim_12_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncSetAttribute_9000) ? cushim_names_table->cuFuncSetAttribute_9000(hfunc, attrib, value) : cushim_names_missing(cushim_names_table, "cuFuncSetAttribute", 9000);
 }
 #undef cuFuncSetAttribute
 #define cuFuncSetAttribute cushim_12_cuFuncSetAttribute
-static inline CUresult cushim_12_cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncSetBlockShape_2000) ? cushim_names_table->cuFuncSetBlockShape_2000(hfunc, x, y, z) : cushim_names_missing(cushim_names_table, "cuFuncSetBlockShape", 2000);
 }
 #undef cuFuncSetBlockShape
 #define cuFuncSetBlockShape cushim_12_cuFuncSetBlockShape
-static inline CUresult cushim_12_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncSetCacheConfig_3000) ? cushim_names_table->cuFuncSetCacheConfig_3000(hfunc, config) : cushim_names_missing(cushim_names_table, "cuFuncSetCacheConfig", 3000);
 }
 #undef cuFuncSetCacheConfig
 #define cuFuncSetCacheConfig cushim_12_cuFuncSetCacheConfig
-static inline CUresult cushim_12_cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncSetSharedMemConfig_4020) ? cushim_names_table->cuFuncSetSharedMemConfig_4020(hfunc, config) : cushim_names_missing(cushim_names_table, "cuFuncSetSharedMemConfig", 4020);
 }
 #undef cuFuncSetSharedMemConfig
 #define cuFuncSetSharedMemConfig cushim_12_cuFuncSetSharedMemConfig
-static inline CUresult cushim_12_cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncSetSharedSize_2000) ? cushim_names_table->cuFuncSetSharedSize_2000(hfunc, bytes) : cushim_names_missing(cushim_names_table, "cuFuncSetSharedSize", 2000);
 }
 #undef cuFuncSetSharedSize
 #define cuFuncSetSharedSize cushim_12_cuFuncSetSharedSize
-static inline CUresult cushim_12_cuGLCtxCreate(CUcontext *pCtx, unsigned int Flags, CUdevice_v1 device) {
+CUSHIM_INLINE CUresult cushim_12_cuGLCtxCreate(CUcontext *pCtx, unsigned int Flags, CUdevice_v1 device) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLCtxCreate_3020) ? cushim_names_table->cuGLCtxCreate_3020(pCtx, Flags, device) : cushim_names_missing(cushim_names_table, "cuGLCtxCreate", 3020);
 }
 #undef cuGLCtxCreate
 #define cuGLCtxCreate cushim_12_cuGLCtxCreate
-static inline CUresult cushim_12_cuGLGetDevices(unsigned int *pCudaDeviceCount, CUdevice_v1 *pCudaDevices, unsigned int cudaDeviceCount, int deviceList) {
+CUSHIM_INLINE CUresult cushim_12_cuGLGetDevices(unsigned int *pCudaDeviceCount, CUdevice_v1 *pCudaDevices, unsigned int cudaDeviceCount, int deviceList) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLGetDevices_6050) ? cushim_names_table->cuGLGetDevices_6050(pCudaDeviceCount, pCudaDevices, cudaDeviceCount, deviceList) : cushim_names_missing(cushim_names_table, "cuGLGetDevices", 6050);
 }
 #undef cuGLGetDevices
 #define cuGLGetDevices cushim_12_cuGLGetDevices
-static inline CUresult cushim_12_cuGLInit(void) {
+CUSHIM_INLINE CUresult cushim_12_cuGLInit(void) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLInit_2000) ? cushim_names_table->cuGLInit_2000() : cushim_names_missing(cushim_names_table, "cuGLInit", 2000);
 }
 #undef cuGLInit
 #define cuGLInit cushim_12_cuGLInit
-static inline CUresult cushim_12_cuGLMapBufferObject(CUdeviceptr_v2 *dptr, size_t *size, unsigned int buffer) {
+CUSHIM_INLINE CUresult cushim_12_cuGLMapBufferObject(CUdeviceptr_v2 *dptr, size_t *size, unsigned int buffer) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLMapBufferObject_3020) ? cushim_names_table->cuGLMapBufferObject_3020(dptr, size, buffer) : cushim_names_missing(cushim_names_table, "cuGLMapBufferObject", 3020);
 }
 #undef cuGLMapBufferObject
 #define cuGLMapBufferObject cushim_12_cuGLMapBufferObject
-static inline CUresult cushim_12_cuGLMapBufferObjectAsync(CUdeviceptr_v2 *dptr, size_t *size, unsigned int buffer, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuGLMapBufferObjectAsync(CUdeviceptr_v2 *dptr, size_t *size, unsigned int buffer, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLMapBufferObjectAsync_3020) ? cushim_names_table->cuGLMapBufferObjectAsync_3020(dptr, size, buffer, hStream) : cushim_names_missing(cushim_names_table, "cuGLMapBufferObjectAsync", 3020);
 }
 #undef cuGLMapBufferObjectAsync
 #define cuGLMapBufferObjectAsync cushim_12_cuGLMapBufferObjectAsync
-static inline CUresult cushim_12_cuGLRegisterBufferObject(unsigned int buffer) {
+CUSHIM_INLINE CUresult cushim_12_cuGLRegisterBufferObject(unsigned int buffer) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLRegisterBufferObject_2000) ? cushim_names_table->cuGLRegisterBufferObject_2000(buffer) : cushim_names_missing(cushim_names_table, "cuGLRegisterBufferObject", 2000);
 }
 #undef cuGLRegisterBufferObject
 #define cuGLRegisterBufferObject cushim_12_cuGLRegisterBufferObject
-static inline CUresult cushim_12_cuGLSetBufferObjectMapFlags(unsigned int buffer, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGLSetBufferObjectMapFlags(unsigned int buffer, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLSetBufferObjectMapFlags_2030) ? cushim_names_table->cuGLSetBufferObjectMapFlags_2030(buffer, Flags) : cushim_names_missing(cushim_names_table, "cuGLSetBufferObjectMapFlags", 2030);
 }
 #undef cuGLSetBufferObjectMapFlags
 #define cuGLSetBufferObjectMapFlags cushim_12_cuGLSetBufferObjectMapFlags
-static inline CUresult cushim_12_cuGLUnmapBufferObject(unsigned int buffer) {
+CUSHIM_INLINE CUresult cushim_12_cuGLUnmapBufferObject(unsigned int buffer) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLUnmapBufferObject_2000) ? cushim_names_table->cuGLUnmapBufferObject_2000(buffer) : cushim_names_missing(cushim_names_table, "cuGLUnmapBufferObject", 2000);
 }
 #undef cuGLUnmapBufferObject
 #define cuGLUnmapBufferObject cushim_12_cuGLUnmapBufferObject
-static inline CUresult cushim_12_cuGLUnmapBufferObjectAsync(unsigned int buffer, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuGLUnmapBufferObjectAsync(unsigned int buffer, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLUnmapBufferObjectAsync_2030) ? cushim_names_table->cuGLUnmapBufferObjectAsync_2030(buffer, hStream) : cushim_names_missing(cushim_names_table, "cuGLUnmapBufferObjectAsync", 2030);
 }
 #undef cuGLUnmapBufferObjectAsync
 #define cuGLUnmapBufferObjectAsync cushim_12_cuGLUnmapBufferObjectAsync
-static inline CUresult cushim_12_cuGLUnregisterBufferObject(unsigned int buffer) {
+CUSHIM_INLINE CUresult cushim_12_cuGLUnregisterBufferObject(unsigned int buffer) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGLUnregisterBufferObject_2000) ? cushim_names_table->cuGLUnregisterBufferObject_2000(buffer) : cushim_names_missing(cushim_names_table, "cuGLUnregisterBufferObject", 2000);
 }
 #undef cuGLUnregisterBufferObject
 #define cuGLUnregisterBufferObject cushim_12_cuGLUnregisterBufferObject
-static inline CUresult cushim_12_cuGetErrorName(CUresult error, const char **pStr) {
+CUSHIM_INLINE CUresult cushim_12_cuGetErrorName(CUresult error, const char **pStr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGetErrorName_6000) ? cushim_names_table->cuGetErrorName_6000(error, pStr) : cushim_names_error(pStr, error == CUDA_SUCCESS ? "CUDA_SUCCESS" : cushim_status_name(CUSHIM_CAST(cushim_status, error)));
 }
 #undef cuGetErrorName
 #define cuGetErrorName cushim_12_cuGetErrorName
-static inline CUresult cushim_12_cuGetErrorString(CUresult error, const char **pStr) {
+CUSHIM_INLINE CUresult cushim_12_cuGetErrorString(CUresult error, const char **pStr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGetErrorString_6000) ? cushim_names_table->cuGetErrorString_6000(error, pStr) : cushim_names_error(pStr, cushim_status_string(CUSHIM_CAST(cushim_status, error)));
 }
 #undef cuGetErrorString
 #define cuGetErrorString cushim_12_cuGetErrorString
-static inline CUresult cushim_12_cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId) {
+CUSHIM_INLINE CUresult cushim_12_cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGetExportTable_3000) ? cushim_names_table->cuGetExportTable_3000(ppExportTable, pExportTableId) : cushim_names_missing(cushim_names_table, "cuGetExportTable", 3000);
 }
 #undef cuGetExportTable
 #define cuGetExportTable cushim_12_cuGetExportTable
-static inline CUresult cushim_12_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddBatchMemOpNode_11070) ? cushim_names_table->cuGraphAddBatchMemOpNode_11070(phGraphNode, hGraph, dependencies, numDependencies, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphAddBatchMemOpNode", 11070);
 }
 #undef cuGraphAddBatchMemOpNode
 #define cuGraphAddBatchMemOpNode cushim_12_cuGraphAddBatchMemOpNode
-static inline CUresult cushim_12_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraph childGraph) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraph childGraph) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddChildGraphNode_10000) ? cushim_names_table->cuGraphAddChildGraphNode_10000(phGraphNode, hGraph, dependencies, numDependencies, childGraph) : cushim_names_missing(cushim_names_table, "cuGraphAddChildGraphNode", 10000);
 }
 #undef cuGraphAddChildGraphNode
 #define cuGraphAddChildGraphNode cushim_12_cuGraphAddChildGraphNode
-static inline CUresult cushim_12_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddDependencies_10000) ? cushim_names_table->cuGraphAddDependencies_10000(hGraph, from, to, numDependencies) : cushim_names_missing(cushim_names_table, "cuGraphAddDependencies", 10000);
 }
 #undef cuGraphAddDependencies
 #define cuGraphAddDependencies cushim_12_cuGraphAddDependencies
-static inline CUresult cushim_12_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddEmptyNode_10000) ? cushim_names_table->cuGraphAddEmptyNode_10000(phGraphNode, hGraph, dependencies, numDependencies) : cushim_names_missing(cushim_names_table, "cuGraphAddEmptyNode", 10000);
 }
 #undef cuGraphAddEmptyNode
 #define cuGraphAddEmptyNode cushim_12_cuGraphAddEmptyNode
-static inline CUresult cushim_12_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUevent event) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUevent event) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddEventRecordNode_11010) ? cushim_names_table->cuGraphAddEventRecordNode_11010(phGraphNode, hGraph, dependencies, numDependencies, event) : cushim_names_missing(cushim_names_table, "cuGraphAddEventRecordNode", 11010);
 }
 #undef cuGraphAddEventRecordNode
 #define cuGraphAddEventRecordNode cushim_12_cuGraphAddEventRecordNode
-static inline CUresult cushim_12_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUevent event) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUevent event) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddEventWaitNode_11010) ? cushim_names_table->cuGraphAddEventWaitNode_11010(phGraphNode, hGraph, dependencies, numDependencies, event) : cushim_names_missing(cushim_names_table, "cuGraphAddEventWaitNode", 11010);
 }
 #undef cuGraphAddEventWaitNode
 #define cuGraphAddEventWaitNode cushim_12_cuGraphAddEventWaitNode
-static inline CUresult cushim_12_cuGraphAddExternalSemaphoresSignalNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddExternalSemaphoresSignalNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddExternalSemaphoresSignalNode_11020) ? cushim_names_table->cuGraphAddExternalSemaphoresSignalNode_11020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphAddExternalSemaphoresSignalNode", 11020);
 }
 #undef cuGraphAddExternalSemaphoresSignalNode
 #define cuGraphAddExternalSemaphoresSignalNode cushim_12_cuGraphAddExternalSemaphoresSignalNode
-static inline CUresult cushim_12_cuGraphAddExternalSemaphoresWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddExternalSemaphoresWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddExternalSemaphoresWaitNode_11020) ? cushim_names_table->cuGraphAddExternalSemaphoresWaitNode_11020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphAddExternalSemaphoresWaitNode", 11020);
 }
 #undef cuGraphAddExternalSemaphoresWaitNode
 #define cuGraphAddExternalSemaphoresWaitNode cushim_12_cuGraphAddExternalSemaphoresWaitNode
-static inline CUresult cushim_12_cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddHostNode_10000) ? cushim_names_table->cuGraphAddHostNode_10000(phGraphNode, hGraph, dependencies, numDependencies, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphAddHostNode", 10000);
 }
 #undef cuGraphAddHostNode
 #define cuGraphAddHostNode cushim_12_cuGraphAddHostNode
-static inline CUresult cushim_12_cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddMemAllocNode_11040) ? cushim_names_table->cuGraphAddMemAllocNode_11040(phGraphNode, hGraph, dependencies, numDependencies, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphAddMemAllocNode", 11040);
 }
 #undef cuGraphAddMemAllocNode
 #define cuGraphAddMemAllocNode cushim_12_cuGraphAddMemAllocNode
-static inline CUresult cushim_12_cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUdeviceptr dptr) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUdeviceptr dptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddMemFreeNode_11040) ? cushim_names_table->cuGraphAddMemFreeNode_11040(phGraphNode, hGraph, dependencies, numDependencies, dptr) : cushim_names_missing(cushim_names_table, "cuGraphAddMemFreeNode", 11040);
 }
 #undef cuGraphAddMemFreeNode
 #define cuGraphAddMemFreeNode cushim_12_cuGraphAddMemFreeNode
-static inline CUresult cushim_12_cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMCPY3D_v2 *copyParams, CUcontext ctx) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMCPY3D_v2 *copyParams, CUcontext ctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddMemcpyNode_10000) ? cushim_names_table->cuGraphAddMemcpyNode_10000(phGraphNode, hGraph, dependencies, numDependencies, copyParams, ctx) : cushim_names_missing(cushim_names_table, "cuGraphAddMemcpyNode", 10000);
 }
 #undef cuGraphAddMemcpyNode
 #define cuGraphAddMemcpyNode cushim_12_cuGraphAddMemcpyNode
-static inline CUresult cushim_12_cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddMemsetNode_10000) ? cushim_names_table->cuGraphAddMemsetNode_10000(phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx) : cushim_names_missing(cushim_names_table, "cuGraphAddMemsetNode", 10000);
 }
 #undef cuGraphAddMemsetNode
 #define cuGraphAddMemsetNode cushim_12_cuGraphAddMemsetNode
-static inline CUresult cushim_12_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphBatchMemOpNodeGetParams_11070) ? cushim_names_table->cuGraphBatchMemOpNodeGetParams_11070(hNode, nodeParams_out) : cushim_names_missing(cushim_names_table, "cuGraphBatchMemOpNodeGetParams", 11070);
 }
 #undef cuGraphBatchMemOpNodeGetParams
 #define cuGraphBatchMemOpNodeGetParams cushim_12_cuGraphBatchMemOpNodeGetParams
-static inline CUresult cushim_12_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphBatchMemOpNodeSetParams_11070) ? cushim_names_table->cuGraphBatchMemOpNodeSetParams_11070(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphBatchMemOpNodeSetParams", 11070);
 }
 #undef cuGraphBatchMemOpNodeSetParams
 #define cuGraphBatchMemOpNodeSetParams cushim_12_cuGraphBatchMemOpNodeSetParams
-static inline CUresult cushim_12_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphChildGraphNodeGetGraph_10000) ? cushim_names_table->cuGraphChildGraphNodeGetGraph_10000(hNode, phGraph) : cushim_names_missing(cushim_names_table, "cuGraphChildGraphNodeGetGraph", 10000);
 }
 #undef cuGraphChildGraphNodeGetGraph
 #define cuGraphChildGraphNodeGetGraph cushim_12_cuGraphChildGraphNodeGetGraph
-static inline CUresult cushim_12_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphClone_10000) ? cushim_names_table->cuGraphClone_10000(phGraphClone, originalGraph) : cushim_names_missing(cushim_names_table, "cuGraphClone", 10000);
 }
 #undef cuGraphClone
 #define cuGraphClone cushim_12_cuGraphClone
-static inline CUresult cushim_12_cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphCreate_10000) ? cushim_names_table->cuGraphCreate_10000(phGraph, flags) : cushim_names_missing(cushim_names_table, "cuGraphCreate", 10000);
 }
 #undef cuGraphCreate
 #define cuGraphCreate cushim_12_cuGraphCreate
-static inline CUresult cushim_12_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphDebugDotPrint_11030) ? cushim_names_table->cuGraphDebugDotPrint_11030(hGraph, path, flags) : cushim_names_missing(cushim_names_table, "cuGraphDebugDotPrint", 11030);
 }
 #undef cuGraphDebugDotPrint
 #define cuGraphDebugDotPrint cushim_12_cuGraphDebugDotPrint
-static inline CUresult cushim_12_cuGraphDestroy(CUgraph hGraph) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphDestroy(CUgraph hGraph) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphDestroy_10000) ? cushim_names_table->cuGraphDestroy_10000(hGraph) : cushim_names_missing(cushim_names_table, "cuGraphDestroy", 10000);
 }
 #undef cuGraphDestroy
 #define cuGraphDestroy cushim_12_cuGraphDestroy
-static inline CUresult cushim_12_cuGraphDestroyNode(CUgraphNode hNode) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphDestroyNode(CUgraphNode hNode) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphDestroyNode_10000) ? cushim_names_table->cuGraphDestroyNode_10000(hNode) : cushim_names_missing(cushim_names_table, "cuGraphDestroyNode", 10000);
 }
 #undef cuGraphDestroyNode
 #define cuGraphDestroyNode cushim_12_cuGraphDestroyNode
-static inline CUresult cushim_12_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphEventRecordNodeGetEvent_11010) ? cushim_names_table->cuGraphEventRecordNodeGetEvent_11010(hNode, event_out) : cushim_names_missing(cushim_names_table, "cuGraphEventRecordNodeGetEvent", 11010);
 }
 #undef cuGraphEventRecordNodeGetEvent
 #define cuGraphEventRecordNodeGetEvent cushim_12_cuGraphEventRecordNodeGetEvent
-static inline CUresult cushim_12_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphEventRecordNodeSetEvent_11010) ? cushim_names_table->cuGraphEventRecordNodeSetEvent_11010(hNode, event) : cushim_names_missing(cushim_names_table, "cuGraphEventRecordNodeSetEvent", 11010);
 }
 #undef cuGraphEventRecordNodeSetEvent
 #define cuGraphEventRecordNodeSetEvent cushim_12_cuGraphEventRecordNodeSetEvent
-static inline CUresult cushim_12_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphEventWaitNodeGetEvent_11010) ? cushim_names_table->cuGraphEventWaitNodeGetEvent_11010(hNode, event_out) : cushim_names_missing(cushim_names_table, "cuGraphEventWaitNodeGetEvent", 11010);
 }
 #undef cuGraphEventWaitNodeGetEvent
 #define cuGraphEventWaitNodeGetEvent cushim_12_cuGraphEventWaitNodeGetEvent
-static inline CUresult cushim_12_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphEventWaitNodeSetEvent_11010) ? cushim_names_table->cuGraphEventWaitNodeSetEvent_11010(hNode, event) : cushim_names_missing(cushim_names_table, "cuGraphEventWaitNodeSetEvent", 11010);
 }
 #undef cuGraphEventWaitNodeSetEvent
 #define cuGraphEventWaitNodeSetEvent cushim_12_cuGraphEventWaitNodeSetEvent
-static inline CUresult cushim_12_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec graphExec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec graphExec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecBatchMemOpNodeSetParams_11070) ? cushim_names_table->cuGraphExecBatchMemOpNodeSetParams_11070(graphExec, node, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphExecBatchMemOpNodeSetParams", 11070);
 }
 #undef cuGraphExecBatchMemOpNodeSetParams
 #define cuGraphExecBatchMemOpNodeSetParams cushim_12_cuGraphExecBatchMemOpNodeSetParams
-static inline CUresult cushim_12_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecChildGraphNodeSetParams_11010) ? cushim_names_table->cuGraphExecChildGraphNodeSetParams_11010(hGraphExec, hNode, childGraph) : cushim_names_missing(cushim_names_table, "cuGraphExecChildGraphNodeSetParams", 11010);
 }
 #undef cuGraphExecChildGraphNodeSetParams
 #define cuGraphExecChildGraphNodeSetParams cushim_12_cuGraphExecChildGraphNodeSetParams
-static inline CUresult cushim_12_cuGraphExecDestroy(CUgraphExec hGraphExec) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecDestroy(CUgraphExec hGraphExec) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecDestroy_10000) ? cushim_names_table->cuGraphExecDestroy_10000(hGraphExec) : cushim_names_missing(cushim_names_table, "cuGraphExecDestroy", 10000);
 }
 #undef cuGraphExecDestroy
 #define cuGraphExecDestroy cushim_12_cuGraphExecDestroy
-static inline CUresult cushim_12_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecEventRecordNodeSetEvent_11010) ? cushim_names_table->cuGraphExecEventRecordNodeSetEvent_11010(hGraphExec, hNode, event) : cushim_names_missing(cushim_names_table, "cuGraphExecEventRecordNodeSetEvent", 11010);
 }
 #undef cuGraphExecEventRecordNodeSetEvent
 #define cuGraphExecEventRecordNodeSetEvent cushim_12_cuGraphExecEventRecordNodeSetEvent
-static inline CUresult cushim_12_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecEventWaitNodeSetEvent_11010) ? cushim_names_table->cuGraphExecEventWaitNodeSetEvent_11010(hGraphExec, hNode, event) : cushim_names_missing(cushim_names_table, "cuGraphExecEventWaitNodeSetEvent", 11010);
 }
 #undef cuGraphExecEventWaitNodeSetEvent
 #define cuGraphExecEventWaitNodeSetEvent cushim_12_cuGraphExecEventWaitNodeSetEvent
-static inline CUresult cushim_12_cuGraphExecExternalSemaphoresSignalNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecExternalSemaphoresSignalNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecExternalSemaphoresSignalNodeSetParams_11020) ? cushim_names_table->cuGraphExecExternalSemaphoresSignalNodeSetParams_11020(hGraphExec, hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphExecExternalSemaphoresSignalNodeSetParams", 11020);
 }
 #undef cuGraphExecExternalSemaphoresSignalNodeSetParams
 #define cuGraphExecExternalSemaphoresSignalNodeSetParams cushim_12_cuGraphExecExternalSemaphoresSignalNodeSetParams
-static inline CUresult cushim_12_cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecExternalSemaphoresWaitNodeSetParams_11020) ? cushim_names_table->cuGraphExecExternalSemaphoresWaitNodeSetParams_11020(hGraphExec, hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphExecExternalSemaphoresWaitNodeSetParams", 11020);
 }
 #undef cuGraphExecExternalSemaphoresWaitNodeSetParams
 #define cuGraphExecExternalSemaphoresWaitNodeSetParams cushim_12_cuGraphExecExternalSemaphoresWaitNodeSetParams
-static inline CUresult cushim_12_cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecHostNodeSetParams_10020) ? cushim_names_table->cuGraphExecHostNodeSetParams_10020(hGraphExec, hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphExecHostNodeSetParams", 10020);
 }
 #undef cuGraphExecHostNodeSetParams
 #define cuGraphExecHostNodeSetParams cushim_12_cuGraphExecHostNodeSetParams
-static inline CUresult cushim_12_cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D_v2 *copyParams, CUcontext ctx) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D_v2 *copyParams, CUcontext ctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecMemcpyNodeSetParams_10020) ? cushim_names_table->cuGraphExecMemcpyNodeSetParams_10020(hGraphExec, hNode, copyParams, ctx) : cushim_names_missing(cushim_names_table, "cuGraphExecMemcpyNodeSetParams", 10020);
 }
 #undef cuGraphExecMemcpyNodeSetParams
 #define cuGraphExecMemcpyNodeSetParams cushim_12_cuGraphExecMemcpyNodeSetParams
-static inline CUresult cushim_12_cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecMemsetNodeSetParams_10020) ? cushim_names_table->cuGraphExecMemsetNodeSetParams_10020(hGraphExec, hNode, memsetParams, ctx) : cushim_names_missing(cushim_names_table, "cuGraphExecMemsetNodeSetParams", 10020);
 }
 #undef cuGraphExecMemsetNodeSetParams
 #define cuGraphExecMemsetNodeSetParams cushim_12_cuGraphExecMemsetNodeSetParams
-static inline CUresult cushim_12_cuGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode hNode, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *params_out) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode hNode, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *params_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExternalSemaphoresSignalNodeGetParams_11020) ? cushim_names_table->cuGraphExternalSemaphoresSignalNodeGetParams_11020(hNode, params_out) : cushim_names_missing(cushim_names_table, "cuGraphExternalSemaphoresSignalNodeGetParams", 11020);
 }
 #undef cuGraphExternalSemaphoresSignalNodeGetParams
 #define cuGraphExternalSemaphoresSignalNodeGetParams cushim_12_cuGraphExternalSemaphoresSignalNodeGetParams
-static inline CUresult cushim_12_cuGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExternalSemaphoresSignalNodeSetParams_11020) ? cushim_names_table->cuGraphExternalSemaphoresSignalNodeSetParams_11020(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphExternalSemaphoresSignalNodeSetParams", 11020);
 }
 #undef cuGraphExternalSemaphoresSignalNodeSetParams
 #define cuGraphExternalSemaphoresSignalNodeSetParams cushim_12_cuGraphExternalSemaphoresSignalNodeSetParams
-static inline CUresult cushim_12_cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode hNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *params_out) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode hNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *params_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExternalSemaphoresWaitNodeGetParams_11020) ? cushim_names_table->cuGraphExternalSemaphoresWaitNodeGetParams_11020(hNode, params_out) : cushim_names_missing(cushim_names_table, "cuGraphExternalSemaphoresWaitNodeGetParams", 11020);
 }
 #undef cuGraphExternalSemaphoresWaitNodeGetParams
 #define cuGraphExternalSemaphoresWaitNodeGetParams cushim_12_cuGraphExternalSemaphoresWaitNodeGetParams
-static inline CUresult cushim_12_cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExternalSemaphoresWaitNodeSetParams_11020) ? cushim_names_table->cuGraphExternalSemaphoresWaitNodeSetParams_11020(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphExternalSemaphoresWaitNodeSetParams", 11020);
 }
 #undef cuGraphExternalSemaphoresWaitNodeSetParams
 #define cuGraphExternalSemaphoresWaitNodeSetParams cushim_12_cuGraphExternalSemaphoresWaitNodeSetParams
-static inline CUresult cushim_12_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphGetEdges_10000) ? cushim_names_table->cuGraphGetEdges_10000(hGraph, from, to, numEdges) : cushim_names_missing(cushim_names_table, "cuGraphGetEdges", 10000);
 }
 #undef cuGraphGetEdges
 #define cuGraphGetEdges cushim_12_cuGraphGetEdges
-static inline CUresult cushim_12_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphGetNodes_10000) ? cushim_names_table->cuGraphGetNodes_10000(hGraph, nodes, numNodes) : cushim_names_missing(cushim_names_table, "cuGraphGetNodes", 10000);
 }
 #undef cuGraphGetNodes
 #define cuGraphGetNodes cushim_12_cuGraphGetNodes
-static inline CUresult cushim_12_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphGetRootNodes_10000) ? cushim_names_table->cuGraphGetRootNodes_10000(hGraph, rootNodes, numRootNodes) : cushim_names_missing(cushim_names_table, "cuGraphGetRootNodes", 10000);
 }
 #undef cuGraphGetRootNodes
 #define cuGraphGetRootNodes cushim_12_cuGraphGetRootNodes
-static inline CUresult cushim_12_cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphHostNodeGetParams_10000) ? cushim_names_table->cuGraphHostNodeGetParams_10000(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphHostNodeGetParams", 10000);
 }
 #undef cuGraphHostNodeGetParams
 #define cuGraphHostNodeGetParams cushim_12_cuGraphHostNodeGetParams
-static inline CUresult cushim_12_cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphHostNodeSetParams_10000) ? cushim_names_table->cuGraphHostNodeSetParams_10000(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphHostNodeSetParams", 10000);
 }
 #undef cuGraphHostNodeSetParams
 #define cuGraphHostNodeSetParams cushim_12_cuGraphHostNodeSetParams
-static inline CUresult cushim_12_cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphInstantiateWithFlags_11040) ? cushim_names_table->cuGraphInstantiateWithFlags_11040(phGraphExec, hGraph, flags) : cushim_names_missing(cushim_names_table, "cuGraphInstantiateWithFlags", 11040);
 }
 #undef cuGraphInstantiateWithFlags
 #define cuGraphInstantiateWithFlags cushim_12_cuGraphInstantiateWithFlags
-static inline CUresult cushim_12_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphKernelNodeCopyAttributes_11000) ? cushim_names_table->cuGraphKernelNodeCopyAttributes_11000(dst, src) : cushim_names_missing(cushim_names_table, "cuGraphKernelNodeCopyAttributes", 11000);
 }
 #undef cuGraphKernelNodeCopyAttributes
 #define cuGraphKernelNodeCopyAttributes cushim_12_cuGraphKernelNodeCopyAttributes
-static inline CUresult cushim_12_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue_v1 *value_out) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue_v1 *value_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphKernelNodeGetAttribute_11000) ? cushim_names_table->cuGraphKernelNodeGetAttribute_11000(hNode, attr, value_out) : cushim_names_missing(cushim_names_table, "cuGraphKernelNodeGetAttribute", 11000);
 }
 #undef cuGraphKernelNodeGetAttribute
 #define cuGraphKernelNodeGetAttribute cushim_12_cuGraphKernelNodeGetAttribute
-static inline CUresult cushim_12_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue_v1 *value) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue_v1 *value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphKernelNodeSetAttribute_11000) ? cushim_names_table->cuGraphKernelNodeSetAttribute_11000(hNode, attr, value) : cushim_names_missing(cushim_names_table, "cuGraphKernelNodeSetAttribute", 11000);
 }
 #undef cuGraphKernelNodeSetAttribute
 #define cuGraphKernelNodeSetAttribute cushim_12_cuGraphKernelNodeSetAttribute
-static inline CUresult cushim_12_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphLaunch_10000) ? cushim_names_table->cuGraphLaunch_10000(hGraph, hStream) : cushim_names_missing(cushim_names_table, "cuGraphLaunch", 10000);
 }
 #undef cuGraphLaunch
 #define cuGraphLaunch cushim_12_cuGraphLaunch
-static inline CUresult cushim_12_cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphMemAllocNodeGetParams_11040) ? cushim_names_table->cuGraphMemAllocNodeGetParams_11040(hNode, params_out) : cushim_names_missing(cushim_names_table, "cuGraphMemAllocNodeGetParams", 11040);
 }
 #undef cuGraphMemAllocNodeGetParams
 #define cuGraphMemAllocNodeGetParams cushim_12_cuGraphMemAllocNodeGetParams
-static inline CUresult cushim_12_cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphMemFreeNodeGetParams_11040) ? cushim_names_table->cuGraphMemFreeNodeGetParams_11040(hNode, dptr_out) : cushim_names_missing(cushim_names_table, "cuGraphMemFreeNodeGetParams", 11040);
 }
 #undef cuGraphMemFreeNodeGetParams
 #define cuGraphMemFreeNodeGetParams cushim_12_cuGraphMemFreeNodeGetParams
-static inline CUresult cushim_12_cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D_v2 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D_v2 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphMemcpyNodeGetParams_10000) ? cushim_names_table->cuGraphMemcpyNodeGetParams_10000(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphMemcpyNodeGetParams", 10000);
 }
 #undef cuGraphMemcpyNodeGetParams
 #define cuGraphMemcpyNodeGetParams cushim_12_cuGraphMemcpyNodeGetParams
-static inline CUresult cushim_12_cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D_v2 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D_v2 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphMemcpyNodeSetParams_10000) ? cushim_names_table->cuGraphMemcpyNodeSetParams_10000(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphMemcpyNodeSetParams", 10000);
 }
 #undef cuGraphMemcpyNodeSetParams
 #define cuGraphMemcpyNodeSetParams cushim_12_cuGraphMemcpyNodeSetParams
-static inline CUresult cushim_12_cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphMemsetNodeGetParams_10000) ? cushim_names_table->cuGraphMemsetNodeGetParams_10000(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphMemsetNodeGetParams", 10000);
 }
 #undef cuGraphMemsetNodeGetParams
 #define cuGraphMemsetNodeGetParams cushim_12_cuGraphMemsetNodeGetParams
-static inline CUresult cushim_12_cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphMemsetNodeSetParams_10000) ? cushim_names_table->cuGraphMemsetNodeSetParams_10000(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphMemsetNodeSetParams", 10000);
 }
 #undef cuGraphMemsetNodeSetParams
 #define cuGraphMemsetNodeSetParams cushim_12_cuGraphMemsetNodeSetParams
-static inline CUresult cushim_12_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeFindInClone_10000) ? cushim_names_table->cuGraphNodeFindInClone_10000(phNode, hOriginalNode, hClonedGraph) : cushim_names_missing(cushim_names_table, "cuGraphNodeFindInClone", 10000);
 }
 #undef cuGraphNodeFindInClone
 #define cuGraphNodeFindInClone cushim_12_cuGraphNodeFindInClone
-static inline CUresult cushim_12_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies, size_t *numDependencies) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies, size_t *numDependencies) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeGetDependencies_10000) ? cushim_names_table->cuGraphNodeGetDependencies_10000(hNode, dependencies, numDependencies) : cushim_names_missing(cushim_names_table, "cuGraphNodeGetDependencies", 10000);
 }
 #undef cuGraphNodeGetDependencies
 #define cuGraphNodeGetDependencies cushim_12_cuGraphNodeGetDependencies
-static inline CUresult cushim_12_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes, size_t *numDependentNodes) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes, size_t *numDependentNodes) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeGetDependentNodes_10000) ? cushim_names_table->cuGraphNodeGetDependentNodes_10000(hNode, dependentNodes, numDependentNodes) : cushim_names_missing(cushim_names_table, "cuGraphNodeGetDependentNodes", 10000);
 }
 #undef cuGraphNodeGetDependentNodes
 #define cuGraphNodeGetDependentNodes cushim_12_cuGraphNodeGetDependentNodes
-static inline CUresult cushim_12_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeGetEnabled_11060) ? cushim_names_table->cuGraphNodeGetEnabled_11060(hGraphExec, hNode, isEnabled) : cushim_names_missing(cushim_names_table, "cuGraphNodeGetEnabled", 11060);
 }
 #undef cuGraphNodeGetEnabled
 #define cuGraphNodeGetEnabled cushim_12_cuGraphNodeGetEnabled
-static inline CUresult cushim_12_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeGetType_10000) ? cushim_names_table->cuGraphNodeGetType_10000(hNode, type) : cushim_names_missing(cushim_names_table, "cuGraphNodeGetType", 10000);
 }
 #undef cuGraphNodeGetType
 #define cuGraphNodeGetType cushim_12_cuGraphNodeGetType
-static inline CUresult cushim_12_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeSetEnabled_11060) ? cushim_names_table->cuGraphNodeSetEnabled_11060(hGraphExec, hNode, isEnabled) : cushim_names_missing(cushim_names_table, "cuGraphNodeSetEnabled", 11060);
 }
 #undef cuGraphNodeSetEnabled
 #define cuGraphNodeSetEnabled cushim_12_cuGraphNodeSetEnabled
-static inline CUresult cushim_12_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphReleaseUserObject_11030) ? cushim_names_table->cuGraphReleaseUserObject_11030(graph, object, count) : cushim_names_missing(cushim_names_table, "cuGraphReleaseUserObject", 11030);
 }
 #undef cuGraphReleaseUserObject
 #define cuGraphReleaseUserObject cushim_12_cuGraphReleaseUserObject
-static inline CUresult cushim_12_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, size_t numDependencies) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphRemoveDependencies_10000) ? cushim_names_table->cuGraphRemoveDependencies_10000(hGraph, from, to, numDependencies) : cushim_names_missing(cushim_names_table, "cuGraphRemoveDependencies", 10000);
 }
 #undef cuGraphRemoveDependencies
 #define cuGraphRemoveDependencies cushim_12_cuGraphRemoveDependencies
-static inline CUresult cushim_12_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphRetainUserObject_11030) ? cushim_names_table->cuGraphRetainUserObject_11030(graph, object, count, flags) : cushim_names_missing(cushim_names_table, "cuGraphRetainUserObject", 11030);
 }
 #undef cuGraphRetainUserObject
 #define cuGraphRetainUserObject cushim_12_cuGraphRetainUserObject
-static inline CUresult cushim_12_cuGraphUpload(CUgraphExec hGraph, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphUpload(CUgraphExec hGraph, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphUpload_11010) ? cushim_names_table->cuGraphUpload_11010(hGraph, hStream) : cushim_names_missing(cushim_names_table, "cuGraphUpload", 11010);
 }
 #undef cuGraphUpload
 #define cuGraphUpload cushim_12_cuGraphUpload
-static inline CUresult cushim_12_cuGraphicsEGLRegisterImage(CUgraphicsResource *pCudaResource, void *image, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsEGLRegisterImage(CUgraphicsResource *pCudaResource, void *image, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsEGLRegisterImage_7000) ? cushim_names_table->cuGraphicsEGLRegisterImage_7000(pCudaResource, image, flags) : cushim_names_missing(cushim_names_table, "cuGraphicsEGLRegisterImage", 7000);
 }
 #undef cuGraphicsEGLRegisterImage
 #define cuGraphicsEGLRegisterImage cushim_12_cuGraphicsEGLRegisterImage
-static inline CUresult cushim_12_cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResource, unsigned int buffer, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResource, unsigned int buffer, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsGLRegisterBuffer_3000) ? cushim_names_table->cuGraphicsGLRegisterBuffer_3000(pCudaResource, buffer, Flags) : cushim_names_missing(cushim_names_table, "cuGraphicsGLRegisterBuffer", 3000);
 }
 #undef cuGraphicsGLRegisterBuffer
 #define cuGraphicsGLRegisterBuffer cushim_12_cuGraphicsGLRegisterBuffer
-static inline CUresult cushim_12_cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResource, unsigned int image, unsigned int target, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResource, unsigned int image, unsigned int target, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsGLRegisterImage_3000) ? cushim_names_table->cuGraphicsGLRegisterImage_3000(pCudaResource, image, target, Flags) : cushim_names_missing(cushim_names_table, "cuGraphicsGLRegisterImage", 3000);
 }
 #undef cuGraphicsGLRegisterImage
 #define cuGraphicsGLRegisterImage cushim_12_cuGraphicsGLRegisterImage
-static inline CUresult cushim_12_cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsMapResources_3000) ? cushim_names_table->cuGraphicsMapResources_3000(count, resources, hStream) : cushim_names_missing(cushim_names_table, "cuGraphicsMapResources", 3000);
 }
 #undef cuGraphicsMapResources
 #define cuGraphicsMapResources cushim_12_cuGraphicsMapResources
-static inline CUresult cushim_12_cuGraphicsResourceGetMappedEglFrame(cushim_egl_frame *eglFrame, CUgraphicsResource resource, unsigned int index, unsigned int mipLevel) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsResourceGetMappedEglFrame(cushim_egl_frame *eglFrame, CUgraphicsResource resource, unsigned int index, unsigned int mipLevel) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsResourceGetMappedEglFrame_7000) ? cushim_names_table->cuGraphicsResourceGetMappedEglFrame_7000(eglFrame, resource, index, mipLevel) : cushim_names_missing(cushim_names_table, "cuGraphicsResourceGetMappedEglFrame", 7000);
 }
 #undef cuGraphicsResourceGetMappedEglFrame
 #define cuGraphicsResourceGetMappedEglFrame cushim_12_cuGraphicsResourceGetMappedEglFrame
-static inline CUresult cushim_12_cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray, CUgraphicsResource resource) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray, CUgraphicsResource resource) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsResourceGetMappedMipmappedArray_5000) ? cushim_names_table->cuGraphicsResourceGetMappedMipmappedArray_5000(pMipmappedArray, resource) : cushim_names_missing(cushim_names_table, "cuGraphicsResourceGetMappedMipmappedArray", 5000);
 }
 #undef cuGraphicsResourceGetMappedMipmappedArray
 #define cuGraphicsResourceGetMappedMipmappedArray cushim_12_cuGraphicsResourceGetMappedMipmappedArray
-static inline CUresult cushim_12_cuGraphicsResourceGetMappedPointer(CUdeviceptr_v2 *pDevPtr, size_t *pSize, CUgraphicsResource resource) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsResourceGetMappedPointer(CUdeviceptr_v2 *pDevPtr, size_t *pSize, CUgraphicsResource resource) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsResourceGetMappedPointer_3020) ? cushim_names_table->cuGraphicsResourceGetMappedPointer_3020(pDevPtr, pSize, resource) : cushim_names_missing(cushim_names_table, "cuGraphicsResourceGetMappedPointer", 3020);
 }
 #undef cuGraphicsResourceGetMappedPointer
 #define cuGraphicsResourceGetMappedPointer cushim_12_cuGraphicsResourceGetMappedPointer
-static inline CUresult cushim_12_cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsResourceSetMapFlags_6050) ? cushim_names_table->cuGraphicsResourceSetMapFlags_6050(resource, flags) : cushim_names_missing(cushim_names_table, "cuGraphicsResourceSetMapFlags", 6050);
 }
 #undef cuGraphicsResourceSetMapFlags
 #define cuGraphicsResourceSetMapFlags cushim_12_cuGraphicsResourceSetMapFlags
-static inline CUresult cushim_12_cuGraphicsSubResourceGetMappedArray(CUarray *pArray, CUgraphicsResource resource, unsigned int arrayIndex, unsigned int mipLevel) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsSubResourceGetMappedArray(CUarray *pArray, CUgraphicsResource resource, unsigned int arrayIndex, unsigned int mipLevel) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsSubResourceGetMappedArray_3000) ? cushim_names_table->cuGraphicsSubResourceGetMappedArray_3000(pArray, resource, arrayIndex, mipLevel) : cushim_names_missing(cushim_names_table, "cuGraphicsSubResourceGetMappedArray", 3000);
 }
 #undef cuGraphicsSubResourceGetMappedArray
 #define cuGraphicsSubResourceGetMappedArray cushim_12_cuGraphicsSubResourceGetMappedArray
-static inline CUresult cushim_12_cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsUnmapResources_3000) ? cushim_names_table->cuGraphicsUnmapResources_3000(count, resources, hStream) : cushim_names_missing(cushim_names_table, "cuGraphicsUnmapResources", 3000);
 }
 #undef cuGraphicsUnmapResources
 #define cuGraphicsUnmapResources cushim_12_cuGraphicsUnmapResources
-static inline CUresult cushim_12_cuGraphicsUnregisterResource(CUgraphicsResource resource) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsUnregisterResource(CUgraphicsResource resource) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsUnregisterResource_3000) ? cushim_names_table->cuGraphicsUnregisterResource_3000(resource) : cushim_names_missing(cushim_names_table, "cuGraphicsUnregisterResource", 3000);
 }
 #undef cuGraphicsUnregisterResource
 #define cuGraphicsUnregisterResource cushim_12_cuGraphicsUnregisterResource
-static inline CUresult cushim_12_cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *pCudaResource, uint32_t vdpSurface, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *pCudaResource, uint32_t vdpSurface, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsVDPAURegisterOutputSurface_3010) ? cushim_names_table->cuGraphicsVDPAURegisterOutputSurface_3010(pCudaResource, vdpSurface, flags) : cushim_names_missing(cushim_names_table, "cuGraphicsVDPAURegisterOutputSurface", 3010);
 }
 #undef cuGraphicsVDPAURegisterOutputSurface
 #define cuGraphicsVDPAURegisterOutputSurface cushim_12_cuGraphicsVDPAURegisterOutputSurface
-static inline CUresult cushim_12_cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *pCudaResource, uint32_t vdpSurface, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *pCudaResource, uint32_t vdpSurface, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphicsVDPAURegisterVideoSurface_3010) ? cushim_names_table->cuGraphicsVDPAURegisterVideoSurface_3010(pCudaResource, vdpSurface, flags) : cushim_names_missing(cushim_names_table, "cuGraphicsVDPAURegisterVideoSurface", 3010);
 }
 #undef cuGraphicsVDPAURegisterVideoSurface
 #define cuGraphicsVDPAURegisterVideoSurface cushim_12_cuGraphicsVDPAURegisterVideoSurface
-static inline CUresult cushim_12_cuImportExternalMemory(CUexternalMemory *extMem_out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1 *memHandleDesc) {
+CUSHIM_INLINE CUresult cushim_12_cuImportExternalMemory(CUexternalMemory *extMem_out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1 *memHandleDesc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuImportExternalMemory_10000) ? cushim_names_table->cuImportExternalMemory_10000(extMem_out, memHandleDesc) : cushim_names_missing(cushim_names_table, "cuImportExternalMemory", 10000);
 }
 #undef cuImportExternalMemory
 #define cuImportExternalMemory cushim_12_cuImportExternalMemory
-static inline CUresult cushim_12_cuImportExternalSemaphore(CUexternalSemaphore *extSem_out, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1 *semHandleDesc) {
+CUSHIM_INLINE CUresult cushim_12_cuImportExternalSemaphore(CUexternalSemaphore *extSem_out, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1 *semHandleDesc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuImportExternalSemaphore_10000) ? cushim_names_table->cuImportExternalSemaphore_10000(extSem_out, semHandleDesc) : cushim_names_missing(cushim_names_table, "cuImportExternalSemaphore", 10000);
 }
 #undef cuImportExternalSemaphore
 #define cuImportExternalSemaphore cushim_12_cuImportExternalSemaphore
-static inline CUresult cushim_12_cuInit(unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuInit(unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuInit_2000) ? cushim_names_table->cuInit_2000(Flags) : cushim_names_missing(cushim_names_table, "cuInit", 2000);
 }
 #undef cuInit
 #define cuInit cushim_12_cuInit
-static inline CUresult cushim_12_cuIpcCloseMemHandle(CUdeviceptr_v2 dptr) {
+CUSHIM_INLINE CUresult cushim_12_cuIpcCloseMemHandle(CUdeviceptr_v2 dptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuIpcCloseMemHandle_4010) ? cushim_names_table->cuIpcCloseMemHandle_4010(dptr) : cushim_names_missing(cushim_names_table, "cuIpcCloseMemHandle", 4010);
 }
 #undef cuIpcCloseMemHandle
 #define cuIpcCloseMemHandle cushim_12_cuIpcCloseMemHandle
-static inline CUresult cushim_12_cuIpcGetEventHandle(CUipcEventHandle_v1 *pHandle, CUevent event) {
+CUSHIM_INLINE CUresult cushim_12_cuIpcGetEventHandle(CUipcEventHandle_v1 *pHandle, CUevent event) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuIpcGetEventHandle_4010) ? cushim_names_table->cuIpcGetEventHandle_4010(pHandle, event) : cushim_names_missing(cushim_names_table, "cuIpcGetEventHandle", 4010);
 }
 #undef cuIpcGetEventHandle
 #define cuIpcGetEventHandle cushim_12_cuIpcGetEventHandle
-static inline CUresult cushim_12_cuIpcGetMemHandle(CUipcMemHandle_v1 *pHandle, CUdeviceptr_v2 dptr) {
+CUSHIM_INLINE CUresult cushim_12_cuIpcGetMemHandle(CUipcMemHandle_v1 *pHandle, CUdeviceptr_v2 dptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuIpcGetMemHandle_4010) ? cushim_names_table->cuIpcGetMemHandle_4010(pHandle, dptr) : cushim_names_missing(cushim_names_table, "cuIpcGetMemHandle", 4010);
 }
 #undef cuIpcGetMemHandle
 #define cuIpcGetMemHandle cushim_12_cuIpcGetMemHandle
-static inline CUresult cushim_12_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle_v1 handle) {
+CUSHIM_INLINE CUresult cushim_12_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle_v1 handle) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuIpcOpenEventHandle_4010) ? cushim_names_table->cuIpcOpenEventHandle_4010(phEvent, handle) : cushim_names_missing(cushim_names_table, "cuIpcOpenEventHandle", 4010);
 }
 #undef cuIpcOpenEventHandle
 #define cuIpcOpenEventHandle cushim_12_cuIpcOpenEventHandle
-static inline CUresult cushim_12_cuIpcOpenMemHandle(CUdeviceptr_v2 *pdptr, CUipcMemHandle_v1 handle, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuIpcOpenMemHandle(CUdeviceptr_v2 *pdptr, CUipcMemHandle_v1 handle, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuIpcOpenMemHandle_11000) ? cushim_names_table->cuIpcOpenMemHandle_11000(pdptr, handle, Flags) : cushim_names_missing(cushim_names_table, "cuIpcOpenMemHandle", 11000);
 }
 #undef cuIpcOpenMemHandle
 #define cuIpcOpenMemHandle cushim_12_cuIpcOpenMemHandle
-static inline CUresult cushim_12_cuLaunch(CUfunction f) {
+CUSHIM_INLINE CUresult cushim_12_cuLaunch(CUfunction f) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLaunch_2000) ? cushim_names_table->cuLaunch_2000(f) : cushim_names_missing(cushim_names_table, "cuLaunch", 2000);
 }
 #undef cuLaunch
 #define cuLaunch cushim_12_cuLaunch
-static inline CUresult cushim_12_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams) {
+CUSHIM_INLINE CUresult cushim_12_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLaunchCooperativeKernel_9000) ? cushim_names_table->cuLaunchCooperativeKernel_9000(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams) : cushim_names_missing(cushim_names_table, "cuLaunchCooperativeKernel", 9000);
 }
 #undef cuLaunchCooperativeKernel
 #define cuLaunchCooperativeKernel cushim_12_cuLaunchCooperativeKernel
-static inline CUresult cushim_12_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1 *launchParamsList, unsigned int numDevices, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1 *launchParamsList, unsigned int numDevices, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLaunchCooperativeKernelMultiDevice_9000) ? cushim_names_table->cuLaunchCooperativeKernelMultiDevice_9000(launchParamsList, numDevices, flags) : cushim_names_missing(cushim_names_table, "cuLaunchCooperativeKernelMultiDevice", 9000);
 }
 #undef cuLaunchCooperativeKernelMultiDevice
 #define cuLaunchCooperativeKernelMultiDevice cushim_12_cuLaunchCooperativeKernelMultiDevice
-static inline CUresult cushim_12_cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
+CUSHIM_INLINE CUresult cushim_12_cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLaunchGrid_2000) ? cushim_names_table->cuLaunchGrid_2000(f, grid_width, grid_height) : cushim_names_missing(cushim_names_table, "cuLaunchGrid", 2000);
 }
 #undef cuLaunchGrid
 #define cuLaunchGrid cushim_12_cuLaunchGrid
-static inline CUresult cushim_12_cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLaunchGridAsync_2000) ? cushim_names_table->cuLaunchGridAsync_2000(f, grid_width, grid_height, hStream) : cushim_names_missing(cushim_names_table, "cuLaunchGridAsync", 2000);
 }
 #undef cuLaunchGridAsync
 #define cuLaunchGridAsync cushim_12_cuLaunchGridAsync
-static inline CUresult cushim_12_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
+CUSHIM_INLINE CUresult cushim_12_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLaunchHostFunc_10000) ? cushim_names_table->cuLaunchHostFunc_10000(hStream, fn, userData) : cushim_names_missing(cushim_names_table, "cuLaunchHostFunc", 10000);
 }
 #undef cuLaunchHostFunc
 #define cuLaunchHostFunc cushim_12_cuLaunchHostFunc
-static inline CUresult cushim_12_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra) {
+CUSHIM_INLINE CUresult cushim_12_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLaunchKernel_4000) ? cushim_names_table->cuLaunchKernel_4000(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams, extra) : cushim_names_missing(cushim_names_table, "cuLaunchKernel", 4000);
 }
 #undef cuLaunchKernel
 #define cuLaunchKernel cushim_12_cuLaunchKernel
-static inline CUresult cushim_12_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues) {
+CUSHIM_INLINE CUresult cushim_12_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLinkAddData_6050) ? cushim_names_table->cuLinkAddData_6050(state, type, data, size, name, numOptions, options, optionValues) : cushim_names_missing(cushim_names_table, "cuLinkAddData", 6050);
 }
 #undef cuLinkAddData
 #define cuLinkAddData cushim_12_cuLinkAddData
-static inline CUresult cushim_12_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues) {
+CUSHIM_INLINE CUresult cushim_12_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned int numOptions, CUjit_option *options, void **optionValues) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLinkAddFile_6050) ? cushim_names_table->cuLinkAddFile_6050(state, type, path, numOptions, options, optionValues) : cushim_names_missing(cushim_names_table, "cuLinkAddFile", 6050);
 }
 #undef cuLinkAddFile
 #define cuLinkAddFile cushim_12_cuLinkAddFile
-static inline CUresult cushim_12_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
+CUSHIM_INLINE CUresult cushim_12_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLinkComplete_5050) ? cushim_names_table->cuLinkComplete_5050(state, cubinOut, sizeOut) : cushim_names_missing(cushim_names_table, "cuLinkComplete", 5050);
 }
 #undef cuLinkComplete
 #define cuLinkComplete cushim_12_cuLinkComplete
-static inline CUresult cushim_12_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut) {
+CUSHIM_INLINE CUresult cushim_12_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues, CUlinkState *stateOut) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLinkCreate_6050) ? cushim_names_table->cuLinkCreate_6050(numOptions, options, optionValues, stateOut) : cushim_names_missing(cushim_names_table, "cuLinkCreate", 6050);
 }
 #undef cuLinkCreate
 #define cuLinkCreate cushim_12_cuLinkCreate
-static inline CUresult cushim_12_cuLinkDestroy(CUlinkState state) {
+CUSHIM_INLINE CUresult cushim_12_cuLinkDestroy(CUlinkState state) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLinkDestroy_5050) ? cushim_names_table->cuLinkDestroy_5050(state) : cushim_names_missing(cushim_names_table, "cuLinkDestroy", 5050);
 }
 #undef cuLinkDestroy
 #define cuLinkDestroy cushim_12_cuLinkDestroy
-static inline CUresult cushim_12_cuMemAddressFree(CUdeviceptr_v2 ptr, size_t size) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAddressFree(CUdeviceptr_v2 ptr, size_t size) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAddressFree_10020) ? cushim_names_table->cuMemAddressFree_10020(ptr, size) : cushim_names_missing(cushim_names_table, "cuMemAddressFree", 10020);
 }
 #undef cuMemAddressFree
 #define cuMemAddressFree cushim_12_cuMemAddressFree
-static inline CUresult cushim_12_cuMemAddressReserve(CUdeviceptr_v2 *ptr, size_t size, size_t alignment, CUdeviceptr_v2 addr, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAddressReserve(CUdeviceptr_v2 *ptr, size_t size, size_t alignment, CUdeviceptr_v2 addr, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAddressReserve_10020) ? cushim_names_table->cuMemAddressReserve_10020(ptr, size, alignment, addr, flags) : cushim_names_missing(cushim_names_table, "cuMemAddressReserve", 10020);
 }
 #undef cuMemAddressReserve
 #define cuMemAddressReserve cushim_12_cuMemAddressReserve
-static inline CUresult cushim_12_cuMemAdvise(CUdeviceptr_v2 devPtr, size_t count, CUmem_advise advice, CUdevice_v1 device) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAdvise(CUdeviceptr_v2 devPtr, size_t count, CUmem_advise advice, CUdevice_v1 device) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAdvise_8000) ? cushim_names_table->cuMemAdvise_8000(devPtr, count, advice, device) : cushim_names_missing(cushim_names_table, "cuMemAdvise", 8000);
 }
 #undef cuMemAdvise
 #define cuMemAdvise cushim_12_cuMemAdvise
-static inline CUresult cushim_12_cuMemAlloc(CUdeviceptr_v2 *dptr, size_t bytesize) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAlloc(CUdeviceptr_v2 *dptr, size_t bytesize) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAlloc_3020) ? cushim_names_table->cuMemAlloc_3020(dptr, bytesize) : cushim_names_missing(cushim_names_table, "cuMemAlloc", 3020);
 }
 #undef cuMemAlloc
 #define cuMemAlloc cushim_12_cuMemAlloc
-static inline CUresult cushim_12_cuMemAllocAsync(CUdeviceptr_v2 *dptr, size_t bytesize, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAllocAsync(CUdeviceptr_v2 *dptr, size_t bytesize, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAllocAsync_11020) ? cushim_names_table->cuMemAllocAsync_11020(dptr, bytesize, hStream) : cushim_names_missing(cushim_names_table, "cuMemAllocAsync", 11020);
 }
 #undef cuMemAllocAsync
 #define cuMemAllocAsync cushim_12_cuMemAllocAsync
-static inline CUresult cushim_12_cuMemAllocFromPoolAsync(CUdeviceptr_v2 *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAllocFromPoolAsync(CUdeviceptr_v2 *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAllocFromPoolAsync_11020) ? cushim_names_table->cuMemAllocFromPoolAsync_11020(dptr, bytesize, pool, hStream) : cushim_names_missing(cushim_names_table, "cuMemAllocFromPoolAsync", 11020);
 }
 #undef cuMemAllocFromPoolAsync
 #define cuMemAllocFromPoolAsync cushim_12_cuMemAllocFromPoolAsync
-static inline CUresult cushim_12_cuMemAllocHost(void **pp, size_t bytesize) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAllocHost(void **pp, size_t bytesize) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAllocHost_3020) ? cushim_names_table->cuMemAllocHost_3020(pp, bytesize) : cushim_names_missing(cushim_names_table, "cuMemAllocHost", 3020);
 }
 #undef cuMemAllocHost
 #define cuMemAllocHost cushim_12_cuMemAllocHost
-static inline CUresult cushim_12_cuMemAllocManaged(CUdeviceptr_v2 *dptr, size_t bytesize, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAllocManaged(CUdeviceptr_v2 *dptr, size_t bytesize, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAllocManaged_6000) ? cushim_names_table->cuMemAllocManaged_6000(dptr, bytesize, flags) : cushim_names_missing(cushim_names_table, "cuMemAllocManaged", 6000);
 }
 #undef cuMemAllocManaged
 #define cuMemAllocManaged cushim_12_cuMemAllocManaged
-static inline CUresult cushim_12_cuMemAllocPitch(CUdeviceptr_v2 *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes) {
+CUSHIM_INLINE CUresult cushim_12_cuMemAllocPitch(CUdeviceptr_v2 *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemAllocPitch_3020) ? cushim_names_table->cuMemAllocPitch_3020(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes) : cushim_names_missing(cushim_names_table, "cuMemAllocPitch", 3020);
 }
 #undef cuMemAllocPitch
 #define cuMemAllocPitch cushim_12_cuMemAllocPitch
-static inline CUresult cushim_12_cuMemCreate(CUmemGenericAllocationHandle_v1 *handle, size_t size, const CUmemAllocationProp_v1 *prop, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemCreate(CUmemGenericAllocationHandle_v1 *handle, size_t size, const CUmemAllocationProp_v1 *prop, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemCreate_10020) ? cushim_names_table->cuMemCreate_10020(handle, size, prop, flags) : cushim_names_missing(cushim_names_table, "cuMemCreate", 10020);
 }
 #undef cuMemCreate
 #define cuMemCreate cushim_12_cuMemCreate
-static inline CUresult cushim_12_cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle_v1 handle, CUmemAllocationHandleType handleType, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle_v1 handle, CUmemAllocationHandleType handleType, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemExportToShareableHandle_10020) ? cushim_names_table->cuMemExportToShareableHandle_10020(shareableHandle, handle, handleType, flags) : cushim_names_missing(cushim_names_table, "cuMemExportToShareableHandle", 10020);
 }
 #undef cuMemExportToShareableHandle
 #define cuMemExportToShareableHandle cushim_12_cuMemExportToShareableHandle
-static inline CUresult cushim_12_cuMemFree(CUdeviceptr_v2 dptr) {
+CUSHIM_INLINE CUresult cushim_12_cuMemFree(CUdeviceptr_v2 dptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemFree_3020) ? cushim_names_table->cuMemFree_3020(dptr) : cushim_names_missing(cushim_names_table, "cuMemFree", 3020);
 }
 #undef cuMemFree
 #define cuMemFree cushim_12_cuMemFree
-static inline CUresult cushim_12_cuMemFreeAsync(CUdeviceptr_v2 dptr, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemFreeAsync(CUdeviceptr_v2 dptr, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemFreeAsync_11020) ? cushim_names_table->cuMemFreeAsync_11020(dptr, hStream) : cushim_names_missing(cushim_names_table, "cuMemFreeAsync", 11020);
 }
 #undef cuMemFreeAsync
 #define cuMemFreeAsync cushim_12_cuMemFreeAsync
-static inline CUresult cushim_12_cuMemFreeHost(void *p) {
+CUSHIM_INLINE CUresult cushim_12_cuMemFreeHost(void *p) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemFreeHost_2000) ? cushim_names_table->cuMemFreeHost_2000(p) : cushim_names_missing(cushim_names_table, "cuMemFreeHost", 2000);
 }
 #undef cuMemFreeHost
 #define cuMemFreeHost cushim_12_cuMemFreeHost
-static inline CUresult cushim_12_cuMemGetAccess(unsigned long long *flags, const CUmemLocation_v1 *location, CUdeviceptr_v2 ptr) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetAccess(unsigned long long *flags, const CUmemLocation_v1 *location, CUdeviceptr_v2 ptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetAccess_10020) ? cushim_names_table->cuMemGetAccess_10020(flags, location, ptr) : cushim_names_missing(cushim_names_table, "cuMemGetAccess", 10020);
 }
 #undef cuMemGetAccess
 #define cuMemGetAccess cushim_12_cuMemGetAccess
-static inline CUresult cushim_12_cuMemGetAddressRange(CUdeviceptr_v2 *pbase, size_t *psize, CUdeviceptr_v2 dptr) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetAddressRange(CUdeviceptr_v2 *pbase, size_t *psize, CUdeviceptr_v2 dptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetAddressRange_3020) ? cushim_names_table->cuMemGetAddressRange_3020(pbase, psize, dptr) : cushim_names_missing(cushim_names_table, "cuMemGetAddressRange", 3020);
 }
 #undef cuMemGetAddressRange
 #define cuMemGetAddressRange cushim_12_cuMemGetAddressRange
-static inline CUresult cushim_12_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp_v1 *prop, CUmemAllocationGranularity_flags option) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp_v1 *prop, CUmemAllocationGranularity_flags option) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetAllocationGranularity_10020) ? cushim_names_table->cuMemGetAllocationGranularity_10020(granularity, prop, option) : cushim_names_missing(cushim_names_table, "cuMemGetAllocationGranularity", 10020);
 }
 #undef cuMemGetAllocationGranularity
 #define cuMemGetAllocationGranularity cushim_12_cuMemGetAllocationGranularity
-static inline CUresult cushim_12_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp_v1 *prop, CUmemGenericAllocationHandle_v1 handle) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp_v1 *prop, CUmemGenericAllocationHandle_v1 handle) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetAllocationPropertiesFromHandle_10020) ? cushim_names_table->cuMemGetAllocationPropertiesFromHandle_10020(prop, handle) : cushim_names_missing(cushim_names_table, "cuMemGetAllocationPropertiesFromHandle", 10020);
 }
 #undef cuMemGetAllocationPropertiesFromHandle
 #define cuMemGetAllocationPropertiesFromHandle cushim_12_cuMemGetAllocationPropertiesFromHandle
-static inline CUresult cushim_12_cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size, CUmemRangeHandleType handleType, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size, CUmemRangeHandleType handleType, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetHandleForAddressRange_11070) ? cushim_names_table->cuMemGetHandleForAddressRange_11070(handle, dptr, size, handleType, flags) : cushim_names_missing(cushim_names_table, "cuMemGetHandleForAddressRange", 11070);
 }
 #undef cuMemGetHandleForAddressRange
 #define cuMemGetHandleForAddressRange cushim_12_cuMemGetHandleForAddressRange
-static inline CUresult cushim_12_cuMemGetInfo(size_t *free, size_t *total) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetInfo(size_t *free, size_t *total) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetInfo_3020) ? cushim_names_table->cuMemGetInfo_3020(free, total) : cushim_names_missing(cushim_names_table, "cuMemGetInfo", 3020);
 }
 #undef cuMemGetInfo
 #define cuMemGetInfo cushim_12_cuMemGetInfo
-static inline CUresult cushim_12_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemHostAlloc_2020) ? cushim_names_table->cuMemHostAlloc_2020(pp, bytesize, Flags) : cushim_names_missing(cushim_names_table, "cuMemHostAlloc", 2020);
 }
 #undef cuMemHostAlloc
 #define cuMemHostAlloc cushim_12_cuMemHostAlloc
-static inline CUresult cushim_12_cuMemHostGetDevicePointer(CUdeviceptr_v2 *pdptr, void *p, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemHostGetDevicePointer(CUdeviceptr_v2 *pdptr, void *p, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemHostGetDevicePointer_3020) ? cushim_names_table->cuMemHostGetDevicePointer_3020(pdptr, p, Flags) : cushim_names_missing(cushim_names_table, "cuMemHostGetDevicePointer", 3020);
 }
 #undef cuMemHostGetDevicePointer
 #define cuMemHostGetDevicePointer cushim_12_cuMemHostGetDevicePointer
-static inline CUresult cushim_12_cuMemHostGetFlags(unsigned int *pFlags, void *p) {
+CUSHIM_INLINE CUresult cushim_12_cuMemHostGetFlags(unsigned int *pFlags, void *p) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemHostGetFlags_2030) ? cushim_names_table->cuMemHostGetFlags_2030(pFlags, p) : cushim_names_missing(cushim_names_table, "cuMemHostGetFlags", 2030);
 }
 #undef cuMemHostGetFlags
 #define cuMemHostGetFlags cushim_12_cuMemHostGetFlags
-static inline CUresult cushim_12_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemHostRegister_6050) ? cushim_names_table->cuMemHostRegister_6050(p, bytesize, Flags) : cushim_names_missing(cushim_names_table, "cuMemHostRegister", 6050);
 }
 #undef cuMemHostRegister
 #define cuMemHostRegister cushim_12_cuMemHostRegister
-static inline CUresult cushim_12_cuMemHostUnregister(void *p) {
+CUSHIM_INLINE CUresult cushim_12_cuMemHostUnregister(void *p) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemHostUnregister_4000) ? cushim_names_table->cuMemHostUnregister_4000(p) : cushim_names_missing(cushim_names_table, "cuMemHostUnregister", 4000);
 }
 #undef cuMemHostUnregister
 #define cuMemHostUnregister cushim_12_cuMemHostUnregister
-static inline CUresult cushim_12_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle_v1 *handle, void *osHandle, CUmemAllocationHandleType shHandleType) {
+CUSHIM_INLINE CUresult cushim_12_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle_v1 *handle, void *osHandle, CUmemAllocationHandleType shHandleType) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemImportFromShareableHandle_10020) ? cushim_names_table->cuMemImportFromShareableHandle_10020(handle, osHandle, shHandleType) : cushim_names_missing(cushim_names_table, "cuMemImportFromShareableHandle", 10020);
 }
 #undef cuMemImportFromShareableHandle
 #define cuMemImportFromShareableHandle cushim_12_cuMemImportFromShareableHandle
-static inline CUresult cushim_12_cuMemMap(CUdeviceptr_v2 ptr, size_t size, size_t offset, CUmemGenericAllocationHandle_v1 handle, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemMap(CUdeviceptr_v2 ptr, size_t size, size_t offset, CUmemGenericAllocationHandle_v1 handle, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemMap_10020) ? cushim_names_table->cuMemMap_10020(ptr, size, offset, handle, flags) : cushim_names_missing(cushim_names_table, "cuMemMap", 10020);
 }
 #undef cuMemMap
 #define cuMemMap cushim_12_cuMemMap
-static inline CUresult cushim_12_cuMemMapArrayAsync(CUarrayMapInfo_v1 *mapInfoList, unsigned int count, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemMapArrayAsync(CUarrayMapInfo_v1 *mapInfoList, unsigned int count, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemMapArrayAsync_11010) ? cushim_names_table->cuMemMapArrayAsync_11010(mapInfoList, count, hStream) : cushim_names_missing(cushim_names_table, "cuMemMapArrayAsync", 11010);
 }
 #undef cuMemMapArrayAsync
 #define cuMemMapArrayAsync cushim_12_cuMemMapArrayAsync
-static inline CUresult cushim_12_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps_v1 *poolProps) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps_v1 *poolProps) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolCreate_11020) ? cushim_names_table->cuMemPoolCreate_11020(pool, poolProps) : cushim_names_missing(cushim_names_table, "cuMemPoolCreate", 11020);
 }
 #undef cuMemPoolCreate
 #define cuMemPoolCreate cushim_12_cuMemPoolCreate
-static inline CUresult cushim_12_cuMemPoolDestroy(CUmemoryPool pool) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolDestroy(CUmemoryPool pool) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolDestroy_11020) ? cushim_names_table->cuMemPoolDestroy_11020(pool) : cushim_names_missing(cushim_names_table, "cuMemPoolDestroy", 11020);
 }
 #undef cuMemPoolDestroy
 #define cuMemPoolDestroy cushim_12_cuMemPoolDestroy
-static inline CUresult cushim_12_cuMemPoolExportPointer(CUmemPoolPtrExportData_v1 *shareData_out, CUdeviceptr_v2 ptr) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolExportPointer(CUmemPoolPtrExportData_v1 *shareData_out, CUdeviceptr_v2 ptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolExportPointer_11020) ? cushim_names_table->cuMemPoolExportPointer_11020(shareData_out, ptr) : cushim_names_missing(cushim_names_table, "cuMemPoolExportPointer", 11020);
 }
 #undef cuMemPoolExportPointer
 #define cuMemPoolExportPointer cushim_12_cuMemPoolExportPointer
-static inline CUresult cushim_12_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool, CUmemAllocationHandleType handleType, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool, CUmemAllocationHandleType handleType, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolExportToShareableHandle_11020) ? cushim_names_table->cuMemPoolExportToShareableHandle_11020(handle_out, pool, handleType, flags) : cushim_names_missing(cushim_names_table, "cuMemPoolExportToShareableHandle", 11020);
 }
 #undef cuMemPoolExportToShareableHandle
 #define cuMemPoolExportToShareableHandle cushim_12_cuMemPoolExportToShareableHandle
-static inline CUresult cushim_12_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation_v1 *location) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation_v1 *location) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolGetAccess_11020) ? cushim_names_table->cuMemPoolGetAccess_11020(flags, memPool, location) : cushim_names_missing(cushim_names_table, "cuMemPoolGetAccess", 11020);
 }
 #undef cuMemPoolGetAccess
 #define cuMemPoolGetAccess cushim_12_cuMemPoolGetAccess
-static inline CUresult cushim_12_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolGetAttribute_11020) ? cushim_names_table->cuMemPoolGetAttribute_11020(pool, attr, value) : cushim_names_missing(cushim_names_table, "cuMemPoolGetAttribute", 11020);
 }
 #undef cuMemPoolGetAttribute
 #define cuMemPoolGetAttribute cushim_12_cuMemPoolGetAttribute
-static inline CUresult cushim_12_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle, CUmemAllocationHandleType handleType, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle, CUmemAllocationHandleType handleType, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolImportFromShareableHandle_11020) ? cushim_names_table->cuMemPoolImportFromShareableHandle_11020(pool_out, handle, handleType, flags) : cushim_names_missing(cushim_names_table, "cuMemPoolImportFromShareableHandle", 11020);
 }
 #undef cuMemPoolImportFromShareableHandle
 #define cuMemPoolImportFromShareableHandle cushim_12_cuMemPoolImportFromShareableHandle
-static inline CUresult cushim_12_cuMemPoolImportPointer(CUdeviceptr_v2 *ptr_out, CUmemoryPool pool, CUmemPoolPtrExportData_v1 *shareData) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolImportPointer(CUdeviceptr_v2 *ptr_out, CUmemoryPool pool, CUmemPoolPtrExportData_v1 *shareData) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolImportPointer_11020) ? cushim_names_table->cuMemPoolImportPointer_11020(ptr_out, pool, shareData) : cushim_names_missing(cushim_names_table, "cuMemPoolImportPointer", 11020);
 }
 #undef cuMemPoolImportPointer
 #define cuMemPoolImportPointer cushim_12_cuMemPoolImportPointer
-static inline CUresult cushim_12_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc_v1 *map, size_t count) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc_v1 *map, size_t count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolSetAccess_11020) ? cushim_names_table->cuMemPoolSetAccess_11020(pool, map, count) : cushim_names_missing(cushim_names_table, "cuMemPoolSetAccess", 11020);
 }
 #undef cuMemPoolSetAccess
 #define cuMemPoolSetAccess cushim_12_cuMemPoolSetAccess
-static inline CUresult cushim_12_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolSetAttribute_11020) ? cushim_names_table->cuMemPoolSetAttribute_11020(pool, attr, value) : cushim_names_missing(cushim_names_table, "cuMemPoolSetAttribute", 11020);
 }
 #undef cuMemPoolSetAttribute
 #define cuMemPoolSetAttribute cushim_12_cuMemPoolSetAttribute
-static inline CUresult cushim_12_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPoolTrimTo_11020) ? cushim_names_table->cuMemPoolTrimTo_11020(pool, minBytesToKeep) : cushim_names_missing(cushim_names_table, "cuMemPoolTrimTo", 11020);
 }
 #undef cuMemPoolTrimTo
 #define cuMemPoolTrimTo cushim_12_cuMemPoolTrimTo
-static inline CUresult cushim_12_cuMemPrefetchAsync(CUdeviceptr_v2 devPtr, size_t count, CUdevice_v1 dstDevice, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPrefetchAsync(CUdeviceptr_v2 devPtr, size_t count, CUdevice_v1 dstDevice, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPrefetchAsync_8000) ? cushim_names_table->cuMemPrefetchAsync_8000(devPtr, count, dstDevice, hStream) : cushim_names_missing(cushim_names_table, "cuMemPrefetchAsync", 8000);
 }
 #undef cuMemPrefetchAsync
 #define cuMemPrefetchAsync cushim_12_cuMemPrefetchAsync
-static inline CUresult cushim_12_cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute, CUdeviceptr_v2 devPtr, size_t count) {
+CUSHIM_INLINE CUresult cushim_12_cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute, CUdeviceptr_v2 devPtr, size_t count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemRangeGetAttribute_8000) ? cushim_names_table->cuMemRangeGetAttribute_8000(data, dataSize, attribute, devPtr, count) : cushim_names_missing(cushim_names_table, "cuMemRangeGetAttribute", 8000);
 }
 #undef cuMemRangeGetAttribute
 #define cuMemRangeGetAttribute cushim_12_cuMemRangeGetAttribute
-static inline CUresult cushim_12_cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes, size_t numAttributes, CUdeviceptr_v2 devPtr, size_t count) {
+CUSHIM_INLINE CUresult cushim_12_cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes, size_t numAttributes, CUdeviceptr_v2 devPtr, size_t count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemRangeGetAttributes_8000) ? cushim_names_table->cuMemRangeGetAttributes_8000(data, dataSizes, attributes, numAttributes, devPtr, count) : cushim_names_missing(cushim_names_table, "cuMemRangeGetAttributes", 8000);
 }
 #undef cuMemRangeGetAttributes
 #define cuMemRangeGetAttributes cushim_12_cuMemRangeGetAttributes
-static inline CUresult cushim_12_cuMemRelease(CUmemGenericAllocationHandle_v1 handle) {
+CUSHIM_INLINE CUresult cushim_12_cuMemRelease(CUmemGenericAllocationHandle_v1 handle) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemRelease_10020) ? cushim_names_table->cuMemRelease_10020(handle) : cushim_names_missing(cushim_names_table, "cuMemRelease", 10020);
 }
 #undef cuMemRelease
 #define cuMemRelease cushim_12_cuMemRelease
-static inline CUresult cushim_12_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle_v1 *handle, void *addr) {
+CUSHIM_INLINE CUresult cushim_12_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle_v1 *handle, void *addr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemRetainAllocationHandle_11000) ? cushim_names_table->cuMemRetainAllocationHandle_11000(handle, addr) : cushim_names_missing(cushim_names_table, "cuMemRetainAllocationHandle", 11000);
 }
 #undef cuMemRetainAllocationHandle
 #define cuMemRetainAllocationHandle cushim_12_cuMemRetainAllocationHandle
-static inline CUresult cushim_12_cuMemSetAccess(CUdeviceptr_v2 ptr, size_t size, const CUmemAccessDesc_v1 *desc, size_t count) {
+CUSHIM_INLINE CUresult cushim_12_cuMemSetAccess(CUdeviceptr_v2 ptr, size_t size, const CUmemAccessDesc_v1 *desc, size_t count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemSetAccess_10020) ? cushim_names_table->cuMemSetAccess_10020(ptr, size, desc, count) : cushim_names_missing(cushim_names_table, "cuMemSetAccess", 10020);
 }
 #undef cuMemSetAccess
 #define cuMemSetAccess cushim_12_cuMemSetAccess
-static inline CUresult cushim_12_cuMemUnmap(CUdeviceptr_v2 ptr, size_t size) {
+CUSHIM_INLINE CUresult cushim_12_cuMemUnmap(CUdeviceptr_v2 ptr, size_t size) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemUnmap_10020) ? cushim_names_table->cuMemUnmap_10020(ptr, size) : cushim_names_missing(cushim_names_table, "cuMemUnmap", 10020);
 }
 #undef cuMemUnmap
 #define cuMemUnmap cushim_12_cuMemUnmap
-static inline CUresult cushim_12_cuMemcpy(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy_4000) ? cushim_names_table->cuMemcpy_4000(dst, src, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpy", 4000);
 }
 #undef cuMemcpy
 #define cuMemcpy cushim_12_cuMemcpy
-static inline CUresult cushim_12_cuMemcpy2D(const CUDA_MEMCPY2D_v2 *pCopy) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy2D(const CUDA_MEMCPY2D_v2 *pCopy) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy2D_3020) ? cushim_names_table->cuMemcpy2D_3020(pCopy) : cushim_names_missing(cushim_names_table, "cuMemcpy2D", 3020);
 }
 #undef cuMemcpy2D
 #define cuMemcpy2D cushim_12_cuMemcpy2D
-static inline CUresult cushim_12_cuMemcpy2DAsync(const CUDA_MEMCPY2D_v2 *pCopy, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy2DAsync(const CUDA_MEMCPY2D_v2 *pCopy, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy2DAsync_3020) ? cushim_names_table->cuMemcpy2DAsync_3020(pCopy, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpy2DAsync", 3020);
 }
 #undef cuMemcpy2DAsync
 #define cuMemcpy2DAsync cushim_12_cuMemcpy2DAsync
-static inline CUresult cushim_12_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D_v2 *pCopy) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D_v2 *pCopy) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy2DUnaligned_3020) ? cushim_names_table->cuMemcpy2DUnaligned_3020(pCopy) : cushim_names_missing(cushim_names_table, "cuMemcpy2DUnaligned", 3020);
 }
 #undef cuMemcpy2DUnaligned
 #define cuMemcpy2DUnaligned cushim_12_cuMemcpy2DUnaligned
-static inline CUresult cushim_12_cuMemcpy3D(const CUDA_MEMCPY3D_v2 *pCopy) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy3D(const CUDA_MEMCPY3D_v2 *pCopy) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy3D_3020) ? cushim_names_table->cuMemcpy3D_3020(pCopy) : cushim_names_missing(cushim_names_table, "cuMemcpy3D", 3020);
 }
 #undef cuMemcpy3D
 #define cuMemcpy3D cushim_12_cuMemcpy3D
-static inline CUresult cushim_12_cuMemcpy3DAsync(const CUDA_MEMCPY3D_v2 *pCopy, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy3DAsync(const CUDA_MEMCPY3D_v2 *pCopy, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy3DAsync_3020) ? cushim_names_table->cuMemcpy3DAsync_3020(pCopy, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpy3DAsync", 3020);
 }
 #undef cuMemcpy3DAsync
 #define cuMemcpy3DAsync cushim_12_cuMemcpy3DAsync
-static inline CUresult cushim_12_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER_v1 *pCopy) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER_v1 *pCopy) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy3DPeer_4000) ? cushim_names_table->cuMemcpy3DPeer_4000(pCopy) : cushim_names_missing(cushim_names_table, "cuMemcpy3DPeer", 4000);
 }
 #undef cuMemcpy3DPeer
 #define cuMemcpy3DPeer cushim_12_cuMemcpy3DPeer
-static inline CUresult cushim_12_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER_v1 *pCopy, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER_v1 *pCopy, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy3DPeerAsync_4000) ? cushim_names_table->cuMemcpy3DPeerAsync_4000(pCopy, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpy3DPeerAsync", 4000);
 }
 #undef cuMemcpy3DPeerAsync
 #define cuMemcpy3DPeerAsync cushim_12_cuMemcpy3DPeerAsync
-static inline CUresult cushim_12_cuMemcpyAsync(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t ByteCount, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyAsync(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t ByteCount, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyAsync_4000) ? cushim_names_table->cuMemcpyAsync_4000(dst, src, ByteCount, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyAsync", 4000);
 }
 #undef cuMemcpyAsync
 #define cuMemcpyAsync cushim_12_cuMemcpyAsync
-static inline CUresult cushim_12_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyAtoA_3020) ? cushim_names_table->cuMemcpyAtoA_3020(dstArray, dstOffset, srcArray, srcOffset, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyAtoA", 3020);
 }
 #undef cuMemcpyAtoA
 #define cuMemcpyAtoA cushim_12_cuMemcpyAtoA
-static inline CUresult cushim_12_cuMemcpyAtoD(CUdeviceptr_v2 dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyAtoD(CUdeviceptr_v2 dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyAtoD_3020) ? cushim_names_table->cuMemcpyAtoD_3020(dstDevice, srcArray, srcOffset, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyAtoD", 3020);
 }
 #undef cuMemcpyAtoD
 #define cuMemcpyAtoD cushim_12_cuMemcpyAtoD
-static inline CUresult cushim_12_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyAtoH_3020) ? cushim_names_table->cuMemcpyAtoH_3020(dstHost, srcArray, srcOffset, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyAtoH", 3020);
 }
 #undef cuMemcpyAtoH
 #define cuMemcpyAtoH cushim_12_cuMemcpyAtoH
-static inline CUresult cushim_12_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyAtoHAsync_3020) ? cushim_names_table->cuMemcpyAtoHAsync_3020(dstHost, srcArray, srcOffset, ByteCount, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyAtoHAsync", 3020);
 }
 #undef cuMemcpyAtoHAsync
 #define cuMemcpyAtoHAsync cushim_12_cuMemcpyAtoHAsync
-static inline CUresult cushim_12_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyDtoA_3020) ? cushim_names_table->cuMemcpyDtoA_3020(dstArray, dstOffset, srcDevice, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyDtoA", 3020);
 }
 #undef cuMemcpyDtoA
 #define cuMemcpyDtoA cushim_12_cuMemcpyDtoA
-static inline CUresult cushim_12_cuMemcpyDtoD(CUdeviceptr_v2 dstDevice, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyDtoD(CUdeviceptr_v2 dstDevice, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyDtoD_3020) ? cushim_names_table->cuMemcpyDtoD_3020(dstDevice, srcDevice, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyDtoD", 3020);
 }
 #undef cuMemcpyDtoD
 #define cuMemcpyDtoD cushim_12_cuMemcpyDtoD
-static inline CUresult cushim_12_cuMemcpyDtoDAsync(CUdeviceptr_v2 dstDevice, CUdeviceptr_v2 srcDevice, size_t ByteCount, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyDtoDAsync(CUdeviceptr_v2 dstDevice, CUdeviceptr_v2 srcDevice, size_t ByteCount, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyDtoDAsync_3020) ? cushim_names_table->cuMemcpyDtoDAsync_3020(dstDevice, srcDevice, ByteCount, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyDtoDAsync", 3020);
 }
 #undef cuMemcpyDtoDAsync
 #define cuMemcpyDtoDAsync cushim_12_cuMemcpyDtoDAsync
-static inline CUresult cushim_12_cuMemcpyDtoH(void *dstHost, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyDtoH(void *dstHost, CUdeviceptr_v2 srcDevice, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyDtoH_3020) ? cushim_names_table->cuMemcpyDtoH_3020(dstHost, srcDevice, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyDtoH", 3020);
 }
 #undef cuMemcpyDtoH
 #define cuMemcpyDtoH cushim_12_cuMemcpyDtoH
-static inline CUresult cushim_12_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr_v2 srcDevice, size_t ByteCount, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr_v2 srcDevice, size_t ByteCount, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyDtoHAsync_3020) ? cushim_names_table->cuMemcpyDtoHAsync_3020(dstHost, srcDevice, ByteCount, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyDtoHAsync", 3020);
 }
 #undef cuMemcpyDtoHAsync
 #define cuMemcpyDtoHAsync cushim_12_cuMemcpyDtoHAsync
-static inline CUresult cushim_12_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyHtoA_3020) ? cushim_names_table->cuMemcpyHtoA_3020(dstArray, dstOffset, srcHost, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyHtoA", 3020);
 }
 #undef cuMemcpyHtoA
 #define cuMemcpyHtoA cushim_12_cuMemcpyHtoA
-static inline CUresult cushim_12_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyHtoAAsync_3020) ? cushim_names_table->cuMemcpyHtoAAsync_3020(dstArray, dstOffset, srcHost, ByteCount, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyHtoAAsync", 3020);
 }
 #undef cuMemcpyHtoAAsync
 #define cuMemcpyHtoAAsync cushim_12_cuMemcpyHtoAAsync
-static inline CUresult cushim_12_cuMemcpyHtoD(CUdeviceptr_v2 dstDevice, const void *srcHost, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyHtoD(CUdeviceptr_v2 dstDevice, const void *srcHost, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyHtoD_3020) ? cushim_names_table->cuMemcpyHtoD_3020(dstDevice, srcHost, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyHtoD", 3020);
 }
 #undef cuMemcpyHtoD
 #define cuMemcpyHtoD cushim_12_cuMemcpyHtoD
-static inline CUresult cushim_12_cuMemcpyHtoDAsync(CUdeviceptr_v2 dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyHtoDAsync(CUdeviceptr_v2 dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyHtoDAsync_3020) ? cushim_names_table->cuMemcpyHtoDAsync_3020(dstDevice, srcHost, ByteCount, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyHtoDAsync", 3020);
 }
 #undef cuMemcpyHtoDAsync
 #define cuMemcpyHtoDAsync cushim_12_cuMemcpyHtoDAsync
-static inline CUresult cushim_12_cuMemcpyPeer(CUdeviceptr_v2 dstDevice, CUcontext dstContext, CUdeviceptr_v2 srcDevice, CUcontext srcContext, size_t ByteCount) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyPeer(CUdeviceptr_v2 dstDevice, CUcontext dstContext, CUdeviceptr_v2 srcDevice, CUcontext srcContext, size_t ByteCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyPeer_4000) ? cushim_names_table->cuMemcpyPeer_4000(dstDevice, dstContext, srcDevice, srcContext, ByteCount) : cushim_names_missing(cushim_names_table, "cuMemcpyPeer", 4000);
 }
 #undef cuMemcpyPeer
 #define cuMemcpyPeer cushim_12_cuMemcpyPeer
-static inline CUresult cushim_12_cuMemcpyPeerAsync(CUdeviceptr_v2 dstDevice, CUcontext dstContext, CUdeviceptr_v2 srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyPeerAsync(CUdeviceptr_v2 dstDevice, CUcontext dstContext, CUdeviceptr_v2 srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyPeerAsync_4000) ? cushim_names_table->cuMemcpyPeerAsync_4000(dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyPeerAsync", 4000);
 }
 #undef cuMemcpyPeerAsync
 #define cuMemcpyPeerAsync cushim_12_cuMemcpyPeerAsync
-static inline CUresult cushim_12_cuMemsetD16(CUdeviceptr_v2 dstDevice, unsigned short us, size_t N) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD16(CUdeviceptr_v2 dstDevice, unsigned short us, size_t N) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD16_3020) ? cushim_names_table->cuMemsetD16_3020(dstDevice, us, N) : cushim_names_missing(cushim_names_table, "cuMemsetD16", 3020);
 }
 #undef cuMemsetD16
 #define cuMemsetD16 cushim_12_cuMemsetD16
-static inline CUresult cushim_12_cuMemsetD16Async(CUdeviceptr_v2 dstDevice, unsigned short us, size_t N, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD16Async(CUdeviceptr_v2 dstDevice, unsigned short us, size_t N, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD16Async_3020) ? cushim_names_table->cuMemsetD16Async_3020(dstDevice, us, N, hStream) : cushim_names_missing(cushim_names_table, "cuMemsetD16Async", 3020);
 }
 #undef cuMemsetD16Async
 #define cuMemsetD16Async cushim_12_cuMemsetD16Async
-static inline CUresult cushim_12_cuMemsetD2D16(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD2D16(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD2D16_3020) ? cushim_names_table->cuMemsetD2D16_3020(dstDevice, dstPitch, us, Width, Height) : cushim_names_missing(cushim_names_table, "cuMemsetD2D16", 3020);
 }
 #undef cuMemsetD2D16
 #define cuMemsetD2D16 cushim_12_cuMemsetD2D16
-static inline CUresult cushim_12_cuMemsetD2D16Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD2D16Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD2D16Async_3020) ? cushim_names_table->cuMemsetD2D16Async_3020(dstDevice, dstPitch, us, Width, Height, hStream) : cushim_names_missing(cushim_names_table, "cuMemsetD2D16Async", 3020);
 }
 #undef cuMemsetD2D16Async
 #define cuMemsetD2D16Async cushim_12_cuMemsetD2D16Async
-static inline CUresult cushim_12_cuMemsetD2D32(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD2D32(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD2D32_3020) ? cushim_names_table->cuMemsetD2D32_3020(dstDevice, dstPitch, ui, Width, Height) : cushim_names_missing(cushim_names_table, "cuMemsetD2D32", 3020);
 }
 #undef cuMemsetD2D32
 #define cuMemsetD2D32 cushim_12_cuMemsetD2D32
-static inline CUresult cushim_12_cuMemsetD2D32Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD2D32Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD2D32Async_3020) ? cushim_names_table->cuMemsetD2D32Async_3020(dstDevice, dstPitch, ui, Width, Height, hStream) : cushim_names_missing(cushim_names_table, "cuMemsetD2D32Async", 3020);
 }
 #undef cuMemsetD2D32Async
 #define cuMemsetD2D32Async cushim_12_cuMemsetD2D32Async
-static inline CUresult cushim_12_cuMemsetD2D8(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD2D8(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD2D8_3020) ? cushim_names_table->cuMemsetD2D8_3020(dstDevice, dstPitch, uc, Width, Height) : cushim_names_missing(cushim_names_table, "cuMemsetD2D8", 3020);
 }
 #undef cuMemsetD2D8
 #define cuMemsetD2D8 cushim_12_cuMemsetD2D8
-static inline CUresult cushim_12_cuMemsetD2D8Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD2D8Async(CUdeviceptr_v2 dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD2D8Async_3020) ? cushim_names_table->cuMemsetD2D8Async_3020(dstDevice, dstPitch, uc, Width, Height, hStream) : cushim_names_missing(cushim_names_table, "cuMemsetD2D8Async", 3020);
 }
 #undef cuMemsetD2D8Async
 #define cuMemsetD2D8Async cushim_12_cuMemsetD2D8Async
-static inline CUresult cushim_12_cuMemsetD32(CUdeviceptr_v2 dstDevice, unsigned int ui, size_t N) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD32(CUdeviceptr_v2 dstDevice, unsigned int ui, size_t N) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD32_3020) ? cushim_names_table->cuMemsetD32_3020(dstDevice, ui, N) : cushim_names_missing(cushim_names_table, "cuMemsetD32", 3020);
 }
 #undef cuMemsetD32
 #define cuMemsetD32 cushim_12_cuMemsetD32
-static inline CUresult cushim_12_cuMemsetD32Async(CUdeviceptr_v2 dstDevice, unsigned int ui, size_t N, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD32Async(CUdeviceptr_v2 dstDevice, unsigned int ui, size_t N, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD32Async_3020) ? cushim_names_table->cuMemsetD32Async_3020(dstDevice, ui, N, hStream) : cushim_names_missing(cushim_names_table, "cuMemsetD32Async", 3020);
 }
 #undef cuMemsetD32Async
 #define cuMemsetD32Async cushim_12_cuMemsetD32Async
-static inline CUresult cushim_12_cuMemsetD8(CUdeviceptr_v2 dstDevice, unsigned char uc, size_t N) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD8(CUdeviceptr_v2 dstDevice, unsigned char uc, size_t N) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD8_3020) ? cushim_names_table->cuMemsetD8_3020(dstDevice, uc, N) : cushim_names_missing(cushim_names_table, "cuMemsetD8", 3020);
 }
 #undef cuMemsetD8
 #define cuMemsetD8 cushim_12_cuMemsetD8
-static inline CUresult cushim_12_cuMemsetD8Async(CUdeviceptr_v2 dstDevice, unsigned char uc, size_t N, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemsetD8Async(CUdeviceptr_v2 dstDevice, unsigned char uc, size_t N, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemsetD8Async_3020) ? cushim_names_table->cuMemsetD8Async_3020(dstDevice, uc, N, hStream) : cushim_names_missing(cushim_names_table, "cuMemsetD8Async", 3020);
 }
 #undef cuMemsetD8Async
 #define cuMemsetD8Async cushim_12_cuMemsetD8Async
-static inline CUresult cushim_12_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v2 *pMipmappedArrayDesc, unsigned int numMipmapLevels) {
+CUSHIM_INLINE CUresult cushim_12_cuMipmappedArrayCreate(CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v2 *pMipmappedArrayDesc, unsigned int numMipmapLevels) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMipmappedArrayCreate_5000) ? cushim_names_table->cuMipmappedArrayCreate_5000(pHandle, pMipmappedArrayDesc, numMipmapLevels) : cushim_names_missing(cushim_names_table, "cuMipmappedArrayCreate", 5000);
 }
 #undef cuMipmappedArrayCreate
 #define cuMipmappedArrayCreate cushim_12_cuMipmappedArrayCreate
-static inline CUresult cushim_12_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
+CUSHIM_INLINE CUresult cushim_12_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMipmappedArrayDestroy_5000) ? cushim_names_table->cuMipmappedArrayDestroy_5000(hMipmappedArray) : cushim_names_missing(cushim_names_table, "cuMipmappedArrayDestroy", 5000);
 }
 #undef cuMipmappedArrayDestroy
 #define cuMipmappedArrayDestroy cushim_12_cuMipmappedArrayDestroy
-static inline CUresult cushim_12_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray, unsigned int level) {
+CUSHIM_INLINE CUresult cushim_12_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray, unsigned int level) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMipmappedArrayGetLevel_5000) ? cushim_names_table->cuMipmappedArrayGetLevel_5000(pLevelArray, hMipmappedArray, level) : cushim_names_missing(cushim_names_table, "cuMipmappedArrayGetLevel", 5000);
 }
 #undef cuMipmappedArrayGetLevel
 #define cuMipmappedArrayGetLevel cushim_12_cuMipmappedArrayGetLevel
-static inline CUresult cushim_12_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUmipmappedArray mipmap, CUdevice device) {
+CUSHIM_INLINE CUresult cushim_12_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUmipmappedArray mipmap, CUdevice device) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMipmappedArrayGetMemoryRequirements_11060) ? cushim_names_table->cuMipmappedArrayGetMemoryRequirements_11060(memoryRequirements, mipmap, device) : cushim_names_missing(cushim_names_table, "cuMipmappedArrayGetMemoryRequirements", 11060);
 }
 #undef cuMipmappedArrayGetMemoryRequirements
 #define cuMipmappedArrayGetMemoryRequirements cushim_12_cuMipmappedArrayGetMemoryRequirements
-static inline CUresult cushim_12_cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUmipmappedArray mipmap) {
+CUSHIM_INLINE CUresult cushim_12_cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUmipmappedArray mipmap) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMipmappedArrayGetSparseProperties_11010) ? cushim_names_table->cuMipmappedArrayGetSparseProperties_11010(sparseProperties, mipmap) : cushim_names_missing(cushim_names_table, "cuMipmappedArrayGetSparseProperties", 11010);
 }
 #undef cuMipmappedArrayGetSparseProperties
 #define cuMipmappedArrayGetSparseProperties cushim_12_cuMipmappedArrayGetSparseProperties
-static inline CUresult cushim_12_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleGetFunction_2000) ? cushim_names_table->cuModuleGetFunction_2000(hfunc, hmod, name) : cushim_names_missing(cushim_names_table, "cuModuleGetFunction", 2000);
 }
 #undef cuModuleGetFunction
 #define cuModuleGetFunction cushim_12_cuModuleGetFunction
-static inline CUresult cushim_12_cuModuleGetGlobal(CUdeviceptr_v2 *dptr, size_t *bytes, CUmodule hmod, const char *name) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleGetGlobal(CUdeviceptr_v2 *dptr, size_t *bytes, CUmodule hmod, const char *name) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleGetGlobal_3020) ? cushim_names_table->cuModuleGetGlobal_3020(dptr, bytes, hmod, name) : cushim_names_missing(cushim_names_table, "cuModuleGetGlobal", 3020);
 }
 #undef cuModuleGetGlobal
 #define cuModuleGetGlobal cushim_12_cuModuleGetGlobal
-static inline CUresult cushim_12_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleGetLoadingMode_11070) ? cushim_names_table->cuModuleGetLoadingMode_11070(mode) : cushim_names_missing(cushim_names_table, "cuModuleGetLoadingMode", 11070);
 }
 #undef cuModuleGetLoadingMode
 #define cuModuleGetLoadingMode cushim_12_cuModuleGetLoadingMode
-static inline CUresult cushim_12_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleGetSurfRef_3000) ? cushim_names_table->cuModuleGetSurfRef_3000(pSurfRef, hmod, name) : cushim_names_missing(cushim_names_table, "cuModuleGetSurfRef", 3000);
 }
 #undef cuModuleGetSurfRef
 #define cuModuleGetSurfRef cushim_12_cuModuleGetSurfRef
-static inline CUresult cushim_12_cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleGetTexRef_2000) ? cushim_names_table->cuModuleGetTexRef_2000(pTexRef, hmod, name) : cushim_names_missing(cushim_names_table, "cuModuleGetTexRef", 2000);
 }
 #undef cuModuleGetTexRef
 #define cuModuleGetTexRef cushim_12_cuModuleGetTexRef
-static inline CUresult cushim_12_cuModuleLoad(CUmodule *module, const char *fname) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleLoad(CUmodule *module, const char *fname) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleLoad_2000) ? cushim_names_table->cuModuleLoad_2000(module, fname) : cushim_names_missing(cushim_names_table, "cuModuleLoad", 2000);
 }
 #undef cuModuleLoad
 #define cuModuleLoad cushim_12_cuModuleLoad
-static inline CUresult cushim_12_cuModuleLoadData(CUmodule *module, const void *image) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleLoadData(CUmodule *module, const void *image) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleLoadData_2000) ? cushim_names_table->cuModuleLoadData_2000(module, image) : cushim_names_missing(cushim_names_table, "cuModuleLoadData", 2000);
 }
 #undef cuModuleLoadData
 #define cuModuleLoadData cushim_12_cuModuleLoadData
-static inline CUresult cushim_12_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions, CUjit_option *options, void **optionValues) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions, CUjit_option *options, void **optionValues) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleLoadDataEx_2010) ? cushim_names_table->cuModuleLoadDataEx_2010(module, image, numOptions, options, optionValues) : cushim_names_missing(cushim_names_table, "cuModuleLoadDataEx", 2010);
 }
 #undef cuModuleLoadDataEx
 #define cuModuleLoadDataEx cushim_12_cuModuleLoadDataEx
-static inline CUresult cushim_12_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleLoadFatBinary_2000) ? cushim_names_table->cuModuleLoadFatBinary_2000(module, fatCubin) : cushim_names_missing(cushim_names_table, "cuModuleLoadFatBinary", 2000);
 }
 #undef cuModuleLoadFatBinary
 #define cuModuleLoadFatBinary cushim_12_cuModuleLoadFatBinary
-static inline CUresult cushim_12_cuModuleUnload(CUmodule hmod) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleUnload(CUmodule hmod) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleUnload_2000) ? cushim_names_table->cuModuleUnload_2000(hmod) : cushim_names_missing(cushim_names_table, "cuModuleUnload", 2000);
 }
 #undef cuModuleUnload
 #define cuModuleUnload cushim_12_cuModuleUnload
-static inline CUresult cushim_12_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func, int numBlocks, int blockSize) {
+CUSHIM_INLINE CUresult cushim_12_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func, int numBlocks, int blockSize) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuOccupancyAvailableDynamicSMemPerBlock_10020) ? cushim_names_table->cuOccupancyAvailableDynamicSMemPerBlock_10020(dynamicSmemSize, func, numBlocks, blockSize) : cushim_names_missing(cushim_names_table, "cuOccupancyAvailableDynamicSMemPerBlock", 10020);
 }
 #undef cuOccupancyAvailableDynamicSMemPerBlock
 #define cuOccupancyAvailableDynamicSMemPerBlock cushim_12_cuOccupancyAvailableDynamicSMemPerBlock
-static inline CUresult cushim_12_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize) {
+CUSHIM_INLINE CUresult cushim_12_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuOccupancyMaxActiveBlocksPerMultiprocessor_6050) ? cushim_names_table->cuOccupancyMaxActiveBlocksPerMultiprocessor_6050(numBlocks, func, blockSize, dynamicSMemSize) : cushim_names_missing(cushim_names_table, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050);
 }
 #undef cuOccupancyMaxActiveBlocksPerMultiprocessor
 #define cuOccupancyMaxActiveBlocksPerMultiprocessor cushim_12_cuOccupancyMaxActiveBlocksPerMultiprocessor
-static inline CUresult cushim_12_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_7000) ? cushim_names_table->cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_7000(numBlocks, func, blockSize, dynamicSMemSize, flags) : cushim_names_missing(cushim_names_table, "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 7000);
 }
 #undef cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
 #define cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cushim_12_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-static inline CUresult cushim_12_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit) {
+CUSHIM_INLINE CUresult cushim_12_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuOccupancyMaxPotentialBlockSize_6050) ? cushim_names_table->cuOccupancyMaxPotentialBlockSize_6050(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit) : cushim_names_missing(cushim_names_table, "cuOccupancyMaxPotentialBlockSize", 6050);
 }
 #undef cuOccupancyMaxPotentialBlockSize
 #define cuOccupancyMaxPotentialBlockSize cushim_12_cuOccupancyMaxPotentialBlockSize
-static inline CUresult cushim_12_cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize, CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuOccupancyMaxPotentialBlockSizeWithFlags_7000) ? cushim_names_table->cuOccupancyMaxPotentialBlockSizeWithFlags_7000(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit, flags) : cushim_names_missing(cushim_names_table, "cuOccupancyMaxPotentialBlockSizeWithFlags", 7000);
 }
 #undef cuOccupancyMaxPotentialBlockSizeWithFlags
 #define cuOccupancyMaxPotentialBlockSizeWithFlags cushim_12_cuOccupancyMaxPotentialBlockSizeWithFlags
-static inline CUresult cushim_12_cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
+CUSHIM_INLINE CUresult cushim_12_cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuParamSetSize_2000) ? cushim_names_table->cuParamSetSize_2000(hfunc, numbytes) : cushim_names_missing(cushim_names_table, "cuParamSetSize", 2000);
 }
 #undef cuParamSetSize
 #define cuParamSetSize cushim_12_cuParamSetSize
-static inline CUresult cushim_12_cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuParamSetTexRef_2000) ? cushim_names_table->cuParamSetTexRef_2000(hfunc, texunit, hTexRef) : cushim_names_missing(cushim_names_table, "cuParamSetTexRef", 2000);
 }
 #undef cuParamSetTexRef
 #define cuParamSetTexRef cushim_12_cuParamSetTexRef
-static inline CUresult cushim_12_cuParamSetf(CUfunction hfunc, int offset, float value) {
+CUSHIM_INLINE CUresult cushim_12_cuParamSetf(CUfunction hfunc, int offset, float value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuParamSetf_2000) ? cushim_names_table->cuParamSetf_2000(hfunc, offset, value) : cushim_names_missing(cushim_names_table, "cuParamSetf", 2000);
 }
 #undef cuParamSetf
 #define cuParamSetf cushim_12_cuParamSetf
-static inline CUresult cushim_12_cuParamSeti(CUfunction hfunc, int offset, unsigned int value) {
+CUSHIM_INLINE CUresult cushim_12_cuParamSeti(CUfunction hfunc, int offset, unsigned int value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuParamSeti_2000) ? cushim_names_table->cuParamSeti_2000(hfunc, offset, value) : cushim_names_missing(cushim_names_table, "cuParamSeti", 2000);
 }
 #undef cuParamSeti
 #define cuParamSeti cushim_12_cuParamSeti
-static inline CUresult cushim_12_cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes) {
+CUSHIM_INLINE CUresult cushim_12_cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuParamSetv_2000) ? cushim_names_table->cuParamSetv_2000(hfunc, offset, ptr, numbytes) : cushim_names_missing(cushim_names_table, "cuParamSetv", 2000);
 }
 #undef cuParamSetv
 #define cuParamSetv cushim_12_cuParamSetv
-static inline CUresult cushim_12_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr_v2 ptr) {
+CUSHIM_INLINE CUresult cushim_12_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr_v2 ptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuPointerGetAttribute_4000) ? cushim_names_table->cuPointerGetAttribute_4000(data, attribute, ptr) : cushim_names_missing(cushim_names_table, "cuPointerGetAttribute", 4000);
 }
 #undef cuPointerGetAttribute
 #define cuPointerGetAttribute cushim_12_cuPointerGetAttribute
-static inline CUresult cushim_12_cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr_v2 ptr) {
+CUSHIM_INLINE CUresult cushim_12_cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data, CUdeviceptr_v2 ptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuPointerGetAttributes_7000) ? cushim_names_table->cuPointerGetAttributes_7000(numAttributes, attributes, data, ptr) : cushim_names_missing(cushim_names_table, "cuPointerGetAttributes", 7000);
 }
 #undef cuPointerGetAttributes
 #define cuPointerGetAttributes cushim_12_cuPointerGetAttributes
-static inline CUresult cushim_12_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr_v2 ptr) {
+CUSHIM_INLINE CUresult cushim_12_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr_v2 ptr) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuPointerSetAttribute_6000) ? cushim_names_table->cuPointerSetAttribute_6000(value, attribute, ptr) : cushim_names_missing(cushim_names_table, "cuPointerSetAttribute", 6000);
 }
 #undef cuPointerSetAttribute
 #define cuPointerSetAttribute cushim_12_cuPointerSetAttribute
-static inline CUresult cushim_12_cuProfilerInitialize(const char *configFile, const char *outputFile, int outputMode) {
+CUSHIM_INLINE CUresult cushim_12_cuProfilerInitialize(const char *configFile, const char *outputFile, int outputMode) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuProfilerInitialize_4000) ? cushim_names_table->cuProfilerInitialize_4000(configFile, outputFile, outputMode) : cushim_names_missing(cushim_names_table, "cuProfilerInitialize", 4000);
 }
 #undef cuProfilerInitialize
 #define cuProfilerInitialize cushim_12_cuProfilerInitialize
-static inline CUresult cushim_12_cuProfilerStart(void) {
+CUSHIM_INLINE CUresult cushim_12_cuProfilerStart(void) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuProfilerStart_4000) ? cushim_names_table->cuProfilerStart_4000() : cushim_names_missing(cushim_names_table, "cuProfilerStart", 4000);
 }
 #undef cuProfilerStart
 #define cuProfilerStart cushim_12_cuProfilerStart
-static inline CUresult cushim_12_cuProfilerStop(void) {
+CUSHIM_INLINE CUresult cushim_12_cuProfilerStop(void) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuProfilerStop_4000) ? cushim_names_table->cuProfilerStop_4000() : cushim_names_missing(cushim_names_table, "cuProfilerStop", 4000);
 }
 #undef cuProfilerStop
 #define cuProfilerStop cushim_12_cuProfilerStop
-static inline CUresult cushim_12_cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1 *paramsArray, unsigned int numExtSems, CUstream stream) {
+CUSHIM_INLINE CUresult cushim_12_cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1 *paramsArray, unsigned int numExtSems, CUstream stream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuSignalExternalSemaphoresAsync_10000) ? cushim_names_table->cuSignalExternalSemaphoresAsync_10000(extSemArray, paramsArray, numExtSems, stream) : cushim_names_missing(cushim_names_table, "cuSignalExternalSemaphoresAsync", 10000);
 }
 #undef cuSignalExternalSemaphoresAsync
 #define cuSignalExternalSemaphoresAsync cushim_12_cuSignalExternalSemaphoresAsync
-static inline CUresult cushim_12_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamAddCallback_5000) ? cushim_names_table->cuStreamAddCallback_5000(hStream, callback, userData, flags) : cushim_names_missing(cushim_names_table, "cuStreamAddCallback", 5000);
 }
 #undef cuStreamAddCallback
 #define cuStreamAddCallback cushim_12_cuStreamAddCallback
-static inline CUresult cushim_12_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr_v2 dptr, size_t length, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr_v2 dptr, size_t length, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamAttachMemAsync_6000) ? cushim_names_table->cuStreamAttachMemAsync_6000(hStream, dptr, length, flags) : cushim_names_missing(cushim_names_table, "cuStreamAttachMemAsync", 6000);
 }
 #undef cuStreamAttachMemAsync
 #define cuStreamAttachMemAsync cushim_12_cuStreamAttachMemAsync
-static inline CUresult cushim_12_cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamBatchMemOp_11070) ? cushim_names_table->cuStreamBatchMemOp_11070(stream, count, paramArray, flags) : cushim_names_missing(cushim_names_table, "cuStreamBatchMemOp", 11070);
 }
 #undef cuStreamBatchMemOp
 #define cuStreamBatchMemOp cushim_12_cuStreamBatchMemOp
-static inline CUresult cushim_12_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamBeginCapture_10010) ? cushim_names_table->cuStreamBeginCapture_10010(hStream, mode) : cushim_names_missing(cushim_names_table, "cuStreamBeginCapture", 10010);
 }
 #undef cuStreamBeginCapture
 #define cuStreamBeginCapture cushim_12_cuStreamBeginCapture
-static inline CUresult cushim_12_cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamCopyAttributes_11000) ? cushim_names_table->cuStreamCopyAttributes_11000(dstStream, srcStream) : cushim_names_missing(cushim_names_table, "cuStreamCopyAttributes", 11000);
 }
 #undef cuStreamCopyAttributes
 #define cuStreamCopyAttributes cushim_12_cuStreamCopyAttributes
-static inline CUresult cushim_12_cuStreamCreate(CUstream *phStream, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamCreate(CUstream *phStream, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamCreate_2000) ? cushim_names_table->cuStreamCreate_2000(phStream, Flags) : cushim_names_missing(cushim_names_table, "cuStreamCreate", 2000);
 }
 #undef cuStreamCreate
 #define cuStreamCreate cushim_12_cuStreamCreate
-static inline CUresult cushim_12_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamCreateWithPriority_5050) ? cushim_names_table->cuStreamCreateWithPriority_5050(phStream, flags, priority) : cushim_names_missing(cushim_names_table, "cuStreamCreateWithPriority", 5050);
 }
 #undef cuStreamCreateWithPriority
 #define cuStreamCreateWithPriority cushim_12_cuStreamCreateWithPriority
-static inline CUresult cushim_12_cuStreamDestroy(CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamDestroy(CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamDestroy_4000) ? cushim_names_table->cuStreamDestroy_4000(hStream) : cushim_names_missing(cushim_names_table, "cuStreamDestroy", 4000);
 }
 #undef cuStreamDestroy
 #define cuStreamDestroy cushim_12_cuStreamDestroy
-static inline CUresult cushim_12_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamEndCapture_10000) ? cushim_names_table->cuStreamEndCapture_10000(hStream, phGraph) : cushim_names_missing(cushim_names_table, "cuStreamEndCapture", 10000);
 }
 #undef cuStreamEndCapture
 #define cuStreamEndCapture cushim_12_cuStreamEndCapture
-static inline CUresult cushim_12_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue_v1 *value) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue_v1 *value) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetAttribute_11000) ? cushim_names_table->cuStreamGetAttribute_11000(hStream, attr, value) : cushim_names_missing(cushim_names_table, "cuStreamGetAttribute", 11000);
 }
 #undef cuStreamGetAttribute
 #define cuStreamGetAttribute cushim_12_cuStreamGetAttribute
-static inline CUresult cushim_12_cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetCaptureInfo_11030) ? cushim_names_table->cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out) : cushim_names_missing(cushim_names_table, "cuStreamGetCaptureInfo", 11030);
 }
 #undef cuStreamGetCaptureInfo
 #define cuStreamGetCaptureInfo cushim_12_cuStreamGetCaptureInfo
-static inline CUresult cushim_12_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetCtx_9020) ? cushim_names_table->cuStreamGetCtx_9020(hStream, pctx) : cushim_names_missing(cushim_names_table, "cuStreamGetCtx", 9020);
 }
 #undef cuStreamGetCtx
 #define cuStreamGetCtx cushim_12_cuStreamGetCtx
-static inline CUresult cushim_12_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetFlags_5050) ? cushim_names_table->cuStreamGetFlags_5050(hStream, flags) : cushim_names_missing(cushim_names_table, "cuStreamGetFlags", 5050);
 }
 #undef cuStreamGetFlags
 #define cuStreamGetFlags cushim_12_cuStreamGetFlags
-static inline CUresult cushim_12_cuStreamGetPriority(CUstream hStream, int *priority) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetPriority(CUstream hStream, int *priority) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetPriority_5050) ? cushim_names_table->cuStreamGetPriority_5050(hStream, priority) : cushim_names_missing(cushim_names_table, "cuStreamGetPriority", 5050);
 }
 #undef cuStreamGetPriority
 #define cuStreamGetPriority cushim_12_cuStreamGetPriority
-static inline CUresult cushim_12_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamIsCapturing_10000) ? cushim_names_table->cuStreamIsCapturing_10000(hStream, captureStatus) : cushim_names_missing(cushim_names_table, "cuStreamIsCapturing", 10000);
 }
 #undef cuStreamIsCapturing
 #define cuStreamIsCapturing cushim_12_cuStreamIsCapturing
-static inline CUresult cushim_12_cuStreamQuery(CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamQuery(CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamQuery_2000) ? cushim_names_table->cuStreamQuery_2000(hStream) : cushim_names_missing(cushim_names_table, "cuStreamQuery", 2000);
 }
 #undef cuStreamQuery
 #define cuStreamQuery cushim_12_cuStreamQuery
-static inline CUresult cushim_12_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue_v1 *param) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue_v1 *param) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamSetAttribute_11000) ? cushim_names_table->cuStreamSetAttribute_11000(hStream, attr, param) : cushim_names_missing(cushim_names_table, "cuStreamSetAttribute", 11000);
 }
 #undef cuStreamSetAttribute
 #define cuStreamSetAttribute cushim_12_cuStreamSetAttribute
-static inline CUresult cushim_12_cuStreamSynchronize(CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamSynchronize(CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamSynchronize_2000) ? cushim_names_table->cuStreamSynchronize_2000(hStream) : cushim_names_missing(cushim_names_table, "cuStreamSynchronize", 2000);
 }
 #undef cuStreamSynchronize
 #define cuStreamSynchronize cushim_12_cuStreamSynchronize
-static inline CUresult cushim_12_cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies, size_t numDependencies, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamUpdateCaptureDependencies_11030) ? cushim_names_table->cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags) : cushim_names_missing(cushim_names_table, "cuStreamUpdateCaptureDependencies", 11030);
 }
 #undef cuStreamUpdateCaptureDependencies
 #define cuStreamUpdateCaptureDependencies cushim_12_cuStreamUpdateCaptureDependencies
-static inline CUresult cushim_12_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamWaitEvent_3020) ? cushim_names_table->cuStreamWaitEvent_3020(hStream, hEvent, Flags) : cushim_names_missing(cushim_names_table, "cuStreamWaitEvent", 3020);
 }
 #undef cuStreamWaitEvent
 #define cuStreamWaitEvent cushim_12_cuStreamWaitEvent
-static inline CUresult cushim_12_cuStreamWaitValue32(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamWaitValue32(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamWaitValue32_11070) ? cushim_names_table->cuStreamWaitValue32_11070(stream, addr, value, flags) : cushim_names_missing(cushim_names_table, "cuStreamWaitValue32", 11070);
 }
 #undef cuStreamWaitValue32
 #define cuStreamWaitValue32 cushim_12_cuStreamWaitValue32
-static inline CUresult cushim_12_cuStreamWaitValue64(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamWaitValue64(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamWaitValue64_11070) ? cushim_names_table->cuStreamWaitValue64_11070(stream, addr, value, flags) : cushim_names_missing(cushim_names_table, "cuStreamWaitValue64", 11070);
 }
 #undef cuStreamWaitValue64
 #define cuStreamWaitValue64 cushim_12_cuStreamWaitValue64
-static inline CUresult cushim_12_cuStreamWriteValue32(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamWriteValue32(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamWriteValue32_11070) ? cushim_names_table->cuStreamWriteValue32_11070(stream, addr, value, flags) : cushim_names_missing(cushim_names_table, "cuStreamWriteValue32", 11070);
 }
 #undef cuStreamWriteValue32
 #define cuStreamWriteValue32 cushim_12_cuStreamWriteValue32
-static inline CUresult cushim_12_cuStreamWriteValue64(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamWriteValue64(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamWriteValue64_11070) ? cushim_names_table->cuStreamWriteValue64_11070(stream, addr, value, flags) : cushim_names_missing(cushim_names_table, "cuStreamWriteValue64", 11070);
 }
 #undef cuStreamWriteValue64
 #define cuStreamWriteValue64 cushim_12_cuStreamWriteValue64
-static inline CUresult cushim_12_cuSurfObjectCreate(CUsurfObject_v1 *pSurfObject, const CUDA_RESOURCE_DESC_v1 *pResDesc) {
+CUSHIM_INLINE CUresult cushim_12_cuSurfObjectCreate(CUsurfObject_v1 *pSurfObject, const CUDA_RESOURCE_DESC_v1 *pResDesc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuSurfObjectCreate_5000) ? cushim_names_table->cuSurfObjectCreate_5000(pSurfObject, pResDesc) : cushim_names_missing(cushim_names_table, "cuSurfObjectCreate", 5000);
 }
 #undef cuSurfObjectCreate
 #define cuSurfObjectCreate cushim_12_cuSurfObjectCreate
-static inline CUresult cushim_12_cuSurfObjectDestroy(CUsurfObject_v1 surfObject) {
+CUSHIM_INLINE CUresult cushim_12_cuSurfObjectDestroy(CUsurfObject_v1 surfObject) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuSurfObjectDestroy_5000) ? cushim_names_table->cuSurfObjectDestroy_5000(surfObject) : cushim_names_missing(cushim_names_table, "cuSurfObjectDestroy", 5000);
 }
 #undef cuSurfObjectDestroy
 #define cuSurfObjectDestroy cushim_12_cuSurfObjectDestroy
-static inline CUresult cushim_12_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC_v1 *pResDesc, CUsurfObject_v1 surfObject) {
+CUSHIM_INLINE CUresult cushim_12_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC_v1 *pResDesc, CUsurfObject_v1 surfObject) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuSurfObjectGetResourceDesc_5000) ? cushim_names_table->cuSurfObjectGetResourceDesc_5000(pResDesc, surfObject) : cushim_names_missing(cushim_names_table, "cuSurfObjectGetResourceDesc", 5000);
 }
 #undef cuSurfObjectGetResourceDesc
 #define cuSurfObjectGetResourceDesc cushim_12_cuSurfObjectGetResourceDesc
-static inline CUresult cushim_12_cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef) {
+CUSHIM_INLINE CUresult cushim_12_cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuSurfRefGetArray_3000) ? cushim_names_table->cuSurfRefGetArray_3000(phArray, hSurfRef) : cushim_names_missing(cushim_names_table, "cuSurfRefGetArray", 3000);
 }
 #undef cuSurfRefGetArray
 #define cuSurfRefGetArray cushim_12_cuSurfRefGetArray
-static inline CUresult cushim_12_cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuSurfRefSetArray_3000) ? cushim_names_table->cuSurfRefSetArray_3000(hSurfRef, hArray, Flags) : cushim_names_missing(cushim_names_table, "cuSurfRefSetArray", 3000);
 }
 #undef cuSurfRefSetArray
 #define cuSurfRefSetArray cushim_12_cuSurfRefSetArray
-static inline CUresult cushim_12_cuTexObjectCreate(CUtexObject_v1 *pTexObject, const CUDA_RESOURCE_DESC_v1 *pResDesc, const CUDA_TEXTURE_DESC_v1 *pTexDesc, const CUDA_RESOURCE_VIEW_DESC_v1 *pResViewDesc) {
+CUSHIM_INLINE CUresult cushim_12_cuTexObjectCreate(CUtexObject_v1 *pTexObject, const CUDA_RESOURCE_DESC_v1 *pResDesc, const CUDA_TEXTURE_DESC_v1 *pTexDesc, const CUDA_RESOURCE_VIEW_DESC_v1 *pResViewDesc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexObjectCreate_5000) ? cushim_names_table->cuTexObjectCreate_5000(pTexObject, pResDesc, pTexDesc, pResViewDesc) : cushim_names_missing(cushim_names_table, "cuTexObjectCreate", 5000);
 }
 #undef cuTexObjectCreate
 #define cuTexObjectCreate cushim_12_cuTexObjectCreate
-static inline CUresult cushim_12_cuTexObjectDestroy(CUtexObject_v1 texObject) {
+CUSHIM_INLINE CUresult cushim_12_cuTexObjectDestroy(CUtexObject_v1 texObject) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexObjectDestroy_5000) ? cushim_names_table->cuTexObjectDestroy_5000(texObject) : cushim_names_missing(cushim_names_table, "cuTexObjectDestroy", 5000);
 }
 #undef cuTexObjectDestroy
 #define cuTexObjectDestroy cushim_12_cuTexObjectDestroy
-static inline CUresult cushim_12_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC_v1 *pResDesc, CUtexObject_v1 texObject) {
+CUSHIM_INLINE CUresult cushim_12_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC_v1 *pResDesc, CUtexObject_v1 texObject) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexObjectGetResourceDesc_5000) ? cushim_names_table->cuTexObjectGetResourceDesc_5000(pResDesc, texObject) : cushim_names_missing(cushim_names_table, "cuTexObjectGetResourceDesc", 5000);
 }
 #undef cuTexObjectGetResourceDesc
 #define cuTexObjectGetResourceDesc cushim_12_cuTexObjectGetResourceDesc
-static inline CUresult cushim_12_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC_v1 *pResViewDesc, CUtexObject_v1 texObject) {
+CUSHIM_INLINE CUresult cushim_12_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC_v1 *pResViewDesc, CUtexObject_v1 texObject) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexObjectGetResourceViewDesc_5000) ? cushim_names_table->cuTexObjectGetResourceViewDesc_5000(pResViewDesc, texObject) : cushim_names_missing(cushim_names_table, "cuTexObjectGetResourceViewDesc", 5000);
 }
 #undef cuTexObjectGetResourceViewDesc
 #define cuTexObjectGetResourceViewDesc cushim_12_cuTexObjectGetResourceViewDesc
-static inline CUresult cushim_12_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC_v1 *pTexDesc, CUtexObject_v1 texObject) {
+CUSHIM_INLINE CUresult cushim_12_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC_v1 *pTexDesc, CUtexObject_v1 texObject) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexObjectGetTextureDesc_5000) ? cushim_names_table->cuTexObjectGetTextureDesc_5000(pTexDesc, texObject) : cushim_names_missing(cushim_names_table, "cuTexObjectGetTextureDesc", 5000);
 }
 #undef cuTexObjectGetTextureDesc
 #define cuTexObjectGetTextureDesc cushim_12_cuTexObjectGetTextureDesc
-static inline CUresult cushim_12_cuTexRefCreate(CUtexref *pTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefCreate(CUtexref *pTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefCreate_2000) ? cushim_names_table->cuTexRefCreate_2000(pTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefCreate", 2000);
 }
 #undef cuTexRefCreate
 #define cuTexRefCreate cushim_12_cuTexRefCreate
-static inline CUresult cushim_12_cuTexRefDestroy(CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefDestroy(CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefDestroy_2000) ? cushim_names_table->cuTexRefDestroy_2000(hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefDestroy", 2000);
 }
 #undef cuTexRefDestroy
 #define cuTexRefDestroy cushim_12_cuTexRefDestroy
-static inline CUresult cushim_12_cuTexRefGetAddress(CUdeviceptr_v2 *pdptr, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetAddress(CUdeviceptr_v2 *pdptr, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetAddress_3020) ? cushim_names_table->cuTexRefGetAddress_3020(pdptr, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetAddress", 3020);
 }
 #undef cuTexRefGetAddress
 #define cuTexRefGetAddress cushim_12_cuTexRefGetAddress
-static inline CUresult cushim_12_cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetAddressMode_2000) ? cushim_names_table->cuTexRefGetAddressMode_2000(pam, hTexRef, dim) : cushim_names_missing(cushim_names_table, "cuTexRefGetAddressMode", 2000);
 }
 #undef cuTexRefGetAddressMode
 #define cuTexRefGetAddressMode cushim_12_cuTexRefGetAddressMode
-static inline CUresult cushim_12_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetArray_2000) ? cushim_names_table->cuTexRefGetArray_2000(phArray, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetArray", 2000);
 }
 #undef cuTexRefGetArray
 #define cuTexRefGetArray cushim_12_cuTexRefGetArray
-static inline CUresult cushim_12_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetBorderColor_8000) ? cushim_names_table->cuTexRefGetBorderColor_8000(pBorderColor, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetBorderColor", 8000);
 }
 #undef cuTexRefGetBorderColor
 #define cuTexRefGetBorderColor cushim_12_cuTexRefGetBorderColor
-static inline CUresult cushim_12_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetFilterMode_2000) ? cushim_names_table->cuTexRefGetFilterMode_2000(pfm, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetFilterMode", 2000);
 }
 #undef cuTexRefGetFilterMode
 #define cuTexRefGetFilterMode cushim_12_cuTexRefGetFilterMode
-static inline CUresult cushim_12_cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetFlags_2000) ? cushim_names_table->cuTexRefGetFlags_2000(pFlags, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetFlags", 2000);
 }
 #undef cuTexRefGetFlags
 #define cuTexRefGetFlags cushim_12_cuTexRefGetFlags
-static inline CUresult cushim_12_cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetFormat_2000) ? cushim_names_table->cuTexRefGetFormat_2000(pFormat, pNumChannels, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetFormat", 2000);
 }
 #undef cuTexRefGetFormat
 #define cuTexRefGetFormat cushim_12_cuTexRefGetFormat
-static inline CUresult cushim_12_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetMaxAnisotropy_5000) ? cushim_names_table->cuTexRefGetMaxAnisotropy_5000(pmaxAniso, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetMaxAnisotropy", 5000);
 }
 #undef cuTexRefGetMaxAnisotropy
 #define cuTexRefGetMaxAnisotropy cushim_12_cuTexRefGetMaxAnisotropy
-static inline CUresult cushim_12_cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetMipmapFilterMode_5000) ? cushim_names_table->cuTexRefGetMipmapFilterMode_5000(pfm, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetMipmapFilterMode", 5000);
 }
 #undef cuTexRefGetMipmapFilterMode
 #define cuTexRefGetMipmapFilterMode cushim_12_cuTexRefGetMipmapFilterMode
-static inline CUresult cushim_12_cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetMipmapLevelBias_5000) ? cushim_names_table->cuTexRefGetMipmapLevelBias_5000(pbias, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetMipmapLevelBias", 5000);
 }
 #undef cuTexRefGetMipmapLevelBias
 #define cuTexRefGetMipmapLevelBias cushim_12_cuTexRefGetMipmapLevelBias
-static inline CUresult cushim_12_cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLevelClamp, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLevelClamp, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetMipmapLevelClamp_5000) ? cushim_names_table->cuTexRefGetMipmapLevelClamp_5000(pminMipmapLevelClamp, pmaxMipmapLevelClamp, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetMipmapLevelClamp", 5000);
 }
 #undef cuTexRefGetMipmapLevelClamp
 #define cuTexRefGetMipmapLevelClamp cushim_12_cuTexRefGetMipmapLevelClamp
-static inline CUresult cushim_12_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefGetMipmappedArray_5000) ? cushim_names_table->cuTexRefGetMipmappedArray_5000(phMipmappedArray, hTexRef) : cushim_names_missing(cushim_names_table, "cuTexRefGetMipmappedArray", 5000);
 }
 #undef cuTexRefGetMipmappedArray
 #define cuTexRefGetMipmappedArray cushim_12_cuTexRefGetMipmappedArray
-static inline CUresult cushim_12_cuTexRefSetAddress(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr_v2 dptr, size_t bytes) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetAddress(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr_v2 dptr, size_t bytes) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetAddress_3020) ? cushim_names_table->cuTexRefSetAddress_3020(ByteOffset, hTexRef, dptr, bytes) : cushim_names_missing(cushim_names_table, "cuTexRefSetAddress", 3020);
 }
 #undef cuTexRefSetAddress
 #define cuTexRefSetAddress cushim_12_cuTexRefSetAddress
-static inline CUresult cushim_12_cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR_v2 *desc, CUdeviceptr_v2 dptr, size_t Pitch) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR_v2 *desc, CUdeviceptr_v2 dptr, size_t Pitch) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetAddress2D_4010) ? cushim_names_table->cuTexRefSetAddress2D_4010(hTexRef, desc, dptr, Pitch) : cushim_names_missing(cushim_names_table, "cuTexRefSetAddress2D", 4010);
 }
 #undef cuTexRefSetAddress2D
 #define cuTexRefSetAddress2D cushim_12_cuTexRefSetAddress2D
-static inline CUresult cushim_12_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetAddressMode_2000) ? cushim_names_table->cuTexRefSetAddressMode_2000(hTexRef, dim, am) : cushim_names_missing(cushim_names_table, "cuTexRefSetAddressMode", 2000);
 }
 #undef cuTexRefSetAddressMode
 #define cuTexRefSetAddressMode cushim_12_cuTexRefSetAddressMode
-static inline CUresult cushim_12_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetArray_2000) ? cushim_names_table->cuTexRefSetArray_2000(hTexRef, hArray, Flags) : cushim_names_missing(cushim_names_table, "cuTexRefSetArray", 2000);
 }
 #undef cuTexRefSetArray
 #define cuTexRefSetArray cushim_12_cuTexRefSetArray
-static inline CUresult cushim_12_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetBorderColor_8000) ? cushim_names_table->cuTexRefSetBorderColor_8000(hTexRef, pBorderColor) : cushim_names_missing(cushim_names_table, "cuTexRefSetBorderColor", 8000);
 }
 #undef cuTexRefSetBorderColor
 #define cuTexRefSetBorderColor cushim_12_cuTexRefSetBorderColor
-static inline CUresult cushim_12_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetFilterMode_2000) ? cushim_names_table->cuTexRefSetFilterMode_2000(hTexRef, fm) : cushim_names_missing(cushim_names_table, "cuTexRefSetFilterMode", 2000);
 }
 #undef cuTexRefSetFilterMode
 #define cuTexRefSetFilterMode cushim_12_cuTexRefSetFilterMode
-static inline CUresult cushim_12_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetFlags_2000) ? cushim_names_table->cuTexRefSetFlags_2000(hTexRef, Flags) : cushim_names_missing(cushim_names_table, "cuTexRefSetFlags", 2000);
 }
 #undef cuTexRefSetFlags
 #define cuTexRefSetFlags cushim_12_cuTexRefSetFlags
-static inline CUresult cushim_12_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetFormat_2000) ? cushim_names_table->cuTexRefSetFormat_2000(hTexRef, fmt, NumPackedComponents) : cushim_names_missing(cushim_names_table, "cuTexRefSetFormat", 2000);
 }
 #undef cuTexRefSetFormat
 #define cuTexRefSetFormat cushim_12_cuTexRefSetFormat
-static inline CUresult cushim_12_cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetMaxAnisotropy_5000) ? cushim_names_table->cuTexRefSetMaxAnisotropy_5000(hTexRef, maxAniso) : cushim_names_missing(cushim_names_table, "cuTexRefSetMaxAnisotropy", 5000);
 }
 #undef cuTexRefSetMaxAnisotropy
 #define cuTexRefSetMaxAnisotropy cushim_12_cuTexRefSetMaxAnisotropy
-static inline CUresult cushim_12_cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetMipmapFilterMode_5000) ? cushim_names_table->cuTexRefSetMipmapFilterMode_5000(hTexRef, fm) : cushim_names_missing(cushim_names_table, "cuTexRefSetMipmapFilterMode", 5000);
 }
 #undef cuTexRefSetMipmapFilterMode
 #define cuTexRefSetMipmapFilterMode cushim_12_cuTexRefSetMipmapFilterMode
-static inline CUresult cushim_12_cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetMipmapLevelBias_5000) ? cushim_names_table->cuTexRefSetMipmapLevelBias_5000(hTexRef, bias) : cushim_names_missing(cushim_names_table, "cuTexRefSetMipmapLevelBias", 5000);
 }
 #undef cuTexRefSetMipmapLevelBias
 #define cuTexRefSetMipmapLevelBias cushim_12_cuTexRefSetMipmapLevelBias
-static inline CUresult cushim_12_cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp, float maxMipmapLevelClamp) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp, float maxMipmapLevelClamp) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetMipmapLevelClamp_5000) ? cushim_names_table->cuTexRefSetMipmapLevelClamp_5000(hTexRef, minMipmapLevelClamp, maxMipmapLevelClamp) : cushim_names_missing(cushim_names_table, "cuTexRefSetMipmapLevelClamp", 5000);
 }
 #undef cuTexRefSetMipmapLevelClamp
 #define cuTexRefSetMipmapLevelClamp cushim_12_cuTexRefSetMipmapLevelClamp
-static inline CUresult cushim_12_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray, unsigned int Flags) {
+CUSHIM_INLINE CUresult cushim_12_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray, unsigned int Flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTexRefSetMipmappedArray_5000) ? cushim_names_table->cuTexRefSetMipmappedArray_5000(hTexRef, hMipmappedArray, Flags) : cushim_names_missing(cushim_names_table, "cuTexRefSetMipmappedArray", 5000);
 }
 #undef cuTexRefSetMipmappedArray
 #define cuTexRefSetMipmappedArray cushim_12_cuTexRefSetMipmappedArray
-static inline CUresult cushim_12_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+CUSHIM_INLINE CUresult cushim_12_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuThreadExchangeStreamCaptureMode_10010) ? cushim_names_table->cuThreadExchangeStreamCaptureMode_10010(mode) : cushim_names_missing(cushim_names_table, "cuThreadExchangeStreamCaptureMode", 10010);
 }
 #undef cuThreadExchangeStreamCaptureMode
 #define cuThreadExchangeStreamCaptureMode cushim_12_cuThreadExchangeStreamCaptureMode
-static inline CUresult cushim_12_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy, unsigned int initialRefcount, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy, unsigned int initialRefcount, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuUserObjectCreate_11030) ? cushim_names_table->cuUserObjectCreate_11030(object_out, ptr, destroy, initialRefcount, flags) : cushim_names_missing(cushim_names_table, "cuUserObjectCreate", 11030);
 }
 #undef cuUserObjectCreate
 #define cuUserObjectCreate cushim_12_cuUserObjectCreate
-static inline CUresult cushim_12_cuUserObjectRelease(CUuserObject object, unsigned int count) {
+CUSHIM_INLINE CUresult cushim_12_cuUserObjectRelease(CUuserObject object, unsigned int count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuUserObjectRelease_11030) ? cushim_names_table->cuUserObjectRelease_11030(object, count) : cushim_names_missing(cushim_names_table, "cuUserObjectRelease", 11030);
 }
 #undef cuUserObjectRelease
 #define cuUserObjectRelease cushim_12_cuUserObjectRelease
-static inline CUresult cushim_12_cuUserObjectRetain(CUuserObject object, unsigned int count) {
+CUSHIM_INLINE CUresult cushim_12_cuUserObjectRetain(CUuserObject object, unsigned int count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuUserObjectRetain_11030) ? cushim_names_table->cuUserObjectRetain_11030(object, count) : cushim_names_missing(cushim_names_table, "cuUserObjectRetain", 11030);
 }
 #undef cuUserObjectRetain
 #define cuUserObjectRetain cushim_12_cuUserObjectRetain
-static inline CUresult cushim_12_cuVDPAUCtxCreate(CUcontext *pCtx, unsigned int flags, CUdevice_v1 device, uint32_t vdpDevice, void *vdpGetProcAddress) {
+CUSHIM_INLINE CUresult cushim_12_cuVDPAUCtxCreate(CUcontext *pCtx, unsigned int flags, CUdevice_v1 device, uint32_t vdpDevice, void *vdpGetProcAddress) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuVDPAUCtxCreate_3020) ? cushim_names_table->cuVDPAUCtxCreate_3020(pCtx, flags, device, vdpDevice, vdpGetProcAddress) : cushim_names_missing(cushim_names_table, "cuVDPAUCtxCreate", 3020);
 }
 #undef cuVDPAUCtxCreate
 #define cuVDPAUCtxCreate cushim_12_cuVDPAUCtxCreate
-static inline CUresult cushim_12_cuVDPAUGetDevice(CUdevice_v1 *pDevice, uint32_t vdpDevice, void *vdpGetProcAddress) {
+CUSHIM_INLINE CUresult cushim_12_cuVDPAUGetDevice(CUdevice_v1 *pDevice, uint32_t vdpDevice, void *vdpGetProcAddress) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuVDPAUGetDevice_3010) ? cushim_names_table->cuVDPAUGetDevice_3010(pDevice, vdpDevice, vdpGetProcAddress) : cushim_names_missing(cushim_names_table, "cuVDPAUGetDevice", 3010);
 }
 #undef cuVDPAUGetDevice
 #define cuVDPAUGetDevice cushim_12_cuVDPAUGetDevice
-static inline CUresult cushim_12_cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1 *paramsArray, unsigned int numExtSems, CUstream stream) {
+CUSHIM_INLINE CUresult cushim_12_cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1 *paramsArray, unsigned int numExtSems, CUstream stream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuWaitExternalSemaphoresAsync_10000) ? cushim_names_table->cuWaitExternalSemaphoresAsync_10000(extSemArray, paramsArray, numExtSems, stream) : cushim_names_missing(cushim_names_table, "cuWaitExternalSemaphoresAsync", 10000);
 }
 #undef cuWaitExternalSemaphoresAsync
 #define cuWaitExternalSemaphoresAsync cushim_12_cuWaitExternalSemaphoresAsync
-static inline CUresult cushim_12_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra) {
+CUSHIM_INLINE CUresult cushim_12_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLaunchKernelEx_11060) ? cushim_names_table->cuLaunchKernelEx_11060(config, f, kernelParams, extra) : cushim_names_missing(cushim_names_table, "cuLaunchKernelEx", 11060);
 }
 #undef cuLaunchKernelEx
 #define cuLaunchKernelEx cushim_12_cuLaunchKernelEx
-static inline CUresult cushim_12_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const CUlaunchConfig *config) {
+CUSHIM_INLINE CUresult cushim_12_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const CUlaunchConfig *config) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuOccupancyMaxActiveClusters_11070) ? cushim_names_table->cuOccupancyMaxActiveClusters_11070(numClusters, func, config) : cushim_names_missing(cushim_names_table, "cuOccupancyMaxActiveClusters", 11070);
 }
 #undef cuOccupancyMaxActiveClusters
 #define cuOccupancyMaxActiveClusters cushim_12_cuOccupancyMaxActiveClusters
-static inline CUresult cushim_12_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, const CUlaunchConfig *config) {
+CUSHIM_INLINE CUresult cushim_12_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, const CUlaunchConfig *config) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuOccupancyMaxPotentialClusterSize_11070) ? cushim_names_table->cuOccupancyMaxPotentialClusterSize_11070(clusterSize, func, config) : cushim_names_missing(cushim_names_table, "cuOccupancyMaxPotentialClusterSize", 11070);
 }
 #undef cuOccupancyMaxPotentialClusterSize
 #define cuOccupancyMaxPotentialClusterSize cushim_12_cuOccupancyMaxPotentialClusterSize
-static inline CUresult cushim_12_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetId_12000) ? cushim_names_table->cuCtxGetId_12000(ctx, ctxId) : cushim_names_missing(cushim_names_table, "cuCtxGetId", 12000);
 }
 #undef cuCtxGetId
 #define cuCtxGetId cushim_12_cuCtxGetId
-static inline CUresult cushim_12_cuGetProcAddress(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags, CUdriverProcAddressQueryResult *symbolFound) {
+CUSHIM_INLINE CUresult cushim_12_cuGetProcAddress(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags, CUdriverProcAddressQueryResult *symbolFound) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGetProcAddress_12000) ? cushim_names_table->cuGetProcAddress_12000(symbol, pfn, driverVersion, flags, symbolFound) : cushim_names_missing(cushim_names_table, "cuGetProcAddress", 12000);
 }
 #undef cuGetProcAddress
 #define cuGetProcAddress cushim_12_cuGetProcAddress
-static inline CUresult cushim_12_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddKernelNode_12000) ? cushim_names_table->cuGraphAddKernelNode_12000(phGraphNode, hGraph, dependencies, numDependencies, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphAddKernelNode", 12000);
 }
 #undef cuGraphAddKernelNode
 #define cuGraphAddKernelNode cushim_12_cuGraphAddKernelNode
-static inline CUresult cushim_12_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecGetFlags_12000) ? cushim_names_table->cuGraphExecGetFlags_12000(hGraphExec, flags) : cushim_names_missing(cushim_names_table, "cuGraphExecGetFlags", 12000);
 }
 #undef cuGraphExecGetFlags
 #define cuGraphExecGetFlags cushim_12_cuGraphExecGetFlags
-static inline CUresult cushim_12_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecKernelNodeSetParams_12000) ? cushim_names_table->cuGraphExecKernelNodeSetParams_12000(hGraphExec, hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphExecKernelNodeSetParams", 12000);
 }
 #undef cuGraphExecKernelNodeSetParams
 #define cuGraphExecKernelNodeSetParams cushim_12_cuGraphExecKernelNodeSetParams
-static inline CUresult cushim_12_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecUpdate_12000) ? cushim_names_table->cuGraphExecUpdate_12000(hGraphExec, hGraph, resultInfo) : cushim_names_missing(cushim_names_table, "cuGraphExecUpdate", 12000);
 }
 #undef cuGraphExecUpdate
 #define cuGraphExecUpdate cushim_12_cuGraphExecUpdate
-static inline CUresult cushim_12_cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphInstantiateWithParams_12000) ? cushim_names_table->cuGraphInstantiateWithParams_12000(phGraphExec, hGraph, instantiateParams) : cushim_names_missing(cushim_names_table, "cuGraphInstantiateWithParams", 12000);
 }
 #undef cuGraphInstantiateWithParams
 #define cuGraphInstantiateWithParams cushim_12_cuGraphInstantiateWithParams
-static inline CUresult cushim_12_cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphKernelNodeGetParams_12000) ? cushim_names_table->cuGraphKernelNodeGetParams_12000(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphKernelNodeGetParams", 12000);
 }
 #undef cuGraphKernelNodeGetParams
 #define cuGraphKernelNodeGetParams cushim_12_cuGraphKernelNodeGetParams
-static inline CUresult cushim_12_cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphKernelNodeSetParams_12000) ? cushim_names_table->cuGraphKernelNodeSetParams_12000(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphKernelNodeSetParams", 12000);
 }
 #undef cuGraphKernelNodeSetParams
 #define cuGraphKernelNodeSetParams cushim_12_cuGraphKernelNodeSetParams
-static inline CUresult cushim_12_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuKernelGetAttribute_12000) ? cushim_names_table->cuKernelGetAttribute_12000(pi, attrib, kernel, dev) : cushim_names_missing(cushim_names_table, "cuKernelGetAttribute", 12000);
 }
 #undef cuKernelGetAttribute
 #define cuKernelGetAttribute cushim_12_cuKernelGetAttribute
-static inline CUresult cushim_12_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
+CUSHIM_INLINE CUresult cushim_12_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuKernelGetFunction_12000) ? cushim_names_table->cuKernelGetFunction_12000(pFunc, kernel) : cushim_names_missing(cushim_names_table, "cuKernelGetFunction", 12000);
 }
 #undef cuKernelGetFunction
 #define cuKernelGetFunction cushim_12_cuKernelGetFunction
-static inline CUresult cushim_12_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuKernelSetAttribute_12000) ? cushim_names_table->cuKernelSetAttribute_12000(attrib, val, kernel, dev) : cushim_names_missing(cushim_names_table, "cuKernelSetAttribute", 12000);
 }
 #undef cuKernelSetAttribute
 #define cuKernelSetAttribute cushim_12_cuKernelSetAttribute
-static inline CUresult cushim_12_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuKernelSetCacheConfig_12000) ? cushim_names_table->cuKernelSetCacheConfig_12000(kernel, config, dev) : cushim_names_missing(cushim_names_table, "cuKernelSetCacheConfig", 12000);
 }
 #undef cuKernelSetCacheConfig
 #define cuKernelSetCacheConfig cushim_12_cuKernelSetCacheConfig
-static inline CUresult cushim_12_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryGetGlobal_12000) ? cushim_names_table->cuLibraryGetGlobal_12000(dptr, bytes, library, name) : cushim_names_missing(cushim_names_table, "cuLibraryGetGlobal", 12000);
 }
 #undef cuLibraryGetGlobal
 #define cuLibraryGetGlobal cushim_12_cuLibraryGetGlobal
-static inline CUresult cushim_12_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryGetKernel_12000) ? cushim_names_table->cuLibraryGetKernel_12000(pKernel, library, name) : cushim_names_missing(cushim_names_table, "cuLibraryGetKernel", 12000);
 }
 #undef cuLibraryGetKernel
 #define cuLibraryGetKernel cushim_12_cuLibraryGetKernel
-static inline CUresult cushim_12_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryGetManaged_12000) ? cushim_names_table->cuLibraryGetManaged_12000(dptr, bytes, library, name) : cushim_names_missing(cushim_names_table, "cuLibraryGetManaged", 12000);
 }
 #undef cuLibraryGetManaged
 #define cuLibraryGetManaged cushim_12_cuLibraryGetManaged
-static inline CUresult cushim_12_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryGetModule_12000) ? cushim_names_table->cuLibraryGetModule_12000(pMod, library) : cushim_names_missing(cushim_names_table, "cuLibraryGetModule", 12000);
 }
 #undef cuLibraryGetModule
 #define cuLibraryGetModule cushim_12_cuLibraryGetModule
-static inline CUresult cushim_12_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryGetUnifiedFunction_12000) ? cushim_names_table->cuLibraryGetUnifiedFunction_12000(fptr, library, symbol) : cushim_names_missing(cushim_names_table, "cuLibraryGetUnifiedFunction", 12000);
 }
 #undef cuLibraryGetUnifiedFunction
 #define cuLibraryGetUnifiedFunction cushim_12_cuLibraryGetUnifiedFunction
-static inline CUresult cushim_12_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryLoadData_12000) ? cushim_names_table->cuLibraryLoadData_12000(library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions) : cushim_names_missing(cushim_names_table, "cuLibraryLoadData", 12000);
 }
 #undef cuLibraryLoadData
 #define cuLibraryLoadData cushim_12_cuLibraryLoadData
-static inline CUresult cushim_12_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryLoadFromFile_12000) ? cushim_names_table->cuLibraryLoadFromFile_12000(library, fileName, jitOptions, jitOptionsValues, numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions) : cushim_names_missing(cushim_names_table, "cuLibraryLoadFromFile", 12000);
 }
 #undef cuLibraryLoadFromFile
 #define cuLibraryLoadFromFile cushim_12_cuLibraryLoadFromFile
-static inline CUresult cushim_12_cuLibraryUnload(CUlibrary library) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryUnload(CUlibrary library) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryUnload_12000) ? cushim_names_table->cuLibraryUnload_12000(library) : cushim_names_missing(cushim_names_table, "cuLibraryUnload", 12000);
 }
 #undef cuLibraryUnload
 #define cuLibraryUnload cushim_12_cuLibraryUnload
-static inline CUresult cushim_12_cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetId_12000) ? cushim_names_table->cuStreamGetId_12000(hStream, streamId) : cushim_names_missing(cushim_names_table, "cuStreamGetId", 12000);
 }
 #undef cuStreamGetId
 #define cuStreamGetId cushim_12_cuStreamGetId
-static inline CUresult cushim_12_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner, cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
+CUSHIM_INLINE CUresult cushim_12_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner, cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTensorMapEncodeIm2col_12000) ? cushim_names_table->cuTensorMapEncodeIm2col_12000(tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, pixelBoxLowerCorner, pixelBoxUpperCorner, channelsPerPixel, pixelsPerColumn, elementStrides, interleave, swizzle, l2Promotion, oobFill) : cushim_names_missing(cushim_names_table, "cuTensorMapEncodeIm2col", 12000);
 }
 #undef cuTensorMapEncodeIm2col
 #define cuTensorMapEncodeIm2col cushim_12_cuTensorMapEncodeIm2col
-static inline CUresult cushim_12_cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const cuuint32_t *boxDim, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
+CUSHIM_INLINE CUresult cushim_12_cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const cuuint32_t *boxDim, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTensorMapEncodeTiled_12000) ? cushim_names_table->cuTensorMapEncodeTiled_12000(tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, boxDim, elementStrides, interleave, swizzle, l2Promotion, oobFill) : cushim_names_missing(cushim_names_table, "cuTensorMapEncodeTiled", 12000);
 }
 #undef cuTensorMapEncodeTiled
 #define cuTensorMapEncodeTiled cushim_12_cuTensorMapEncodeTiled
-static inline CUresult cushim_12_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
+CUSHIM_INLINE CUresult cushim_12_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTensorMapReplaceAddress_12000) ? cushim_names_table->cuTensorMapReplaceAddress_12000(tensorMap, globalAddress) : cushim_names_missing(cushim_names_table, "cuTensorMapReplaceAddress", 12000);
 }
 #undef cuTensorMapReplaceAddress
 #define cuTensorMapReplaceAddress cushim_12_cuTensorMapReplaceAddress
-static inline CUresult cushim_12_cuCoredumpGetAttribute(CUcoredumpSettings get, void *value, size_t *size) {
+CUSHIM_INLINE CUresult cushim_12_cuCoredumpGetAttribute(CUcoredumpSettings get, void *value, size_t *size) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCoredumpGetAttribute_12010) ? cushim_names_table->cuCoredumpGetAttribute_12010(get, value, size) : cushim_names_missing(cushim_names_table, "cuCoredumpGetAttribute", 12010);
 }
 #undef cuCoredumpGetAttribute
 #define cuCoredumpGetAttribute cushim_12_cuCoredumpGetAttribute
-static inline CUresult cushim_12_cuCoredumpGetAttributeGlobal(CUcoredumpSettings get, void *value, size_t *size) {
+CUSHIM_INLINE CUresult cushim_12_cuCoredumpGetAttributeGlobal(CUcoredumpSettings get, void *value, size_t *size) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCoredumpGetAttributeGlobal_12010) ? cushim_names_table->cuCoredumpGetAttributeGlobal_12010(get, value, size) : cushim_names_missing(cushim_names_table, "cuCoredumpGetAttributeGlobal", 12010);
 }
 #undef cuCoredumpGetAttributeGlobal
 #define cuCoredumpGetAttributeGlobal cushim_12_cuCoredumpGetAttributeGlobal
-static inline CUresult cushim_12_cuCoredumpSetAttribute(CUcoredumpSettings set, void *value, size_t *size) {
+CUSHIM_INLINE CUresult cushim_12_cuCoredumpSetAttribute(CUcoredumpSettings set, void *value, size_t *size) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCoredumpSetAttribute_12010) ? cushim_names_table->cuCoredumpSetAttribute_12010(set, value, size) : cushim_names_missing(cushim_names_table, "cuCoredumpSetAttribute", 12010);
 }
 #undef cuCoredumpSetAttribute
 #define cuCoredumpSetAttribute cushim_12_cuCoredumpSetAttribute
-static inline CUresult cushim_12_cuCoredumpSetAttributeGlobal(CUcoredumpSettings set, void *value, size_t *size) {
+CUSHIM_INLINE CUresult cushim_12_cuCoredumpSetAttributeGlobal(CUcoredumpSettings set, void *value, size_t *size) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCoredumpSetAttributeGlobal_12010) ? cushim_names_table->cuCoredumpSetAttributeGlobal_12010(set, value, size) : cushim_names_missing(cushim_names_table, "cuCoredumpSetAttributeGlobal", 12010);
 }
 #undef cuCoredumpSetAttributeGlobal
 #define cuCoredumpSetAttributeGlobal cushim_12_cuCoredumpSetAttributeGlobal
-static inline CUresult cushim_12_cuCtxSetFlags(unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxSetFlags(unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxSetFlags_12010) ? cushim_names_table->cuCtxSetFlags_12010(flags) : cushim_names_missing(cushim_names_table, "cuCtxSetFlags", 12010);
 }
 #undef cuCtxSetFlags
 #define cuCtxSetFlags cushim_12_cuCtxSetFlags
-static inline CUresult cushim_12_cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMulticastAddDevice_12010) ? cushim_names_table->cuMulticastAddDevice_12010(mcHandle, dev) : cushim_names_missing(cushim_names_table, "cuMulticastAddDevice", 12010);
 }
 #undef cuMulticastAddDevice
 #define cuMulticastAddDevice cushim_12_cuMulticastAddDevice
-static inline CUresult cushim_12_cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUdeviceptr memptr, size_t size, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUdeviceptr memptr, size_t size, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMulticastBindAddr_12010) ? cushim_names_table->cuMulticastBindAddr_12010(mcHandle, mcOffset, memptr, size, flags) : cushim_names_missing(cushim_names_table, "cuMulticastBindAddr", 12010);
 }
 #undef cuMulticastBindAddr
 #define cuMulticastBindAddr cushim_12_cuMulticastBindAddr
-static inline CUresult cushim_12_cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset, CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMulticastBindMem_12010) ? cushim_names_table->cuMulticastBindMem_12010(mcHandle, mcOffset, memHandle, memOffset, size, flags) : cushim_names_missing(cushim_names_table, "cuMulticastBindMem", 12010);
 }
 #undef cuMulticastBindMem
 #define cuMulticastBindMem cushim_12_cuMulticastBindMem
-static inline CUresult cushim_12_cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle, const CUmulticastObjectProp *prop) {
+CUSHIM_INLINE CUresult cushim_12_cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle, const CUmulticastObjectProp *prop) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMulticastCreate_12010) ? cushim_names_table->cuMulticastCreate_12010(mcHandle, prop) : cushim_names_missing(cushim_names_table, "cuMulticastCreate", 12010);
 }
 #undef cuMulticastCreate
 #define cuMulticastCreate cushim_12_cuMulticastCreate
-static inline CUresult cushim_12_cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectProp *prop, CUmulticastGranularity_flags option) {
+CUSHIM_INLINE CUresult cushim_12_cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectProp *prop, CUmulticastGranularity_flags option) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMulticastGetGranularity_12010) ? cushim_names_table->cuMulticastGetGranularity_12010(granularity, prop, option) : cushim_names_missing(cushim_names_table, "cuMulticastGetGranularity", 12010);
 }
 #undef cuMulticastGetGranularity
 #define cuMulticastGetGranularity cushim_12_cuMulticastGetGranularity
-static inline CUresult cushim_12_cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset, size_t size) {
+CUSHIM_INLINE CUresult cushim_12_cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset, size_t size) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMulticastUnbind_12010) ? cushim_names_table->cuMulticastUnbind_12010(mcHandle, dev, mcOffset, size) : cushim_names_missing(cushim_names_table, "cuMulticastUnbind", 12010);
 }
 #undef cuMulticastUnbind
 #define cuMulticastUnbind cushim_12_cuMulticastUnbind
-static inline CUresult cushim_12_cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraphNodeParams *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies, CUgraphNodeParams *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphAddNode_12020) ? cushim_names_table->cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphAddNode", 12020);
 }
 #undef cuGraphAddNode
 #define cuGraphAddNode cushim_12_cuGraphAddNode
-static inline CUresult cushim_12_cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecNodeSetParams_12020) ? cushim_names_table->cuGraphExecNodeSetParams_12020(hGraphExec, hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphExecNodeSetParams", 12020);
 }
 #undef cuGraphExecNodeSetParams
 #define cuGraphExecNodeSetParams cushim_12_cuGraphExecNodeSetParams
-static inline CUresult cushim_12_cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeSetParams_12020) ? cushim_names_table->cuGraphNodeSetParams_12020(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphNodeSetParams", 12020);
 }
 #undef cuGraphNodeSetParams
 #define cuGraphNodeSetParams cushim_12_cuGraphNodeSetParams
-static inline CUresult cushim_12_cuFuncGetName(const char **name, CUfunction hfunc) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncGetName(const char **name, CUfunction hfunc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncGetName_12030) ? cushim_names_table->cuFuncGetName_12030(name, hfunc) : cushim_names_missing(cushim_names_table, "cuFuncGetName", 12030);
 }
 #undef cuFuncGetName
 #define cuFuncGetName cushim_12_cuFuncGetName
-static inline CUresult cushim_12_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned int defaultLaunchValue, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned int defaultLaunchValue, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphConditionalHandleCreate_12030) ? cushim_names_table->cuGraphConditionalHandleCreate_12030(pHandle_out, hGraph, ctx, defaultLaunchValue, flags) : cushim_names_missing(cushim_names_table, "cuGraphConditionalHandleCreate", 12030);
 }
 #undef cuGraphConditionalHandleCreate
 #define cuGraphConditionalHandleCreate cushim_12_cuGraphConditionalHandleCreate
-static inline CUresult cushim_12_cuKernelGetName(const char **name, CUkernel hfunc) {
+CUSHIM_INLINE CUresult cushim_12_cuKernelGetName(const char **name, CUkernel hfunc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuKernelGetName_12030) ? cushim_names_table->cuKernelGetName_12030(name, hfunc) : cushim_names_missing(cushim_names_table, "cuKernelGetName", 12030);
 }
 #undef cuKernelGetName
 #define cuKernelGetName cushim_12_cuKernelGetName
-static inline CUresult cushim_12_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamBeginCaptureToGraph_12030) ? cushim_names_table->cuStreamBeginCaptureToGraph_12030(hStream, hGraph, dependencies, dependencyData, numDependencies, mode) : cushim_names_missing(cushim_names_table, "cuStreamBeginCaptureToGraph", 12030);
 }
 #undef cuStreamBeginCaptureToGraph
 #define cuStreamBeginCaptureToGraph cushim_12_cuStreamBeginCaptureToGraph
-static inline CUresult cushim_12_cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxFromGreenCtx_12040) ? cushim_names_table->cuCtxFromGreenCtx_12040(pContext, hCtx) : cushim_names_missing(cushim_names_table, "cuCtxFromGreenCtx", 12040);
 }
 #undef cuCtxFromGreenCtx
 #define cuCtxFromGreenCtx cushim_12_cuCtxFromGreenCtx
-static inline CUresult cushim_12_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *result, CUdevResourceType type) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *result, CUdevResourceType type) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxGetDevResource_12040) ? cushim_names_table->cuCtxGetDevResource_12040(hCtx, result, type) : cushim_names_missing(cushim_names_table, "cuCtxGetDevResource", 12040);
 }
 #undef cuCtxGetDevResource
 #define cuCtxGetDevResource cushim_12_cuCtxGetDevResource
-static inline CUresult cushim_12_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources, unsigned int nbResources) {
+CUSHIM_INLINE CUresult cushim_12_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources, unsigned int nbResources) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevResourceGenerateDesc_12040) ? cushim_names_table->cuDevResourceGenerateDesc_12040(phDesc, resources, nbResources) : cushim_names_missing(cushim_names_table, "cuDevResourceGenerateDesc", 12040);
 }
 #undef cuDevResourceGenerateDesc
 #define cuDevResourceGenerateDesc cushim_12_cuDevResourceGenerateDesc
-static inline CUresult cushim_12_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups, const CUdevResource *input, CUdevResource *remaining, unsigned int useFlags, unsigned int minCount) {
+CUSHIM_INLINE CUresult cushim_12_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups, const CUdevResource *input, CUdevResource *remaining, unsigned int useFlags, unsigned int minCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevSmResourceSplitByCount_12040) ? cushim_names_table->cuDevSmResourceSplitByCount_12040(result, nbGroups, input, remaining, useFlags, minCount) : cushim_names_missing(cushim_names_table, "cuDevSmResourceSplitByCount", 12040);
 }
 #undef cuDevSmResourceSplitByCount
 #define cuDevSmResourceSplitByCount cushim_12_cuDevSmResourceSplitByCount
-static inline CUresult cushim_12_cuDeviceGetDevResource(CUdevice dev, CUdevResource *result, CUdevResourceType type) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetDevResource(CUdevice dev, CUdevResource *result, CUdevResourceType type) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetDevResource_12040) ? cushim_names_table->cuDeviceGetDevResource_12040(dev, result, type) : cushim_names_missing(cushim_names_table, "cuDeviceGetDevResource", 12040);
 }
 #undef cuDeviceGetDevResource
 #define cuDeviceGetDevResource cushim_12_cuDeviceGetDevResource
-static inline CUresult cushim_12_cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc, void *userData, CUasyncCallbackHandle *callback) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc, void *userData, CUasyncCallbackHandle *callback) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceRegisterAsyncNotification_12040) ? cushim_names_table->cuDeviceRegisterAsyncNotification_12040(device, callbackFunc, userData, callback) : cushim_names_missing(cushim_names_table, "cuDeviceRegisterAsyncNotification", 12040);
 }
 #undef cuDeviceRegisterAsyncNotification
 #define cuDeviceRegisterAsyncNotification cushim_12_cuDeviceRegisterAsyncNotification
-static inline CUresult cushim_12_cuDeviceUnregisterAsyncNotification(CUdevice device, CUasyncCallbackHandle callback) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceUnregisterAsyncNotification(CUdevice device, CUasyncCallbackHandle callback) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceUnregisterAsyncNotification_12040) ? cushim_names_table->cuDeviceUnregisterAsyncNotification_12040(device, callback) : cushim_names_missing(cushim_names_table, "cuDeviceUnregisterAsyncNotification", 12040);
 }
 #undef cuDeviceUnregisterAsyncNotification
 #define cuDeviceUnregisterAsyncNotification cushim_12_cuDeviceUnregisterAsyncNotification
-static inline CUresult cushim_12_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncGetParamInfo_12040) ? cushim_names_table->cuFuncGetParamInfo_12040(func, paramIndex, paramOffset, paramSize) : cushim_names_missing(cushim_names_table, "cuFuncGetParamInfo", 12040);
 }
 #undef cuFuncGetParamInfo
 #define cuFuncGetParamInfo cushim_12_cuFuncGetParamInfo
-static inline CUresult cushim_12_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction hfunc) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction hfunc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncIsLoaded_12040) ? cushim_names_table->cuFuncIsLoaded_12040(state, hfunc) : cushim_names_missing(cushim_names_table, "cuFuncIsLoaded", 12040);
 }
 #undef cuFuncIsLoaded
 #define cuFuncIsLoaded cushim_12_cuFuncIsLoaded
-static inline CUresult cushim_12_cuFuncLoad(CUfunction hfunc) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncLoad(CUfunction hfunc) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncLoad_12040) ? cushim_names_table->cuFuncLoad_12040(hfunc) : cushim_names_missing(cushim_names_table, "cuFuncLoad", 12040);
 }
 #undef cuFuncLoad
 #define cuFuncLoad cushim_12_cuFuncLoad
-static inline CUresult cushim_12_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGreenCtxCreate_12040) ? cushim_names_table->cuGreenCtxCreate_12040(phCtx, desc, dev, flags) : cushim_names_missing(cushim_names_table, "cuGreenCtxCreate", 12040);
 }
 #undef cuGreenCtxCreate
 #define cuGreenCtxCreate cushim_12_cuGreenCtxCreate
-static inline CUresult cushim_12_cuGreenCtxDestroy(CUgreenCtx hCtx) {
+CUSHIM_INLINE CUresult cushim_12_cuGreenCtxDestroy(CUgreenCtx hCtx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGreenCtxDestroy_12040) ? cushim_names_table->cuGreenCtxDestroy_12040(hCtx) : cushim_names_missing(cushim_names_table, "cuGreenCtxDestroy", 12040);
 }
 #undef cuGreenCtxDestroy
 #define cuGreenCtxDestroy cushim_12_cuGreenCtxDestroy
-static inline CUresult cushim_12_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *result, CUdevResourceType type) {
+CUSHIM_INLINE CUresult cushim_12_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *result, CUdevResourceType type) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGreenCtxGetDevResource_12040) ? cushim_names_table->cuGreenCtxGetDevResource_12040(hCtx, result, type) : cushim_names_missing(cushim_names_table, "cuGreenCtxGetDevResource", 12040);
 }
 #undef cuGreenCtxGetDevResource
 #define cuGreenCtxGetDevResource cushim_12_cuGreenCtxGetDevResource
-static inline CUresult cushim_12_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
+CUSHIM_INLINE CUresult cushim_12_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGreenCtxRecordEvent_12040) ? cushim_names_table->cuGreenCtxRecordEvent_12040(hCtx, hEvent) : cushim_names_missing(cushim_names_table, "cuGreenCtxRecordEvent", 12040);
 }
 #undef cuGreenCtxRecordEvent
 #define cuGreenCtxRecordEvent cushim_12_cuGreenCtxRecordEvent
-static inline CUresult cushim_12_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
+CUSHIM_INLINE CUresult cushim_12_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGreenCtxWaitEvent_12040) ? cushim_names_table->cuGreenCtxWaitEvent_12040(hCtx, hEvent) : cushim_names_missing(cushim_names_table, "cuGreenCtxWaitEvent", 12040);
 }
 #undef cuGreenCtxWaitEvent
 #define cuGreenCtxWaitEvent cushim_12_cuGreenCtxWaitEvent
-static inline CUresult cushim_12_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize) {
+CUSHIM_INLINE CUresult cushim_12_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuKernelGetParamInfo_12040) ? cushim_names_table->cuKernelGetParamInfo_12040(kernel, paramIndex, paramOffset, paramSize) : cushim_names_missing(cushim_names_table, "cuKernelGetParamInfo", 12040);
 }
 #undef cuKernelGetParamInfo
 #define cuKernelGetParamInfo cushim_12_cuKernelGetParamInfo
-static inline CUresult cushim_12_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryEnumerateKernels_12040) ? cushim_names_table->cuLibraryEnumerateKernels_12040(kernels, numKernels, lib) : cushim_names_missing(cushim_names_table, "cuLibraryEnumerateKernels", 12040);
 }
 #undef cuLibraryEnumerateKernels
 #define cuLibraryEnumerateKernels cushim_12_cuLibraryEnumerateKernels
-static inline CUresult cushim_12_cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
+CUSHIM_INLINE CUresult cushim_12_cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLibraryGetKernelCount_12040) ? cushim_names_table->cuLibraryGetKernelCount_12040(count, lib) : cushim_names_missing(cushim_names_table, "cuLibraryGetKernelCount", 12040);
 }
 #undef cuLibraryGetKernelCount
 #define cuLibraryGetKernelCount cushim_12_cuLibraryGetKernelCount
-static inline CUresult cushim_12_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleEnumerateFunctions_12040) ? cushim_names_table->cuModuleEnumerateFunctions_12040(functions, numFunctions, mod) : cushim_names_missing(cushim_names_table, "cuModuleEnumerateFunctions", 12040);
 }
 #undef cuModuleEnumerateFunctions
 #define cuModuleEnumerateFunctions cushim_12_cuModuleEnumerateFunctions
-static inline CUresult cushim_12_cuModuleGetFunctionCount(unsigned int *count, CUmodule hmod) {
+CUSHIM_INLINE CUresult cushim_12_cuModuleGetFunctionCount(unsigned int *count, CUmodule hmod) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuModuleGetFunctionCount_12040) ? cushim_names_table->cuModuleGetFunctionCount_12040(count, hmod) : cushim_names_missing(cushim_names_table, "cuModuleGetFunctionCount", 12040);
 }
 #undef cuModuleGetFunctionCount
 #define cuModuleGetFunctionCount cushim_12_cuModuleGetFunctionCount
-static inline CUresult cushim_12_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetGreenCtx_12040) ? cushim_names_table->cuStreamGetGreenCtx_12040(hStream, phCtx) : cushim_names_missing(cushim_names_table, "cuStreamGetGreenCtx", 12040);
 }
 #undef cuStreamGetGreenCtx
 #define cuStreamGetGreenCtx cushim_12_cuStreamGetGreenCtx
-static inline CUresult cushim_12_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxRecordEvent_12050) ? cushim_names_table->cuCtxRecordEvent_12050(hCtx, hEvent) : cushim_names_missing(cushim_names_table, "cuCtxRecordEvent", 12050);
 }
 #undef cuCtxRecordEvent
 #define cuCtxRecordEvent cushim_12_cuCtxRecordEvent
-static inline CUresult cushim_12_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
+CUSHIM_INLINE CUresult cushim_12_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCtxWaitEvent_12050) ? cushim_names_table->cuCtxWaitEvent_12050(hCtx, hEvent) : cushim_names_missing(cushim_names_table, "cuCtxWaitEvent", 12050);
 }
 #undef cuCtxWaitEvent
 #define cuCtxWaitEvent cushim_12_cuCtxWaitEvent
-static inline CUresult cushim_12_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags, int priority) {
+CUSHIM_INLINE CUresult cushim_12_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags, int priority) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGreenCtxStreamCreate_12050) ? cushim_names_table->cuGreenCtxStreamCreate_12050(phStream, greenCtx, flags, priority) : cushim_names_missing(cushim_names_table, "cuGreenCtxStreamCreate", 12050);
 }
 #undef cuGreenCtxStreamCreate
 #define cuGreenCtxStreamCreate cushim_12_cuGreenCtxStreamCreate
-static inline CUresult cushim_12_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
+CUSHIM_INLINE CUresult cushim_12_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuKernelGetLibrary_12050) ? cushim_names_table->cuKernelGetLibrary_12050(pLib, kernel) : cushim_names_missing(cushim_names_table, "cuKernelGetLibrary", 12050);
 }
 #undef cuKernelGetLibrary
 #define cuKernelGetLibrary cushim_12_cuKernelGetLibrary
-static inline CUresult cushim_12_cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args) {
+CUSHIM_INLINE CUresult cushim_12_cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCheckpointProcessCheckpoint_12080) ? cushim_names_table->cuCheckpointProcessCheckpoint_12080(pid, args) : cushim_names_missing(cushim_names_table, "cuCheckpointProcessCheckpoint", 12080);
 }
 #undef cuCheckpointProcessCheckpoint
 #define cuCheckpointProcessCheckpoint cushim_12_cuCheckpointProcessCheckpoint
-static inline CUresult cushim_12_cuCheckpointProcessGetRestoreThreadId(int pid, int *tid) {
+CUSHIM_INLINE CUresult cushim_12_cuCheckpointProcessGetRestoreThreadId(int pid, int *tid) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCheckpointProcessGetRestoreThreadId_12080) ? cushim_names_table->cuCheckpointProcessGetRestoreThreadId_12080(pid, tid) : cushim_names_missing(cushim_names_table, "cuCheckpointProcessGetRestoreThreadId", 12080);
 }
 #undef cuCheckpointProcessGetRestoreThreadId
 #define cuCheckpointProcessGetRestoreThreadId cushim_12_cuCheckpointProcessGetRestoreThreadId
-static inline CUresult cushim_12_cuCheckpointProcessGetState(int pid, CUprocessState *state) {
+CUSHIM_INLINE CUresult cushim_12_cuCheckpointProcessGetState(int pid, CUprocessState *state) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCheckpointProcessGetState_12080) ? cushim_names_table->cuCheckpointProcessGetState_12080(pid, state) : cushim_names_missing(cushim_names_table, "cuCheckpointProcessGetState", 12080);
 }
 #undef cuCheckpointProcessGetState
 #define cuCheckpointProcessGetState cushim_12_cuCheckpointProcessGetState
-static inline CUresult cushim_12_cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args) {
+CUSHIM_INLINE CUresult cushim_12_cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCheckpointProcessLock_12080) ? cushim_names_table->cuCheckpointProcessLock_12080(pid, args) : cushim_names_missing(cushim_names_table, "cuCheckpointProcessLock", 12080);
 }
 #undef cuCheckpointProcessLock
 #define cuCheckpointProcessLock cushim_12_cuCheckpointProcessLock
-static inline CUresult cushim_12_cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args) {
+CUSHIM_INLINE CUresult cushim_12_cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCheckpointProcessRestore_12080) ? cushim_names_table->cuCheckpointProcessRestore_12080(pid, args) : cushim_names_missing(cushim_names_table, "cuCheckpointProcessRestore", 12080);
 }
 #undef cuCheckpointProcessRestore
 #define cuCheckpointProcessRestore cushim_12_cuCheckpointProcessRestore
-static inline CUresult cushim_12_cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args) {
+CUSHIM_INLINE CUresult cushim_12_cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCheckpointProcessUnlock_12080) ? cushim_names_table->cuCheckpointProcessUnlock_12080(pid, args) : cushim_names_missing(cushim_names_table, "cuCheckpointProcessUnlock", 12080);
 }
 #undef cuCheckpointProcessUnlock
 #define cuCheckpointProcessUnlock cushim_12_cuCheckpointProcessUnlock
-static inline CUresult cushim_12_cuMemBatchDecompressAsync(CUmemDecompressParams *paramsArray, size_t count, unsigned int flags, size_t *errorIndex, CUstream stream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemBatchDecompressAsync(CUmemDecompressParams *paramsArray, size_t count, unsigned int flags, size_t *errorIndex, CUstream stream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemBatchDecompressAsync_12060) ? cushim_names_table->cuMemBatchDecompressAsync_12060(paramsArray, count, flags, errorIndex, stream) : cushim_names_missing(cushim_names_table, "cuMemBatchDecompressAsync", 12060);
 }
 #undef cuMemBatchDecompressAsync
 #define cuMemBatchDecompressAsync cushim_12_cuMemBatchDecompressAsync
-static inline CUresult cushim_12_cuMemcpy3DBatchAsync(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, size_t *failIdx, unsigned long long flags, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy3DBatchAsync(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, size_t *failIdx, unsigned long long flags, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy3DBatchAsync_12080) ? cushim_names_table->cuMemcpy3DBatchAsync_12080(numParams, opList, failIdx, flags, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpy3DBatchAsync", 12080);
 }
 #undef cuMemcpy3DBatchAsync
 #define cuMemcpy3DBatchAsync cushim_12_cuMemcpy3DBatchAsync
-static inline CUresult cushim_12_cuMemcpyBatchAsync(CUdeviceptr_v2 *dsts, CUdeviceptr_v2 *srcs, size_t *sizes, size_t count, CUmemcpyAttributes_v1 *attrs, size_t *attrIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyBatchAsync(CUdeviceptr_v2 *dsts, CUdeviceptr_v2 *srcs, size_t *sizes, size_t count, CUmemcpyAttributes_v1 *attrs, size_t *attrIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyBatchAsync_12080) ? cushim_names_table->cuMemcpyBatchAsync_12080(dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, failIdx, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyBatchAsync", 12080);
 }
 #undef cuMemcpyBatchAsync
 #define cuMemcpyBatchAsync cushim_12_cuMemcpyBatchAsync
-static inline CUresult cushim_12_cuStreamGetDevice(CUstream hStream, CUdevice *device) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetDevice(CUstream hStream, CUdevice *device) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetDevice_12080) ? cushim_names_table->cuStreamGetDevice_12080(hStream, device) : cushim_names_missing(cushim_names_table, "cuStreamGetDevice", 12080);
 }
 #undef cuStreamGetDevice
 #define cuStreamGetDevice cushim_12_cuStreamGetDevice
-static inline CUresult cushim_12_cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
+CUSHIM_INLINE CUresult cushim_12_cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides, int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTensorMapEncodeIm2colWide_12080) ? cushim_names_table->cuTensorMapEncodeIm2colWide_12080(tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, pixelBoxLowerCornerWidth, pixelBoxUpperCornerWidth, channelsPerPixel, pixelsPerColumn, elementStrides, interleave, mode, swizzle, l2Promotion, oobFill) : cushim_names_missing(cushim_names_table, "cuTensorMapEncodeIm2colWide", 12080);
 }
 #undef cuTensorMapEncodeIm2colWide
 #define cuTensorMapEncodeIm2colWide cushim_12_cuTensorMapEncodeIm2colWide
-static inline CUresult cushim_12_cuLogsCurrent(CUlogIterator *iterator, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuLogsCurrent(CUlogIterator *iterator, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogsCurrent_12090) ? cushim_names_table->cuLogsCurrent_12090(iterator, flags) : cushim_names_missing(cushim_names_table, "cuLogsCurrent", 12090);
 }
 #undef cuLogsCurrent
 #define cuLogsCurrent cushim_12_cuLogsCurrent
-static inline CUresult cushim_12_cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogsDumpToFile_12090) ? cushim_names_table->cuLogsDumpToFile_12090(iterator, pathToFile, flags) : cushim_names_missing(cushim_names_table, "cuLogsDumpToFile", 12090);
 }
 #undef cuLogsDumpToFile
 #define cuLogsDumpToFile cushim_12_cuLogsDumpToFile
-static inline CUresult cushim_12_cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags) {
+CUSHIM_INLINE CUresult cushim_12_cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogsDumpToMemory_12090) ? cushim_names_table->cuLogsDumpToMemory_12090(iterator, buffer, size, flags) : cushim_names_missing(cushim_names_table, "cuLogsDumpToMemory", 12090);
 }
 #undef cuLogsDumpToMemory
 #define cuLogsDumpToMemory cushim_12_cuLogsDumpToMemory
-static inline CUresult cushim_12_cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData, CUlogsCallbackHandle *callback) {
+CUSHIM_INLINE CUresult cushim_12_cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData, CUlogsCallbackHandle *callback) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogsRegisterCallback_12090) ? cushim_names_table->cuLogsRegisterCallback_12090(callbackFunc, userData, callback) : cushim_names_missing(cushim_names_table, "cuLogsRegisterCallback", 12090);
 }
 #undef cuLogsRegisterCallback
 #define cuLogsRegisterCallback cushim_12_cuLogsRegisterCallback
-static inline CUresult cushim_12_cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
+CUSHIM_INLINE CUresult cushim_12_cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogsUnregisterCallback_12090) ? cushim_names_table->cuLogsUnregisterCallback_12090(callback) : cushim_names_missing(cushim_names_table, "cuLogsUnregisterCallback", 12090);
 }
 #undef cuLogsUnregisterCallback
 #define cuLogsUnregisterCallback cushim_12_cuLogsUnregisterCallback
-static inline CUresult cushim_12_cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetHostAtomicCapabilities_13000) ? cushim_names_table->cuDeviceGetHostAtomicCapabilities_13000(capabilities, operations, count, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetHostAtomicCapabilities", 13000);
 }
 #undef cuDeviceGetHostAtomicCapabilities
 #define cuDeviceGetHostAtomicCapabilities cushim_12_cuDeviceGetHostAtomicCapabilities
-static inline CUresult cushim_12_cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count, CUdevice srcDevice, CUdevice dstDevice) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities, const CUatomicOperation *operations, unsigned int count, CUdevice srcDevice, CUdevice dstDevice) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetP2PAtomicCapabilities_13000) ? cushim_names_table->cuDeviceGetP2PAtomicCapabilities_13000(capabilities, operations, count, srcDevice, dstDevice) : cushim_names_missing(cushim_names_table, "cuDeviceGetP2PAtomicCapabilities", 13000);
 }
 #undef cuDeviceGetP2PAtomicCapabilities
 #define cuDeviceGetP2PAtomicCapabilities cushim_12_cuDeviceGetP2PAtomicCapabilities
-static inline CUresult cushim_12_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
+CUSHIM_INLINE CUresult cushim_12_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGreenCtxGetId_12090) ? cushim_names_table->cuGreenCtxGetId_12090(greenCtx, greenCtxId) : cushim_names_missing(cushim_names_table, "cuGreenCtxGetId", 12090);
 }
 #undef cuGreenCtxGetId
 #define cuGreenCtxGetId cushim_12_cuGreenCtxGetId
-static inline CUresult cushim_12_cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, CUmemLocation_v1 *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, CUmemLocation_v1 *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemDiscardAndPrefetchBatchAsync_13000) ? cushim_names_table->cuMemDiscardAndPrefetchBatchAsync_13000(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream) : cushim_names_missing(cushim_names_table, "cuMemDiscardAndPrefetchBatchAsync", 13000);
 }
 #undef cuMemDiscardAndPrefetchBatchAsync
 #define cuMemDiscardAndPrefetchBatchAsync cushim_12_cuMemDiscardAndPrefetchBatchAsync
-static inline CUresult cushim_12_cuMemDiscardBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, unsigned long long flags, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemDiscardBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, unsigned long long flags, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemDiscardBatchAsync_13000) ? cushim_names_table->cuMemDiscardBatchAsync_13000(dptrs, sizes, count, flags, hStream) : cushim_names_missing(cushim_names_table, "cuMemDiscardBatchAsync", 13000);
 }
 #undef cuMemDiscardBatchAsync
 #define cuMemDiscardBatchAsync cushim_12_cuMemDiscardBatchAsync
-static inline CUresult cushim_12_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location, CUmemAllocationType type) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location, CUmemAllocationType type) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetDefaultMemPool_13000) ? cushim_names_table->cuMemGetDefaultMemPool_13000(pool_out, location, type) : cushim_names_missing(cushim_names_table, "cuMemGetDefaultMemPool", 13000);
 }
 #undef cuMemGetDefaultMemPool
 #define cuMemGetDefaultMemPool cushim_12_cuMemGetDefaultMemPool
-static inline CUresult cushim_12_cuMemGetMemPool(CUmemoryPool *pool_out, CUmemLocation *location, CUmemAllocationType type) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetMemPool(CUmemoryPool *pool_out, CUmemLocation *location, CUmemAllocationType type) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetMemPool_13000) ? cushim_names_table->cuMemGetMemPool_13000(pool_out, location, type) : cushim_names_missing(cushim_names_table, "cuMemGetMemPool", 13000);
 }
 #undef cuMemGetMemPool
 #define cuMemGetMemPool cushim_12_cuMemGetMemPool
-static inline CUresult cushim_12_cuMemPrefetchBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, CUmemLocation_v1 *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemPrefetchBatchAsync(CUdeviceptr_v2 *dptrs, size_t *sizes, size_t count, CUmemLocation_v1 *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemPrefetchBatchAsync_13000) ? cushim_names_table->cuMemPrefetchBatchAsync_13000(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream) : cushim_names_missing(cushim_names_table, "cuMemPrefetchBatchAsync", 13000);
 }
 #undef cuMemPrefetchBatchAsync
 #define cuMemPrefetchBatchAsync cushim_12_cuMemPrefetchBatchAsync
-static inline CUresult cushim_12_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
+CUSHIM_INLINE CUresult cushim_12_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemSetMemPool_13000) ? cushim_names_table->cuMemSetMemPool_13000(location, type, pool) : cushim_names_missing(cushim_names_table, "cuMemSetMemPool", 13000);
 }
 #undef cuMemSetMemPool
 #define cuMemSetMemPool cushim_12_cuMemSetMemPool
-static inline CUresult cushim_12_cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups, const CUdevResource *input, CUdevResource *remainder, unsigned int flags, CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
+CUSHIM_INLINE CUresult cushim_12_cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups, const CUdevResource *input, CUdevResource *remainder, unsigned int flags, CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDevSmResourceSplit_13010) ? cushim_names_table->cuDevSmResourceSplit_13010(result, nbGroups, input, remainder, flags, groupParams) : cushim_names_missing(cushim_names_table, "cuDevSmResourceSplit", 13010);
 }
 #undef cuDevSmResourceSplit
 #define cuDevSmResourceSplit cushim_12_cuDevSmResourceSplit
-static inline CUresult cushim_12_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphExecGetId_13010) ? cushim_names_table->cuGraphExecGetId_13010(hGraphExec, graphId) : cushim_names_missing(cushim_names_table, "cuGraphExecGetId", 13010);
 }
 #undef cuGraphExecGetId
 #define cuGraphExecGetId cushim_12_cuGraphExecGetId
-static inline CUresult cushim_12_cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphGetId_13010) ? cushim_names_table->cuGraphGetId_13010(hGraph, graphId) : cushim_names_missing(cushim_names_table, "cuGraphGetId", 13010);
 }
 #undef cuGraphGetId
 #define cuGraphGetId cushim_12_cuGraphGetId
-static inline CUresult cushim_12_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeGetContainingGraph_13010) ? cushim_names_table->cuGraphNodeGetContainingGraph_13010(hNode, phGraph) : cushim_names_missing(cushim_names_table, "cuGraphNodeGetContainingGraph", 13010);
 }
 #undef cuGraphNodeGetContainingGraph
 #define cuGraphNodeGetContainingGraph cushim_12_cuGraphNodeGetContainingGraph
-static inline CUresult cushim_12_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeGetLocalId_13010) ? cushim_names_table->cuGraphNodeGetLocalId_13010(hNode, nodeId) : cushim_names_missing(cushim_names_table, "cuGraphNodeGetLocalId", 13010);
 }
 #undef cuGraphNodeGetLocalId
 #define cuGraphNodeGetLocalId cushim_12_cuGraphNodeGetLocalId
-static inline CUresult cushim_12_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *nodeId) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *nodeId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeGetToolsId_13010) ? cushim_names_table->cuGraphNodeGetToolsId_13010(hNode, nodeId) : cushim_names_missing(cushim_names_table, "cuGraphNodeGetToolsId", 13010);
 }
 #undef cuGraphNodeGetToolsId
 #define cuGraphNodeGetToolsId cushim_12_cuGraphNodeGetToolsId
-static inline CUresult cushim_12_cuStreamGetDevResource(CUstream hStream, CUdevResource *result, CUdevResourceType type) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamGetDevResource(CUstream hStream, CUdevResource *result, CUdevResourceType type) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamGetDevResource_13010) ? cushim_names_table->cuStreamGetDevResource_13010(hStream, result, type) : cushim_names_missing(cushim_names_table, "cuStreamGetDevResource", 13010);
 }
 #undef cuStreamGetDevResource
 #define cuStreamGetDevResource cushim_12_cuStreamGetDevResource
-static inline CUresult cushim_12_cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandle callback) {
+CUSHIM_INLINE CUresult cushim_12_cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandle callback) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCoredumpDeregisterCompleteCallback_13020) ? cushim_names_table->cuCoredumpDeregisterCompleteCallback_13020(callback) : cushim_names_missing(cushim_names_table, "cuCoredumpDeregisterCompleteCallback", 13020);
 }
 #undef cuCoredumpDeregisterCompleteCallback
 #define cuCoredumpDeregisterCompleteCallback cushim_12_cuCoredumpDeregisterCompleteCallback
-static inline CUresult cushim_12_cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle callback) {
+CUSHIM_INLINE CUresult cushim_12_cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle callback) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCoredumpDeregisterStartCallback_13020) ? cushim_names_table->cuCoredumpDeregisterStartCallback_13020(callback) : cushim_names_missing(cushim_names_table, "cuCoredumpDeregisterStartCallback", 13020);
 }
 #undef cuCoredumpDeregisterStartCallback
 #define cuCoredumpDeregisterStartCallback cushim_12_cuCoredumpDeregisterStartCallback
-static inline CUresult cushim_12_cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback callback, void *userData, CUcoredumpCallbackHandle *callbackOut) {
+CUSHIM_INLINE CUresult cushim_12_cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback callback, void *userData, CUcoredumpCallbackHandle *callbackOut) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCoredumpRegisterCompleteCallback_13020) ? cushim_names_table->cuCoredumpRegisterCompleteCallback_13020(callback, userData, callbackOut) : cushim_names_missing(cushim_names_table, "cuCoredumpRegisterCompleteCallback", 13020);
 }
 #undef cuCoredumpRegisterCompleteCallback
 #define cuCoredumpRegisterCompleteCallback cushim_12_cuCoredumpRegisterCompleteCallback
-static inline CUresult cushim_12_cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback callback, void *userData, CUcoredumpCallbackHandle *callbackOut) {
+CUSHIM_INLINE CUresult cushim_12_cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback callback, void *userData, CUcoredumpCallbackHandle *callbackOut) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCoredumpRegisterStartCallback_13020) ? cushim_names_table->cuCoredumpRegisterStartCallback_13020(callback, userData, callbackOut) : cushim_names_missing(cushim_names_table, "cuCoredumpRegisterStartCallback", 13020);
 }
 #undef cuCoredumpRegisterStartCallback
 #define cuCoredumpRegisterStartCallback cushim_12_cuCoredumpRegisterStartCallback
-static inline CUresult cushim_12_cuFuncGetParamCount(CUfunction func, size_t *paramCount) {
+CUSHIM_INLINE CUresult cushim_12_cuFuncGetParamCount(CUfunction func, size_t *paramCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFuncGetParamCount_13020) ? cushim_names_table->cuFuncGetParamCount_13020(func, paramCount) : cushim_names_missing(cushim_names_table, "cuFuncGetParamCount", 13020);
 }
 #undef cuFuncGetParamCount
 #define cuFuncGetParamCount cushim_12_cuFuncGetParamCount
-static inline CUresult cushim_12_cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphNodeGetParams_13020) ? cushim_names_table->cuGraphNodeGetParams_13020(hNode, nodeParams) : cushim_names_missing(cushim_names_table, "cuGraphNodeGetParams", 13020);
 }
 #undef cuGraphNodeGetParams
 #define cuGraphNodeGetParams cushim_12_cuGraphNodeGetParams
-static inline CUresult cushim_12_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount) {
+CUSHIM_INLINE CUresult cushim_12_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuKernelGetParamCount_13020) ? cushim_names_table->cuKernelGetParamCount_13020(kernel, paramCount) : cushim_names_missing(cushim_names_table, "cuKernelGetParamCount", 13020);
 }
 #undef cuKernelGetParamCount
 #define cuKernelGetParamCount cushim_12_cuKernelGetParamCount
-static inline CUresult cushim_12_cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP_v1 *op, unsigned long long flags, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP_v1 *op, unsigned long long flags, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpy3DWithAttributesAsync_13020) ? cushim_names_table->cuMemcpy3DWithAttributesAsync_13020(op, flags, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpy3DWithAttributesAsync", 13020);
 }
 #undef cuMemcpy3DWithAttributesAsync
 #define cuMemcpy3DWithAttributesAsync cushim_12_cuMemcpy3DWithAttributesAsync
-static inline CUresult cushim_12_cuMemcpyWithAttributesAsync(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t size, CUmemcpyAttributes_v1 *attr, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuMemcpyWithAttributesAsync(CUdeviceptr_v2 dst, CUdeviceptr_v2 src, size_t size, CUmemcpyAttributes_v1 *attr, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemcpyWithAttributesAsync_13020) ? cushim_names_table->cuMemcpyWithAttributesAsync_13020(dst, src, size, attr, hStream) : cushim_names_missing(cushim_names_table, "cuMemcpyWithAttributesAsync", 13020);
 }
 #undef cuMemcpyWithAttributesAsync
 #define cuMemcpyWithAttributesAsync cushim_12_cuMemcpyWithAttributesAsync
-static inline CUresult cushim_12_cuStreamBeginCaptureToCig(CUstream hStream, CUstreamCigCaptureParams *streamCigCaptureParams) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamBeginCaptureToCig(CUstream hStream, CUstreamCigCaptureParams *streamCigCaptureParams) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamBeginCaptureToCig_13010) ? cushim_names_table->cuStreamBeginCaptureToCig_13010(hStream, streamCigCaptureParams) : cushim_names_missing(cushim_names_table, "cuStreamBeginCaptureToCig", 13010);
 }
 #undef cuStreamBeginCaptureToCig
 #define cuStreamBeginCaptureToCig cushim_12_cuStreamBeginCaptureToCig
-static inline CUresult cushim_12_cuStreamEndCaptureToCig(CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamEndCaptureToCig(CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamEndCaptureToCig_13010) ? cushim_names_table->cuStreamEndCaptureToCig_13010(hStream) : cushim_names_missing(cushim_names_table, "cuStreamEndCaptureToCig", 13010);
 }
 #undef cuStreamEndCaptureToCig
 #define cuStreamEndCaptureToCig cushim_12_cuStreamEndCaptureToCig
-static inline CUresult cushim_12_cuLogicalEndpointAddDevice(CUlogicalEndpointId leId, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointAddDevice(CUlogicalEndpointId leId, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointAddDevice_13030) ? cushim_names_table->cuLogicalEndpointAddDevice_13030(leId, dev) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointAddDevice", 13030);
 }
 #undef cuLogicalEndpointAddDevice
 #define cuLogicalEndpointAddDevice cushim_12_cuLogicalEndpointAddDevice
-static inline CUresult cushim_12_cuLogicalEndpointBindAddr(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, void *ptr, cuuint64_t size, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointBindAddr(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, void *ptr, cuuint64_t size, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointBindAddr_13030) ? cushim_names_table->cuLogicalEndpointBindAddr_13030(leId, dev, offset, ptr, size, flags) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointBindAddr", 13030);
 }
 #undef cuLogicalEndpointBindAddr
 #define cuLogicalEndpointBindAddr cushim_12_cuLogicalEndpointBindAddr
-static inline CUresult cushim_12_cuLogicalEndpointBindMem(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, CUmemGenericAllocationHandle memHandle, cuuint64_t memOffset, cuuint64_t size, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointBindMem(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, CUmemGenericAllocationHandle memHandle, cuuint64_t memOffset, cuuint64_t size, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointBindMem_13030) ? cushim_names_table->cuLogicalEndpointBindMem_13030(leId, dev, offset, memHandle, memOffset, size, flags) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointBindMem", 13030);
 }
 #undef cuLogicalEndpointBindMem
 #define cuLogicalEndpointBindMem cushim_12_cuLogicalEndpointBindMem
-static inline CUresult cushim_12_cuLogicalEndpointCreate(CUlogicalEndpointId leId, const CUlogicalEndpointProp *prop) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointCreate(CUlogicalEndpointId leId, const CUlogicalEndpointProp *prop) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointCreate_13030) ? cushim_names_table->cuLogicalEndpointCreate_13030(leId, prop) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointCreate", 13030);
 }
 #undef cuLogicalEndpointCreate
 #define cuLogicalEndpointCreate cushim_12_cuLogicalEndpointCreate
-static inline CUresult cushim_12_cuLogicalEndpointDestroy(CUlogicalEndpointId leId) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointDestroy(CUlogicalEndpointId leId) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointDestroy_13030) ? cushim_names_table->cuLogicalEndpointDestroy_13030(leId) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointDestroy", 13030);
 }
 #undef cuLogicalEndpointDestroy
 #define cuLogicalEndpointDestroy cushim_12_cuLogicalEndpointDestroy
-static inline CUresult cushim_12_cuLogicalEndpointExport(void *handle, const CUlogicalEndpointId leId, CUlogicalEndpointIpcHandleType handleType) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointExport(void *handle, const CUlogicalEndpointId leId, CUlogicalEndpointIpcHandleType handleType) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointExport_13030) ? cushim_names_table->cuLogicalEndpointExport_13030(handle, leId, handleType) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointExport", 13030);
 }
 #undef cuLogicalEndpointExport
 #define cuLogicalEndpointExport cushim_12_cuLogicalEndpointExport
-static inline CUresult cushim_12_cuLogicalEndpointGetLimits(cuuint64_t *bindAlignment, cuuint64_t *maxSize, const CUlogicalEndpointProp *prop) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointGetLimits(cuuint64_t *bindAlignment, cuuint64_t *maxSize, const CUlogicalEndpointProp *prop) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointGetLimits_13030) ? cushim_names_table->cuLogicalEndpointGetLimits_13030(bindAlignment, maxSize, prop) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointGetLimits", 13030);
 }
 #undef cuLogicalEndpointGetLimits
 #define cuLogicalEndpointGetLimits cushim_12_cuLogicalEndpointGetLimits
-static inline CUresult cushim_12_cuLogicalEndpointIdRelease(CUlogicalEndpointId leId, cuuint32_t count) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointIdRelease(CUlogicalEndpointId leId, cuuint32_t count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointIdRelease_13030) ? cushim_names_table->cuLogicalEndpointIdRelease_13030(leId, count) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointIdRelease", 13030);
 }
 #undef cuLogicalEndpointIdRelease
 #define cuLogicalEndpointIdRelease cushim_12_cuLogicalEndpointIdRelease
-static inline CUresult cushim_12_cuLogicalEndpointIdReserve(CUlogicalEndpointId *leId, cuuint32_t count) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointIdReserve(CUlogicalEndpointId *leId, cuuint32_t count) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointIdReserve_13030) ? cushim_names_table->cuLogicalEndpointIdReserve_13030(leId, count) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointIdReserve", 13030);
 }
 #undef cuLogicalEndpointIdReserve
 #define cuLogicalEndpointIdReserve cushim_12_cuLogicalEndpointIdReserve
-static inline CUresult cushim_12_cuLogicalEndpointImport(CUlogicalEndpointId leId, const void *handle, CUlogicalEndpointIpcHandleType handleType) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointImport(CUlogicalEndpointId leId, const void *handle, CUlogicalEndpointIpcHandleType handleType) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointImport_13030) ? cushim_names_table->cuLogicalEndpointImport_13030(leId, handle, handleType) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointImport", 13030);
 }
 #undef cuLogicalEndpointImport
 #define cuLogicalEndpointImport cushim_12_cuLogicalEndpointImport
-static inline CUresult cushim_12_cuLogicalEndpointQuery(CUlogicalEndpointId leId, cuuint32_t count, int *queryStatus) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointQuery(CUlogicalEndpointId leId, cuuint32_t count, int *queryStatus) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointQuery_13030) ? cushim_names_table->cuLogicalEndpointQuery_13030(leId, count, queryStatus) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointQuery", 13030);
 }
 #undef cuLogicalEndpointQuery
 #define cuLogicalEndpointQuery cushim_12_cuLogicalEndpointQuery
-static inline CUresult cushim_12_cuLogicalEndpointUnbind(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, cuuint64_t size) {
+CUSHIM_INLINE CUresult cushim_12_cuLogicalEndpointUnbind(CUlogicalEndpointId leId, CUdevice dev, cuuint64_t offset, cuuint64_t size) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuLogicalEndpointUnbind_13030) ? cushim_names_table->cuLogicalEndpointUnbind_13030(leId, dev, offset, size) : cushim_names_missing(cushim_names_table, "cuLogicalEndpointUnbind", 13030);
 }
 #undef cuLogicalEndpointUnbind
 #define cuLogicalEndpointUnbind cushim_12_cuLogicalEndpointUnbind
-static inline CUresult cushim_12_cuStreamBeginRecaptureToGraph(CUstream hStream, CUstreamCaptureMode mode, CUgraph hGraph, CUgraphRecaptureCallback callbackFunc, void *userData) {
+CUSHIM_INLINE CUresult cushim_12_cuStreamBeginRecaptureToGraph(CUstream hStream, CUstreamCaptureMode mode, CUgraph hGraph, CUgraphRecaptureCallback callbackFunc, void *userData) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuStreamBeginRecaptureToGraph_13030) ? cushim_names_table->cuStreamBeginRecaptureToGraph_13030(hStream, mode, hGraph, callbackFunc, userData) : cushim_names_missing(cushim_names_table, "cuStreamBeginRecaptureToGraph", 13030);
 }
 #undef cuStreamBeginRecaptureToGraph
 #define cuStreamBeginRecaptureToGraph cushim_12_cuStreamBeginRecaptureToGraph
-static inline CUresult cushim_12_cuCheckpointOperationComplete(CUcheckpointOperationHandle handle) {
+CUSHIM_INLINE CUresult cushim_12_cuCheckpointOperationComplete(CUcheckpointOperationHandle handle) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuCheckpointOperationComplete_13040) ? cushim_names_table->cuCheckpointOperationComplete_13040(handle) : cushim_names_missing(cushim_names_table, "cuCheckpointOperationComplete", 13040);
 }
 #undef cuCheckpointOperationComplete
 #define cuCheckpointOperationComplete cushim_12_cuCheckpointOperationComplete
-static inline CUresult cushim_12_cuDeviceGetCliqueCount(size_t *count, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetCliqueCount(size_t *count, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetCliqueCount_13040) ? cushim_names_table->cuDeviceGetCliqueCount_13040(count, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetCliqueCount", 13040);
 }
 #undef cuDeviceGetCliqueCount
 #define cuDeviceGetCliqueCount cushim_12_cuDeviceGetCliqueCount
-static inline CUresult cushim_12_cuDeviceGetCliqueInfo(CUcliqueInfo *cliqueInfo, size_t *count, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetCliqueInfo(CUcliqueInfo *cliqueInfo, size_t *count, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetCliqueInfo_13040) ? cushim_names_table->cuDeviceGetCliqueInfo_13040(cliqueInfo, count, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetCliqueInfo", 13040);
 }
 #undef cuDeviceGetCliqueInfo
 #define cuDeviceGetCliqueInfo cushim_12_cuDeviceGetCliqueInfo
-static inline CUresult cushim_12_cuDeviceGetFabricClusterUuid(CUuuid *uuid, CUdevice dev) {
+CUSHIM_INLINE CUresult cushim_12_cuDeviceGetFabricClusterUuid(CUuuid *uuid, CUdevice dev) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuDeviceGetFabricClusterUuid_13040) ? cushim_names_table->cuDeviceGetFabricClusterUuid_13040(uuid, dev) : cushim_names_missing(cushim_names_table, "cuDeviceGetFabricClusterUuid", 13040);
 }
 #undef cuDeviceGetFabricClusterUuid
 #define cuDeviceGetFabricClusterUuid cushim_12_cuDeviceGetFabricClusterUuid
-static inline CUresult cushim_12_cuMemGetLocationInfo(CUdeviceptr_v2 ptr, size_t size, size_t summaryGranularity, size_t samplingGranularity, CUmemLocation_v1 *location_out) {
+CUSHIM_INLINE CUresult cushim_12_cuMemGetLocationInfo(CUdeviceptr_v2 ptr, size_t size, size_t summaryGranularity, size_t samplingGranularity, CUmemLocation_v1 *location_out) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuMemGetLocationInfo_13040) ? cushim_names_table->cuMemGetLocationInfo_13040(ptr, size, summaryGranularity, samplingGranularity, location_out) : cushim_names_missing(cushim_names_table, "cuMemGetLocationInfo", 13040);
 }
 #undef cuMemGetLocationInfo
 #define cuMemGetLocationInfo cushim_12_cuMemGetLocationInfo
-static inline CUresult cushim_12_cuFabricCpyBatchAsync(size_t numOps, CUDA_FABRIC_COPY_BATCH_OP_v1 *opList, unsigned long long flags, CUstream hStream) {
+CUSHIM_INLINE CUresult cushim_12_cuFabricCpyBatchAsync(size_t numOps, CUDA_FABRIC_COPY_BATCH_OP_v1 *opList, unsigned long long flags, CUstream hStream) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuFabricCpyBatchAsync_13050) ? cushim_names_table->cuFabricCpyBatchAsync_13050(numOps, opList, flags, hStream) : cushim_names_missing(cushim_names_table, "cuFabricCpyBatchAsync", 13050);
 }
 #undef cuFabricCpyBatchAsync
 #define cuFabricCpyBatchAsync cushim_12_cuFabricCpyBatchAsync
-static inline CUresult cushim_12_cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUtensorMapAllocClass allocClass, CUtensorMapAllocClass *outAllocClass) {
+CUSHIM_INLINE CUresult cushim_12_cuTensorMapSetAllocationClass(CUtensorMap *tensorMap, CUtensorMapAllocClass allocClass, CUtensorMapAllocClass *outAllocClass) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuTensorMapSetAllocationClass_13050) ? cushim_names_table->cuTensorMapSetAllocationClass_13050(tensorMap, allocClass, outAllocClass) : cushim_names_missing(cushim_names_table, "cuTensorMapSetAllocationClass", 13050);
 }
 #undef cuTensorMapSetAllocationClass
 #define cuTensorMapSetAllocationClass cushim_12_cuTensorMapSetAllocationClass
-static inline CUresult cushim_12_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags) {
+CUSHIM_INLINE CUresult cushim_12_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags) {
   const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;
   return CUSHIM_HAS(cushim_names_table, cuGraphInstantiateWithFlags_11040) ? cushim_names_table->cuGraphInstantiateWithFlags_11040(phGraphExec, hGraph, flags) : cushim_names_missing(cushim_names_table, "cuGraphInstantiateWithFlags", 11040);
 }
@@ -6481,6 +6496,10 @@ static inline CUresult cushim_12_cuGraphInstantiate(CUgraphExec *phGraphExec, CU
 
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic pop
 #endif
 
 #endif /* CUSHIM_CUDA_NAMES */

@@ -46,197 +46,220 @@
 #define CUSHIM_NULL NULL
 #endif
 
+/* A function of a header. C has the word since C99. */
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L) || !defined(__GNUC__)
+#define CUSHIM_INLINE static inline
+#else
+#define CUSHIM_INLINE static __inline__
+#endif
+
 /* The driver's functions; its members are in cushim_driver.h. */
 typedef struct cushim_driver_table cushim_driver_table;
 
-// Which default stream the functions of a table use.
+/* Which default stream the functions of a table use. */
 enum cushim_table_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The legacy default stream, which is ordered with all blocking streams of the context.
+  /* The legacy default stream, which is ordered with all blocking streams of the context. */
   CUSHIM_TABLE_LEGACY_STREAM = 0,
-  // The per-thread default stream (`CUDA_API_PER_THREAD_DEFAULT_STREAM`).
-  CUSHIM_TABLE_PER_THREAD_STREAM = 1,
+  /* The per-thread default stream (`CUDA_API_PER_THREAD_DEFAULT_STREAM`). */
+  CUSHIM_TABLE_PER_THREAD_STREAM = 1
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_table_kind cushim_table_kind;
 #else
 typedef int32_t cushim_table_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// What sort of library a driver is.
+/* What sort of library a driver is. */
 enum cushim_driver_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // "none": no library; every entry of the table is NULL.
+  /* "none": no library; every entry of the table is NULL. */
   CUSHIM_DRIVER_KIND_NONE = 0,
-  // The driver that is installed on this machine.
+  /* The driver that is installed on this machine. */
   CUSHIM_DRIVER_KIND_NATIVE = 1,
-  // A driver from a forward compatibility package.
+  /* A driver from a forward compatibility package. */
   CUSHIM_DRIVER_KIND_COMPAT = 2,
-  // The driver of WSL, which forwards to the Windows host.
+  /* The driver of WSL, which forwards to the Windows host. */
   CUSHIM_DRIVER_KIND_WSL = 3,
-  // The driver of a Jetson.
+  /* The driver of a Jetson. */
   CUSHIM_DRIVER_KIND_TEGRA = 4,
-  // libsoftcuda, the driver in software.
+  /* libsoftcuda, the driver in software. */
   CUSHIM_DRIVER_KIND_SOFTWARE = 5,
-  // The functions of a program's getter.
+  /* The functions of a program's getter. */
   CUSHIM_DRIVER_KIND_CUSTOM = 6,
-  // The toolkit's stub, which cushim never opens.
-  CUSHIM_DRIVER_KIND_STUB = 7,
+  /* The toolkit's stub, which cushim never opens. */
+  CUSHIM_DRIVER_KIND_STUB = 7
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_driver_kind cushim_driver_kind;
 #else
 typedef int32_t cushim_driver_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Whether a driver has an ABI.
+/* Whether a driver has an ABI. */
 enum cushim_symbol_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The driver has it.
+  /* The driver has it. */
   CUSHIM_SYMBOL_FOUND = 0,
-  // The ABI is newer than the driver, so cushim did not ask for it.
+  /* The ABI is newer than the driver, so cushim did not ask for it. */
   CUSHIM_SYMBOL_NEWER_THAN_DRIVER = 1,
-  // The driver's version should have it, but it was not found.
+  /* The driver's version should have it, but it was not found. */
   CUSHIM_SYMBOL_ABSENT = 2,
-  // There is no library to ask.
-  CUSHIM_SYMBOL_NO_DRIVER = 3,
+  /* There is no library to ask. */
+  CUSHIM_SYMBOL_NO_DRIVER = 3
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_symbol_status cushim_symbol_status;
 #else
 typedef int32_t cushim_symbol_status;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// The statuses of cushim itself. A number is never reused.
+/* The statuses of cushim itself. A number is never reused. */
 enum cushim_status_code
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // The call did what its comment says.
+  /* The call did what its comment says. */
   CUSHIM_SUCCESS = 0,
-  // An argument is not acceptable. The message says which one, its value, and what is accepted.
+  /* An argument is not acceptable. The message says which one, its value, and what is accepted. */
   CUSHIM_ERROR_INVALID_ARGUMENT = -1,
-  // The handle is not a handle of this library, is of another kind, or names an object that was destroyed.
+  /* The handle is not a handle of this library, is of another kind, or names an object that was destroyed. */
   CUSHIM_ERROR_INVALID_HANDLE = -2,
-  // The handle was already destroyed. A program that destroys from several places may ignore it.
+  /* The handle was already destroyed. A program that destroys from several places may ignore it. */
   CUSHIM_ERROR_ALREADY_DESTROYED = -3,
-  // The driver or the device cannot do it. The message names the driver function, the CUDA version that has it,
-  // and the driver's own version and path.
+  /*
+   * The driver or the device cannot do it. The message names the driver function, the CUDA version that has it,
+   * and the driver's own version and path.
+   */
   CUSHIM_ERROR_UNSUPPORTED = -4,
-  // No CUDA driver was found. The message lists what was tried and why each attempt failed.
+  /* No CUDA driver was found. The message lists what was tried and why each attempt failed. */
   CUSHIM_ERROR_DRIVER_NOT_FOUND = -5,
-  // The library cannot be used as a driver: it does not load, is the toolkit's stub, or exports no driver
-  // functions.
+  /*
+   * The library cannot be used as a driver: it does not load, is the toolkit's stub, or exports no driver
+   * functions.
+   */
   CUSHIM_ERROR_DRIVER_UNUSABLE = -6,
-  // A bug in cushim. Please report the message.
+  /* A bug in cushim. Please report the message. */
   CUSHIM_ERROR_INTERNAL = -7,
-  // The process was forked after it had used cushim. CUDA does not work in such a child process; start the child
-  // with exec.
+  /*
+   * The process was forked after it had used cushim. CUDA does not work in such a child process; start the child
+   * with exec.
+   */
   CUSHIM_ERROR_FORKED = -8,
-  // An event does not measure time. Create it with `CUSHIM_EVENT_TIMING`.
+  /* An event does not measure time. Create it with `CUSHIM_EVENT_TIMING`. */
   CUSHIM_ERROR_TIMING_DISABLED = -9,
-  // An event has never been recorded.
+  /* An event has never been recorded. */
   CUSHIM_ERROR_NOT_RECORDED = -10,
-  // A stream is required, and none was given. Nothing was enqueued: cushim never uses a default stream unasked.
+  /* A stream is required, and none was given. Nothing was enqueued: cushim never uses a default stream unasked. */
   CUSHIM_ERROR_STREAM_REQUIRED = -11,
-  // The call was made inside a function that the driver called, where CUDA allows almost none.
+  /* The call was made inside a function that the driver called, where CUDA allows almost none. */
   CUSHIM_ERROR_IN_CALLBACK = -12,
-  // All 16,777,216 handles are in use. The program probably does not destroy what it creates.
+  /* All 16,777,216 handles are in use. The program probably does not destroy what it creates. */
   CUSHIM_ERROR_TOO_MANY_HANDLES = -13,
-  // The process has no memory left for what the library has to keep. (A device's memory is
-  // `CUDA_ERROR_OUT_OF_MEMORY`.)
-  CUSHIM_ERROR_OUT_OF_MEMORY = -14,
+  /*
+   * The process has no memory left for what the library has to keep. (A device's memory is
+   * `CUDA_ERROR_OUT_OF_MEMORY`.)
+   */
+  CUSHIM_ERROR_OUT_OF_MEMORY = -14
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_status_code cushim_status_code;
 #else
 typedef int32_t cushim_status_code;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Flags of `cushim_driver_options`.
+/* Flags of `cushim_driver_options`. */
 enum cushim_driver_flags
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
  {
-  // Do not read environment variables. They are never read in a set-uid process.
+  /* Do not read environment variables. They are never read in a set-uid process. */
   CUSHIM_DRIVER_IGNORE_ENVIRONMENT = 1,
-  // `getter` behaves like `cuGetProcAddress` before CUDA 12.0: a missing function is an error instead of a NULL
-  // address, and it does not write `*found`.
+  /*
+   * `getter` behaves like `cuGetProcAddress` before CUDA 12.0: a missing function is an error instead of a NULL
+   * address, and it does not write `*found`.
+   */
   CUSHIM_DRIVER_GETTER_V1 = 2,
-  // Each launch of a graph that is instantiated from now on checks that the memory which its nodes use is still
-  // there (`cushim_exec_launch`), as the environment variable `CUSHIM_CHECK=graphs` asks for it. For all handles of
-  // this driver; it costs a call of the driver for each address.
-  CUSHIM_DRIVER_CHECK_GRAPHS = 4,
+  /*
+   * Each launch of a graph that is instantiated from now on checks that the memory which its nodes use is still
+   * there (`cushim_exec_launch`), as the environment variable `CUSHIM_CHECK=graphs` asks for it. For all handles of
+   * this driver; it costs a call of the driver for each address.
+   */
+  CUSHIM_DRIVER_CHECK_GRAPHS = 4
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum cushim_driver_flags cushim_driver_flags;
 #else
 typedef int32_t cushim_driver_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* __cplusplus */
 
-// Never given a body.
+/* Never given a body. */
 typedef struct cushim_driver_s cushim_driver_s;
 
-// The result of a call: `CUSHIM_SUCCESS` (0); the driver's own `CUresult`, unchanged, which is positive; or a
-// `cushim_status_code`, which is negative.
+/*
+ * The result of a call: `CUSHIM_SUCCESS` (0); the driver's own `CUresult`, unchanged, which is positive; or a
+ * `cushim_status_code`, which is negative.
+ */
 typedef int32_t cushim_status;
 
-// The details of a failed call. A text that does not fit is cut and ends with "...".
+/* The details of a failed call. A text that does not fit is cut and ends with "...". */
 typedef struct cushim_error_detail {
-  // In: bytes of the caller's struct, `sizeof(cushim_error_detail)`. Out: bytes written.
+  /* In: bytes of the caller's struct, `sizeof(cushim_error_detail)`. Out: bytes written. */
   size_t struct_size;
-  // The status that the call returned; 0 if no call of this thread has failed.
+  /* The status that the call returned; 0 if no call of this thread has failed. */
   cushim_status status;
-  // The ABI number of the driver function, such as 12020; 0 if the error is about none.
+  /* The ABI number of the driver function, such as 12020; 0 if the error is about none. */
   int32_t abi;
-  // The base name of the driver function, such as "cuMemPrefetchAsync"; "" if the error is about none.
+  /* The base name of the driver function, such as "cuMemPrefetchAsync"; "" if the error is about none. */
   char function[64];
-  // What went wrong and what to do about it.
+  /* What went wrong and what to do about it. */
   char message[4096];
-  // The index of the item that failed, from 0, if the call took several; otherwise -1.
+  /* The index of the item that failed, from 0, if the call took several; otherwise -1. */
   int64_t item;
-  // The `CUresult` that the driver returned; 0 if the driver was not called or is not at fault.
+  /* The `CUresult` that the driver returned; 0 if the driver was not called or is not at fault. */
   int32_t driver_code;
-  // Zero.
+  /* Zero. */
   int32_t reserved;
-  // Its name, such as "CUDA_ERROR_INVALID_VALUE"; "" if there is none.
+  /* Its name, such as "CUDA_ERROR_INVALID_VALUE"; "" if there is none. */
   char driver_code_name[64];
-  // The object that the call was about, such as `stream "copy"`; "" if there is none.
+  /* The object that the call was about, such as `stream "copy"`; "" if there is none. */
   char object[256];
-  // The label of that object; "" if it has none.
+  /* The label of that object; "" if it has none. */
   char label[256];
-  // What the driver logged during the call, one entry per line; "" before CUDA 12.9, or if it logged nothing.
+  /* What the driver logged during the call, one entry per line; "" before CUDA 12.9, or if it logged nothing. */
   char driver_log[4096];
 } cushim_error_detail;
 
-// A function of the program's that finds driver functions: `cuGetProcAddress_v2` with a pointer of the program's as
-// its first parameter.
-//
-// It writes the address of the function `symbol`, in the ABI of CUDA version `version`, to `*address` (NULL if there
-// is none), and a `CUdriverProcAddressQueryResult` to `*found`, and returns a `CUresult`. Both pointers are never
-// NULL. It is called on the thread that opens the driver, and only while the driver is being opened. The addresses
-// must stay valid until the process ends.
+/*
+ * A function of the program's that finds driver functions: `cuGetProcAddress_v2` with a pointer of the program's as
+ * its first parameter.
+ *
+ * It writes the address of the function `symbol`, in the ABI of CUDA version `version`, to `*address` (NULL if there
+ * is none), and a `CUdriverProcAddressQueryResult` to `*found`, and returns a `CUresult`. Both pointers are never
+ * NULL. It is called on the thread that opens the driver, and only while the driver is being opened. The addresses
+ * must stay valid until the process ends.
+ */
 typedef int (*cushim_driver_getter)(void *user,
                                     const char *symbol,
                                     void **address,
@@ -244,209 +267,241 @@ typedef int (*cushim_driver_getter)(void *user,
                                     uint64_t flags,
                                     int *found);
 
-// Options of `cushim_driver_open`. Zero means the default.
+/* Options of `cushim_driver_open`. Zero means the default. */
 typedef struct cushim_driver_options {
-  // Bytes of this struct, `sizeof(cushim_driver_options)`.
+  /* Bytes of this struct, `sizeof(cushim_driver_options)`. */
   size_t struct_size;
-  // Which driver: "auto", "software", "none", or the path of a library ("./auto" for a file of that name). NULL:
-  // what the environment variable `CUSHIM_DRIVER` says, or else "auto".
+  /*
+   * Which driver: "auto", "software", "none", or the path of a library ("./auto" for a file of that name). NULL:
+   * what the environment variable `CUSHIM_DRIVER` says, or else "auto".
+   */
   const char *driver;
-  // Finds the driver's functions, instead of a library; `driver` must then be NULL. NULL: use a library. Each call
-  // with a getter makes a new driver that stays until the process ends (20 KiB, and 35 KiB more once its symbols
-  // are listed), so open it once.
+  /*
+   * Finds the driver's functions, instead of a library; `driver` must then be NULL. NULL: use a library. Each call
+   * with a getter makes a new driver that stays until the process ends (20 KiB, and 35 KiB more once its symbols
+   * are listed), so open it once.
+   */
   cushim_driver_getter getter;
-  // The first argument of the getter.
+  /* The first argument of the getter. */
   void *getter_user;
-  // @field[flags(cushim_driver_flags)] Flags.
+  /* @field[flags(cushim_driver_flags)] Flags. */
   uint32_t flags;
-  // Zero.
+  /* Zero. */
   uint32_t reserved;
 } cushim_driver_options;
 
-// An open driver.
+/* An open driver. */
 typedef struct cushim_driver_s *cushim_driver;
 
-// Facts about an open driver. Texts are valid until the driver is destroyed.
+/* Facts about an open driver. Texts are valid until the driver is destroyed. */
 typedef struct cushim_driver_info {
-  // In: bytes of the caller's struct. Out: bytes written.
+  /* In: bytes of the caller's struct. Out: bytes written. */
   size_t struct_size;
-  // The CUDA version that the driver reports, 1000 * major + 10 * minor; 0 for "none".
+  /* The CUDA version that the driver reports, 1000 * major + 10 * minor; 0 for "none". */
   int32_t version;
-  // What sort of library it is.
+  /* What sort of library it is. */
   cushim_driver_kind kind;
-  // The real path of the library; "" if there is none.
+  /* The real path of the library; "" if there is none. */
   const char *path;
-  // How functions were looked up: "cuGetProcAddress_v2", "cuGetProcAddress", "dlsym", "custom" or "none".
+  /* How functions were looked up: "cuGetProcAddress_v2", "cuGetProcAddress", "dlsym", "custom" or "none". */
   const char *getter;
-  // How many libraries were tried, including the one that was loaded; see `cushim_driver_candidate_at`.
+  /* How many libraries were tried, including the one that was loaded; see `cushim_driver_candidate_at`. */
   size_t candidate_count;
-  // How many entries of the table this driver has.
+  /* How many entries of the table this driver has. */
   size_t symbol_count;
-  // 1 if the driver is older than CUDA 11.4, the oldest version that cushim supports. It is opened all the same.
+  /* 1 if the driver is older than CUDA 11.4, the oldest version that cushim supports. It is opened all the same. */
   int32_t older_than_supported;
-  // Zero.
+  /* Zero. */
   int32_t reserved;
 } cushim_driver_info;
 
-// A library that was tried when a driver was opened. Texts are valid until the driver is destroyed.
+/* A library that was tried when a driver was opened. Texts are valid until the driver is destroyed. */
 typedef struct cushim_candidate {
-  // In: bytes of the caller's struct. Out: bytes written.
+  /* In: bytes of the caller's struct. Out: bytes written. */
   size_t struct_size;
-  // The name or path that was tried.
+  /* The name or path that was tried. */
   const char *path;
-  // Why it was not used, in the loader's own words; NULL for the library that was loaded.
+  /* Why it was not used, in the loader's own words; NULL for the library that was loaded. */
   const char *error;
-  // Why it was tried: "options", "CUSHIM_DRIVER", "loaded already", "loader", "folder" …
+  /* Why it was tried: "options", "CUSHIM_DRIVER", "loaded already", "loader", "folder" … */
   const char *origin;
 } cushim_candidate;
 
-// One ABI of a driver function, and whether a driver has it. Texts are valid until the driver is destroyed.
+/* One ABI of a driver function, and whether a driver has it. Texts are valid until the driver is destroyed. */
 typedef struct cushim_symbol {
-  // In: bytes of the caller's struct. Out: bytes written.
+  /* In: bytes of the caller's struct. Out: bytes written. */
   size_t struct_size;
-  // The base name, such as "cuMemAlloc".
+  /* The base name, such as "cuMemAlloc". */
   const char *name;
-  // The exported name of this ABI, such as "cuMemAlloc_v2".
+  /* The exported name of this ABI, such as "cuMemAlloc_v2". */
   const char *exported;
-  // The area of the function: "memory", "graph" …
+  /* The area of the function: "memory", "graph" … */
   const char *group;
-  // How the address was found: "cuGetProcAddress", "dlsym" or "custom"; NULL if it was not.
+  /* How the address was found: "cuGetProcAddress", "dlsym" or "custom"; NULL if it was not. */
   const char *via;
-  // The address; NULL if it was not found.
+  /* The address; NULL if it was not found. */
   void *address;
-  // The ABI number, such as 3020.
+  /* The ABI number, such as 3020. */
   int32_t abi;
-  // Whether the driver has it.
+  /* Whether the driver has it. */
   cushim_symbol_status status;
 } cushim_symbol;
 
 #ifdef __cplusplus
 extern "C" {
-#endif // __cplusplus
+#endif /* __cplusplus */
 
-// Copies the details of the last call that failed on the calling thread. A successful call leaves them as they are.
-//
-// @param[inout] detail Receives the details.
-// @fork allowed
+/*
+ * Copies the details of the last call that failed on the calling thread. A successful call leaves them as they are.
+ *
+ * @param[inout] detail Receives the details.
+ * @fork allowed
+ */
 cushim_status cushim_last_error(struct cushim_error_detail *detail);
 
-// Returns the message of the last call that failed on the calling thread.
-//
-// @return The whole message; "" if no call of this thread has failed. It is valid until this thread calls this
-//   function again or ends.
+/*
+ * Returns the message of the last call that failed on the calling thread.
+ *
+ * @return The whole message; "" if no call of this thread has failed. It is valid until this thread calls this
+ *   function again or ends.
+ */
 const char *cushim_last_error_message(void);
 
-// Returns the name of a status, such as "CUSHIM_ERROR_UNSUPPORTED" or "CUDA_ERROR_INVALID_VALUE".
-//
-// @param[in] status Any number.
-// @return The name, which stays valid; NULL for a number that this version does not know.
+/*
+ * Returns the name of a status, such as "CUSHIM_ERROR_UNSUPPORTED" or "CUDA_ERROR_INVALID_VALUE".
+ *
+ * @param[in] status Any number.
+ * @return The name, which stays valid; NULL for a number that this version does not know.
+ */
 const char *cushim_status_name(cushim_status status);
 
-// Returns a short description of a status.
-//
-// @param[in] status Any number.
-// @return The description, in English, which stays valid; NULL for a number that this version does not know.
+/*
+ * Returns a short description of a status.
+ *
+ * @param[in] status Any number.
+ * @return The description, in English, which stays valid; NULL for a number that this version does not know.
+ */
 const char *cushim_status_string(cushim_status status);
 
-// Opens the CUDA driver: finds the library, loads it and looks up every ABI of the table. It does not call `cuInit`.
-//
-// If the options or the environment name a driver that cannot be opened, the call fails; it tries no other. Opening
-// a library again returns another handle of the same driver. A library stays loaded until the process ends.
-//
-// @param[in, nullable] options The options.
-// @param[out, owned] driver The driver.
-// @errors `CUSHIM_ERROR_DRIVER_NOT_FOUND`, `CUSHIM_ERROR_DRIVER_UNUSABLE`: the message lists the libraries that were
-//   tried and why each was refused.
+/*
+ * Opens the CUDA driver: finds the library, loads it and looks up every ABI of the table. It does not call `cuInit`.
+ *
+ * If the options or the environment name a driver that cannot be opened, the call fails; it tries no other. Opening
+ * a library again returns another handle of the same driver. A library stays loaded until the process ends.
+ *
+ * @param[in, nullable] options The options.
+ * @param[out, owned] driver The driver.
+ * @errors `CUSHIM_ERROR_DRIVER_NOT_FOUND`, `CUSHIM_ERROR_DRIVER_UNUSABLE`: the message lists the libraries that were
+ *   tried and why each was refused.
+ */
 cushim_status cushim_driver_open(const struct cushim_driver_options *options, cushim_driver *driver);
 
-// Destroys an owning handle of a driver. The library stays loaded, and tables stay valid.
-//
-// @param[in, ended, nullable] driver The handle; NULL does nothing.
+/*
+ * Destroys an owning handle of a driver. The library stays loaded, and tables stay valid.
+ *
+ * @param[in, ended, nullable] driver The handle; NULL does nothing.
+ */
 cushim_status cushim_driver_destroy(cushim_driver driver);
 
-// Returns the driver's table of functions.
-//
-// @param[in] driver The driver.
-// @param[in] kind Which default stream the functions use.
-// @param[out] table The table. It is valid until the process ends and never changes.
+/*
+ * Returns the driver's table of functions.
+ *
+ * @param[in] driver The driver.
+ * @param[in] kind Which default stream the functions use.
+ * @param[out] table The table. It is valid until the process ends and never changes.
+ */
 cushim_status cushim_driver_get_table(cushim_driver driver,
                                       cushim_table_kind kind,
                                       const cushim_driver_table **table);
 
-// Returns the table of the default driver, the one that `cushim_driver_open(NULL, …)` opens. The first call opens
-// it; if that fails, later calls do not try again.
-//
-// The functions that `CUSHIM_CUDA_NAMES` defines call through this table. A call costs two atomic loads once the
-// driver is open.
-//
-// @param[in] kind Which default stream the functions use.
-// @return The table, which is valid until the process ends; never NULL. If there is no driver, in the child of a
-//   fork, or if `kind` is not known, a table without entries: `cushim_last_error` then says why.
+/*
+ * Returns the table of the default driver, the one that `cushim_driver_open(NULL, …)` opens. The first call opens
+ * it; if that fails, later calls do not try again.
+ *
+ * The functions that `CUSHIM_CUDA_NAMES` defines call through this table. A call costs two atomic loads once the
+ * driver is open.
+ *
+ * @param[in] kind Which default stream the functions use.
+ * @return The table, which is valid until the process ends; never NULL. If there is no driver, in the child of a
+ *   fork, or if `kind` is not known, a table without entries: `cushim_last_error` then says why.
+ */
 const cushim_driver_table *cushim_driver_default_table(cushim_table_kind kind);
 
-// Reports that a table lacks a function. The functions of cushim's `cuda.h` and those that `CUSHIM_CUDA_NAMES`
-// defines call it; a program need not.
-//
-// @param[in] table The table without the entry.
-// @param[in] name The base name of the function.
-// @param[in] abi The ABI number.
-// @return `CUDA_ERROR_NOT_FOUND` (500); for `cuInit`, which a table without a driver lacks, `CUDA_ERROR_NO_DEVICE`
-//   (100), for which programs are prepared, or, in the child of a fork, `CUDA_ERROR_NOT_INITIALIZED` (3), as drivers
-//   do there. `cushim_last_error` says which driver lacks the function, or why there is no driver.
+/*
+ * Reports that a table lacks a function. The functions of cushim's `cuda.h` and those that `CUSHIM_CUDA_NAMES`
+ * defines call it; a program need not.
+ *
+ * @param[in] table The table without the entry.
+ * @param[in] name The base name of the function.
+ * @param[in] abi The ABI number.
+ * @return `CUDA_ERROR_NOT_FOUND` (500); for `cuInit`, which a table without a driver lacks, `CUDA_ERROR_NO_DEVICE`
+ *   (100), for which programs are prepared, or, in the child of a fork, `CUDA_ERROR_NOT_INITIALIZED` (3), as drivers
+ *   do there. `cushim_last_error` says which driver lacks the function, or why there is no driver.
+ */
 int32_t cushim_table_missing(const cushim_driver_table *table, const char *name, int32_t abi);
 
-// Finds one ABI of a driver function.
-//
-// @param[in] driver The driver.
-// @param[in] name The base name, without a version suffix, such as "cuMemAlloc".
-// @param[in] abi The ABI number, such as 3020. Or 0: then `name` is the exported name, as for dlsym:
-//   "cuMemAlloc_v2", "cuMemcpyAsync_ptsz".
-// @param[in] kind Which default stream the function uses. A function without a per-thread
-//   variant is the same in both tables.
-// @param[out] function The address.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a name and ABI that cushim does not know; `CUSHIM_ERROR_UNSUPPORTED`
-//   if this driver lacks it.
+/*
+ * Finds one ABI of a driver function.
+ *
+ * @param[in] driver The driver.
+ * @param[in] name The base name, without a version suffix, such as "cuMemAlloc".
+ * @param[in] abi The ABI number, such as 3020. Or 0: then `name` is the exported name, as for dlsym:
+ *   "cuMemAlloc_v2", "cuMemcpyAsync_ptsz".
+ * @param[in] kind Which default stream the function uses. A function without a per-thread
+ *   variant is the same in both tables.
+ * @param[out] function The address.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a name and ABI that cushim does not know; `CUSHIM_ERROR_UNSUPPORTED`
+ *   if this driver lacks it.
+ */
 cushim_status cushim_driver_lookup(cushim_driver driver,
                                    const char *name,
                                    int32_t abi,
                                    cushim_table_kind kind,
                                    void **function);
 
-// Returns facts about a driver: version, path, how functions were found.
-//
-// @param[in] driver The driver.
-// @param[inout] info Receives the facts.
+/*
+ * Returns facts about a driver: version, path, how functions were found.
+ *
+ * @param[in] driver The driver.
+ * @param[inout] info Receives the facts.
+ */
 cushim_status cushim_driver_get_info(cushim_driver driver, struct cushim_driver_info *info);
 
-// Returns one of the libraries that were tried when the driver was opened. The last one is the one that was loaded.
-//
-// @param[in] driver The driver.
-// @param[in] index The index, from 0 to `cushim_driver_info.candidate_count` - 1.
-// @param[inout] candidate Receives the library.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
+/*
+ * Returns one of the libraries that were tried when the driver was opened. The last one is the one that was loaded.
+ *
+ * @param[in] driver The driver.
+ * @param[in] index The index, from 0 to `cushim_driver_info.candidate_count` - 1.
+ * @param[inout] candidate Receives the library.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
+ */
 cushim_status cushim_driver_candidate_at(cushim_driver driver, size_t index, struct cushim_candidate *candidate);
 
-// Returns the number of ABIs that cushim knows, which is the number of entries in a table.
-//
-// @return The number.
+/*
+ * Returns the number of ABIs that cushim knows, which is the number of entries in a table.
+ *
+ * @return The number.
+ */
 size_t cushim_symbol_count(void);
 
-// Returns one ABI that cushim knows, and whether the driver has it. A missing ABI is an answer, not an error.
-//
-// @param[in] driver The driver.
-// @param[in] index The index, from 0 to `cushim_symbol_count()` - 1, in the order of the table's entries.
-// @param[in] kind Which table, as for `cushim_driver_lookup`.
-// @param[inout] symbol Receives the ABI.
-// @return A `cushim_status`.
-// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
+/*
+ * Returns one ABI that cushim knows, and whether the driver has it. A missing ABI is an answer, not an error.
+ *
+ * @param[in] driver The driver.
+ * @param[in] index The index, from 0 to `cushim_symbol_count()` - 1, in the order of the table's entries.
+ * @param[in] kind Which table, as for `cushim_driver_lookup`.
+ * @param[inout] symbol Receives the ABI.
+ * @return A `cushim_status`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an index out of range.
+ */
 cushim_status cushim_driver_symbol_at(cushim_driver driver,
                                       size_t index,
                                       cushim_table_kind kind,
                                       struct cushim_symbol *symbol);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}  /* extern "C" */
+#endif  /* __cplusplus */
 
 #ifdef __cplusplus
 extern "C" {
@@ -456,7 +511,7 @@ extern "C" {
  * Opens a driver, for programs that know dlopen. `driver` is NULL for the one that cushim finds, or "software", or
  * the path of a library. Returns NULL if it cannot be opened; cushim_last_error_message then says what was tried.
  */
-static inline cushim_driver cushim_loader_open(const char *driver) {
+CUSHIM_INLINE cushim_driver cushim_loader_open(const char *driver) {
   cushim_driver opened = CUSHIM_NULL;
   cushim_driver_options options;
   options.struct_size = sizeof options;
@@ -472,7 +527,7 @@ static inline cushim_driver cushim_loader_open(const char *driver) {
  * Finds a function by its exported name, for programs that know dlsym: "cuMemAlloc_v2", "cuMemcpyAsync_ptsz". Returns
  * NULL if the driver does not have it; cushim_last_error_message then says which CUDA version does.
  */
-static inline void *cushim_loader_symbol(cushim_driver driver, const char *name) {
+CUSHIM_INLINE void *cushim_loader_symbol(cushim_driver driver, const char *name) {
   void *function = CUSHIM_NULL;
   return cushim_driver_lookup(driver, name, 0, CUSHIM_TABLE_LEGACY_STREAM, &function) == 0 ? function : CUSHIM_NULL;
 }

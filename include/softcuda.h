@@ -47,141 +47,173 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What a native kernel is told of its launch.
+/* What a native kernel is told of its launch. */
 typedef struct softcuda_launch {
-  // Blocks in each direction.
+  /* Blocks in each direction. */
   uint32_t grid[3];
-  // Threads of a block in each direction.
+  /* Threads of a block in each direction. */
   uint32_t block[3];
-  // Bytes of dynamic shared memory of each block.
+  /* Bytes of dynamic shared memory of each block. */
   uint32_t shared_bytes;
-  // Bytes of all parameters.
+  /* Bytes of all parameters. */
   uint32_t parameter_bytes;
-  // The parameters, each at a multiple of its own size. Device pointers among them become host pointers by
-  // `softcuda_bytes`.
+  /*
+   * The parameters, each at a multiple of its own size. Device pointers among them become host pointers by
+   * `softcuda_bytes`.
+   */
   const void *parameters;
 } softcuda_launch;
 
-// A native kernel: does what the kernel does, for all threads, before it returns. Called on a driver's thread, in the
-// stream's order.
+/*
+ * A native kernel: does what the kernel does, for all threads, before it returns. Called on a driver's thread, in the
+ * stream's order.
+ */
 typedef void (*softcuda_kernel)(const struct softcuda_launch *launch, void *data);
 
 #ifdef __cplusplus
 extern "C" {
-#endif // __cplusplus
+#endif /* __cplusplus */
 
-// The impersonated version as a number, 12020 for 12.2; -1 if the environment asks for something impossible.
+/* The impersonated version as a number, 12020 for 12.2; -1 if the environment asks for something impossible. */
 int softcuda_version(void);
 
-// Why the calling thread's last failed control function failed: a sentence; "" if none has failed.
-//
-// Never NULL. The text lasts until another control function fails on the same thread.
+/*
+ * Why the calling thread's last failed control function failed: a sentence; "" if none has failed.
+ *
+ * Never NULL. The text lasts until another control function fails on the same thread.
+ */
 const char *softcuda_message(void);
 
-// Arranges faults, as the variable SOFTCUDA_FAULT does: calls that fail before they have any effect. They replace those
-// arranged before, and counting begins anew.
-//
-// `text` is a list like "cuMemAllocAsync#3=2; cuGraphInstantiate*#1+=801; *#17=700/sticky"; NULL or "" is none.
-//
-// Errors: 1 the text cannot be read; the faults stay as they were.
+/*
+ * Arranges faults, as the variable SOFTCUDA_FAULT does: calls that fail before they have any effect. They replace those
+ * arranged before, and counting begins anew.
+ *
+ * `text` is a list like "cuMemAllocAsync#3=2; cuGraphInstantiate*#1+=801; *#17=700/sticky"; NULL or "" is none.
+ *
+ * Errors: 1 the text cannot be read; the faults stay as they were.
+ */
 int softcuda_fault_set(const char *text);
 
-// Takes all faults away. `softcuda_fault_hits` still tells what they did.
+/* Takes all faults away. `softcuda_fault_hits` still tells what they did. */
 void softcuda_fault_clear(void);
 
-// How many calls a fault has made fail since the faults were set.
+/* How many calls a fault has made fail since the faults were set. */
 uint64_t softcuda_fault_hits(void);
 
-// Gives contexts a sticky error, as an illegal access of a kernel does: the calling thread's current context, or all that
-// are alive if it has none. `code` is the number of a `CUresult`, 700 for CUDA_ERROR_ILLEGAL_ADDRESS.
-//
-// The devices of these contexts are lost to the process.
-//
-// Errors: 1 `code` is not positive; 201 there is no context.
+/*
+ * Gives contexts a sticky error, as an illegal access of a kernel does: the calling thread's current context, or all that
+ * are alive if it has none. `code` is the number of a `CUresult`, 700 for CUDA_ERROR_ILLEGAL_ADDRESS.
+ *
+ * The devices of these contexts are lost to the process.
+ *
+ * Errors: 1 `code` is not positive; 201 there is no context.
+ */
 int softcuda_poison(int code);
 
-// How often functions of the driver were called: those whose exported or base name is `name`, in which `*` stands for any
-// characters. "*" leaves out those that only tell about the driver, as cuDriverGetVersion and cuGetProcAddress.
-//
-// Calls that failed count too, and so do those that a fault has made fail. -1 if no function has such a name.
+/*
+ * How often functions of the driver were called: those whose exported or base name is `name`, in which `*` stands for any
+ * characters. "*" leaves out those that only tell about the driver, as cuDriverGetVersion and cuGetProcAddress.
+ *
+ * Calls that failed count too, and so do those that a fault has made fail. -1 if no function has such a name.
+ */
 int64_t softcuda_call_count(const char *name);
 
-// Counts calls from zero.
+/* Counts calls from zero. */
 void softcuda_calls_reset(void);
 
-// Adds a line of JSON for every call from now on to the file at `path`, as the variable SOFTCUDA_TRACE does; "-" is the
-// standard error stream. A trace that is under way goes on there.
-//
-// Errors: 1 `path` is NULL or not UTF-8; 301 the file cannot be written.
+/*
+ * Adds a line of JSON for every call from now on to the file at `path`, as the variable SOFTCUDA_TRACE does; "-" is the
+ * standard error stream. A trace that is under way goes on there.
+ *
+ * Errors: 1 `path` is NULL or not UTF-8; 301 the file cannot be written.
+ */
 int softcuda_trace_start(const char *path);
 
-// Ends the trace.
+/* Ends the trace. */
 void softcuda_trace_stop(void);
 
-// How many objects the program has created and not released, of all kinds.
-//
-// Exact while no other thread is inside a call.
+/*
+ * How many objects the program has created and not released, of all kinds.
+ *
+ * Exact while no other thread is inside a call.
+ */
 size_t softcuda_live_objects(void);
 
-// How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
-// "pinned memory", "registered memory", "managed memory", "memory pool", "graph", "executable graph", "user object",
-// "library", "module", "linker". -1 if there is no such kind.
+/*
+ * How many objects of a kind the program has created and not released: "context", "stream", "event", "device memory",
+ * "pinned memory", "registered memory", "managed memory", "memory pool", "graph", "executable graph", "user object",
+ * "library", "module", "linker". -1 if there is no such kind.
+ */
 int64_t softcuda_live(const char *kind);
 
-// The bytes of the objects that `softcuda_live` counts; 0 for what is no memory.
+/* The bytes of the objects that `softcuda_live` counts; 0 for what is no memory. */
 int64_t softcuda_live_bytes(const char *kind);
 
-// Writes a line for every object that the program has created and not released to the file descriptor `fd`, 2 for the
-// standard error stream.
-//
-// Errors: 304 nothing can be written there.
+/*
+ * Writes a line for every object that the program has created and not released to the file descriptor `fd`, 2 for the
+ * standard error stream.
+ *
+ * Errors: 304 nothing can be written there.
+ */
 int softcuda_dump(int fd);
 
-// 1 if the address, a device or a host pointer, lies in an allocation or registration that was not released; 0 if not.
+/*
+ * 1 if the address, a device or a host pointer, lies in an allocation or registration that was not released; 0 if not.
+ */
 int softcuda_is_live(uint64_t address);
 
-// Of the allocation or registration in which the address lies: its first address, its size in bytes, and the handle of
-// the context that it belongs to. Each of the three places may be NULL.
-//
-// Errors: 500 it lies in none; nothing is written.
+/*
+ * Of the allocation or registration in which the address lies: its first address, its size in bytes, and the handle of
+ * the context that it belongs to. Each of the three places may be NULL.
+ *
+ * Errors: 500 it lies in none; nothing is written.
+ */
 int softcuda_allocation_info(uint64_t address,
                              uint64_t *base,
                              size_t *size,
                              void **context);
 
-// Where the driver has put the page of managed memory in which the address lies: the ordinal of a device, -1 for the host,
-// -2 where nothing is. What the host touches the driver does not see.
-//
-// Errors: 500 the address lies in no managed memory; nothing is written.
+/*
+ * Where the driver has put the page of managed memory in which the address lies: the ordinal of a device, -1 for the host,
+ * -2 where nothing is. What the host touches the driver does not see.
+ *
+ * Errors: 500 the address lies in no managed memory; nothing is written.
+ */
 int softcuda_residence(uint64_t address,
                        int *place);
 
-// Lets a native function run in place of a kernel: of each kernel of this name in PTX that is loaded from now on, and in
-// images that hold machine code only, which have exactly the kernels that were registered. One of the same name is
-// replaced.
-//
-// `name` is the kernel's name, `sizes` are the bytes of each of its `count` parameters (PTX knows its own; there they
-// must be right all the same), `data` is given to the function.
-//
-// Errors: 1 `name`, `sizes` or `function` is NULL, or the sizes are those of no kernel.
+/*
+ * Lets a native function run in place of a kernel: of each kernel of this name in PTX that is loaded from now on, and in
+ * images that hold machine code only, which have exactly the kernels that were registered. One of the same name is
+ * replaced.
+ *
+ * `name` is the kernel's name, `sizes` are the bytes of each of its `count` parameters (PTX knows its own; there they
+ * must be right all the same), `data` is given to the function.
+ *
+ * Errors: 1 `name`, `sizes` or `function` is NULL, or the sizes are those of no kernel.
+ */
 int softcuda_kernel_register(const char *name,
                              const size_t *sizes,
                              size_t count,
                              softcuda_kernel function,
                              void *data);
 
-// Takes a native kernel away. Code that was loaded before keeps it.
-//
-// Errors: 1 `name` is NULL; 500 none of this name was registered.
+/*
+ * Takes a native kernel away. Code that was loaded before keeps it.
+ *
+ * Errors: 1 `name` is NULL; 500 none of this name was registered.
+ */
 int softcuda_kernel_unregister(const char *name);
 
-// Where `size` bytes at a device pointer are in this process, for native kernels; NULL if they are not wholly inside one
-// allocation. Good until that is freed.
+/*
+ * Where `size` bytes at a device pointer are in this process, for native kernels; NULL if they are not wholly inside one
+ * allocation. Good until that is freed.
+ */
 void *softcuda_bytes(uint64_t address,
                      size_t size);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}  /* extern "C" */
+#endif  /* __cplusplus */
 
 #endif /* SOFTCUDA_H */

@@ -107,7 +107,7 @@ headers() {
 }
 
 check_header() { # gcc or clang, header
-  [[ $2 == *.hpp ]] || compiles "$1" c -std=c99 "$2"
+  [[ $2 == *.hpp ]] || { compiles "$1" c -std=c89 "$2"; compiles "$1" c -std=c99 "$2"; }
   compiles "${1/gcc/g}++" c++ -std=c++17 "$2"
 }
 

@@ -37,7 +37,11 @@ pub fn cuda() -> String {
 /// The functions that the header declares: `cushim_driver_open` and so on.
 #[must_use]
 pub fn functions(header: &str) -> BTreeSet<String> {
-    let outside = |line: &&str| !line.starts_with(['/', ' ', '#', '}']) && !line.starts_with("static ");
+    let inside = |line: &str| {
+        line.starts_with(['/', ' ', '#', '}'])
+            || ["static ", "CUSHIM_INLINE "].iter().any(|start| line.starts_with(start))
+    };
+    let outside = |line: &&str| !inside(line);
     let declared = header.lines().filter(outside).filter(|line| !line.starts_with("typedef "));
     declared
         .filter_map(|line| Some(word_before(line, line.find('(')?)))
@@ -97,7 +101,7 @@ pub fn entries_as_c(header: &str) -> String {
 /// If a function reads otherwise than expected.
 #[must_use]
 pub fn names(header: &str) -> Vec<(String, Vec<String>)> {
-    let defined = header.lines().filter_map(|line| line.strip_prefix("static inline CUresult cushim_12_"));
+    let defined = header.lines().filter_map(|line| line.strip_prefix("CUSHIM_INLINE CUresult cushim_12_"));
     let name = |line: &str| {
         let (name, parameters) = line.split_once('(').expect("a function has parameters");
         let parameters = parameters.strip_suffix(") {").expect("the parameters end");

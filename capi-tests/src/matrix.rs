@@ -50,6 +50,8 @@ pub const STANDARDS: &[Standard] = &[
     cpp("c++2b"),
 ];
 
+/// What C was before 1999, in which the headers compile as well, but not their helpers, nor the examples.
+pub const OLDEST_C: [Standard; 3] = [c("c89"), c("gnu89"), c("iso9899:199409")];
 /// The standard that programs are written in.
 pub const C11: Standard = c("c11");
 /// The standard that C++ programs are run with.

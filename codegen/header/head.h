@@ -52,6 +52,12 @@
 #define CUSHIM_EXTENSION __extension__ /* unnamed unions are older than the standards that allow them */
 #endif
 
+/* C had no `long long` before C99, but the driver API has it. */
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

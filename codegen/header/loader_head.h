@@ -46,6 +46,13 @@
 #define CUSHIM_NULL NULL
 #endif
 
+/* A function of a header. C has the word since C99. */
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L) || !defined(__GNUC__)
+#define CUSHIM_INLINE static inline
+#else
+#define CUSHIM_INLINE static __inline__
+#endif
+
 /* The driver's functions; its members are in cushim_driver.h. */
 typedef struct cushim_driver_table cushim_driver_table;
 

@@ -7,7 +7,7 @@ extern "C" {
  * Opens a driver, for programs that know dlopen. `driver` is NULL for the one that cushim finds, or "software", or
  * the path of a library. Returns NULL if it cannot be opened; cushim_last_error_message then says what was tried.
  */
-static inline cushim_driver cushim_loader_open(const char *driver) {
+CUSHIM_INLINE cushim_driver cushim_loader_open(const char *driver) {
   cushim_driver opened = CUSHIM_NULL;
   cushim_driver_options options;
   options.struct_size = sizeof options;
@@ -23,7 +23,7 @@ static inline cushim_driver cushim_loader_open(const char *driver) {
  * Finds a function by its exported name, for programs that know dlsym: "cuMemAlloc_v2", "cuMemcpyAsync_ptsz". Returns
  * NULL if the driver does not have it; cushim_last_error_message then says which CUDA version does.
  */
-static inline void *cushim_loader_symbol(cushim_driver driver, const char *name) {
+CUSHIM_INLINE void *cushim_loader_symbol(cushim_driver driver, const char *name) {
   void *function = CUSHIM_NULL;
   return cushim_driver_lookup(driver, name, 0, CUSHIM_TABLE_LEGACY_STREAM, &function) == 0 ? function : CUSHIM_NULL;
 }

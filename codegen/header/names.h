@@ -3,6 +3,10 @@
 } /* extern "C" */
 #endif
 
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic pop
+#endif
+
 #endif /* CUSHIM_DRIVER_H */
 
 /*
@@ -32,16 +36,21 @@
 #endif
 #endif
 
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-static inline CUresult cushim_names_missing(const cushim_driver_table *table, const char *name, int abi) {
+CUSHIM_INLINE CUresult cushim_names_missing(const cushim_driver_table *table, const char *name, int abi) {
   return CUSHIM_CAST(CUresult, cushim_table_missing(table, name, abi));
 }
 
 /* What cuGetErrorName and cuGetErrorString return without a driver. */
-static inline CUresult cushim_names_error(const char **pStr, const char *text) {
+CUSHIM_INLINE CUresult cushim_names_error(const char **pStr, const char *text) {
   if (pStr == CUSHIM_NULL) return CUDA_ERROR_INVALID_VALUE;
   *pStr = text;
   return text != CUSHIM_NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

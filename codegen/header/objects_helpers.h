@@ -2,8 +2,9 @@
 /*
  * Helpers. The library exports none of them.
  *
- * In C they are compound literals (C99): you can take their address, as in &CUSHIM_ON_HOST; it is valid in the
- * enclosing block. In C++ they are values: assign them to a variable before you take its address.
+ * In C they are compound literals, for which they need C99: you can take their address, as in &CUSHIM_ON_HOST; it is
+ * valid in the enclosing block. In C90, fill the structs member by member. In C++ they are values: assign them to a
+ * variable before you take its address.
  */
 
 /*
@@ -20,7 +21,7 @@ static inline Struct cushim_options_of(void) {
   return options;
 }
 #define CUSHIM_OPTIONS(type) cushim_options_of<type>()
-#else
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L
 #define CUSHIM_OPTIONS(...) CUSHIM_OPTIONS_MAKE(__VA_ARGS__, .struct_size = sizeof(CUSHIM_OPTIONS_TYPE(__VA_ARGS__, )))
 #define CUSHIM_OPTIONS_MAKE(type, ...) ((type){__VA_ARGS__})
 #define CUSHIM_OPTIONS_TYPE(type, ...) type

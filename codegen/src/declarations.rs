@@ -1,6 +1,6 @@
 //! Declarations in C of what parsed files export, by way of cbindgen.
 
-use crate::tags;
+use crate::{c90, tags};
 use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, Language, Style};
 use quote::ToTokens as _;
 use syn::{Attribute, Item};
@@ -19,7 +19,7 @@ pub(crate) fn write<'a>(files: impl IntoIterator<Item = &'a syn::File>) -> Strin
     }
     let mut text = Vec::new();
     builder.with_config(config).generate().expect("cbindgen reads the files").write(&mut text);
-    String::from_utf8(text).expect("cbindgen writes UTF-8")
+    c90::of(&String::from_utf8(text).expect("cbindgen writes UTF-8"))
 }
 
 fn configuration() -> Config {

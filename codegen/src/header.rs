@@ -267,7 +267,7 @@ fn name(abi: &Abi, plain: &str, out: &mut String) {
     };
     writeln!(
         out,
-        "static inline CUresult cushim_12_{plain}({params}) {{\n  \
+        "CUSHIM_INLINE CUresult cushim_12_{plain}({params}) {{\n  \
          const cushim_driver_table *cushim_names_table = CUSHIM_CUDA_TABLE;\n  \
          return CUSHIM_HAS(cushim_names_table, {slot}) ? cushim_names_table->{slot}({args}) : {otherwise};\n}}\n\
          #undef {plain}\n#define {plain} cushim_12_{plain}",

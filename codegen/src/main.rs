@@ -3,6 +3,7 @@
 //! `cargo run -p codegen` writes; `cargo run -p codegen -- --check` writes nothing and exits 1 if a file is stale.
 
 mod arguments;
+mod c90;
 mod capi;
 mod catalogue;
 mod ctype;

@@ -14,16 +14,16 @@
 
 /* float1 to float4, and so on. Those of two and of four are aligned as wholes, as far as 16 bytes. */
 #define CUSHIM_VECTORS(name, type, align2, align4)                       \
-  typedef struct name##1 {                                               \
+  CUSHIM_EXTENSION typedef struct name##1 {                              \
     type x;                                                              \
   } name##1;                                                             \
-  typedef struct CUSHIM_ALIGN(align2) name##2 {                          \
+  CUSHIM_EXTENSION typedef struct CUSHIM_ALIGN(align2) name##2 {         \
     type x, y;                                                           \
   } name##2;                                                             \
-  typedef struct name##3 {                                               \
+  CUSHIM_EXTENSION typedef struct name##3 {                              \
     type x, y, z;                                                        \
   } name##3;                                                             \
-  typedef struct CUSHIM_ALIGN(align4) name##4 {                          \
+  CUSHIM_EXTENSION typedef struct CUSHIM_ALIGN(align4) name##4 {         \
     type x, y, z, w;                                                     \
   } name##4;
 CUSHIM_VECTORS(char, signed char, 2, 4)

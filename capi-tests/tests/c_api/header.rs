@@ -2,9 +2,10 @@
 
 use capi_tests::build::{Build, Link};
 use capi_tests::header;
-use capi_tests::matrix::{Language, compilers, standards};
+use capi_tests::matrix::{Language, OLDEST_C, ONE_VERSION, compilers, standards};
 use capi_tests::parallel::for_each;
 use capi_tests::repository;
+use capi_tests::run::{Driver, Run};
 use std::path::PathBuf;
 
 /// What compilers say of conversions that nobody asked for.
@@ -21,6 +22,31 @@ fn no_header_converts_silently() {
             let build = Build::new(source).drop_in().compiler(compiler).standard(standard);
             CONVERSIONS.iter().fold(build, |build, option| build.option(*option)).check()
         })
+    });
+}
+
+/// NVIDIA's headers compile as the C of 1990, so programs are written in it.
+#[test]
+fn every_header_is_c90() {
+    let every = OLDEST_C
+        .iter()
+        .flat_map(|standard| compilers(Language::C).into_iter().map(move |with| (with, *standard)));
+    for_each(every, |(compiler, standard)| {
+        ["headers/all", "headers/cuda_h", "headers/c90"].into_iter().try_for_each(|source| {
+            let build = Build::new(source).drop_in().compiler(compiler).standard(standard);
+            let build = build.option("-Wdeclaration-after-statement");
+            CONVERSIONS.iter().fold(build, |build, option| build.option(*option)).check()
+        })
+    });
+}
+
+/// A program in it runs.
+#[test]
+fn a_program_in_c90_runs() {
+    for_each(OLDEST_C, |standard| {
+        let program = Build::new("headers/c90").standard(standard).program()?;
+        let printed = Run::new(&program, Driver::Shell(ONE_VERSION)).output()?;
+        if printed == "done\n" { Ok(()) } else { Err(printed) }
     });
 }
 

@@ -82,6 +82,12 @@
 #define CUSHIM_EXTENSION __extension__ /* unnamed unions are older than the standards that allow them */
 #endif
 
+/* C had no `long long` before C99, but the driver API has it. */
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -93,14 +99,14 @@ extern "C" {
 typedef void(CUDAAPI *cushim_cuda_function)(void);
 
 /* A table is its size, and then a pointer for each function. */
-static inline cushim_cuda_function cushim_cuda_find(const cushim_driver_table *table, size_t row) {
+CUSHIM_INLINE cushim_cuda_function cushim_cuda_find(const cushim_driver_table *table, size_t row) {
   const size_t *size = CUSHIM_CAST(const size_t *, CUSHIM_CAST(const void *, table));
   const cushim_cuda_function *functions =
       CUSHIM_CAST(const cushim_cuda_function *, CUSHIM_CAST(const void *, size + 1));
   return *size >= sizeof(size_t) + (row + 1) * sizeof(cushim_cuda_function) ? functions[row] : CUSHIM_NULL;
 }
 
-#define CUSHIM_CUDA_FUNCTION static inline CUresult CUDAAPI
+#define CUSHIM_CUDA_FUNCTION CUSHIM_INLINE CUresult CUDAAPI
 
 #ifdef __cplusplus
 #define CUSHIM_CUDA_AS(types, function) reinterpret_cast<CUresult(CUDAAPI *) types>(function)
@@ -133,25 +139,25 @@ static inline cushim_cuda_function cushim_cuda_find(const cushim_driver_table *t
   return *pStr != CUSHIM_NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE
 
 /* Whether an older form can say this location: the ordinal of a device, or CU_DEVICE_CPU for the host. */
-static inline int cushim_cuda_is_ordinal(const CUmemLocation_v1 *location) {
+CUSHIM_INLINE int cushim_cuda_is_ordinal(const CUmemLocation_v1 *location) {
   return CUSHIM_CAST(int, location->type) == 1 || CUSHIM_CAST(int, location->type) == 2;
 }
-static inline CUdevice cushim_cuda_ordinal(const CUmemLocation_v1 *location) {
+CUSHIM_INLINE CUdevice cushim_cuda_ordinal(const CUmemLocation_v1 *location) {
   return CUSHIM_CAST(int, location->type) == 1 ? location->id : -1;
 }
 #if CUDA_VERSION >= 12050
 /* Whether a context is to be created as older forms create it. */
-static inline int cushim_cuda_is_plain(const CUctxCreateParams *params) {
+CUSHIM_INLINE int cushim_cuda_is_plain(const CUctxCreateParams *params) {
   return params == CUSHIM_NULL || (params->execAffinityParams == CUSHIM_NULL && params->numExecAffinityParams == 0 &&
                                    params->cigParams == CUSHIM_NULL);
 }
 #endif
 #if CUDA_VERSION >= 12000
 /* Whether older forms can say this kernel node: the kernel is a CUfunction, and the context that of the function. */
-static inline int cushim_cuda_is_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+CUSHIM_INLINE int cushim_cuda_is_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
   return node != CUSHIM_NULL && node->kern == CUSHIM_NULL && node->ctx == CUSHIM_NULL;
 }
-static inline CUDA_KERNEL_NODE_PARAMS_v1 cushim_cuda_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
+CUSHIM_INLINE CUDA_KERNEL_NODE_PARAMS_v1 cushim_cuda_function_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node) {
   CUDA_KERNEL_NODE_PARAMS_v1 older;
   older.func = node->func;
   older.gridDimX = node->gridDimX;
@@ -165,7 +171,7 @@ static inline CUDA_KERNEL_NODE_PARAMS_v1 cushim_cuda_function_node(const CUDA_KE
   older.extra = node->extra;
   return older;
 }
-static inline CUresult cushim_cuda_tell_node(CUresult result, const CUDA_KERNEL_NODE_PARAMS_v1 *older,
+CUSHIM_INLINE CUresult cushim_cuda_tell_node(CUresult result, const CUDA_KERNEL_NODE_PARAMS_v1 *older,
                                              CUDA_KERNEL_NODE_PARAMS_v2 *node) {
   if (result != CUDA_SUCCESS) return result;
   node->func = older->func;
@@ -183,7 +189,7 @@ static inline CUresult cushim_cuda_tell_node(CUresult result, const CUDA_KERNEL_
   return result;
 }
 /* What the older form of cuGetProcAddress does not say by itself. */
-static inline CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
+CUSHIM_INLINE CUresult cushim_cuda_told(CUresult result, void *const *pfn, CUdriverProcAddressQueryResult *found) {
   const int is_found = result == CUDA_SUCCESS && *pfn != CUSHIM_NULL;
   if (found != CUSHIM_NULL) *found = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return result;
@@ -219,6 +225,10 @@ CUSHIM_CUDA_FUNCTION cuGetProcAddress_ptsz(const char *symbol, void **pfn, int d
 
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic pop
 #endif
 
 #endif /* __cuda_cuda_h__ */

@@ -10,6 +10,12 @@
 
 #include "cuda.h"
 
+/* C had no `long long` before C99, but the driver API has it. */
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,6 +28,10 @@ extern "C" {
 
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC diagnostic pop
 #endif
 
 #endif /* CUDATYPEDEFS_H */

@@ -6,6 +6,7 @@ use crate::catalogue::{Alias, Callback, Catalogue, Enum, Struct};
 use crate::ctype;
 use crate::header::{aliases_of, body_of, enumerator, is_struct, names_struct, parameters, root, shared};
 use crate::structs;
+use std::cmp::Ordering;
 
 /// Declares them, each type before its use.
 pub(super) fn write(catalogue: &Catalogue, history: &History) -> String {
@@ -66,40 +67,52 @@ fn renamed(history: &History, e: &Enum, out: &mut Sections) {
     let enumerators = e.values.iter().map(|(name, _)| history.span(name).map_or(e.since, |span| span.since));
     let mut since = enumerators.min().map_or(e.since, |first| first.max(e.since));
     if let Some((name, until)) = history.older_name(&e.name) {
-        out.add(&Span { since, until }.condition(0), &enumeration(history, e, name));
+        out.add(&Span { since, until }.condition(0), &enumeration(history, e, name, since));
         since = until;
     }
-    out.add(&Span::from(since).condition(0), &enumeration(history, e, &e.name));
+    out.add(&Span::from(since).condition(0), &enumeration(history, e, &e.name, since));
 }
 
-fn enumeration(history: &History, e: &Enum, name: &str) -> String {
-    let mut values = Sections::default();
+/// `known` is the version from which on it is declared.
+fn enumeration(history: &History, e: &Enum, name: &str, known: u32) -> String {
+    let mut all: Vec<(String, String)> = Vec::new();
     for (enumerator_name, number) in &e.values {
-        let line = |number: i64| format!("{},\n", enumerator(enumerator_name, number));
-        let known = e.since;
+        let mut add = |span, number| {
+            let condition = history.condition(enumerator_name, span, known);
+            all.push((condition, enumerator(enumerator_name, number)));
+        };
         match history.values(enumerator_name) {
-            Some(all) => {
-                for (span, value) in all {
-                    values.add(&history.condition(enumerator_name, span, known), &line(value));
-                }
-            }
-            None => {
-                let span = history.span(enumerator_name).unwrap_or(Span::from(known));
-                values.add(&history.condition(enumerator_name, span, known), &line(*number));
-            }
+            Some(values) => values.into_iter().for_each(|(span, number)| add(span, number)),
+            None => add(history.span(enumerator_name).unwrap_or(Span::from(known)), *number),
         }
     }
-    declared_enum(history, e, name, &values.finish())
+    declared_enum(history, e, name, &separated(&all))
+}
+
+/// Enumerators, each under its condition, with commas between them, whatever the conditions are: C before C99 allows none
+/// after the last. So the last that is always there has none, and those after it begin with one.
+fn separated(enumerators: &[(String, String)]) -> String {
+    let last = enumerators.iter().rposition(|(condition, _)| condition.is_empty());
+    let last = last.expect("a version of an enumeration has something in common with all others");
+    let mut out = Sections::default();
+    for (index, (condition, text)) in enumerators.iter().enumerate() {
+        let line = match index.cmp(&last) {
+            Ordering::Less => format!("{text},\n"),
+            Ordering::Equal => format!("{text}\n"),
+            Ordering::Greater => format!("  , {}\n", text.trim_start()),
+        };
+        out.add(condition, &line);
+    }
+    out.finish()
 }
 
 fn plain_values(e: &Enum) -> String {
-    e.values.iter().map(|(name, number)| format!("{},\n", enumerator(name, *number))).collect()
+    let values: Vec<String> = e.values.iter().map(|(name, number)| enumerator(name, *number)).collect();
+    values.join(",\n") + "\n"
 }
 
 fn declared_enum(history: &History, e: &Enum, name: &str, values: &str) -> String {
     let tag = if name == e.name { history.tag(name, "_enum") } else { name.to_owned() };
-    // C before C99 allows no comma after the last one.
-    let values = values.strip_suffix(",\n").map_or_else(|| values.to_owned(), |rest| format!("{rest}\n"));
     format!("typedef enum {tag} {{\n{values}}} {name};\n")
 }
 
