@@ -123,7 +123,10 @@ if [[ $target ]]; then
   [[ $target == "$(uname -m)"-* ]] || binutils=${target%%-*}-linux-gnu-
 fi
 for tool in ar readelf objcopy strip; do
-  command -v "$binutils$tool" >/dev/null || lacks "$binutils$tool; install ${binutils:+${binutils/_/-}}binutils"
+  command -v "$binutils$tool" >/dev/null || {
+    of=${binutils%-}
+    lacks "$binutils$tool; install binutils${of:+-${of/_/-}}"
+  }
 done
 
 mkdir -p "${DESTDIR-}$prefix"

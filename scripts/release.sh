@@ -60,6 +60,13 @@ done
 for tool in cargo:rust git:git xz:xz-utils dpkg-deb:dpkg; do
   command -v "${tool%:*}" >/dev/null || { say "needs ${tool%:*}; install ${tool#*:}"; exit 69; }
 done
+for target in "${targets[@]}"; do
+  arch=${target%%-*}
+  [[ $check || $arch == "$(uname -m)" ]] || command -v "$arch-linux-gnu-strip" >/dev/null || {
+    say "needs $arch-linux-gnu-strip for $target; install binutils-${arch/_/-}-linux-gnu"
+    exit 69
+  }
+done
 
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
