@@ -36,10 +36,10 @@ impl State {
     /// Has the driver's graph keep what the definition keeps for its nodes, and for those below, while the driver copies it.
     pub(super) fn lend(&self, graph: GraphId) -> Result<Lent<'_>, CallError> {
         let is_within = |of: GraphId| graph == GraphId::ROOT || self.is_above(graph, of);
-        let of_nodes = self.nodes().filter_map(|(_, node)| Some((node.graph, node.attachment.as_ref()?)));
-        let all = of_nodes.chain(self.unplaced.iter().map(|(graph, attachment)| (*graph, attachment)));
-        let all = all.filter(|(of, _)| is_within(*of)).map(|(_, attachment)| attachment);
-        Lent::to(&self.graph(graph).native, all)
+        let nodes = self.nodes().filter(|(_, node)| is_within(node.graph));
+        let nodes = nodes.filter_map(|(id, node)| Some((id.0, node.attachment.as_ref()?)));
+        let rest = self.unplaced.iter().filter(|(of, _)| is_within(*of)).map(|(_, attachment)| attachment);
+        Lent::to(&self.graph(graph).native, nodes, rest)
     }
 
     /// Lets go of what the definition keeps: the driver's graph is gone, or is not used any more.

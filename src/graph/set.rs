@@ -116,7 +116,7 @@ unsafe fn set<C: NodeChange>(
     Ok(released.map_err(failed))
 }
 
-/// Tells the driver; if it refuses the attributes of a kernel, the node becomes again what it was.
+/// Tells the driver; if it refuses the attributes of a kernel, or what the kernel does, the node is again what it was.
 ///
 /// # Safety
 /// As for [`calls::set`].
@@ -137,19 +137,24 @@ unsafe fn set_native(
         let set = to.with_raw(at.native(), |raw| calls::set(table, node, raw));
         set.unwrap_or_else(|| Err(CallError::missing("cuGraphNodeSetParams_12020")))
     };
-    set(parameters)?;
     if !has_attributes(parameters) && !has_attributes(now) {
-        return Ok(());
+        return set(parameters);
     }
-    // SAFETY: as above.
-    let result = unsafe { set_attributes(table, node, now, parameters) };
-    if result.is_err() {
-        // As it was; there is nothing more to do if that fails, too.
+    // SAFETY: as above; what the node had before it can have again.
+    let attributes = |from: &_, to: &_| unsafe { set_attributes(table, node, from, to) };
+    // Where it fails there is nothing more to do if the way back fails, too.
+    if now.has_untold_arguments() {
+        // The driver cannot be told again what it did not tell. So the attributes are first.
+        let set = attributes(now, parameters).and_then(|()| set(parameters));
+        return set.inspect_err(|_| {
+            let _ = attributes(parameters, now);
+        });
+    }
+    set(parameters)?;
+    attributes(now, parameters).inspect_err(|_| {
         let _ = set(now);
-        // SAFETY: the node had these attributes before.
-        let _ = unsafe { set_attributes(table, node, parameters, now) };
-    }
-    result
+        let _ = attributes(parameters, now);
+    })
 }
 
 /// Sets the attributes of a kernel node; those that it had and is to have no more become zero, which is no attribute.

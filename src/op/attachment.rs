@@ -2,11 +2,11 @@
 //!
 //! As long as nobody else can have the driver's graph, its definition keeps what its nodes use, and the driver knows nothing of it. What
 //! the driver makes of the graph, it copies: each instance gets all that the nodes use by then, as one user object of the driver's, which
-//! the graph refers to while it is copied ([`Lent`]).
+//! the graph refers to while it is copied ([`Lent`]). What a node of that instance does not use any more is taken out of it again.
 //!
 //! Of a graph that others may copy, too, each node's version of what it keeps is a user object, to which the node's graph has a reference.
-//! A user object never changes: another version is another user object, which is retained *before* the node is changed and filled when
-//! that has succeeded, so that a failure leaves nothing behind.
+//! Such a user object never changes: another version is another user object, which is retained *before* the node is changed and filled
+//! when that has succeeded, so that a failure leaves nothing behind.
 //!
 //! In both cases the driver counts: clones of the graph, and what is instantiated from it, take references of their own. So a clone, an
 //! instance, and a launch in flight keep what they use, whatever becomes of the node meanwhile.
@@ -14,6 +14,7 @@
 //! When the last reference goes, the driver calls us on whatever thread that is, inside whatever call, where hardly any call of
 //! the driver is allowed: what was kept goes to the worker, which lets go of it.
 
+use super::given::Given;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::user_object::RawUserObject;
 use crate::driver::{CallError, Table};
@@ -21,12 +22,12 @@ use crate::object::callback::{hand_over, is_worker};
 use crate::object::handle::forked;
 use crate::op::node::Holds;
 use parking_lot::Mutex;
-use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Weak};
 
 /// What a user object keeps alive, once it was filled.
-type Content = Mutex<Holds>;
+type Content = Mutex<Given>;
 
 /// What a node keeps alive.
 pub(crate) struct Attachment(By);
@@ -69,7 +70,39 @@ impl Version {
     /// Lets go of what is kept, although the driver's objects still refer to it: they are never used again.
     pub(crate) fn abandon(self) {
         if let Some(content) = self.content.upgrade() {
-            leave(SmallVec::from_buf([std::mem::take(&mut *content.lock())]));
+            let gone = content.lock().take_all();
+            leave(gone);
+        }
+    }
+
+    /// Shows what is kept for a node of the copy.
+    pub(crate) fn with<R>(&self, node: u32, look: impl FnOnce(&Holds) -> R) -> Option<R> {
+        self.content.upgrade()?.lock().of(node).map(look)
+    }
+
+    /// Takes what a node of the copy has no more, which keeps this `now`.
+    pub(crate) fn exchange(&self, node: u32, now: &Holds) -> Option<Holds> {
+        self.content.upgrade()?.lock().exchange(node, now)
+    }
+
+    /// The node is not told apart any more.
+    pub(crate) fn forget_node(&self, node: u32) {
+        if let Some(content) = self.content.upgrade() {
+            content.lock().forget(node);
+        }
+    }
+
+    /// No node is told apart any more.
+    pub(crate) fn forget_nodes(&self) {
+        if let Some(content) = self.content.upgrade() {
+            content.lock().forget_all();
+        }
+    }
+
+    /// The nodes have these numbers from now on; those that have none are not told apart any more.
+    pub(crate) fn rename_nodes(&self, numbers: &HashMap<u32, u32>) {
+        if let Some(content) = self.content.upgrade() {
+            content.lock().rename(numbers);
         }
     }
 }
@@ -106,7 +139,7 @@ impl<'a> Prepared<'a> {
     /// From now on it keeps this.
     pub(crate) fn commit(mut self, holds: Holds) -> Attachment {
         let object = self.object.take().expect("it is committed once");
-        object.fill(holds);
+        object.fill(Given::of_one(holds));
         Attachment(By::Graph(Box::new(object)))
     }
 }
@@ -121,9 +154,9 @@ impl Drop for Prepared<'_> {
 }
 
 impl UserObject {
-    fn fill(&self, holds: Holds) {
+    fn fill(&self, given: Given) {
         if let Some(content) = self.content.upgrade() {
-            *content.lock() = holds;
+            *content.lock() = given;
         }
     }
 
@@ -208,7 +241,7 @@ impl Attachment {
             By::Definition(own) => return own.0.clone().unwrap_or_default(),
             By::Graph(object) => object,
         };
-        object.content.upgrade().map(|content| content.lock().clone()).unwrap_or_default()
+        object.content.upgrade().map(|content| content.lock().holds()).unwrap_or_default()
     }
 }
 
@@ -217,27 +250,28 @@ impl Attachment {
 pub(crate) struct Lent<'a> {
     /// `None` if there is nothing to keep.
     prepared: Option<Prepared<'a>>,
-    /// All of it, each thing once.
-    holds: Holds,
+    given: Given,
 }
 
 impl<'a> Lent<'a> {
-    /// Lends what is kept for these nodes by their definition.
+    /// Lends what is kept by their definition for the nodes of these numbers, and what for none.
     pub(crate) fn to(
         graph: &'a RawGraph,
-        all: impl Iterator<Item = &'a Attachment>,
+        nodes: impl Iterator<Item = (u32, &'a Attachment)>,
+        rest: impl Iterator<Item = &'a Attachment>,
     ) -> Result<Self, CallError> {
-        let holds = Holds::union(all.filter_map(Attachment::own));
-        let prepared = if holds.is_empty() { None } else { Some(Prepared::on(graph)?) };
-        Ok(Self { prepared, holds })
+        let nodes = nodes.filter_map(|(node, attachment)| Some((node, attachment.own()?)));
+        let given = Given::of_nodes(nodes, rest.filter_map(Attachment::own));
+        let prepared = if given.is_empty() { None } else { Some(Prepared::on(graph)?) };
+        Ok(Self { prepared, given })
     }
 
     /// The driver is done, and a copy that it made has a reference of its own. Answers with what that keeps, and what came of taking back
     /// the graph's.
     pub(crate) fn end(self, was_copied: bool) -> (Option<Version>, Result<(), CallError>) {
-        let Self { prepared: Some(mut prepared), holds } = self else { return (None, Ok(())) };
+        let Self { prepared: Some(mut prepared), given } = self else { return (None, Ok(())) };
         let Some(object) = prepared.object.take_if(|_| was_copied) else { return (None, Ok(())) };
-        object.fill(holds);
+        object.fill(given);
         let content = Weak::clone(&object.content);
         let taken_back = object.release(prepared.graph);
         (Some(Version { content, is_only: taken_back.is_ok() }), taken_back)
@@ -246,14 +280,14 @@ impl<'a> Lent<'a> {
 
 /// Lets go of what definitions keep for these nodes: all at once.
 pub(crate) fn let_go_of<'a>(all: impl Iterator<Item = &'a mut Attachment>) {
-    leave(all.filter_map(Attachment::take_own).collect());
+    leave(all.filter_map(Attachment::take_own));
 }
 
 impl Drop for Own {
     #[inline]
     fn drop(&mut self) {
         if let Some(holds) = self.0.take() {
-            leave(SmallVec::from_buf([holds]));
+            leave(std::iter::once(holds));
         }
     }
 }
@@ -262,7 +296,8 @@ impl Drop for Own {
 extern "C" fn let_go(content: *mut c_void) {
     // SAFETY: the pointer is what `Prepared::on` made of an `Arc`, and this is called once.
     let content = unsafe { Arc::from_raw(content.cast::<Content>()) };
-    leave(SmallVec::from_buf([std::mem::take(&mut *content.lock())]));
+    let gone = content.lock().take_all();
+    leave(gone);
     // With this it is known to be gone, after the worker has it.
     drop(content);
 }
@@ -271,17 +306,18 @@ extern "C" fn let_go(content: *mut c_void) {
 static LEAVING: Mutex<Vec<Holds>> = Mutex::new(Vec::new());
 
 /// Has the worker let go. A graph that ends leaves as much as it has nodes: one task serves all that comes before the worker looks.
-fn leave(holds: SmallVec<[Holds; 1]>) {
-    if holds.iter().all(Holds::is_empty) {
+fn leave(all: impl Iterator<Item = Holds>) {
+    let mut all = all.filter(|holds| !holds.is_empty()).peekable();
+    if all.peek().is_none() {
         return;
     }
     if forked() {
         // It belongs to the parent.
-        return std::mem::forget(holds);
+        return all.for_each(std::mem::forget);
     }
     let mut leaving = LEAVING.lock();
     let was_empty = leaving.is_empty();
-    leaving.extend(holds);
+    leaving.extend(all);
     // Who waits for the worker waits for what the worker hands over, too.
     if was_empty || is_worker() {
         hand_over(Box::new(|| {

@@ -210,6 +210,36 @@ static void parts_of_kernels(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+/* A change that the driver refuses half-way leaves others' kernels as they were, also where it does not tell what they take. */
+static void refused_half_way(const struct control *control) {
+  cushim_graph graph = new_graph(), wrapped;
+  cushim_launch_config config = CUSHIM_OPTIONS(cushim_launch_config);
+  const uint64_t to = memory;
+  const uint32_t digit = 8;
+  cushim_arg args[2];
+  cushim_node node = NULL;
+  size_t count = 0;
+  args[0] = CUSHIM_ARG(to);
+  args[1] = CUSHIM_ARG(digit);
+  config.grid.x = config.block.x = 1;
+  config.flags = CUSHIM_LAUNCH_COOPERATIVE;
+  add_append(graph, NULL, 0, 7);
+  wrapped = foreign_copy(graph);
+  CHECK_OK(cushim_graph_get_nodes(wrapped, &node, 1, &count));
+  CHECK(control->fault_set("cuGraphKernelNodeSetAttribute=1") == 0);
+  CHECK_STATUS(1, cushim_node_set_kernel(node, NULL, all.kernel, &config, args, 2));
+  control->fault_clear();
+  CHECK(result_of(wrapped) == 7);
+  CHECK(control->fault_set("cuGraphKernelNodeSetParams=1;cuGraphNodeSetParams=1") == 0);
+  CHECK_STATUS(1, cushim_node_set_kernel(node, NULL, all.kernel, &config, args, 2));
+  control->fault_clear();
+  CHECK(result_of(wrapped) == 7);
+  CHECK_OK(cushim_node_set_kernel(node, NULL, all.kernel, &config, args, 2));
+  CHECK(result_of(wrapped) == 8);
+  CHECK_OK(cushim_graph_destroy(wrapped));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 /* What others add is found when nodes are listed, and can be changed; what is added here is kept. */
 static void edited_by_both(void) {
   int count = 0;
@@ -390,6 +420,7 @@ static void conditional(void) {
 int main(void) {
   check_begin();
   if (open_graphs()) {
+    struct control control;
     cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
     the_same();
     the_same_child();
@@ -402,6 +433,7 @@ int main(void) {
     clones();
     removed();
     conditional();
+    if (find_control(&control)) refused_half_way(&control);
   }
   return close_graphs();
 }

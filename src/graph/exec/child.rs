@@ -57,8 +57,8 @@ impl Exec {
         let (version, taken_back) = lent.end(set.is_ok());
         set.map_err(|error| refused(self.failed(error)))?;
         // From here on nothing fails.
-        state.held.join(Held::of(source, trees.source(), version));
-        let before = self.take_over_child(&mut state, &mut trees, id, graph);
+        let held = Held::of(source, trees.source(), version);
+        let before = self.take_over_child(&mut state, &mut trees, id, graph, held);
         drop(trees);
         state.retire(before);
         self.watch_all(&mut state);
@@ -67,13 +67,15 @@ impl Exec {
         Ok(())
     }
 
-    /// The nodes of the child graph do what those of the other graph do; answers with what they kept before in this instance.
+    /// The nodes of the child graph do what those of the other graph do, which the instance `held` from now on; answers with what they kept
+    /// before in this instance.
     fn take_over_child(
         &self,
         state: &mut State,
         trees: &mut Both<'_>,
         id: NodeId,
         graph: &Graph,
+        held: Held,
     ) -> Vec<Holds> {
         state.uses = None;
         let child: GraphId = trees.own().node(id).inner[0];
@@ -81,30 +83,61 @@ impl Exec {
         let is_known = there
             .list(&graph.definition.tree, trees.source_mut(), graph.object.id)
             .and_then(|()| own.list(&self.tree, &mut trees.own, child));
-        match is_known.map(|()| own.taken(there, &self.kept)) {
-            Ok(Base::Taken(taken)) => taken
-                .into_all()
-                .filter_map(|(id, parameters)| {
-                    let context = self.context_of(state, trees.own(), id);
-                    let own = Own { parameters, context, holds: Some(Box::default()) };
-                    state.own.place(id).replace(own)?.holds.map(|holds| *holds)
-                })
-                .collect(),
-            _ => {
+        let base = is_known.map_or(Base::Unknown, |()| own.taken(there, &self.kept));
+        let held = held.of_nodes(&base);
+        match base {
+            Base::Taken(taken) => {
+                let ids: Vec<_> = taken.iter().map(|(id, _)| id).collect();
+                let contexts: Vec<_> =
+                    ids.iter().map(|id| self.context_of(state, trees.own(), *id)).collect();
+                let before = state.take_kept(ids.into_iter());
+                state.held.join(held);
+                for ((id, taken), context) in taken.into_all().zip(contexts) {
+                    let mut own = Own::given(taken.parameters, context, &state.held, id);
+                    if own.given.is_empty() {
+                        own.holds = Some(Box::default());
+                    }
+                    *state.own.place(id) = Some(own);
+                }
+                before
+            }
+            Base::Definition | Base::Unknown => {
                 state.base = Base::Unknown;
-                self.forget_below(state, trees.own(), child)
+                let before = self.forget_below(state, trees.own(), child);
+                state.held.join(held);
+                before
             }
         }
     }
 
-    /// What the nodes of a graph were set to in this instance counts no more, also that of nodes which the definition has no more: they may
-    /// have been there. Answers with what they kept.
+    /// What the nodes of a graph were set to in this instance counts no more. Answers with what they kept.
     fn forget_below(&self, state: &mut State, definition: &state::State, graph: GraphId) -> Vec<Holds> {
+        // Nodes that the definition has no more may have been there, or still do what they were set to.
+        for removed in self.kept.removed() {
+            let own = state.own.remove(removed.id);
+            state.lasting.extend(own.and_then(|own| own.holds).map(|holds| *holds));
+            state.held.forget(removed.id);
+        }
         let below = definition.nodes().filter(|(_, node)| definition.is_above(graph, node.graph));
-        let removed = self.kept.removed().into_iter().map(|removed| removed.id);
-        let ids = below.filter(|(_, node)| self.kept.has_node(node.number)).map(|(id, _)| id).chain(removed);
-        let own = ids.filter_map(|id| state.own.remove(id));
-        own.filter_map(|own| own.holds.map(|holds| *holds)).collect()
+        let ids = below.filter(|(_, node)| self.kept.has_node(node.number)).map(|(id, _)| id);
+        state.take_kept(ids)
+    }
+}
+
+impl State {
+    /// Takes what these nodes kept, which do something else from now on: since they were set, and since the instance was given it. What
+    /// nobody can tell when it is not used any more stays.
+    fn take_kept(&mut self, nodes: impl Iterator<Item = NodeId>) -> Vec<Holds> {
+        let can_tell = self.launches.can_tell();
+        let mut gone = Vec::new();
+        for id in nodes {
+            gone.extend(self.own.remove(id).and_then(|own| own.holds).map(|holds| *holds));
+            match can_tell {
+                true => gone.extend(self.held.exchange(id, &Holds::default())),
+                false => self.held.forget(id),
+            }
+        }
+        gone
     }
 }
 

@@ -3,11 +3,13 @@
 //! Driver 580 crashes when an instance is destroyed, launched or changed after one of its contexts was reset, or waits for ever
 //! (measured). So such an instance is left to the driver, and what its nodes use is let go of here.
 
+use super::own::Base;
 use crate::context::Context;
-use crate::graph::state::{State, note};
+use crate::graph::state::{NodeId, State, note};
 use crate::graph::tree::Tree;
 use crate::object::error::{Error, Subject};
 use crate::op::attachment::Version;
+use crate::op::node::Holds;
 use std::sync::Arc;
 
 /// What an instance holds.
@@ -17,7 +19,7 @@ pub(super) struct Held {
     contexts: Vec<Arc<Context>>,
     /// What the driver's graph keeps, too, for its nodes.
     versions: Vec<Version>,
-    /// What definitions had kept, and the instance keeps alone, or did before it was updated.
+    /// What definitions had kept, and the instance keeps alone, or did before it was updated: for each node, as long as that uses it.
     own: Vec<Version>,
 }
 
@@ -30,12 +32,43 @@ impl Held {
         Self { contexts, versions: of_nodes.collect(), own: kept.into_iter().collect() }
     }
 
-    /// The instance was updated from another definition. Its contexts stay: a launch may be in flight.
+    /// The nodes of the instance do what the base says, which is where this comes from.
+    pub(super) fn of_nodes(self, base: &Base) -> Self {
+        match base {
+            Base::Definition => {}
+            Base::Taken(taken) => {
+                let numbers = taken.iter().map(|(id, taken)| (taken.from.0, id.0)).collect();
+                self.own.iter().for_each(|version| version.rename_nodes(&numbers));
+            }
+            Base::Unknown => self.own.iter().for_each(Version::forget_nodes),
+        }
+        self
+    }
+
+    /// The instance was updated from another definition. Its contexts stay, and the driver lets go of what was kept: a launch may be in flight.
     pub(super) fn update(&mut self, other: Self) {
         other.contexts.iter().for_each(|context| note(&mut self.contexts, context));
         self.versions = other.versions;
         self.own.retain(Version::is_there);
+        self.own.iter().for_each(Version::forget_nodes);
         self.own.extend(other.own);
+    }
+
+    /// What is kept for a node since the instance was made, or updated.
+    pub(super) fn given<R>(&self, id: NodeId, look: impl FnOnce(&Holds) -> R) -> Option<R> {
+        let mut look = Some(look);
+        let mut looked = |holds: &Holds| look.take().map(|look| look(holds));
+        self.own.iter().find_map(|version| version.with(id.0, &mut looked)).flatten()
+    }
+
+    /// Takes what was kept for a node since then, and it has no more, as it keeps this `now`.
+    pub(super) fn exchange(&self, id: NodeId, now: &Holds) -> Option<Holds> {
+        self.own.iter().find_map(|version| version.exchange(id.0, now))
+    }
+
+    /// What was kept for a node since then stays, whatever becomes of the node.
+    pub(super) fn forget(&mut self, id: NodeId) {
+        self.own.iter().for_each(|version| version.forget_node(id.0));
     }
 
     /// A child graph of the instance was set to another graph.

@@ -31,7 +31,7 @@ pub use instantiate::{ExecOptions, InstantiateFailure, InstantiateReason};
 pub(super) use own::{Kept, Removed};
 pub use update::{UpdateFailure, UpdateReason};
 
-use super::state::ByNode;
+use super::state::{ByNode, NodeId};
 use super::tree::Tree;
 use super::{Graph, Node, relations};
 use crate::context::Context;
@@ -82,6 +82,8 @@ struct State {
     launches: Launches,
     /// What earlier launches use, and nobody can tell when they are done.
     unreleased: Leaving,
+    /// What nodes use that the definition has no more, and of which nobody knows what they do.
+    lasting: Vec<Holds>,
     /// Why nobody knows what a node does: a change of many failed, and so did the way back. Cleared by an update, which sets every node.
     broken: Option<String>,
     /// The memory that nodes use, if each launch is to ask whether it is still there.
@@ -96,11 +98,30 @@ impl State {
         self.unreleased = self.launches.retire(leaving);
     }
 
+    /// The same for what the driver's instance was given for nodes that were set, and they have no more. What nobody can tell when it is
+    /// not used any more stays there.
+    fn retire_given(&mut self, nodes: &[NodeId]) {
+        let Self { own, held, launches, .. } = self;
+        let may_have_other = |own: &Own| own.holds.is_some() && !own.given.is_empty();
+        if !nodes.iter().any(|id| own.get(*id).is_some_and(may_have_other)) || !launches.can_tell() {
+            return;
+        }
+        let mut gone = Vec::new();
+        for id in nodes {
+            let Some(own) = own.get_mut(*id) else { continue };
+            let Some(holds) = &own.holds else { continue };
+            gone.extend(held.exchange(*id, holds));
+            own.look_at_given(held, *id);
+        }
+        self.retire(gone);
+    }
+
     /// The same for all nodes that were set in this instance.
     fn retire_own(&mut self) {
-        let own = std::mem::take(&mut self.own);
+        let (own, lasting) = (std::mem::take(&mut self.own), std::mem::take(&mut self.lasting));
         self.keeps = false;
-        self.retire(own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds)));
+        let of_own = own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds));
+        self.retire(of_own.chain(lasting));
     }
 }
 
@@ -115,6 +136,7 @@ impl Exec {
             uses: None,
             launches: Launches::default(),
             unreleased: Leaving::default(),
+            lasting: Vec::new(),
             broken: None,
             watched: tree.driver().checks_graphs().then(Watched::default),
         };

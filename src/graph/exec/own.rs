@@ -1,9 +1,10 @@
 //! What the nodes of an instance do, where that is not what the definition says.
 
+use super::held::Held;
 use crate::context::Context;
 use crate::graph::object::NodeObject;
 use crate::graph::state::{ByNode, NodeId, NodeState, State};
-use crate::op::node::{Holds, Parameters};
+use crate::op::node::{ForSet, Holds, Parameters};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -128,9 +129,16 @@ pub(super) enum Base {
     /// The definition, as it was then.
     Definition,
     /// Another definition, node by node.
-    Taken(ByNode<Parameters>),
+    Taken(ByNode<Taken>),
     /// Another definition, whose nodes cannot be told apart.
     Unknown,
+}
+
+/// What a node does that another definition's node did.
+pub(super) struct Taken {
+    pub(super) parameters: Parameters,
+    /// Which node that is there.
+    pub(super) from: NodeId,
 }
 
 /// A node that was set in this instance.
@@ -138,6 +146,31 @@ pub(super) struct Own {
     pub(super) parameters: Parameters,
     /// In which context; `None` for that of the definition.
     pub(super) context: Option<Arc<Context>>,
-    /// What it keeps since then; `None`: what the driver's instance kept for it before, and nothing else.
+    /// What it keeps since then; `None`: what the driver's instance was given for it, and nothing else.
     pub(super) holds: Option<Box<Holds>>,
+    /// For what the driver's instance was given something that it still keeps.
+    pub(super) given: ForSet,
+    /// Whether owners are among that which came with arguments that are values.
+    pub(super) has_values_of_owners: bool,
+}
+
+impl Own {
+    /// For a node that does what it did when the instance was given what it keeps.
+    pub(super) fn given(
+        parameters: Parameters,
+        context: Option<Arc<Context>>,
+        held: &Held,
+        id: NodeId,
+    ) -> Self {
+        let given = ForSet::default();
+        let mut own = Self { parameters, context, holds: None, given, has_values_of_owners: false };
+        own.look_at_given(held, id);
+        own
+    }
+
+    /// Notes what the driver's instance still keeps for the node.
+    pub(super) fn look_at_given(&mut self, held: &Held, id: NodeId) {
+        let look = |holds: &Holds| (holds.for_set(), self.parameters.has_values_of_owners(holds));
+        (self.given, self.has_values_of_owners) = held.given(id, look).unwrap_or_default();
+    }
 }

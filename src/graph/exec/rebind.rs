@@ -38,7 +38,7 @@ impl Exec {
         let nodes = state.uses.as_ref().and_then(|uses| uses.objects.get(&key).cloned()).unwrap_or_default();
         self.check_rebound(&state, &tree, &nodes, from)?;
         // SAFETY: the caller vouches for the buffer.
-        unsafe { self.change_all(&mut state, &tree, &nodes, &Exchange::Object(&rebinding)) }?;
+        let exchanged = unsafe { self.change_all(&mut state, &tree, &nodes, &Exchange::Object(&rebinding)) }?;
         drop(tree);
         if let Some(uses) = &mut state.uses
             && let Some(moved) = uses.objects.remove(&key)
@@ -49,6 +49,7 @@ impl Exec {
             users.sort_unstable();
             users.dedup();
         }
+        state.retire_given(&exchanged);
         state.retire([Holds::of_inner(rebinding.old_hold())]);
         Ok(nodes.len())
     }
@@ -176,7 +177,7 @@ impl Exec {
         Ok(())
     }
 
-    /// Exchanges the same in all of these nodes, or in none.
+    /// Exchanges the same in all of these nodes, or in none. Answers with those that have no more what they were given.
     ///
     /// # Safety
     /// As for [`rebind`](Self::rebind).
@@ -186,7 +187,7 @@ impl Exec {
         tree: &state::State,
         nodes: &[NodeId],
         exchange: &Exchange<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<NodeId>, Error> {
         for id in nodes {
             self.make_own(state, tree, *id)?;
         }
@@ -217,18 +218,23 @@ impl Exec {
         }
         drop(setting);
         // From here on nothing fails.
+        let mut exchanged = Vec::new();
         if let Exchange::Object(rebinding) = exchange {
             let hold = rebinding.hold();
             state.keeps = true;
             for (id, changed) in &done {
                 if let (Some(own), Before::Places(places)) = (state.own.get_mut(*id), changed) {
-                    let now = || Box::new(Self::kept_now(None, tree, *id));
-                    own.holds.get_or_insert_with(now).rebind(&own.parameters, &hold, places);
+                    let mut holds =
+                        own.holds.take().unwrap_or_else(|| Box::new(Self::given(&state.held, tree, *id)));
+                    if own.given.intersects(holds.rebind(&own.parameters, &hold, places)) {
+                        exchanged.push(*id);
+                    }
+                    own.holds = Some(holds);
                 }
             }
         }
         self.watch(state, tree, nodes.iter().copied());
-        Ok(())
+        Ok(exchanged)
     }
 
     /// Sees to it that what a node does is this instance's own; answers whether it was before.
@@ -239,7 +245,8 @@ impl Exec {
         }
         let parameters = self.by_base(state, tree, id, Parameters::clone)?;
         let context = self.context_of(state, tree, id);
-        *state.own.place(id) = Some(Own { parameters, context, holds: None });
+        let own = Own::given(parameters, context, &state.held, id);
+        *state.own.place(id) = Some(own);
         Ok(false)
     }
 

@@ -139,6 +139,12 @@ impl Launches {
         stream.query().unwrap_or(false)
     }
 
+    /// Whether anybody can tell when the launches until now are done.
+    #[inline]
+    pub(super) fn can_tell(&self) -> bool {
+        !self.by_others && (!self.any || self.last_here().is_some())
+    }
+
     /// Lets go of what only the launches until now use, when they are done: one event and one question serve all that is retired between
     /// two launches. If nobody can tell when they are done, because the stream is gone, is being captured, or is another thread's
     /// own, it comes back.

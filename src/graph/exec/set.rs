@@ -1,5 +1,6 @@
 //! Single nodes are changed, in one instance only.
 
+use super::held::Held;
 use super::own::{Base, Own, Removed};
 use super::{Exec, State};
 use crate::context::Context;
@@ -63,6 +64,7 @@ impl Exec {
         })?;
         self.watch(&mut state, &tree, std::iter::once(id));
         drop(tree);
+        state.retire_given(&[id]);
         if let Some(before) = before {
             state.retire([*before]);
         }
@@ -127,7 +129,7 @@ impl Exec {
         match (state.own.get(removed.id), &state.base) {
             (Some(own), _) => Some(&own.parameters),
             (None, Base::Definition) => Some(&removed.parameters),
-            (None, Base::Taken(taken)) => taken.get(removed.id),
+            (None, Base::Taken(taken)) => taken.get(removed.id).map(|taken| &taken.parameters),
             (None, Base::Unknown) => None,
         }
     }
@@ -142,7 +144,7 @@ impl Exec {
     ) -> Result<R, Error> {
         match &state.base {
             Base::Taken(taken) => match taken.get(id) {
-                Some(parameters) => Ok(look(parameters)),
+                Some(taken) => Ok(look(&taken.parameters)),
                 None => Err(self.unknown(&tree.name_of(id))),
             },
             Base::Unknown => Err(self.unknown(&tree.name_of(id))),
@@ -165,12 +167,11 @@ impl Exec {
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 
-    /// What a node keeps alive in this instance, as far as it is known here.
-    pub(super) fn kept_now(own: Option<&Own>, tree: &state::State, id: NodeId) -> Holds {
-        match own.and_then(|own| own.holds.as_ref()) {
-            Some(holds) => Holds::clone(holds),
-            None => tree.node(id).attachment.as_ref().map_or_else(Holds::default, |kept| kept.holds()),
-        }
+    /// What the driver's instance was given for a node, as far as it is known here.
+    pub(super) fn given(held: &Held, tree: &state::State, id: NodeId) -> Holds {
+        // What the driver's graph keeps for a node is said of the definition as it is now.
+        let of_driver = || tree.node(id).attachment.as_ref().filter(|kept| !kept.is_of_definition());
+        held.given(id, Holds::clone).or_else(|| of_driver().map(|kept| kept.holds())).unwrap_or_default()
     }
 
     /// Changes a node; answers with what it kept before in this instance, if that is let go of.
@@ -195,19 +196,22 @@ impl Exec {
         if is_named {
             own.context = context.clone().filter(|context| !Arc::ptr_eq(context, self.tree.context()));
         }
-        // A value keeps nothing; what was kept for the one before goes, if it was kept here.
-        if is_of_value && own.holds.is_none() {
+        // A value keeps nothing; what was kept for the one before goes.
+        if is_of_value && own.holds.is_none() && !own.has_values_of_owners {
             return Ok(None);
         }
         state.held.runs_in(at);
         state.uses = None;
         tree.list_parameters(&own.parameters);
-        // What the driver's instance keeps for the node it keeps on.
-        if own.holds.is_none() && !change.keeps(&Kept(Holds::default())) {
+        let now = match &own.holds {
+            Some(holds) => Holds::clone(holds),
+            None => Self::given(&state.held, tree, id),
+        };
+        let holds = change.kept(Kept(now)).0;
+        if own.holds.is_none() && own.given.is_empty() && holds.is_empty() {
             return Ok(None);
         }
-        let holds = change.kept(Kept(Self::kept_now(Some(own), tree, id))).0;
-        state.keeps = true;
+        state.keeps |= !holds.is_empty();
         let before = own.holds.replace(Box::new(holds));
         Ok(before.filter(|before| own.holds.as_ref().is_some_and(|now| !now.is_same(before))))
     }
@@ -229,7 +233,7 @@ impl Exec {
             Err(_) if change.is_whole() => {
                 let context = self.context_of(state, tree, id);
                 let parameters = tree.node(id).parameters.clone();
-                *state.own.place(id) = Some(Own { parameters, context, holds: None });
+                *state.own.place(id) = Some(Own::given(parameters, context, &state.held, id));
                 false
             }
             was_own => was_own?,

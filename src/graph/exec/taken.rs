@@ -5,7 +5,7 @@
 //! where both definitions list nodes of the same types with the same predecessors in the same order, places are equal. What the definition
 //! lists now counts only where it is what the instance was made of.
 
-use super::own::{Base, Kept};
+use super::own::{Base, Kept, Taken};
 use crate::driver::calls::graph::query::{self, Toward};
 use crate::graph::foreign;
 use crate::graph::read;
@@ -98,6 +98,7 @@ impl Nodes {
             return Base::Unknown;
         }
         let pairs = self.all.into_iter().zip(others.all);
-        Base::Taken(pairs.map(|(own, other)| (own.id, other.parameters)).collect())
+        let taken = |other: Entry| Taken { parameters: other.parameters, from: other.id };
+        Base::Taken(pairs.map(|(own, other)| (own.id, taken(other))).collect())
     }
 }

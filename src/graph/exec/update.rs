@@ -157,8 +157,8 @@ impl Exec {
             return Err(UpdateFailure { error, reason, node, other });
         }
         let held = Held::of(tree, &source, version);
-        state.held.update(held);
         let base = self.take_over(tree, source);
+        state.held.update(held.of_nodes(&base));
         state.base = base;
         state.uses = None;
         // The driver has set every node, also one of which nobody knew what it did, and holds what the new definition keeps. Of the change

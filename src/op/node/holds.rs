@@ -4,7 +4,6 @@ use crate::object::callback::Owner;
 use crate::op::Arguments;
 use smallvec::SmallVec;
 use std::any::Any;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Something that is kept alive: an object, or what a caller lent.
@@ -33,15 +32,39 @@ pub(crate) enum For {
     Inner,
 }
 
+/// For what something is kept: a set that may have others, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ForSet(u32);
+
+/// How many arguments a set tells apart.
+const ARGUMENTS: u32 = 24;
+
+impl ForSet {
+    pub(super) fn of(all: impl Iterator<Item = For>) -> Self {
+        let bit = |whose| match whose {
+            For::Argument(index) => index % ARGUMENTS,
+            For::Object(slot) | For::Owner(slot) => ARGUMENTS + slot % 2,
+            For::Event => ARGUMENTS + 2,
+            For::Inner => ARGUMENTS + 3,
+        };
+        Self(all.fold(0, |set, whose| set | 1 << bit(whose)))
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// What a node keeps alive: each thing, and what it is kept for.
 #[derive(Clone, Default)]
 pub(crate) struct Holds(SmallVec<[(For, Hold); FEW]>);
 
 /// How much a node keeps without allocating: a kernel and two buffers.
 const FEW: usize = 3;
-
-/// How many of those that were listed last are looked at one by one: the nodes of a graph use much the same.
-const RECENT: usize = 4;
 
 impl Holds {
     /// Whether nothing is kept alive.
@@ -59,18 +82,6 @@ impl Holds {
         let mut holds = Self::default();
         holds.keep_arguments(arguments);
         holds
-    }
-
-    /// All that these keep, each thing once: for whoever keeps it as long as any of them is needed.
-    pub(crate) fn union<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
-        let (mut union, mut known) = (Self::default(), HashSet::new());
-        for (_, hold) in all.flat_map(|holds| &holds.0) {
-            let is_recent = union.0.iter().rev().take(RECENT).any(|(_, recent)| is_same(recent, hold));
-            if !is_recent && known.insert(Arc::as_ptr(hold).addr()) {
-                union.keep(For::Inner, Arc::clone(hold));
-            }
-        }
-        union
     }
 
     /// Keeps one thing more.
@@ -123,13 +134,26 @@ impl Holds {
         self.0.iter().any(|(of, _)| *of == For::Argument(index))
     }
 
+    /// For what something is kept.
+    pub(crate) fn for_set(&self) -> ForSet {
+        ForSet::of(self.0.iter().map(|(whose, _)| *whose))
+    }
+
+    /// For which arguments something is kept.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().filter_map(|(of, _)| match of {
+            For::Argument(index) => Some(*index),
+            _ => None,
+        })
+    }
+
     /// Keeps for one argument all that others keep, and no more what was kept for it.
     pub(super) fn replace_argument(&mut self, index: u32, others: Self) {
         self.set(For::Argument(index), None);
         self.0.extend(others.0.into_iter().map(|(_, hold)| (For::Argument(index), hold)));
     }
 
-    /// Keeps one object in place of another for each of these. What kept the other may not be known here: the driver's instance has it.
+    /// Keeps one object in place of another for each of these. What kept the other may not be known here: the driver's graph has it.
     pub(super) fn exchange(&mut self, to: &Hold, changed: impl Iterator<Item = For>) {
         for whose in changed {
             let mut known = self.0.iter_mut().filter(|(of, _)| *of == whose).peekable();
@@ -150,11 +174,21 @@ impl Holds {
         }
     }
 
+    /// Takes out what others do not keep for the same.
+    pub(crate) fn split_off_others(&mut self, others: &Self) -> Self {
+        let (kept, gone) =
+            std::mem::take(&mut self.0).into_iter().partition(|(of, hold)| others.has(*of, hold));
+        self.0 = kept;
+        Self(gone)
+    }
+
+    fn has(&self, whose: For, hold: &Hold) -> bool {
+        self.0.iter().any(|(of, held)| *of == whose && is_same(hold, held))
+    }
+
     /// Whether both keep the very same, so that nothing goes with one of them.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let has =
-            |of: &For, hold: &Hold| other.0.iter().any(|(other, held)| of == other && is_same(hold, held));
-        self.0.len() == other.0.len() && self.0.iter().all(|(of, hold)| has(of, hold))
+        self.0.len() == other.0.len() && self.0.iter().all(|(of, hold)| other.has(*of, hold))
     }
 }
 

@@ -35,7 +35,7 @@ pub use arguments::KeptArguments;
 pub use change::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange, Undo};
 pub use copy::CopyParameters;
 pub use event::EventParameters;
-pub(crate) use holds::{For, Hold, Holds};
+pub(crate) use holds::{For, ForSet, Hold, Holds};
 #[cfg(feature = "capi")]
 pub(crate) use host_function::Given;
 pub use host_function::HostFunctionParameters;
@@ -184,6 +184,21 @@ pub enum Parameters {
 }
 
 impl Parameters {
+    /// Whether the driver did not tell the arguments of a kernel.
+    pub(crate) fn has_untold_arguments(&self) -> bool {
+        matches!(self, Self::Kernel(kernel) if kernel.arguments().are_untold())
+    }
+
+    /// Whether owners came with arguments that are values.
+    pub(crate) fn has_values_of_owners(&self, holds: &Holds) -> bool {
+        match self {
+            Self::Kernel(kernel) => {
+                holds.arguments().any(|index| kernel.arguments().is_value(index as usize))
+            }
+            _ => false,
+        }
+    }
+
     /// What sort of node has such parameters.
     #[must_use]
     pub fn node_type(&self) -> NodeType {

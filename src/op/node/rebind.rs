@@ -1,6 +1,6 @@
 //! One object takes the place of another in what nodes use: each part keeps its offset.
 
-use super::{For, Hold, Holds, NodeType, Parameters};
+use super::{For, ForSet, Hold, Holds, NodeType, Parameters};
 use crate::op::operand::Operand;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -128,11 +128,11 @@ impl Parameters {
 }
 
 impl Holds {
-    /// Holds the new object in place of the old one, where that was changed.
-    pub(crate) fn rebind(&mut self, of: &Parameters, to: &Hold, changed: &[u32]) {
-        if !matches!(of, Parameters::Kernel(_)) {
-            return self.exchange(to, changed.iter().copied().map(For::Object));
-        }
-        self.exchange(to, changed.iter().copied().map(For::Argument));
+    /// Holds the new object in place of the old one, where that was changed; answers for what.
+    pub(crate) fn rebind(&mut self, of: &Parameters, to: &Hold, changed: &[u32]) -> ForSet {
+        let whose = if matches!(of, Parameters::Kernel(_)) { For::Argument } else { For::Object };
+        let changed = changed.iter().copied().map(whose);
+        self.exchange(to, changed.clone());
+        ForSet::of(changed)
     }
 }
