@@ -3009,7 +3009,9 @@ cushim_status cushim_context_free(cushim_context context, uint64_t pointer);
 /*
  * Allocates device memory in stream order, from the current pool of the stream's device. Its contents are undefined.
  *
- * The memory can be used by work that comes later in the stream, and by work that waits for such work.
+ * The memory can be used by work that comes later in the stream, and by work that waits for such work. In a stream that
+ * is being captured it is an allocation node of the graph, as in `cushim_graph_add_allocation`, and the pointer is good
+ * in the launches of that graph.
  *
  * @param[in] stream The stream.
  * @param[in] bytes The size in bytes; 0 returns the pointer 0.
@@ -3017,11 +3019,13 @@ cushim_status cushim_context_free(cushim_context context, uint64_t pointer);
  * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_OUT_OF_MEMORY`.
  * @driver any
  */
-cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_t *pointer);
+cushim_status cushim_stream_allocate(cushim_stream stream,
+                                     size_t bytes,
+                                     uint64_t *pointer);
 
 /*
  * Frees device memory in stream order: after the work that is in the stream now. Does nothing if the memory was
- * already freed with its context (a reset).
+ * already freed with its context (a reset). In a stream that is being captured it is a free node of the graph.
  *
  * A reset that was not made through cushim is not noticed: see `cushim_context_retain_primary`.
  *

@@ -244,11 +244,25 @@ pub(super) fn value<S: Incomplete, T: Default>(
 /// # Safety
 /// `reference` is NULL or valid for writes.
 pub(super) unsafe fn reference<S: Incomplete>(handle: *mut S, reference: *mut *mut S) -> cushim_status {
+    // SAFETY: as the caller vouches.
+    unsafe { reference_if(handle, reference, |_| Ok(())) }
+}
+
+/// The same for an object that may be no more, though handles name it.
+///
+/// # Safety
+/// As for [`reference`].
+pub(super) unsafe fn reference_if<S: Incomplete>(
+    handle: *mut S,
+    reference: *mut *mut S,
+    check: impl FnOnce(&S::Object) -> Result<(), Error>,
+) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for `reference`.
         let reference = unsafe { out::cleared(reference, std::ptr::null_mut(), "reference") }?;
         let guard = enter_anywhere()?;
         let lent = get(&guard, handle)?;
+        check(&lent)?;
         *reference = owned(|| Ok(Arc::clone(&lent)))?;
         Ok(())
     })

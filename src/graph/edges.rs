@@ -92,14 +92,19 @@ impl Graph {
         if raw.is_empty() {
             return Ok(());
         }
-        refuse_wrong(tree, &raw, edges, false)?;
+        if raw.len() > 1 {
+            refuse_wrong(tree, &raw, edges, false)?;
+        }
         if !(is_ordered && state.graph(self.object.id).is_ordered) {
             refuse_cycle(tree, &raw, &raw, edges)?;
         }
         let _related = relations::kept(&state);
         let added = add_all(&state.graph(self.object.id).native, &raw);
         note_edit(&mut state, self.object.id, &raw, added.is_ok(), raw.len() > 1);
-        added.map_err(|error| refusal::of_edges(tree.failed(error, self.object.as_ref())))?;
+        added.map_err(|error| {
+            let failure = tree.failed(error, self.object.as_ref());
+            refuse_wrong(tree, &raw, edges, false).err().unwrap_or_else(|| refusal::of_edges(failure))
+        })?;
         state.graph_mut(self.object.id).is_ordered &= is_ordered;
         Ok(())
     }
@@ -120,13 +125,15 @@ impl Graph {
         if raw.is_empty() {
             return Ok(());
         }
-        refuse_wrong(tree, &raw, edges, true)?;
+        if raw.len() > 1 {
+            refuse_wrong(tree, &raw, edges, true)?;
+        }
         let _related = relations::kept(&state);
         let removed = remove_all(&state.graph(self.object.id).native, &raw);
         note_edit(&mut state, self.object.id, &raw, removed.is_ok(), true);
         removed.map_err(|error| {
             let failure = refusal::of_change(tree.failed(error, self.object.as_ref()), state.allocating > 0);
-            refusal::of_missing_edges(failure)
+            refuse_wrong(tree, &raw, edges, true).err().unwrap_or_else(|| refusal::of_missing_edges(failure))
         })
     }
 }
@@ -261,12 +268,9 @@ fn one_by_one(edges: &[RawEdge], mut undo: impl FnMut(&[RawEdge]) -> Result<(), 
     }
 }
 
-/// Refuses a list with an edge that is there although it should not be, or the other way around, and one with an edge twice. A
-/// single edge the driver refuses without having changed anything.
+/// Refuses a list with an edge that is there although it should not be, or the other way around, and one with an edge twice. Of a
+/// single edge it is asked when the driver refused it, which has changed nothing.
 fn refuse_wrong(tree: &Tree, raw: &[RawEdge], edges: &[EdgeOf<'_>], wanted: bool) -> Result<(), Error> {
-    if raw.len() < 2 {
-        return Ok(());
-    }
     let found = present::first_wrong(tree.table(), raw, wanted);
     let found = found.map_err(|error| tree.failed(error, edges[0].from))?;
     let Some((index, wrong)) = found else { return Ok(()) };

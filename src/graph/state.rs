@@ -522,8 +522,9 @@ impl State {
     fn remove_for_execs(&self, id: NodeId) {
         let node = self.node(id);
         self.execs_with(node.number).for_each(|exec| {
-            let object = node.object.clone();
-            exec.removes(Removed { id, object, number: node.number, parameters: node.parameters.clone() });
+            let (object, within) = (node.object.clone(), self.with_those_above(node.graph).collect());
+            let parameters = node.parameters.clone();
+            exec.removes(Removed { id, object, number: node.number, within, parameters });
         });
     }
 
@@ -553,8 +554,13 @@ impl State {
 
     /// Whether a graph is another, or stands above it.
     pub(super) fn is_above(&self, above: GraphId, below: GraphId) -> bool {
+        self.with_those_above(below).any(|graph| graph == above)
+    }
+
+    /// A graph, and those that it is part of.
+    fn with_those_above(&self, graph: GraphId) -> impl Iterator<Item = GraphId> {
         let parent = |graph: &GraphId| self.graph(*graph).parent.map(|node| self.node(node).graph);
-        std::iter::successors(Some(below), parent).any(|graph| graph == above)
+        std::iter::successors(Some(graph), parent)
     }
 }
 

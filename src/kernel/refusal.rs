@@ -41,10 +41,23 @@ pub(crate) fn explain(mut failure: Error, launch: &LaunchConfig<'_>, kernel: &Ke
         failure.message.push_str(". Only a node of a graph is device-updatable, added to it or captured");
         return failure;
     }
-    let Some(limit) = limit(&failure, &launch.filled(), kernel, at) else { return failure };
+    let limit = limit(&failure, &launch.filled(), kernel, at).or_else(|| by_number(&failure, launch));
+    let Some(limit) = limit else { return failure };
     failure.message.push_str(". ");
     failure.message.push_str(&limit);
     failure
+}
+
+/// Attributes of which only the number is known here.
+fn by_number(failure: &Error, launch: &LaunchConfig<'_>) -> Option<String> {
+    if launch.others.is_empty() || failure.status.0 != sys::CUDA_ERROR_INVALID_VALUE.0 {
+        return None;
+    }
+    let numbers: Vec<String> = launch.others.iter().map(|(id, _)| id.0.to_string()).collect();
+    let which = numbers.join(", ");
+    Some(format!(
+        "Perhaps this driver does not know an attribute that was given by its number ({which}), or its value"
+    ))
 }
 
 /// What the driver would refuse of a launch in a stream under capture, and invalidate the capture with it (measured on 580): a grid, a

@@ -463,8 +463,25 @@ static void kept_by_a_body(void) {
   add_append(kept, NULL, 1, 1);
   CHECK_OK(cushim_graph_get_parent(kept, &parent));
   CHECK(type_of(parent) == CUSHIM_NODE_CONDITIONAL && node_count(body) == 1 && released(&count) == 0);
+  CHECK_OK(cushim_node_remove(parent)); /* there is nothing to keep any more */
+  graph = (cushim_graph)NOT_NULL;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_graph_ref(body, &graph));
+  CHECK_CONTAINS(last_message(), "was removed");
+  CHECK(graph == NULL);
   CHECK_OK(cushim_graph_destroy(kept));
   CHECK(released_soon(&count, 1) == 1);
+}
+
+/* What cannot be done leaves no handle behind. */
+static void unknown_kinds(void) {
+  cushim_graph graph = new_graph(), body = (cushim_graph)NOT_NULL;
+  cushim_condition condition = new_condition(graph, 0);
+  cushim_node node = (cushim_node)NOT_NULL;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, condition, (cushim_conditional_kind)77, 1, &node, &body));
+  CHECK(node == NULL && body == NULL && node_count(graph) == 0);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT,
+               cushim_graph_add_conditional(graph, NULL, 0, condition, CUSHIM_CONDITIONAL_SWITCH, 0, &node, NULL));
+  CHECK_OK(cushim_graph_destroy(graph));
 }
 
 int main(void) {
@@ -478,6 +495,7 @@ int main(void) {
       else_branches();
       loops();
       switches();
+      unknown_kinds();
       updated_switches();
       remembered_values();
       nested();

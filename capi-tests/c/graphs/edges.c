@@ -161,6 +161,11 @@ static void refusals(void) {
 
   edges[0] = edge_between(nodes[0], nodes[1]);
   edges[1] = edge_between(nodes[0], nodes[2]);
+  /* A single edge as one of a list. */
+  is_refused(graph, &edges[0], 1, CUSHIM_ERROR_INVALID_ARGUMENT, 0, "there already");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_remove_edges(graph, &edges[1], 1));
+  CHECK_CONTAINS(last_message(), "not there");
+  CHECK(last_detail()->item == 0);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_remove_edges(graph, edges, 2));
   CHECK_CONTAINS(last_message(), "not there");
   CHECK(last_detail()->item == 1);

@@ -257,6 +257,27 @@ static void of_a_removed_node(void) {
   CHECK_OK(cushim_graph_destroy(other));
 }
 
+/* What a node of the definition keeps since the exec was made is not the exec's. */
+static void younger_owners(void) {
+  int since = 0, set = 0;
+  cushim_graph graph = new_graph();
+  cushim_node node = add_append(graph, NULL, 0, 1);
+  cushim_owner owner = counted(&since);
+  cushim_owned_pointer pointer;
+  cushim_arg args[2];
+  const uint32_t digit = 2;
+  cushim_exec exec = new_exec(graph);
+  CHECK_OK(cushim_node_set_owner(node, 1, &owner));
+  args[0] = owned_arg(&pointer, slot(1), &set);
+  args[1] = CUSHIM_ARG(digit);
+  CHECK_OK(cushim_node_set_kernel(node, exec, NULL, NULL, args, 2));
+  CHECK(released(&since) == 0);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released_soon(&since, 1) == 1 && released(&set) == 0);
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK(released_soon(&set, 1) == 1);
+}
+
 /* Where others may launch it, or copy the graph, nobody knows when it is not used any more: it goes with the exec. */
 static void with_others(void) {
   int of_graph = 0, of_exec = 0, set = 0;
@@ -296,6 +317,7 @@ int main(void) {
     of_a_child();
     of_a_removed_node();
   }
+  younger_owners();
   with_others();
   return close_graphs();
 }

@@ -279,10 +279,35 @@ static void copies_of_bytes(void) {
   CHECK(released_soon(&count, expected) == expected);
 }
 
+/* What takes the place of a kernel, and of its arguments, takes that of their owners, too. */
+static void kernels(void) {
+  cushim_graph graph = new_graph();
+  cushim_node node = add_append(graph, NULL, 0, 1);
+  const uint64_t to = slot(1);
+  const uint32_t digit = 2;
+  cushim_arg args[2];
+  int of_kernel = 0, of_arguments = 0;
+  cushim_owner owner = counted(&of_kernel);
+  args[0] = CUSHIM_ARG(to);
+  args[1] = CUSHIM_ARG(digit);
+  CHECK_OK(cushim_node_set_owner(node, 0, &owner));
+  owner = counted(&of_arguments);
+  CHECK_OK(cushim_node_set_owner(node, 1, &owner));
+  CHECK_OK(cushim_node_set_argument(node, NULL, 1, &args[1]));
+  CHECK(released(&of_kernel) == 0 && released(&of_arguments) == 0);
+  CHECK_OK(cushim_node_set_kernel(node, NULL, NULL, NULL, args, 2));
+  CHECK(released_soon(&of_arguments, 1) == 1 && released(&of_kernel) == 0);
+  CHECK_OK(cushim_node_set_kernel(node, NULL, all.kernel, NULL, args, 2));
+  CHECK(released_soon(&of_kernel, 1) == 1);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released(&of_kernel) == 1 && released(&of_arguments) == 1);
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
     copies_of_bytes();
+    kernels();
     every_node(every_type());
     every_node(foreign());
     every_node(captured());

@@ -191,6 +191,42 @@ static void child_in_another_order(void) {
   CHECK_OK(cushim_graph_destroy(twin));
 }
 
+/* A child graph whose nodes are not known any more leaves all others known; one to which nodes were added since is known itself. */
+static void only_below_a_child(int is_known) {
+  cushim_graph graph = new_graph(), child = new_graph(), twin = new_graph(), inner = NULL;
+  cushim_node root = add_append(graph, NULL, 0, 1), parent = NULL, inside[2] = {NULL, NULL};
+  cushim_kernel_node read = CUSHIM_OPTIONS(cushim_kernel_node);
+  const uint32_t nine = 9;
+  const cushim_arg arg = CUSHIM_ARG(nine);
+  cushim_status status;
+  size_t count = 0;
+  cushim_edge edge;
+  cushim_exec exec;
+  add_append(child, NULL, 1, 2), add_append(child, NULL, 2, 3);
+  add_append(twin, NULL, 1, 4), add_append(twin, NULL, 2, 5);
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, child, CUSHIM_CHILD_CLONE, &parent, &inner));
+  CHECK_OK(cushim_graph_get_nodes(inner, inside, 2, &count));
+  exec = new_exec(graph);
+  if (is_known) {
+    add_empty(inner, NULL);
+  } else {
+    edge = edge_between(inside[0], inside[1]);
+    CHECK_OK(cushim_graph_add_edges(inner, &edge, 1));
+    CHECK_OK(cushim_graph_remove_edges(inner, &edge, 1));
+  }
+  CHECK_OK(cushim_node_set_child(parent, exec, twin));
+  CHECK_OK(cushim_node_get_kernel(root, exec, &read));
+  CHECK_OK(cushim_node_set_argument(root, exec, 1, &arg));
+  status = cushim_node_set_argument(inside[1], exec, 1, &arg);
+  CHECK_STATUS(is_known ? CUSHIM_SUCCESS : CUSHIM_ERROR_INVALID_ARGUMENT, status);
+  if (!is_known) CHECK_CONTAINS(last_message(), "set all of it once");
+  CHECK(result_of_exec(exec) == 9 && number_at(slot(1)) == 4 && number_at(slot(2)) == (is_known ? 9 : 5));
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(twin));
+  CHECK_OK(cushim_graph_destroy(child));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -198,7 +234,11 @@ int main(void) {
     edges_turned_round();
     ends_in_another_order();
     added_and_removed();
-    if (version >= 12020) child_in_another_order();
+    if (version >= 12020) {
+      child_in_another_order();
+      only_below_a_child(1);
+      only_below_a_child(0);
+    }
   }
   return close_graphs();
 }

@@ -291,6 +291,17 @@ static cushim_status host_function_bytes(cushim_stream stream) {
   return cushim_stream_host_function_bytes(stream, call_nothing, "bytes", 5);
 }
 static cushim_status upload(cushim_stream stream) { return cushim_exec_upload(with.exec, stream); }
+static cushim_status instantiate(cushim_stream stream) {
+  cushim_exec_options options = CUSHIM_OPTIONS(cushim_exec_options);
+  cushim_graph graph = new_graph();
+  cushim_exec exec = NULL;
+  cushim_status status;
+  options.upload_stream = stream;
+  status = cushim_exec_create(graph, &options, &exec, NULL);
+  if (status == CUSHIM_SUCCESS) CHECK_OK(cushim_exec_destroy(exec));
+  CHECK_OK(cushim_graph_destroy(graph));
+  return status;
+}
 static cushim_status launch_graph(cushim_stream stream) { return cushim_exec_launch(with.exec, stream); }
 
 /*
@@ -352,6 +363,7 @@ static const struct {
     {"host_function", host_function, '+', 'x', 'x', 0},
     {"host_function_bytes", host_function_bytes, '+', 'x', 'x', 0},
     {"exec_upload", upload, 'x', 'x', 'x', 0},
+    {"exec_create, with an upload", instantiate, 'x', 'x', 'x', 0},
     {"exec_launch", launch_graph, 'x', 'x', 'x', 0},
 };
 

@@ -598,11 +598,12 @@ pub unsafe extern "C" fn cushim_builder_add_conditional(
 ) -> cushim_status {
     call(|| {
         // SAFETY: the caller vouches for both.
-        let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut(), "node") }?;
+        let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut(), "node") };
+        // SAFETY: as above.
+        let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") };
+        let (node, bodies) = out::both(node, bodies)?;
         let kind = self::kind(kind)?;
         kind.check_bodies(body_count)?;
-        // SAFETY: as above.
-        let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") }?;
         let guard = enter()?;
         let builder = get(&guard, builder)?;
         let condition = Condition::of(&*get(&guard, condition)?)?;

@@ -165,10 +165,10 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
     // SAFETY: the caller vouches for both.
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
     call(|| {
-        let kind = self::kind(kind)?;
-        kind.check_bodies(body_count)?;
         // SAFETY: as above.
-        let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") }?;
+        let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") };
+        let (kind, bodies) = out::both(self::kind(kind), bodies)?;
+        kind.check_bodies(body_count)?;
         // The node's, too.
         handle::room(body_count + 1)?;
         // SAFETY: the caller vouches for `after` and `node`.

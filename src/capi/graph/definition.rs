@@ -166,7 +166,7 @@ pub unsafe extern "C" fn cushim_graph_ref(
     reference: *mut cushim_graph,
 ) -> cushim_status {
     // SAFETY: the caller vouches for `reference`.
-    unsafe { handles::reference(graph, reference) }
+    unsafe { handles::reference_if(graph, reference, |graph| graph.check_there()) }
 }
 
 /// Destroys an owned handle of a graph. When the last one is destroyed, what the nodes use is released, except for

@@ -53,7 +53,9 @@ pub unsafe extern "C" fn cushim_context_free(context: cushim_context, pointer: u
 
 /// Allocates device memory in stream order, from the current pool of the stream's device. Its contents are undefined.
 ///
-/// The memory can be used by work that comes later in the stream, and by work that waits for such work.
+/// The memory can be used by work that comes later in the stream, and by work that waits for such work. In a stream that
+/// is being captured it is an allocation node of the graph, as in `cushim_graph_add_allocation`, and the pointer is good
+/// in the launches of that graph.
 ///
 /// @param[in] stream The stream.
 /// @param[in, example(64)] bytes The size in bytes; 0 returns the pointer 0.
@@ -79,7 +81,7 @@ pub unsafe extern "C" fn cushim_stream_allocate(
 }
 
 /// Frees device memory in stream order: after the work that is in the stream now. Does nothing if the memory was
-/// already freed with its context (a reset).
+/// already freed with its context (a reset). In a stream that is being captured it is a free node of the graph.
 ///
 /// A reset that was not made through cushim is not noticed: see `cushim_context_retain_primary`.
 ///

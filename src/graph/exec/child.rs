@@ -79,7 +79,7 @@ impl Exec {
     ) -> Vec<Holds> {
         state.uses = None;
         let child: GraphId = trees.own().node(id).inner[0];
-        let (mut there, mut own) = (Nodes::default(), Nodes::default());
+        let (mut there, mut own) = (Nodes::all(), Nodes::before(self.kept.born));
         let is_known = there
             .list(&graph.definition.tree, trees.source_mut(), graph.object.id)
             .and_then(|()| own.list(&self.tree, &mut trees.own, child));
@@ -102,7 +102,6 @@ impl Exec {
                 before
             }
             Base::Definition | Base::Unknown => {
-                state.base = Base::Unknown;
                 let before = self.forget_below(state, trees.own(), child);
                 state.held.join(held);
                 before
@@ -110,17 +109,14 @@ impl Exec {
         }
     }
 
-    /// What the nodes of a graph were set to in this instance counts no more. Answers with what they kept.
+    /// What the nodes of a graph do in this instance is not known any more, whatever they were set to. Answers with what they kept.
     fn forget_below(&self, state: &mut State, definition: &state::State, graph: GraphId) -> Vec<Holds> {
-        // Nodes that the definition has no more may have been there, or still do what they were set to.
-        for removed in self.kept.removed() {
-            let own = state.own.remove(removed.id);
-            state.lasting.extend(own.and_then(|own| own.holds).map(|holds| *holds));
-            state.held.forget(removed.id);
-        }
         let below = definition.nodes().filter(|(_, node)| definition.is_above(graph, node.graph));
         let ids = below.filter(|(_, node)| self.kept.has_node(node.number)).map(|(id, _)| id);
-        state.take_kept(ids)
+        let removed = self.kept.removed().into_iter().filter(|removed| removed.within.contains(&graph));
+        let ids: Vec<_> = ids.chain(removed.map(|removed| removed.id)).collect();
+        state.unknown.extend(&ids);
+        state.take_kept(ids.into_iter())
     }
 }
 

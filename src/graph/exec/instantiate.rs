@@ -1,7 +1,7 @@
 //! Definitions are instantiated.
 
 use super::held::Held;
-use super::{Exec, Kept, blamed};
+use super::{Exec, Kept, NOT_CAPTURED, blamed};
 use crate::driver::Version;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::sys;
@@ -117,7 +117,7 @@ impl Graph {
     /// not reach the instance.
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another; the driver's, also for a second instance, while the first
+    /// [`Status::INVALID_ARGUMENT`] for a graph that is part of another, and for a stream that is being captured; the driver's, also for a second instance, while the first
     /// exists, of a graph that allocates memory or has conditional nodes. The failure says the driver's reason, and which node it
     /// blames.
     pub fn instantiate(
@@ -129,6 +129,8 @@ impl Graph {
         self.check_root()?;
         if let Some(stream) = upload {
             stream.same_driver(tree.driver(), self.object.as_ref())?;
+            stream.context().check_still_there(stream)?;
+            stream.check_not_capturing(NOT_CAPTURED)?;
         }
         if options.device_launch {
             restriction::require(tree, "an exec that kernels launch", Version::from_number(12000))?;

@@ -48,6 +48,7 @@ use held::Held;
 use own::{Base, Own};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use retired::{Launches, Leaving};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use uses::Uses;
@@ -82,8 +83,8 @@ struct State {
     launches: Launches,
     /// What earlier launches use, and nobody can tell when they are done.
     unreleased: Leaving,
-    /// What nodes use that the definition has no more, and of which nobody knows what they do.
-    lasting: Vec<Holds>,
+    /// Nodes below child graphs that took over others, whose nodes nobody can tell apart.
+    unknown: HashSet<NodeId>,
     /// Why nobody knows what a node does: a change of many failed, and so did the way back. Cleared by an update, which sets every node.
     broken: Option<String>,
     /// The memory that nodes use, if each launch is to ask whether it is still there.
@@ -118,10 +119,9 @@ impl State {
 
     /// The same for all nodes that were set in this instance.
     fn retire_own(&mut self) {
-        let (own, lasting) = (std::mem::take(&mut self.own), std::mem::take(&mut self.lasting));
+        let own = std::mem::take(&mut self.own);
         self.keeps = false;
-        let of_own = own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds));
-        self.retire(of_own.chain(lasting));
+        self.retire(own.into_all().filter_map(|(_, own)| own.holds.map(|holds| *holds)));
     }
 }
 
@@ -136,7 +136,7 @@ impl Exec {
             uses: None,
             launches: Launches::default(),
             unreleased: Leaving::default(),
-            lasting: Vec::new(),
+            unknown: HashSet::new(),
             broken: None,
             watched: tree.driver().checks_graphs().then(Watched::default),
         };

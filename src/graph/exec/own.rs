@@ -3,7 +3,7 @@
 use super::held::Held;
 use crate::context::Context;
 use crate::graph::object::NodeObject;
-use crate::graph::state::{ByNode, NodeId, NodeState, State};
+use crate::graph::state::{ByNode, GraphId, NodeId, NodeState, State};
 use crate::op::node::{ForSet, Holds, Parameters};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -43,6 +43,8 @@ pub(in crate::graph) struct Removed {
     /// Its object, if it had one.
     pub(in crate::graph) object: Option<Arc<NodeObject>>,
     pub(in crate::graph) number: u32,
+    /// In which graph it was, and those that this was part of.
+    pub(in crate::graph) within: Vec<GraphId>,
     pub(in crate::graph) parameters: Parameters,
 }
 

@@ -145,7 +145,7 @@ impl Exec {
             }
             if is_used {
                 let may =
-                    if known.is_some() { "uses" } else { "may use, since an update from another graph," };
+                    if known.is_some() { "uses" } else { "may use, since another graph was taken over," };
                 let what = removed.object.map_or_else(
                     || format!("{} {}", removed.parameters.node_type(), removed.number),
                     |object| object.to_string(),

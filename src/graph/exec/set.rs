@@ -128,6 +128,7 @@ impl Exec {
     ) -> Option<&'a Parameters> {
         match (state.own.get(removed.id), &state.base) {
             (Some(own), _) => Some(&own.parameters),
+            (None, _) if state.unknown.contains(&removed.id) => None,
             (None, Base::Definition) => Some(&removed.parameters),
             (None, Base::Taken(taken)) => taken.get(removed.id).map(|taken| &taken.parameters),
             (None, Base::Unknown) => None,
@@ -143,6 +144,7 @@ impl Exec {
         look: impl FnOnce(&Parameters) -> R,
     ) -> Result<R, Error> {
         match &state.base {
+            _ if state.unknown.contains(&id) => Err(self.unknown(&tree.name_of(id))),
             Base::Taken(taken) => match taken.get(id) {
                 Some(taken) => Ok(look(&taken.parameters)),
                 None => Err(self.unknown(&tree.name_of(id))),
@@ -161,8 +163,8 @@ impl Exec {
     #[cold]
     fn unknown(&self, node: &str) -> Error {
         let refusal = format!(
-            "{self} was updated from a graph whose nodes and edges are not known to be those of its own in the same order, so what {node} \
-             does there is not known: set all of it once"
+            "{self} took over a graph (cushim_exec_update, cushim_node_set_child) whose nodes and edges are not known to be those of its own \
+             in the same order, so what {node} does there is not known: set all of it once"
         );
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
@@ -348,6 +350,9 @@ fn explain(mut failure: Error, parameters: &Parameters, is_elsewhere: bool) -> E
             }
             Parameters::Copy(_) => {
                 ". A copy keeps its direction and the kind of its memory in an exec: memory of a pool is not exchanged for other memory"
+            }
+            Parameters::Memset(memset) if memset.raw().height > 1 => {
+                ". A memset of rows keeps its width and height in an exec; instantiate the graph again"
             }
             Parameters::MemoryOperations(_) => {
                 ". A node keeps its operations and their number in an exec; their addresses and values can be others"

@@ -16,8 +16,9 @@ use crate::op::node::{NodeType, Parameters};
 use std::collections::HashMap;
 
 /// The nodes of a definition, graph by graph, in the driver's order.
-#[derive(Default)]
 pub(super) struct Nodes {
+    /// Nodes of this number or a greater one are not listed.
+    born: u32,
     all: Vec<Entry>,
     /// When edges were changed last.
     edges_edited: u64,
@@ -42,9 +43,20 @@ struct Place {
 }
 
 impl Nodes {
+    /// All.
+    pub(super) fn all() -> Self {
+        Self::before(u32::MAX)
+    }
+
+    /// Those that an instance has, which is of this age.
+    pub(super) fn before(born: u32) -> Self {
+        Self { born, all: Vec::new(), edges_edited: 0, is_uncertain: false }
+    }
+
     /// Lists the nodes of a graph, and of all below it.
     pub(super) fn list(&mut self, tree: &Tree, state: &mut State, graph: GraphId) -> Result<(), Error> {
-        let nodes = foreign::list_all(tree, state, graph)?;
+        let mut nodes = foreign::list_all(tree, state, graph)?;
+        nodes.retain(|id| state.node(*id).number < self.born);
         let failed = |error, state: &State| tree.failed(error, state.graph(graph).object.as_ref());
         let positions: HashMap<usize, usize> = nodes
             .iter()

@@ -160,6 +160,7 @@ impl Exec {
         let base = self.take_over(tree, source);
         state.held.update(held.of_nodes(&base));
         state.base = base;
+        state.unknown.clear();
         state.uses = None;
         // The driver has set every node, also one of which nobody knew what it did, and holds what the new definition keeps. Of the change
         // that failed nothing was kept here: what is exchanged is kept once all nodes use it. What launches before used goes with `own`.
@@ -181,7 +182,7 @@ impl Exec {
             let is_same = has_all && (source.made() == self.kept.born || self.is_as_made(&mut source));
             return if is_same { Base::Definition } else { Base::Unknown };
         }
-        let mut there = Nodes::default();
+        let mut there = Nodes::all();
         let is_known = there.list(tree, &mut source, GraphId::ROOT);
         drop(source);
         let mut definition = self.tree.lock();
@@ -189,7 +190,7 @@ impl Exec {
         if definition.root().is_none() {
             return Base::Unknown;
         }
-        let mut own = Nodes::default();
+        let mut own = Nodes::before(self.kept.born);
         let is_known = is_known.and_then(|()| own.list(&self.tree, &mut definition, GraphId::ROOT));
         match is_known {
             Ok(()) => own.taken(there, &self.kept),
@@ -199,7 +200,7 @@ impl Exec {
 
     /// Whether the driver has the nodes of the definition in the order in which they were when this was instantiated.
     fn is_as_made(&self, definition: &mut state::State) -> bool {
-        let mut now = Nodes::default();
+        let mut now = Nodes::all();
         now.list(&self.tree, definition, GraphId::ROOT).is_ok() && now.are_those_of(&self.kept)
     }
 }

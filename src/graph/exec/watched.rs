@@ -129,18 +129,18 @@ impl Exec {
 
     /// The same for all nodes.
     pub(super) fn watch_all(&self, state: &mut State) {
-        let Some(watched) = &mut state.watched else { return };
+        let Some(mut watched) = state.watched.take() else { return };
         let tree = self.tree.lock();
         // Nobody can tell any more what its nodes use.
         if tree.root().is_none() {
-            *watched = Watched::default();
+            state.watched = Some(Watched::default());
             return;
         }
-        // Nor what those do that the definition has no more, after an update from another graph.
-        if matches!(state.base, Base::Unknown) {
-            let own = &state.own;
-            watched.nodes.retain(|id| own.get(id).is_some());
-        }
+        // Nor what those do that the definition has no more, where another graph was taken over.
+        let State { own, unknown, base, .. } = &*state;
+        let is_known = |id| !matches!(base, Base::Unknown) && !unknown.contains(&id);
+        watched.nodes.retain(|id| own.get(id).is_some() || is_known(id));
+        state.watched = Some(watched);
         let nodes = tree.nodes().filter(|(_, node)| node.number < self.kept.born);
         let nodes: Vec<_> = nodes.map(|(id, _)| id).collect();
         self.watch(state, &tree, nodes.into_iter());

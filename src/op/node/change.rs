@@ -299,9 +299,11 @@ impl NodeChange for KernelChange<'_, '_> {
         if let Some(kernel) = self.kernel {
             let kept =
                 if kernel.is_lent() { None } else { Some(Arc::<Kernel>::clone(kernel) as super::Hold) };
+            holds.clear_slot(0);
             holds.set(For::Object(0), kept);
         }
         if self.arguments.is_some() {
+            holds.clear_slot(1);
             holds.clear_arguments();
         }
         if let Some(Given::Each(arguments)) = &mut self.arguments {
