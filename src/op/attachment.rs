@@ -70,7 +70,7 @@ impl Version {
     /// Lets go of what is kept, although the driver's objects still refer to it: they are never used again.
     pub(crate) fn abandon(self) {
         if let Some(content) = self.content.upgrade() {
-            let gone = content.lock().take_all();
+            let gone = std::mem::take(&mut *content.lock());
             leave(gone);
         }
     }
@@ -280,14 +280,14 @@ impl<'a> Lent<'a> {
 
 /// Lets go of what definitions keep for these nodes: all at once.
 pub(crate) fn let_go_of<'a>(all: impl Iterator<Item = &'a mut Attachment>) {
-    leave(all.filter_map(Attachment::take_own));
+    leave(Given::of_all(all.filter_map(Attachment::take_own)));
 }
 
 impl Drop for Own {
     #[inline]
     fn drop(&mut self) {
         if let Some(holds) = self.0.take() {
-            leave(std::iter::once(holds));
+            leave(Given::of_one(holds));
         }
     }
 }
@@ -296,28 +296,27 @@ impl Drop for Own {
 extern "C" fn let_go(content: *mut c_void) {
     // SAFETY: the pointer is what `Prepared::on` made of an `Arc`, and this is called once.
     let content = unsafe { Arc::from_raw(content.cast::<Content>()) };
-    let gone = content.lock().take_all();
+    let gone = std::mem::take(&mut *content.lock());
     leave(gone);
     // With this it is known to be gone, after the worker has it.
     drop(content);
 }
 
 /// What was let go of, and the worker has not yet.
-static LEAVING: Mutex<Vec<Holds>> = Mutex::new(Vec::new());
+static LEAVING: Mutex<Vec<Given>> = Mutex::new(Vec::new());
 
-/// Has the worker let go. A graph that ends leaves as much as it has nodes: one task serves all that comes before the worker looks.
-fn leave(all: impl Iterator<Item = Holds>) {
-    let mut all = all.filter(|holds| !holds.is_empty()).peekable();
-    if all.peek().is_none() {
+/// Has the worker let go: one task serves all that comes before the worker looks.
+fn leave(given: Given) {
+    if given.is_empty() {
         return;
     }
     if forked() {
         // It belongs to the parent.
-        return all.for_each(std::mem::forget);
+        return std::mem::forget(given);
     }
     let mut leaving = LEAVING.lock();
     let was_empty = leaving.is_empty();
-    leaving.extend(all);
+    leaving.push(given);
     // Who waits for the worker waits for what the worker hands over, too.
     if was_empty || is_worker() {
         hand_over(Box::new(|| {

@@ -1,6 +1,7 @@
 //! What an object of the driver's keeps alive for nodes.
 
 use super::node::Holds;
+use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
 /// What is kept for one node, or for the nodes of a graph that the driver copied.
@@ -8,8 +9,8 @@ use std::collections::HashMap;
 pub(crate) struct Given {
     /// By the number of the node, in ascending order.
     named: Vec<Named>,
-    /// What stays as long as the driver's object.
-    rest: Vec<Holds>,
+    /// What stays as long as the driver's object; of one node without an allocation.
+    rest: SmallVec<[Holds; 1]>,
 }
 
 struct Named {
@@ -22,7 +23,12 @@ struct Named {
 impl Given {
     /// What is kept for one node.
     pub(crate) fn of_one(holds: Holds) -> Self {
-        Self { named: Vec::new(), rest: vec![holds] }
+        Self { named: Vec::new(), rest: smallvec![holds] }
+    }
+
+    /// What is kept for many nodes, of which none is told apart.
+    pub(crate) fn of_all(all: impl Iterator<Item = Holds>) -> Self {
+        Self { named: Vec::new(), rest: all.collect() }
     }
 
     /// What is kept for the nodes of these numbers, and what for none of them.
@@ -43,18 +49,12 @@ impl Given {
 
     /// Whether nothing is kept.
     pub(crate) fn is_empty(&self) -> bool {
-        self.named.is_empty() && self.rest.is_empty()
+        self.named.iter().all(|named| named.holds.is_empty()) && self.rest.iter().all(Holds::is_empty)
     }
 
     /// All that is kept once more, for whoever keeps it for one node.
     pub(crate) fn holds(&self) -> Holds {
         self.rest.first().cloned().unwrap_or_default()
-    }
-
-    /// All that is kept, taken out.
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Holds> + use<> {
-        let Self { named, rest } = std::mem::take(self);
-        named.into_iter().map(|named| named.holds).chain(rest)
     }
 
     /// Where a node stands for which something is kept.
