@@ -238,12 +238,12 @@ static void captured_from_both(void) {
 /*
  * A node copies with one context, so memory of two pools needs access of one device to the other's pool. Refused, the capture is valid.
  */
-static void between_pools(int has_access) {
+static void between_pools(int side, int has_access) {
   cushim_builder builder = NULL;
   cushim_graph graph = NULL;
   cushim_place to = cushim_at_buffer(sides[1].buffer, 0), from = cushim_at_buffer(sides[0].buffer, 0);
   cushim_status status;
-  CHECK_OK(cushim_builder_create(sides[0].context, NULL, &builder));
+  CHECK_OK(cushim_builder_create(sides[side].context, NULL, &builder));
   CHECK_OK(cushim_builder_begin(builder));
   status = cushim_stream_copy(cushim_builder_stream(builder), &to, &from, 8);
   CHECK_STATUS(has_access ? 0 : CUDA_ERROR_INVALID_VALUE, status);
@@ -256,6 +256,13 @@ static void between_pools(int has_access) {
   if (!has_access) {
     CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_graph_add_copy(graph, NULL, 0, &to, &from, 8, NULL));
     CHECK_CONTAINS(last_message(), "is memory of a pool of device 0, to which device 1 of this copy has no access");
+  } else { /* and back */
+    cushim_exec exec = NULL;
+    CHECK_OK(cushim_graph_add_copy(graph, NULL, 0, &from, &to, 8, NULL));
+    CHECK_OK(cushim_exec_create(graph, NULL, &exec, NULL));
+    CHECK_OK(cushim_exec_launch(exec, sides[side].stream));
+    CHECK_OK(cushim_stream_synchronize(sides[side].stream));
+    CHECK_OK(cushim_exec_destroy(exec));
   }
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_builder_destroy(builder));
@@ -291,13 +298,13 @@ static void with_two_devices(void) {
   for (i = 0; i < 2; i++) sides[i] = side_of(i);
   each_way();
   refused();
-  between_pools(0);
+  between_pools(0, 0);
   for (i = 0; i < 2; i++) CHECK_OK(cushim_device_can_access_peer(sides[i].device, sides[1 - i].device, &reach[i]));
   if (reach[0] && reach[1]) {
     cushim_resource pool = NULL;
     CHECK_OK(cushim_device_get_resource(sides[0].device, &pool));
     CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_ADD, &sides[1].device, 1));
-    between_pools(1);
+    for (i = 0; i < 2; i++) between_pools(i, 1);
     CHECK_OK(cushim_resource_change_peers(pool, CUSHIM_PEERS_REMOVE, &sides[1].device, 1));
     for (i = 0; i < 2; i++) CHECK_OK(cushim_context_enable_peer_access(sides[i].context, sides[1 - i].context));
     each_way();

@@ -5,7 +5,11 @@ use super::rebind::{Changed, Rebinding};
 use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::device::Device;
-use crate::driver::sys::{CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUarray};
+use crate::driver::calls::memory::pool::access_of;
+use crate::driver::sys::{
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUarray,
+    CUmemoryPool,
+};
 use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::op::copy_3d::parameters;
@@ -14,6 +18,7 @@ use crate::op::refusal;
 use crate::op::region::{Checked, Strides};
 use crate::op::{Copy, Copy3d, Extent, Side, Traits, invalid};
 use crate::pointer::PointerAttributes;
+use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -150,15 +155,20 @@ impl fmt::Debug for CopyParameters {
     }
 }
 
-/// A node copies in one context. Memory of a device's pool is copied in that device's alone, unless the pool gives others access;
-/// other memory in any (measured on driver 580). So the first end that is another device's says which, if no end that a pool has
-/// says otherwise.
+/// A node copies in one context. Memory of a pool is copied in those of devices that have access to the pool, other memory in any
+/// (measured on driver 580). So it is the given one if its device has access to every pool, and else that of the first end that is
+/// another device's, of a pool if there is one.
 fn context_of(ends: [&Endpoint<'_>; 2], at: &Context) -> Option<Arc<Context>> {
     let elsewhere =
         |end: &&Endpoint<'_>| end.device_ordinal().is_some_and(|ordinal| ordinal != at.device().ordinal());
     let first = ends.into_iter().find(elsewhere)?;
-    let pooled: Vec<_> = ends.into_iter().filter(|end| is_of_pool(end, at)).collect();
-    let deciding = if pooled.is_empty() { first } else { pooled.into_iter().find(elsewhere)? };
+    let pooled: SmallVec<[_; 2]> =
+        ends.into_iter().filter_map(|end| Some((end, pool_of(end, at)?))).collect();
+    let beyond = |(end, pool): &(&Endpoint<'_>, _)| elsewhere(end) && !has_access(at, *pool);
+    let deciding = match pooled.first() {
+        Some(_) => pooled.iter().find(|end| beyond(end))?.0,
+        None => first,
+    };
     match deciding.context() {
         Some(named) => Some(Arc::clone(named)),
         None => {
@@ -168,9 +178,15 @@ fn context_of(ends: [&Endpoint<'_>; 2], at: &Context) -> Option<Arc<Context>> {
     }
 }
 
-fn is_of_pool(end: &Endpoint<'_>, at: &Context) -> bool {
-    let known = end.side().address().map(|address| PointerAttributes::of(at.driver(), address));
-    known.is_some_and(|known| known.is_ok_and(|known| !known.pool.is_null()))
+fn pool_of(end: &Endpoint<'_>, at: &Context) -> Option<CUmemoryPool> {
+    let known = PointerAttributes::of(at.driver(), end.side().address()?).ok()?;
+    Some(known.pool).filter(|pool| !pool.is_null())
+}
+
+fn has_access(at: &Context, pool: CUmemoryPool) -> bool {
+    // SAFETY: the pool has the memory of an operand, which exists.
+    let access = unsafe { access_of(at.driver().object_table(), pool, at.device().ordinal()) };
+    access.is_ok_and(|access| access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
 }
 
 fn check_ends(to: &Endpoint<'_>, from: &Endpoint<'_>, at: &Context) -> Result<(), Error> {

@@ -41,6 +41,22 @@ fn location((kind, id): (CUmemLocationType, i32)) -> CUmemLocation {
     CUmemLocation { type_: kind, u4: CUmemLocation_v1_u4 { id } }
 }
 
+/// What a device may do with the memory of a pool.
+///
+/// # Safety
+/// The pool is alive.
+pub(crate) unsafe fn access_of(
+    table: &Table,
+    pool: CUmemoryPool,
+    device: i32,
+) -> Result<CUmemAccess_flags, CallError> {
+    let mut flags = CUmemAccess_flags(0);
+    let mut place = location((CU_MEM_LOCATION_TYPE_DEVICE, device));
+    // SAFETY: writes one number, and reads one location; the caller vouches for the pool.
+    unsafe { relaxed!(table, cuMemPoolGetAccess_11020(&raw mut flags, pool, &raw mut place)) }?;
+    Ok(flags)
+}
+
 impl RawPool {
     /// The pool from which the device allocates now.
     pub(crate) fn current(table: &'static Table, device: CUdevice) -> Result<Self, CallError> {
@@ -150,13 +166,8 @@ impl RawPool {
 
     /// What a device may do with the pool's memory.
     pub(crate) fn access(&self, device: i32) -> Result<CUmemAccess_flags, CallError> {
-        let mut flags = CUmemAccess_flags(0);
-        let mut place = location((CU_MEM_LOCATION_TYPE_DEVICE, device));
-        // SAFETY: writes one number, and reads one location.
-        unsafe {
-            relaxed!(self.table, cuMemPoolGetAccess_11020(&raw mut flags, self.handle, &raw mut place))
-        }?;
-        Ok(flags)
+        // SAFETY: the pool is alive.
+        unsafe { access_of(self.table, self.handle, device) }
     }
 
     /// Lets a device read and write the pool's memory: of the host's pools and of managed ones no device may at first
