@@ -253,9 +253,9 @@
 
 /* Who destroys a native handle that is wrapped. */
 enum cushim_ownership
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Its lender, who keeps it alive until the object that wraps it, and every object made from that, is released. */
   CUSHIM_BORROWED = 0,
@@ -263,18 +263,18 @@ enum cushim_ownership
   CUSHIM_OWNED = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_ownership cushim_ownership;
 #else
 typedef int32_t cushim_ownership;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What a context is. */
 enum cushim_context_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The device's primary context, which all users of CUDA in a process share. */
   CUSHIM_CONTEXT_PRIMARY = 1,
@@ -286,18 +286,18 @@ enum cushim_context_kind
   CUSHIM_CONTEXT_GREEN = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_context_kind cushim_context_kind;
 #else
 typedef int32_t cushim_context_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What a stream is. */
 enum cushim_stream_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Created by `cushim_stream_create`. */
   CUSHIM_STREAM_CREATED = 1,
@@ -309,18 +309,18 @@ enum cushim_stream_kind
   CUSHIM_STREAM_PER_THREAD = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_stream_kind cushim_stream_kind;
 #else
 typedef int32_t cushim_stream_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What sort of place it is. */
 enum cushim_place_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /*
    * Host memory of any kind. A copy from ordinary (not page-locked) memory in a stream reads it before it returns;
@@ -337,18 +337,18 @@ enum cushim_place_kind
   CUSHIM_PLACE_BUFFER = 5
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_place_kind cushim_place_kind;
 #else
 typedef int32_t cushim_place_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* When the driver may read the source of a copy; the numbers are those of `CUmemcpySrcAccessOrder`. */
 enum cushim_source_access
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* When it is the copy's turn in the stream. 0 means the same. */
   CUSHIM_SOURCE_IN_STREAM_ORDER = 1,
@@ -361,18 +361,18 @@ enum cushim_source_access
   CUSHIM_SOURCE_ANY_TIME = 3
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_source_access cushim_source_access;
 #else
 typedef int32_t cushim_source_access;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What a location is. The numbers are those of `CUmemLocationType`. */
 enum cushim_location_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* No location. No call accepts it as a destination. */
   CUSHIM_LOCATION_UNSET = 0,
@@ -386,18 +386,18 @@ enum cushim_location_kind
   CUSHIM_LOCATION_HOST_NUMA_CURRENT = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_location_kind cushim_location_kind;
 #else
 typedef int32_t cushim_location_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What a memory operation does. */
 enum cushim_memory_action
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Waits until a value of four bytes is as `flags` say, `CU_STREAM_WAIT_VALUE_*`. */
   CUSHIM_MEMORY_WAIT_32 = 1,
@@ -413,18 +413,18 @@ enum cushim_memory_action
   CUSHIM_MEMORY_BARRIER = 6
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_memory_action cushim_memory_action;
 #else
 typedef int32_t cushim_memory_action;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What the address of a range is. */
 enum cushim_range_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* An address of managed memory. */
   CUSHIM_RANGE_POINTER = 1,
@@ -432,18 +432,18 @@ enum cushim_range_kind
   CUSHIM_RANGE_BUFFER = 2
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_range_kind cushim_range_kind;
 #else
 typedef int32_t cushim_range_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What an item of `cushim_drain` is. */
 enum cushim_item_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The library no longer uses `data`, whose owner has no release function. */
   CUSHIM_ITEM_RELEASE = 1,
@@ -453,18 +453,18 @@ enum cushim_item_kind
   CUSHIM_ITEM_LOG_LINE = 3
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_item_kind cushim_item_kind;
 #else
 typedef int32_t cushim_item_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* How much is logged, or how important a line is. */
 enum cushim_log_level
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Nothing. */
   CUSHIM_LOG_OFF = 0,
@@ -480,18 +480,18 @@ enum cushim_log_level
   CUSHIM_LOG_TRACE = 5
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_log_level cushim_log_level;
 #else
 typedef int32_t cushim_log_level;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What a resource is. */
 enum cushim_resource_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* A memory pool of a device. */
   CUSHIM_RESOURCE_DEVICE_POOL = 1,
@@ -513,18 +513,18 @@ enum cushim_resource_kind
   CUSHIM_RESOURCE_ARENA = 9
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_resource_kind cushim_resource_kind;
 #else
 typedef int32_t cushim_resource_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Which memory pool of a device. */
 enum cushim_pool_choice
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /*
    * The device's current pool at the time of the call (`cuDeviceGetMemPool`), which all users in the process
@@ -537,18 +537,18 @@ enum cushim_pool_choice
   CUSHIM_POOL_OWN = 2
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_pool_choice cushim_pool_choice;
 #else
 typedef int32_t cushim_pool_choice;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Whether page-locked memory comes from a memory pool. */
 enum cushim_pinned_form
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* From a pool if the driver has pools of host memory (CUDA 13.0), otherwise synchronous. */
   CUSHIM_PINNED_ANY = 0,
@@ -558,18 +558,18 @@ enum cushim_pinned_form
   CUSHIM_PINNED_POOL = 2
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_pinned_form cushim_pinned_form;
 #else
 typedef int32_t cushim_pinned_form;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* An attribute of a memory pool. The numbers are those of `CUmemPool_attribute`. */
 enum cushim_pool_attribute
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Whether a stream may reuse memory that another stream freed, if an event orders the two. 0 or 1. */
   CUSHIM_POOL_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
@@ -592,18 +592,18 @@ enum cushim_pool_attribute
   CUSHIM_POOL_USED_HIGH = 8
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_pool_attribute cushim_pool_attribute;
 #else
 typedef int32_t cushim_pool_attribute;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* How a set of devices is changed. */
 enum cushim_peer_change
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* These devices and no others. */
   CUSHIM_PEERS_REPLACE = 0,
@@ -613,18 +613,18 @@ enum cushim_peer_change
   CUSHIM_PEERS_REMOVE = 2
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_peer_change cushim_peer_change;
 #else
 typedef int32_t cushim_peer_change;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* In which domain the fences of a kernel hold. Driver 12.0. */
 enum cushim_memory_sync_domain
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Whatever the driver, or the stream, has set. */
   CUSHIM_MEMORY_SYNC_DOMAIN_UNSET = 0,
@@ -634,18 +634,18 @@ enum cushim_memory_sync_domain
   CUSHIM_MEMORY_SYNC_DOMAIN_REMOTE = 2
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_memory_sync_domain cushim_memory_sync_domain;
 #else
 typedef int32_t cushim_memory_sync_domain;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What a `cushim_arg` is. */
 enum cushim_arg_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The bytes of a value: `value` points to it, and `size` says how many. Device pointers are values, too. */
   CUSHIM_ARG_BYTES = 1,
@@ -673,18 +673,18 @@ enum cushim_arg_kind
   CUSHIM_ARG_PARAMETER = 6
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_arg_kind cushim_arg_kind;
 #else
 typedef int32_t cushim_arg_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* How a graph becomes a child graph. */
 enum cushim_child_how
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The node runs a copy of the graph, which stays as it is. */
   CUSHIM_CHILD_CLONE = 0,
@@ -695,18 +695,18 @@ enum cushim_child_how
   CUSHIM_CHILD_MOVE = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_child_how cushim_child_how;
 #else
 typedef int32_t cushim_child_how;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* How a conditional node decides. */
 enum cushim_conditional_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Runs its body if the value is not 0. */
   CUSHIM_CONDITIONAL_IF = 1,
@@ -718,11 +718,11 @@ enum cushim_conditional_kind
   CUSHIM_CONDITIONAL_SWITCH = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_conditional_kind cushim_conditional_kind;
 #else
 typedef int32_t cushim_conditional_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /*
@@ -730,9 +730,9 @@ typedef int32_t cushim_conditional_kind;
  * of cushim are not refused, and do not disturb other captures.
  */
 enum cushim_capture_mode
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* None (`CU_STREAM_CAPTURE_MODE_RELAXED`). Any thread may end the capture. */
   CUSHIM_CAPTURE_RELAXED = 0,
@@ -742,18 +742,18 @@ enum cushim_capture_mode
   CUSHIM_CAPTURE_GLOBAL = 2
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_capture_mode cushim_capture_mode;
 #else
 typedef int32_t cushim_capture_mode;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* How far a builder is. */
 enum cushim_builder_state
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* It was not begun. */
   CUSHIM_BUILDER_NOT_STARTED = 1,
@@ -765,18 +765,18 @@ enum cushim_builder_state
   CUSHIM_BUILDER_CLOSED = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_builder_state cushim_builder_state;
 #else
 typedef int32_t cushim_builder_state;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What a builder captures. */
 enum cushim_builder_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* A graph. */
   CUSHIM_BUILDER_PRIMARY = 1,
@@ -786,35 +786,35 @@ enum cushim_builder_kind
   CUSHIM_BUILDER_BODY = 3
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_builder_kind cushim_builder_kind;
 #else
 typedef int32_t cushim_builder_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of a stream. */
 enum cushim_stream_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The stream and the legacy default stream wait for each other: CUDA's default, not cushim's. */
   CUSHIM_STREAM_BLOCKING = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_stream_flags cushim_stream_flags;
 #else
 typedef int32_t cushim_stream_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of an event. */
 enum cushim_event_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Measure time. CUDA's default, not cushim's: recording is cheaper without. */
   CUSHIM_EVENT_TIMING = 1,
@@ -824,18 +824,18 @@ enum cushim_event_flags
   CUSHIM_EVENT_INTERPROCESS = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_event_flags cushim_event_flags;
 #else
 typedef int32_t cushim_event_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What `cushim_place.flags` may contain. At most one, and none with an owner. */
 enum cushim_place_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /*
    * The source is host memory: its bytes are copied during the call, so that the memory need not last. The copy is
@@ -849,35 +849,35 @@ enum cushim_place_flags
   CUSHIM_PLACE_CALLER_KEEPS = 2
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_place_flags cushim_place_flags;
 #else
 typedef int32_t cushim_place_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* More that the driver should know of a copy. */
 enum cushim_copy_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* It should run beside kernels, even if it takes longer then. */
   CUSHIM_COPY_OVERLAP_WITH_COMPUTE = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_copy_flags cushim_copy_flags;
 #else
 typedef int32_t cushim_copy_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags for page-locked memory. */
 enum cushim_host_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* All contexts treat the memory as page-locked (`CU_MEMHOSTALLOC_PORTABLE`). The supported drivers always do so. */
   CUSHIM_HOST_PORTABLE = 1,
@@ -890,18 +890,18 @@ enum cushim_host_flags
   CUSHIM_HOST_WRITE_COMBINED = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_host_flags cushim_host_flags;
 #else
 typedef int32_t cushim_host_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags for registered memory. */
 enum cushim_register_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /*
    * All contexts treat the memory as page-locked (`CU_MEMHOSTREGISTER_PORTABLE`). The supported drivers always do
@@ -916,35 +916,35 @@ enum cushim_register_flags
   CUSHIM_REGISTER_READ_ONLY = 8
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_register_flags cushim_register_flags;
 #else
 typedef int32_t cushim_register_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of a batch. */
 enum cushim_batch_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Return `CUSHIM_ERROR_UNSUPPORTED` if the driver has no batch call, instead of enqueuing the items one by one. */
   CUSHIM_BATCH_REFUSE_LOOP = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_batch_flags cushim_batch_flags;
 #else
 typedef int32_t cushim_batch_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags for managed memory. */
 enum cushim_managed_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /*
    * The memory is attached to the host at first (`CU_MEM_ATTACH_HOST`): no stream may use it until it is attached
@@ -953,18 +953,18 @@ enum cushim_managed_flags
   CUSHIM_MANAGED_ATTACH_HOST = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_managed_flags cushim_managed_flags;
 #else
 typedef int32_t cushim_managed_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of a DLPack tensor. */
 enum cushim_dlpack_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Nobody may write the tensor. Not together with `CUSHIM_DLPACK_UNVERSIONED`: such a tensor cannot say so. */
   CUSHIM_DLPACK_READ_ONLY = 1,
@@ -975,18 +975,18 @@ enum cushim_dlpack_flags
   CUSHIM_DLPACK_UNVERSIONED = 2
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_dlpack_flags cushim_dlpack_flags;
 #else
 typedef int32_t cushim_dlpack_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of `cushim_library_options`, for PTX. */
 enum cushim_library_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Generate line numbers (`CU_JIT_GENERATE_LINE_INFO`), for profilers. */
   CUSHIM_LIBRARY_LINE_INFO = 1,
@@ -996,18 +996,18 @@ enum cushim_library_flags
   CUSHIM_LIBRARY_VERBOSE = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_library_flags cushim_library_flags;
 #else
 typedef int32_t cushim_library_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What `cushim_launch_config.flags` may contain. */
 enum cushim_launch_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* All blocks run at once, so that they can wait for each other; a device with the feature "cooperative-launch". */
   CUSHIM_LAUNCH_COOPERATIVE = 1,
@@ -1022,35 +1022,35 @@ enum cushim_launch_flags
   CUSHIM_LAUNCH_TRIGGER_AT_BLOCK_START = 8
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_launch_flags cushim_launch_flags;
 #else
 typedef int32_t cushim_launch_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What `cushim_graph_write_json` leaves out. */
 enum cushim_json_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Addresses, so that two programs which build the same graph write the same text. */
   CUSHIM_JSON_WITHOUT_ADDRESSES = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_json_flags cushim_json_flags;
 #else
 typedef int32_t cushim_json_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of a condition. */
 enum cushim_condition_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /*
    * Each launch starts with the initial value (`CU_GRAPH_COND_ASSIGN_DEFAULT`), not with the value that the launch
@@ -1059,35 +1059,35 @@ enum cushim_condition_flags
   CUSHIM_CONDITION_RESET = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_condition_flags cushim_condition_flags;
 #else
 typedef int32_t cushim_condition_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of an allocation in a graph. */
 enum cushim_graph_allocation_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Managed memory. CUDA 13.0. */
   CUSHIM_GRAPH_ALLOCATION_MANAGED = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_graph_allocation_flags cushim_graph_allocation_flags;
 #else
 typedef int32_t cushim_graph_allocation_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What sort of node it is. */
 enum cushim_node_type
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Runs a kernel. */
   CUSHIM_NODE_KERNEL = 1,
@@ -1117,18 +1117,18 @@ enum cushim_node_type
   CUSHIM_NODE_OTHER = 13
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_node_type cushim_node_type;
 #else
 typedef int32_t cushim_node_type;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of an exec. */
 enum cushim_exec_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Each launch first frees what the launch before allocated and nobody freed. */
   CUSHIM_EXEC_AUTO_FREE = 1,
@@ -1142,11 +1142,11 @@ enum cushim_exec_flags
   CUSHIM_EXEC_NODE_PRIORITY = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_exec_flags cushim_exec_flags;
 #else
 typedef int32_t cushim_exec_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Never given a body. */
@@ -1274,7 +1274,7 @@ typedef struct cushim_owner {
 typedef struct cushim_place {
   /* A `cushim_place_kind`. */
   cushim_place_kind kind;
-  /* A combination of `cushim_place_flags`. */
+  /* @field[flags(cushim_place_flags)] A combination of `cushim_place_flags`. */
   uint32_t flags;
   /* The address, the array, or the buffer's handle. */
   uint64_t address;
@@ -1742,7 +1742,7 @@ typedef struct cushim_launch_config {
   int32_t priority;
   /* A `cushim_memory_sync_domain`. */
   cushim_memory_sync_domain memory_sync_domain;
-  /* Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`. */
+  /* @field[flags(CUevent_record_flags)] Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`. */
   uint32_t programmatic_event_flags;
   /* An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8. */
   cushim_event programmatic_event;
@@ -2816,6 +2816,8 @@ cushim_status cushim_stream_synchronize_within(cushim_stream stream, uint64_t na
  *
  * @param[in] stream The stream.
  * @param[in] event The event, of any context of the driver.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` in a stream that is being captured, for an event that was not recorded in
+ *   the same capture, and for the legacy default stream, if it was recorded in a capture.
  * @driver none
  */
 cushim_status cushim_stream_wait_event(cushim_stream stream, cushim_event event);
@@ -2828,6 +2830,7 @@ cushim_status cushim_stream_wait_event(cushim_stream stream, cushim_event event)
  *
  * @param[in] stream The stream.
  * @param[in] event The event, of any context of the driver. The graph keeps it.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` in the body of a conditional node, which holds no such nodes.
  * @driver none
  */
 cushim_status cushim_stream_wait_event_external(cushim_stream stream, cushim_event event);
@@ -2837,6 +2840,8 @@ cushim_status cushim_stream_wait_event_external(cushim_stream stream, cushim_eve
  *
  * @param[in] stream The stream.
  * @param[in] other The other stream, of any context of the driver.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if only one of the two is being captured, or both in different captures,
+ *   but for a stream that joins the capture of the other by waiting for it.
  * @driver none
  */
 cushim_status cushim_stream_wait_stream(cushim_stream stream, cushim_stream other);
@@ -2923,6 +2928,8 @@ cushim_status cushim_event_get_flags(cushim_event event, uint32_t *flags);
  *
  * @param[in] event The event.
  * @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an interprocess event in a stream that is being captured; use
+ *   `cushim_event_record_external` there.
  * @driver none
  * @callback allowed
  */
@@ -2935,6 +2942,7 @@ cushim_status cushim_event_record(cushim_event event, cushim_stream stream);
  *
  * @param[in] event The event. The graph keeps it.
  * @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` in the body of a conditional node, which holds no such nodes.
  * @driver none
  */
 cushim_status cushim_event_record_external(cushim_event event, cushim_stream stream);
@@ -3009,9 +3017,9 @@ cushim_status cushim_context_free(cushim_context context, uint64_t pointer);
 /*
  * Allocates device memory in stream order, from the current pool of the stream's device. Its contents are undefined.
  *
- * The memory can be used by work that comes later in the stream, and by work that waits for such work. In a stream that
- * is being captured it is an allocation node of the graph, as in `cushim_graph_add_allocation`, and the pointer is good
- * in the launches of that graph.
+ * The memory can be used by work that comes later in the stream, and by work that waits for such work. In a stream
+ * that is being captured it is an allocation node of the graph, as in `cushim_graph_add_allocation`, and the pointer
+ * is good in the launches of that graph.
  *
  * @param[in] stream The stream.
  * @param[in] bytes The size in bytes; 0 returns the pointer 0.
@@ -3019,9 +3027,7 @@ cushim_status cushim_context_free(cushim_context context, uint64_t pointer);
  * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_OUT_OF_MEMORY`.
  * @driver any
  */
-cushim_status cushim_stream_allocate(cushim_stream stream,
-                                     size_t bytes,
-                                     uint64_t *pointer);
+cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_t *pointer);
 
 /*
  * Frees device memory in stream order: after the work that is in the stream now. Does nothing if the memory was
@@ -4005,7 +4011,8 @@ cushim_status cushim_resource_change_peers(cushim_resource resource,
  * @param[out, owned] buffer The buffer.
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
  *   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
- *   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+ *   `CUSHIM_ERROR_OUT_OF_MEMORY` if an arena has too few bytes left; `CUDA_ERROR_OUT_OF_MEMORY`; the status of an
+ *   allocate function.
  * @driver any
  */
 cushim_status cushim_buffer_create(cushim_resource resource,
@@ -5626,7 +5633,7 @@ cushim_status cushim_exec_ref(cushim_exec exec, cushim_exec *reference);
  * exec has conditional nodes, and lets no other call of the context return meanwhile.
  *
  * What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec
- * keeps that stream, if it is not a wrapped one. Keep the handle of a wrapped stream until the launch is done, and
+ * keeps that stream, if it is not wrapped as borrowed. Keep the handle of such a stream until the launch is done, and
  * destroy an exec that was launched in a per-thread default stream on that thread, or when the launch is done.
  *
  * @param[in, ended, nullable] exec The exec.
@@ -5646,7 +5653,7 @@ cushim_status cushim_exec_get_graph(cushim_exec exec, cushim_graph *graph);
  * Returns the flags of an exec.
  *
  * @param[in] exec The exec.
- * @param[out] flags `cushim_exec_flags`.
+ * @param[out, flags(cushim_exec_flags)] flags `cushim_exec_flags`.
  */
 cushim_status cushim_exec_get_flags(cushim_exec exec, uint32_t *flags);
 
@@ -5742,17 +5749,17 @@ cushim_status cushim_node_set_enabled(cushim_node node, cushim_exec exec, int32_
  * stays. An exec keeps the attributes of its kernels.
  *
  * A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node used
- * before in an exec, and nothing else uses, is released when every launch made before is done. Nobody can tell when that
- * is if the stream of the last launch was destroyed or is another thread's default stream, or if the program got the
- * exec's native handle (`cushim_exec_native`); nor does the driver give anything back of a graph whose native handle
- * the program had got (`cushim_graph_native`). Then the exec keeps what it was instantiated with, or took over
+ * before in an exec, and nothing else uses, is released when every launch made before is done. Nobody can tell when
+ * that is if the stream of the last launch was destroyed or is another thread's default stream, or if the program got
+ * the exec's native handle (`cushim_exec_native`); nor does the driver give anything back of a graph whose native
+ * handle the program had got (`cushim_graph_native`). Then the exec keeps what it was instantiated with, or took over
  * (`cushim_exec_update`, `cushim_node_set_child`), until it takes over another graph, or is destroyed.
  *
  * @param[in] node The node.
  * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
  * @param[in, nullable] kernel The kernel; another one needs arguments, too.
  * @param[in, nullable] config How it is launched.
- * @param[in, nullable, array(arg_count)] args The arguments, all of them. NULL: as they are.
+ * @param[in, nullable, array(arg_count)] args The arguments, all of them. NULL: as they are; `arg_count` is then 0.
  * @param[in] arg_count The number of arguments.
  * @errors as `cushim_graph_add_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for a node
  *   that is younger than the exec, and for other attributes in an exec; `CUSHIM_ERROR_UNSUPPORTED`. If it fails, the

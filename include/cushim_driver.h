@@ -53,7 +53,7 @@
 #endif
 
 /* C had no `long long` before C99, but the driver API has it. */
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wlong-long"
 #endif
@@ -3344,7 +3344,7 @@ struct cushim_driver_table {
 } /* extern "C" */
 #endif
 
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic pop
 #endif
 
@@ -3377,7 +3377,7 @@ struct cushim_driver_table {
 #endif
 #endif
 
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wlong-long"
 #endif
@@ -6498,7 +6498,7 @@ CUSHIM_INLINE CUresult cushim_12_cuGraphInstantiate(CUgraphExec *phGraphExec, CU
 } /* extern "C" */
 #endif
 
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic pop
 #endif
 

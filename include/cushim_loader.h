@@ -40,10 +40,29 @@
 /* Casts and null pointers that strict compilers of both languages accept. */
 #if defined(__cplusplus)
 #define CUSHIM_CAST(type, value) static_cast<type>(value)
-#define CUSHIM_NULL nullptr
 #else
 #define CUSHIM_CAST(type, value) ((type)(value))
+#endif
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define CUSHIM_NULL nullptr
+#else
 #define CUSHIM_NULL NULL
+#endif
+
+/* C before C99, and C++ before C++11, of a compiler that takes what came later if it is not asked to warn of it. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#define CUSHIM_OLD_LANGUAGE 1
+#elif defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#define CUSHIM_OLD_LANGUAGE 1
+#endif
+
+/* Whether an enumeration can say of which type it is. */
+#if defined(__cplusplus)
+#define CUSHIM_TYPED_ENUMS (__cplusplus >= 201103L)
+#elif defined(__STDC_VERSION__)
+#define CUSHIM_TYPED_ENUMS (__STDC_VERSION__ >= 202311L)
+#else
+#define CUSHIM_TYPED_ENUMS 0
 #endif
 
 /* A function of a header. C has the word since C99. */
@@ -58,9 +77,9 @@ typedef struct cushim_driver_table cushim_driver_table;
 
 /* Which default stream the functions of a table use. */
 enum cushim_table_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The legacy default stream, which is ordered with all blocking streams of the context. */
   CUSHIM_TABLE_LEGACY_STREAM = 0,
@@ -68,18 +87,18 @@ enum cushim_table_kind
   CUSHIM_TABLE_PER_THREAD_STREAM = 1
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_table_kind cushim_table_kind;
 #else
 typedef int32_t cushim_table_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* What sort of library a driver is. */
 enum cushim_driver_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* "none": no library; every entry of the table is NULL. */
   CUSHIM_DRIVER_KIND_NONE = 0,
@@ -99,18 +118,18 @@ enum cushim_driver_kind
   CUSHIM_DRIVER_KIND_STUB = 7
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_driver_kind cushim_driver_kind;
 #else
 typedef int32_t cushim_driver_kind;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Whether a driver has an ABI. */
 enum cushim_symbol_status
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The driver has it. */
   CUSHIM_SYMBOL_FOUND = 0,
@@ -122,18 +141,18 @@ enum cushim_symbol_status
   CUSHIM_SYMBOL_NO_DRIVER = 3
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_symbol_status cushim_symbol_status;
 #else
 typedef int32_t cushim_symbol_status;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* The statuses of cushim itself. A number is never reused. */
 enum cushim_status_code
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* The call did what its comment says. */
   CUSHIM_SUCCESS = 0,
@@ -179,18 +198,18 @@ enum cushim_status_code
   CUSHIM_ERROR_OUT_OF_MEMORY = -14
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_status_code cushim_status_code;
 #else
 typedef int32_t cushim_status_code;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Flags of `cushim_driver_options`. */
 enum cushim_driver_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
   : int32_t
-#endif /* defined(__cplusplus) || __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
  {
   /* Do not read environment variables. They are never read in a set-uid process. */
   CUSHIM_DRIVER_IGNORE_ENVIRONMENT = 1,
@@ -207,11 +226,11 @@ enum cushim_driver_flags
   CUSHIM_DRIVER_CHECK_GRAPHS = 4
 };
 #ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
+#if CUSHIM_TYPED_ENUMS
 typedef enum cushim_driver_flags cushim_driver_flags;
 #else
 typedef int32_t cushim_driver_flags;
-#endif /* __STDC_VERSION__ >= 202311L */
+#endif /* CUSHIM_TYPED_ENUMS */
 #endif /* __cplusplus */
 
 /* Never given a body. */

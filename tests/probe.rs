@@ -238,6 +238,12 @@ fn the_man_page_has_every_option_and_exit_code() {
 }
 
 #[test]
+fn it_says_its_version() {
+    let Run { code, out, .. } = run(probe(["--version"]));
+    assert_eq!((code, out), (0, format!("probe {}\n", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
 fn a_senseless_command_line_is_refused_without_a_report() {
     for line in [
         &["--frobnicate"][..],

@@ -52,6 +52,8 @@ pub const STANDARDS: &[Standard] = &[
 
 /// What C was before 1999, in which the headers compile as well, but not their helpers, nor the examples.
 pub const OLDEST_C: [Standard; 3] = [c("c89"), c("gnu89"), c("iso9899:199409")];
+/// The same of C++ before 2011.
+pub const OLDEST_CPP: [Standard; 2] = [cpp("c++98"), cpp("gnu++98")];
 /// The standard that programs are written in.
 pub const C11: Standard = c("c11");
 /// The standard that C++ programs are run with.

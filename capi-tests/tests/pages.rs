@@ -43,6 +43,19 @@ fn every_name_on_a_page_is_in_a_header() {
 }
 
 /// What the CMake package and the pkg-config files are called is said where build systems are shown, and what is installed where that is.
+/// A row after an empty line is text with bars in it.
+#[test]
+fn every_row_is_in_a_table() {
+    for path in pages() {
+        let text = fs::read_to_string(&path).expect("it can be read");
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, around) in lines.windows(3).enumerate() {
+            let begins = !around[0].starts_with('|') && around[1].starts_with('|');
+            assert!(!begins || around[2].starts_with("|-"), "{}:{}", path.display(), at + 2);
+        }
+    }
+}
+
 #[test]
 fn every_name_for_build_systems_is_on_its_page() {
     let read = |path: &str| fs::read_to_string(repository(path)).expect("it can be read");

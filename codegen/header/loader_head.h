@@ -40,10 +40,29 @@
 /* Casts and null pointers that strict compilers of both languages accept. */
 #if defined(__cplusplus)
 #define CUSHIM_CAST(type, value) static_cast<type>(value)
-#define CUSHIM_NULL nullptr
 #else
 #define CUSHIM_CAST(type, value) ((type)(value))
+#endif
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define CUSHIM_NULL nullptr
+#else
 #define CUSHIM_NULL NULL
+#endif
+
+/* C before C99, and C++ before C++11, of a compiler that takes what came later if it is not asked to warn of it. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#define CUSHIM_OLD_LANGUAGE 1
+#elif defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#define CUSHIM_OLD_LANGUAGE 1
+#endif
+
+/* Whether an enumeration can say of which type it is. */
+#if defined(__cplusplus)
+#define CUSHIM_TYPED_ENUMS (__cplusplus >= 201103L)
+#elif defined(__STDC_VERSION__)
+#define CUSHIM_TYPED_ENUMS (__STDC_VERSION__ >= 202311L)
+#else
+#define CUSHIM_TYPED_ENUMS 0
 #endif
 
 /* A function of a header. C has the word since C99. */

@@ -3,7 +3,7 @@
 } /* extern "C" */
 #endif
 
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic pop
 #endif
 

@@ -18,7 +18,7 @@ static void check(CUresult result, const char *call) {
   if (result == CUDA_SUCCESS) return;
   cuGetErrorName(result, &name);
   fprintf(stderr, "%s: %s\n", call, name != NULL ? name : "unknown result");
-  if (result == CUDA_ERROR_NOT_FOUND) fprintf(stderr, "%s\n", cushim_last_error_message());
+  if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_FOUND) fprintf(stderr, "%s\n", cushim_last_error_message());
   exit(1);
 }
 

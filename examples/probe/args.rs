@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
+    Version,
     Help,
     Probe(Args),
 }
@@ -29,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) const HELP: &str = "\
 Says which CUDA driver a program gets on this machine, what that driver offers, and whether it works.
 
-usage: probe [options]
+usage: PROGRAM [options]
 
   --driver auto       the NVIDIA driver of this machine
   --driver software   softcuda, the driver in software
@@ -40,6 +41,7 @@ usage: probe [options]
   --report            what a bug report needs, ready to be pasted: also this process, its limits, and the files of drivers,
                       without secrets and the name of the home directory; with --json, as JSON
   --json              write JSON (which always lists every ABI) and nothing else
+  --version           which version this is
   --help, -h          this text
 
 Which driver: --driver, else the environment variable CUSHIM_DRIVER (auto, software, none or a path), else the NVIDIA
@@ -75,13 +77,16 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 let value = value(&name, attached, &mut arguments)?;
                 set(&mut args.require, &name, version(&value.to_string_lossy())?)?;
             }
-            "--json" | "--report" | "--symbols" | "--no-init" | "--help" if attached.is_some() => {
+            "--json" | "--report" | "--symbols" | "--no-init" | "--version" | "--help"
+                if attached.is_some() =>
+            {
                 return Err(format!("{name} takes no value"));
             }
             "--json" => args.json = true,
             "--report" => args.report = true,
             "--symbols" => args.symbols = true,
             "--no-init" => args.no_init = true,
+            "--version" => return Ok(Command::Version),
             "--help" | "-h" => return Ok(Command::Help),
             _ => return Err(format!("{} is no option", argument.display())),
         }

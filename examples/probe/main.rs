@@ -25,14 +25,17 @@ mod verdict;
 use args::{Args, Command};
 use report::Report;
 use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The exit code for a command line that makes no sense.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    let program = program();
     match args::parse(std::env::args_os().skip(1)) {
-        Ok(Command::Help) => print(args::HELP, 0),
+        Ok(Command::Help) => print(&args::HELP.replace("PROGRAM", &program), 0),
+        Ok(Command::Version) => print(&format!("{program} {}\n", env!("CARGO_PKG_VERSION")), 0),
         Ok(Command::Probe(args)) => {
             let report = Report::gather(&args);
             let text = match args {
@@ -45,10 +48,17 @@ fn main() -> ExitCode {
         }
         Err(complaint) => {
             // Nothing is left to be done for whoever closed the error stream.
-            let _ = writeln!(io::stderr(), "probe: {complaint}\nTry --help for the options.");
+            let _ = writeln!(io::stderr(), "{program}: {complaint}\nTry --help for the options.");
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// What the program is called: `cushim-probe` where it is installed, and otherwise `probe`.
+fn program() -> String {
+    let path = std::env::args_os().next().map(PathBuf::from);
+    let name = path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "probe".to_owned())
 }
 
 /// The text without the name of the user, as paths have it.

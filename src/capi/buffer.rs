@@ -52,7 +52,8 @@ impl Incomplete for cushim_buffer_s {
 /// @param[out, owned] buffer The buffer.
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
 ///   stream that is being captured, if the resource is stream-ordered (the capture stays valid);
-///   `CUDA_ERROR_OUT_OF_MEMORY`; the status of an allocate function.
+///   `CUSHIM_ERROR_OUT_OF_MEMORY` if an arena has too few bytes left; `CUDA_ERROR_OUT_OF_MEMORY`; the status of an
+///   allocate function.
 /// @driver any
 ///
 /// # Safety
@@ -187,8 +188,8 @@ pub extern "C" fn cushim_buffer_destroy_on(buffer: cushim_buffer, stream: cushim
     call(|| end(buffer, |_| hold(stream).map(Some)))
 }
 
-/// Ends an owning handle of a buffer that keeps its deallocation stream: as [`end`], within one call where nothing about the
-/// stream can be wrong.
+/// Ends an owning handle of a buffer that keeps its deallocation stream: as [`end`], within one call where nothing
+/// about the stream can be wrong.
 fn end_in_order(buffer: cushim_buffer) -> Result<(), Error> {
     let guard = enter()?;
     let found = get(&guard, buffer).map(|held| held.standing_in_order());

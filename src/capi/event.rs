@@ -218,6 +218,8 @@ pub unsafe extern "C" fn cushim_event_get_flags(event: cushim_event, flags: *mut
 ///
 /// @param[in] event The event.
 /// @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for an interprocess event in a stream that is being captured; use
+///   `cushim_event_record_external` there.
 /// @driver none
 /// @callback allowed
 #[unsafe(no_mangle)]
@@ -234,6 +236,7 @@ pub extern "C" fn cushim_event_record(event: cushim_event, stream: cushim_stream
 ///
 /// @param[in] event The event. The graph keeps it.
 /// @param[in] stream The stream, of the event's context; otherwise the driver returns an error.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` in the body of a conditional node, which holds no such nodes.
 /// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_event_record_external(event: cushim_event, stream: cushim_stream) -> cushim_status {

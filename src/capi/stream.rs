@@ -478,6 +478,8 @@ pub unsafe extern "C" fn cushim_stream_synchronize_within(
 ///
 /// @param[in] stream The stream.
 /// @param[in] event The event, of any context of the driver.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` in a stream that is being captured, for an event that was not recorded in
+///   the same capture, and for the legacy default stream, if it was recorded in a capture.
 /// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_wait_event(stream: cushim_stream, event: cushim_event) -> cushim_status {
@@ -494,6 +496,7 @@ pub extern "C" fn cushim_stream_wait_event(stream: cushim_stream, event: cushim_
 ///
 /// @param[in] stream The stream.
 /// @param[in] event The event, of any context of the driver. The graph keeps it.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` in the body of a conditional node, which holds no such nodes.
 /// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_wait_event_external(
@@ -510,6 +513,8 @@ pub extern "C" fn cushim_stream_wait_event_external(
 ///
 /// @param[in] stream The stream.
 /// @param[in] other The other stream, of any context of the driver.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if only one of the two is being captured, or both in different captures,
+///   but for a stream that joins the capture of the other by waiting for it.
 /// @driver none
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_stream_wait_stream(stream: cushim_stream, other: cushim_stream) -> cushim_status {

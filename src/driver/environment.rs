@@ -60,8 +60,17 @@ impl Environment {
 
     /// Whether the memory of graphs is to be checked at each launch.
     pub(super) fn checks_graphs(&self) -> bool {
-        let words = self.get(CHECK_VARIABLE).and_then(OsStr::to_str).unwrap_or_default();
-        words.split(',').any(|word| word.trim() == "graphs")
+        self.checks().any(|word| word == "graphs")
+    }
+
+    /// A check that is asked for, and that there is not.
+    pub(super) fn unknown_check(&self) -> Option<String> {
+        self.checks().find(|word| !word.is_empty() && word != "graphs")
+    }
+
+    fn checks(&self) -> impl Iterator<Item = String> {
+        let words = self.get(CHECK_VARIABLE).map(OsStr::to_string_lossy).unwrap_or_default().into_owned();
+        words.split(',').map(|word| word.trim().to_owned()).collect::<Vec<_>>().into_iter()
     }
 }
 

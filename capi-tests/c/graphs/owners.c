@@ -206,14 +206,13 @@ static void wait_until_open(void *data) {
  * What a node of an exec was set to is kept by the library, and not by the driver: as long as a launch may use it, also where exec and
  * stream are destroyed meanwhile, or the stream is being captured, so that nobody can ask it.
  */
-static void set_and_launched(int is_captured) {
+static void set_and_launched(int is_captured, cushim_stream stream) {
   cushim_graph graph = new_graph();
-  cushim_stream stream = new_stream(all.context);
   cushim_builder builder = NULL;
   cushim_node node = NULL;
   cushim_exec exec;
-  static int counts[2][2]; /* a release may come later than this waits for it, where a call of the driver fails */
-  int *const before = &counts[is_captured][0], *const now = &counts[is_captured][1], i;
+  static int counts[3][2], round; /* a release may come later than this waits for it, where a call of the driver fails */
+  int *const before = &counts[round][0], *const now = &counts[round][1], i;
   cushim_owner first = counted(before), second = counted(now);
   CHECK_OK(cushim_graph_add_host_function(graph, NULL, 0, no_op, before, &first, &node));
   exec = new_exec(graph);
@@ -234,6 +233,20 @@ static void set_and_launched(int is_captured) {
   CHECK(released_soon(now, 1) == 1);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK(released_soon(before, 1) == 1);
+  round++;
+}
+
+/* A stream of others that the library is given. */
+static cushim_stream given_stream(void) {
+  const cushim_driver_table *cu = table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM);
+  cushim_stream stream = NULL;
+  CUstream native = NULL;
+  cushim_context popped = NULL;
+  CHECK_OK(cushim_context_push(all.context));
+  CHECK_STATUS(CUDA_SUCCESS, cu->cuStreamCreate_2000(&native, CU_STREAM_NON_BLOCKING));
+  CHECK_OK(cushim_context_pop(all.driver, &popped, NULL));
+  CHECK_OK(cushim_stream_wrap(all.context, native, CUSHIM_OWNED, &stream));
+  return stream;
 }
 
 static uint32_t seen;
@@ -311,8 +324,9 @@ int main(void) {
     every_node(every_type());
     every_node(foreign());
     every_node(captured());
-    set_and_launched(0);
-    set_and_launched(1);
+    set_and_launched(0, new_stream(all.context));
+    set_and_launched(1, new_stream(all.context));
+    set_and_launched(0, given_stream());
     a_driver_that_keeps_nothing();
   }
   return close_graphs();

@@ -39,6 +39,19 @@ fn a_program_that_includes_cuda_h_runs_unedited() {
     });
 }
 
+/// Without a driver the program with two lines more says why; the unedited one has the log.
+#[test]
+fn a_ported_program_says_why_there_is_no_driver() {
+    let ported = Build::of(&repository("examples/porting/after.c")).program().expect("it compiles");
+    let unedited =
+        Build::of(&repository("examples/porting/before.c")).drop_in().program().expect("it compiles");
+    for_each([(&ported, ""), (&unedited, "error")], |(program, log)| {
+        let run = Run::new(program, Driver::Value("/nowhere/libcuda.so.1")).env("CUSHIM_LOG", log);
+        let said = run.output().expect_err("there is no driver");
+        if said.contains("/nowhere/libcuda.so.1 (CUSHIM_DRIVER): ") { Ok(()) } else { Err(said) }
+    });
+}
+
 /// The README's program prints the same in every standard, with each compiler, linked in both ways, on every version.
 #[test]
 fn the_main_example_prints_the_same_everywhere() {

@@ -1,8 +1,9 @@
 //! The headers in every standard, with every compiler, at `-Wall -Wextra -Wpedantic -Werror`, and without a silent conversion.
 
 use capi_tests::build::{Build, Link};
+use capi_tests::generated;
 use capi_tests::header;
-use capi_tests::matrix::{Language, OLDEST_C, ONE_VERSION, compilers, standards};
+use capi_tests::matrix::{Language, OLDEST_C, OLDEST_CPP, ONE_VERSION, Standard, compilers, standards};
 use capi_tests::parallel::for_each;
 use capi_tests::repository;
 use capi_tests::run::{Driver, Run};
@@ -25,18 +26,37 @@ fn no_header_converts_silently() {
     });
 }
 
-/// NVIDIA's headers compile as the C of 1990, so programs are written in it.
+/// NVIDIA's headers compile as the C of 1990 and the C++ of 1998, so programs are written in them.
 #[test]
-fn every_header_is_c90() {
-    let every = OLDEST_C
-        .iter()
-        .flat_map(|standard| compilers(Language::C).into_iter().map(move |with| (with, *standard)));
-    for_each(every, |(compiler, standard)| {
+fn every_header_is_c90_and_cpp98() {
+    let with_each = |standard: &Standard| {
+        let (standard, compilers) = (*standard, compilers(standard.language));
+        compilers.into_iter().map(move |compiler| (compiler, standard))
+    };
+    for_each(OLDEST_C.iter().chain(&OLDEST_CPP).flat_map(with_each), |(compiler, standard)| {
         ["headers/all", "headers/cuda_h", "headers/c90"].into_iter().try_for_each(|source| {
-            let build = Build::new(source).drop_in().compiler(compiler).standard(standard);
-            let build = build.option("-Wdeclaration-after-statement");
+            let build = Build::new(source).drop_in().compiler(compiler).standard(standard).option("-Wundef");
+            let build = match standard.language {
+                Language::C => build.option("-Wdeclaration-after-statement"),
+                Language::Cpp => build,
+            };
             CONVERSIONS.iter().fold(build, |build, option| build.option(*option)).check()
         })
+    });
+}
+
+/// The folder's `builtin_types.h` hides none that the toolkit has, behind it in the include path.
+#[test]
+fn the_toolkits_types_are_found() {
+    let toolkit = tempfile::tempdir().expect("a folder");
+    let header = "#ifndef __BUILTIN_TYPES_H__\n#define __BUILTIN_TYPES_H__\ntypedef struct cudaExtent { int width; } cudaExtent;\n#endif\n";
+    std::fs::write(toolkit.path().join("builtin_types.h"), header).expect("a header");
+    let user =
+        "#include <builtin_types.h>\n#include <builtin_types.h>\ncudaExtent extent;\nCUresult result;\n";
+    let user = generated::source("toolkit_types.c", user);
+    for_each(compilers(Language::C), |compiler| {
+        let build = Build::of(&user).drop_in().compiler(compiler);
+        build.option("-I").option(toolkit.path().display().to_string()).check()
     });
 }
 

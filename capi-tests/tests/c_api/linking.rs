@@ -54,6 +54,19 @@ fn three_copies_in_one_process() {
     });
 }
 
+/// A program that cannot load a driver says so, and does not crash in one.
+#[test]
+fn a_fully_static_program_is_told_so() {
+    let build = Build::new("headers/c90").link(Link::Static).option("-static");
+    // The C library says of itself that some of its functions would load others.
+    let program = build.option("-Wl,--no-warnings").program();
+    let program = program.expect("it compiles; apt install libc6-dev");
+    for_each([Driver::Software(ONE_VERSION), Driver::Unset], |driver| {
+        let said = Run::new(&program, driver).output().expect_err("there is no driver");
+        if said.contains("is linked with -static") { Ok(()) } else { Err(said) }
+    });
+}
+
 #[test]
 fn the_library_stays_when_it_is_closed() {
     let program = Build::new("linking/unload").link(Link::Static).program().expect("it compiles");

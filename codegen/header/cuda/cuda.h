@@ -83,7 +83,7 @@
 #endif
 
 /* C had no `long long` before C99, but the driver API has it. */
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wlong-long"
 #endif
@@ -227,7 +227,7 @@ CUSHIM_CUDA_FUNCTION cuGetProcAddress_ptsz(const char *symbol, void **pfn, int d
 } /* extern "C" */
 #endif
 
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic pop
 #endif
 

@@ -11,7 +11,7 @@
 #include "cuda.h"
 
 /* C had no `long long` before C99, but the driver API has it. */
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wlong-long"
 #endif
@@ -30,7 +30,7 @@ extern "C" {
 } /* extern "C" */
 #endif
 
-#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#if defined(CUSHIM_OLD_LANGUAGE)
 #pragma GCC diagnostic pop
 #endif
 

@@ -114,5 +114,8 @@ fn open_default() -> Result<Driver, Error> {
     OPENING.set(true);
     let opened = std::panic::catch_unwind(Driver::open);
     OPENING.set(false);
-    opened.map_or_else(|panic| Err(error::internal(panic.as_ref())), |result| result.map_err(Error::from))
+    let opened = opened
+        .map_or_else(|panic| Err(error::internal(panic.as_ref())), |result| result.map_err(Error::from));
+    // Programs that use the driver's names need not know this library, nor ask for its last error.
+    opened.inspect_err(|error| log::error!(target: "cushim", "no driver: {error}"))
 }

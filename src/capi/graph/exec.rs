@@ -193,7 +193,7 @@ pub unsafe extern "C" fn cushim_exec_ref(exec: cushim_exec, reference: *mut cush
 /// exec has conditional nodes, and lets no other call of the context return meanwhile.
 ///
 /// What nodes of the exec were set to is kept by cushim, which has to ask the stream of the last launch: the exec
-/// keeps that stream, if it is not a wrapped one. Keep the handle of a wrapped stream until the launch is done, and
+/// keeps that stream, if it is not wrapped as borrowed. Keep the handle of such a stream until the launch is done, and
 /// destroy an exec that was launched in a per-thread default stream on that thread, or when the launch is done.
 ///
 /// @param[in, ended, nullable] exec The exec.
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn cushim_exec_get_graph(exec: cushim_exec, graph: *mut cu
 /// Returns the flags of an exec.
 ///
 /// @param[in] exec The exec.
-/// @param[out] flags `cushim_exec_flags`.
+/// @param[out, flags(cushim_exec_flags)] flags `cushim_exec_flags`.
 ///
 /// # Safety
 /// `flags` is NULL or valid for writes.

@@ -66,17 +66,17 @@ unsafe fn set_in<C: NodeChange>(
 /// stays. An exec keeps the attributes of its kernels.
 ///
 /// A change of the graph does not reach execs that exist; a change of an exec reaches only that. What the node used
-/// before in an exec, and nothing else uses, is released when every launch made before is done. Nobody can tell when that
-/// is if the stream of the last launch was destroyed or is another thread's default stream, or if the program got the
-/// exec's native handle (`cushim_exec_native`); nor does the driver give anything back of a graph whose native handle
-/// the program had got (`cushim_graph_native`). Then the exec keeps what it was instantiated with, or took over
+/// before in an exec, and nothing else uses, is released when every launch made before is done. Nobody can tell when
+/// that is if the stream of the last launch was destroyed or is another thread's default stream, or if the program got
+/// the exec's native handle (`cushim_exec_native`); nor does the driver give anything back of a graph whose native
+/// handle the program had got (`cushim_graph_native`). Then the exec keeps what it was instantiated with, or took over
 /// (`cushim_exec_update`, `cushim_node_set_child`), until it takes over another graph, or is destroyed.
 ///
 /// @param[in] node The node.
 /// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
 /// @param[in, nullable] kernel The kernel; another one needs arguments, too.
 /// @param[in, nullable] config How it is launched.
-/// @param[in, nullable, array(arg_count)] args The arguments, all of them. NULL: as they are.
+/// @param[in, nullable, array(arg_count)] args The arguments, all of them. NULL: as they are; `arg_count` is then 0.
 /// @param[in] arg_count The number of arguments.
 /// @errors as `cushim_graph_add_kernel`: `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a node of another type, for a node
 ///   that is younger than the exec, and for other attributes in an exec; `CUSHIM_ERROR_UNSUPPORTED`. If it fails, the

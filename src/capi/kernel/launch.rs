@@ -99,7 +99,7 @@ pub struct cushim_launch_config {
     pub priority: i32,
     /// @field[enum(cushim_memory_sync_domain)] A `cushim_memory_sync_domain`.
     pub memory_sync_domain: i32,
-    /// Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`.
+    /// @field[flags(CUevent_record_flags)] Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`.
     pub programmatic_event_flags: u32,
     /// An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8.
     pub programmatic_event: cushim_event,

@@ -53,9 +53,9 @@ pub unsafe extern "C" fn cushim_context_free(context: cushim_context, pointer: u
 
 /// Allocates device memory in stream order, from the current pool of the stream's device. Its contents are undefined.
 ///
-/// The memory can be used by work that comes later in the stream, and by work that waits for such work. In a stream that
-/// is being captured it is an allocation node of the graph, as in `cushim_graph_add_allocation`, and the pointer is good
-/// in the launches of that graph.
+/// The memory can be used by work that comes later in the stream, and by work that waits for such work. In a stream
+/// that is being captured it is an allocation node of the graph, as in `cushim_graph_add_allocation`, and the pointer
+/// is good in the launches of that graph.
 ///
 /// @param[in] stream The stream.
 /// @param[in, example(64)] bytes The size in bytes; 0 returns the pointer 0.

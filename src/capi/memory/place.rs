@@ -54,7 +54,7 @@ pub enum cushim_place_flags {
 pub struct cushim_place {
     /// @field[enum(cushim_place_kind)] A `cushim_place_kind`.
     pub kind: i32,
-    /// A combination of `cushim_place_flags`.
+    /// @field[flags(cushim_place_flags)] A combination of `cushim_place_flags`.
     pub flags: u32,
     /// The address, the array, or the buffer's handle.
     pub address: u64,
@@ -107,8 +107,8 @@ const BUFFER: i32 = cushim_place_kind::CUSHIM_PLACE_BUFFER as i32;
 const KEEP_BYTES: u32 = cushim_place_flags::CUSHIM_PLACE_KEEP_BYTES as u32;
 const CALLER_KEEPS: u32 = cushim_place_flags::CUSHIM_PLACE_CALLER_KEEPS as u32;
 
-/// A place that is an address of host or device memory, as most are: nothing is looked up for it, and nothing kept. `None` for
-/// any other, and for what is to be refused.
+/// A place that is an address of host or device memory, as most are: nothing is looked up for it, and nothing kept.
+/// `None` for any other, and for what is to be refused.
 ///
 /// # Safety
 /// As for [`given`].

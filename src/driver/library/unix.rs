@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 pub(super) type Handle = *mut c_void;
 
 pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Handle, String> {
+    #[cfg(target_os = "linux")]
+    if lookup != Lookup::Loaded && !has_loader() {
+        return Err(STATIC.to_owned());
+    }
     let flags = match lookup {
         Lookup::Loaded => RTLD_NOW | RTLD_LOCAL | libc::RTLD_NOLOAD,
         Lookup::Load | Lookup::System => RTLD_NOW | RTLD_LOCAL,
@@ -25,6 +29,31 @@ pub(super) fn open(name: &Path, lookup: Lookup) -> Result<Handle, String> {
         Some(words) => words.to_string(),
         None => error.to_string(),
     })
+}
+
+/// Of a program without a loader glibc loads libraries with a second C library, which crashes in them.
+#[cfg(target_os = "linux")]
+const STATIC: &str = "the program is linked with -static, and such a program cannot load a driver; without it, libcushim.a can be linked as well";
+
+/// Whether the program names a loader: it does unless it is fully static.
+#[cfg(target_os = "linux")]
+fn has_loader() -> bool {
+    unsafe extern "C" fn of_program(
+        info: *mut libc::dl_phdr_info,
+        _bytes: usize,
+        found: *mut c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader vouches for what it shows, and the caller for the place.
+        unsafe {
+            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+            *found.cast::<bool>() = headers.iter().any(|header| header.p_type == libc::PT_INTERP);
+        }
+        1 // the program is the first; there is no need to see others
+    }
+    let mut found = true;
+    // SAFETY: the function has the signature that is called, and writes one bool.
+    unsafe { libc::dl_iterate_phdr(Some(of_program), (&raw mut found).cast()) };
+    found
 }
 
 /// Whether the loader found no library of that name, by its words, which are all that it gives. It ends them with the

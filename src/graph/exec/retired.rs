@@ -117,7 +117,8 @@ impl Launches {
             return None;
         }
         // Of somebody else's stream nobody knows how long it is there.
-        let kept = (keeps && stream.kind() != StreamKind::Wrapped).then(|| Arc::clone(stream));
+        let is_lent = stream.kind() == StreamKind::Wrapped && !stream.is_owned();
+        let kept = (keeps && !is_lent).then(|| Arc::clone(stream));
         std::mem::replace(&mut self.kept, kept)
     }
 
