@@ -110,11 +110,33 @@ pub fn compilers(language: Language) -> Vec<Compiler> {
     [Compiler::Gcc, Compiler::Clang].into_iter().filter(|compiler| compiler.is_installed(language)).collect()
 }
 
-/// Every standard with every compiler for it that is installed.
+/// Whether everything is tried with everything, as `CUSHIM_MATRIX=full` asks for (`scripts/matrix.sh`). Otherwise what is in between is
+/// tried in part, so that the tests take half the time.
+#[must_use]
+pub fn is_full() -> bool {
+    std::env::var_os("CUSHIM_MATRIX").is_some_and(|value| value == "full")
+}
+
+/// Whether a program is tried on a version: on the oldest, on that of most tests and on the newest, and on a third of the others,
+/// each program on other ones; of a full matrix on all.
+#[must_use]
+pub fn tries(program: &str, version: &str) -> bool {
+    let at = VERSIONS.iter().position(|(name, _)| *name == version).unwrap_or_default();
+    let is_of_all = at == 0 || at + 1 == VERSIONS.len() || version == ONE_VERSION;
+    let turn = program.bytes().map(usize::from).sum::<usize>();
+    is_of_all || (at + turn).is_multiple_of(3) || is_full()
+}
+
+/// Standards between the oldest, those that programs are written in, and the newest.
+const BETWEEN: &[&str] = &["c17", "c++14", "c++20"];
+
+/// Every standard with every compiler for it that is installed; those in between only of a full matrix.
 #[must_use]
 pub fn standards() -> Vec<(Compiler, Standard)> {
+    let is_tried = |standard: &&Standard| is_full() || !BETWEEN.contains(&standard.name);
     let with = |compilers: Vec<Compiler>, language| {
-        let standards = STANDARDS.iter().filter(move |standard| standard.language == language);
+        let standards =
+            STANDARDS.iter().filter(is_tried).filter(move |standard| standard.language == language);
         standards
             .flat_map(move |standard| compilers.clone().into_iter().map(|compiler| (compiler, *standard)))
     };

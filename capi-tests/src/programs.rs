@@ -4,7 +4,7 @@
 //! `tests/programs/` runs all of these cases, each once.
 
 use crate::build::{Build, Link};
-use crate::matrix::{C11, CPP17, Compiler, ONE_VERSION, VERSIONS, compilers};
+use crate::matrix::{C11, CPP17, Compiler, ONE_VERSION, VERSIONS, compilers, tries};
 use crate::repository;
 use crate::run::Driver;
 use std::path::Path;
@@ -190,7 +190,10 @@ fn versions() -> impl Iterator<Item = &'static str> {
 pub fn cases() -> Vec<Case> {
     let programs = on_any_driver();
     let on = |version| {
-        let is_tried = move |name: &&String| !is_long(name) || OLD_AND_NEW.contains(&version);
+        let is_tried = move |name: &&String| match is_long(name) {
+            true => OLD_AND_NEW.contains(&version),
+            false => tries(name, version),
+        };
         programs.iter().filter(is_tried).map(move |program| Case::new(program, Driver::Shell(version)))
     };
     let mut cases: Vec<Case> = versions().flat_map(on).collect();
