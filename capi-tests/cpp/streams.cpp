@@ -172,6 +172,46 @@ void host_functions(cushim::context_ref context, bool is_none) {
   CHECK(status == CUSHIM_ERROR_IN_CALLBACK || is_none);
 }
 
+// Takes its time to be destroyed, and says then that it is.
+class slow {
+ public:
+  explicit slow(std::atomic<bool> &is_gone) noexcept : is_gone_(&is_gone) {}
+  slow(slow &&other) noexcept : is_gone_(std::exchange(other.is_gone_, nullptr)) {}
+  slow &operator=(slow &&) = delete;
+  ~slow() {
+    if (is_gone_ == nullptr) return;
+    std::this_thread::sleep_for(50ms);
+    *is_gone_ = true;
+  }
+  void operator()() const noexcept {}
+
+ private:
+  std::atomic<bool> *is_gone_;
+};
+
+// A wait as long as a program can say, and one that is shorter than the unit of the function in C.
+void long_and_short_waits(cushim::stream_ref stream) {
+  std::atomic<bool> is_gone{false};
+  const auto waits = [&](auto timeout) {
+    is_gone = false;
+    stream.host_function(slow(is_gone));
+    stream.sync();
+    return cushim::flush_callbacks(timeout) && is_gone;
+  };
+  CHECK(waits(std::chrono::seconds::max()) && waits(std::chrono::hours::max()) && waits(std::chrono::nanoseconds::max()));
+  CHECK(waits(std::chrono::duration<double>(1e30)));
+  CHECK(!waits(0s) && !waits(-1s) && !waits(std::chrono::hours::min()));
+  cushim::flush_callbacks();
+
+  is_gone = false;
+  stream.host_function(slow(is_gone));
+  stream.sync();
+  const auto begun = std::chrono::steady_clock::now();
+  const bool is_done = cushim::flush_callbacks(900us);
+  CHECK(is_done || std::chrono::steady_clock::now() - begun >= 900us);
+  cushim::flush_callbacks();
+}
+
 void threads(cushim::context_ref context) {
   const cushim::stream stream{context};
   std::vector<std::thread> all;
@@ -198,6 +238,7 @@ void run() {
   streams(context, is_none);
   if (!is_none) native_handles(context);
   host_functions(context, is_none);
+  long_and_short_waits(cushim::stream(context));
   threads(context);
   cushim::driver_options missing;
   missing.driver = "/nonexistent/libcuda.so.1";

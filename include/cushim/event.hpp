@@ -23,18 +23,6 @@ struct event_options {
   }
 };
 
-namespace detail {
-
-// As many nanoseconds, or the most or fewest that there are.
-template <class Rep, class Period>
-std::uint64_t nanoseconds(std::chrono::duration<Rep, Period> time) noexcept {
-  const double count = std::chrono::duration<double, std::nano>(time).count();
-  if (!(count > 0)) return 0;
-  return count < 1.8e19 ? static_cast<std::uint64_t>(count) : ~std::uint64_t{0};
-}
-
-} // namespace detail
-
 // An event. `native` is a CUevent, and so a cudaEvent_t.
 class event_ref : public detail::ref<cushim_event> {
  public:
