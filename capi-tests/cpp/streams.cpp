@@ -16,6 +16,9 @@ static_assert(std::is_nothrow_destructible_v<cushim::stream> && sizeof(cushim::s
 static_assert(std::is_convertible_v<const cushim::stream &, cushim::stream_ref> &&
               !std::is_convertible_v<cushim::stream_ref, cushim::stream>);
 static_assert(!std::is_convertible_v<cushim::stream, cushim::event_ref> && !std::is_constructible_v<cushim::stream_ref, std::nullptr_t>);
+// Nothing that does not measure time gets into what does.
+static_assert(!std::is_convertible_v<cushim::timed_event &, cushim::event &> && !std::is_assignable_v<cushim::timed_event &, cushim::event>);
+static_assert(std::is_same_v<decltype(cushim::timed_event::share(cushim::event_ref())), cushim::timed_event>);
 
 namespace {
 
@@ -145,6 +148,27 @@ void native_handles(cushim::context_ref context) {
   taken.sync();
 }
 
+// An event of others measures time unless it is created otherwise.
+void native_timed_events(cushim::context_ref context) {
+  const cushim::stream stream{context};
+  const auto table = context.device().driver().table();
+  const cushim::current_context current = context.make_current();
+  CUevent first = nullptr, second = nullptr;
+  CHECK(table->cuEventCreate_2000(&first, CU_EVENT_DEFAULT) == CUDA_SUCCESS && table->cuEventCreate_2000(&second, CU_EVENT_DEFAULT) == CUDA_SUCCESS);
+  cushim::timed_event borrowed = cushim::timed_event::wrap(context, first);
+  {
+    const cushim::timed_event taken = cushim::timed_event::from_native_handle(context, second);
+    const cushim::timed_event start = cushim::timed_event::share(borrowed);
+    CHECK(same(start, borrowed) && taken.native() == second && taken.flags() == CUSHIM_EVENT_TIMING);
+    start.record(stream);
+    taken.record(stream);
+    taken.sync();
+    CHECK(taken - start >= 0ns && taken - borrowed < 60s);
+  }
+  borrowed.destroy();
+  CHECK(table->cuEventDestroy_4000(first) == CUDA_SUCCESS);
+}
+
 void host_functions(cushim::context_ref context, bool is_none) {
   const cushim::stream stream{context};
   std::atomic<int> calls{0};
@@ -237,6 +261,7 @@ void run() {
   owners(context);
   streams(context, is_none);
   if (!is_none) native_handles(context);
+  if (!is_none) native_timed_events(context);
   host_functions(context, is_none);
   long_and_short_waits(cushim::stream(context));
   threads(context);
