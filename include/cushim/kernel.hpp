@@ -157,13 +157,15 @@ class [[nodiscard]] kernel : public detail::owning<kernel, kernel_ref, cushim_ke
 };
 
 // A kernel whose parameters have these types: arguments are counted and converted when the program is compiled.
-// Parameters that are pointers, or an address, take buffers and places, too.
+// Parameters that are pointers, or an address, take buffers and places, too. It is no cushim::kernel, which could be
+// exchanged with one of other parameters.
 template <class... Parameters>
-class [[nodiscard]] typed_kernel : public kernel {
+class [[nodiscard]] typed_kernel : public detail::owning<typed_kernel<Parameters...>, kernel_ref,
+                                                         cushim_kernel_destroy, cushim_kernel_ref> {
  public:
-  typed_kernel() noexcept = default;
-  explicit typed_kernel(kernel &&untyped) noexcept : kernel(std::move(untyped)) {}
-  explicit typed_kernel(cushim_kernel owned) noexcept : kernel(owned) {}
+  using detail::owning<typed_kernel, kernel_ref, cushim_kernel_destroy, cushim_kernel_ref>::owning;
+  // Takes over a kernel that has such parameters.
+  explicit typed_kernel(kernel &&untyped) noexcept : typed_kernel(untyped.release()) {}
 
   template <class... Arguments>
   result<void> launch(stream_ref stream, const launch_config &config, const Arguments &...arguments) const {
