@@ -130,6 +130,17 @@ void questions(cushim::context_ref context, cushim::library_ref library, cushim:
   CHECK_FAILS(CUDA_ERROR_NOT_FOUND, library.get_managed("counter"));
 }
 
+// What a compiler leaves at a pointer, const or not, ends with NUL.
+void pointers_to_code(cushim::context_ref context) {
+  const char *const given = code;
+  std::string text(code);
+  char *const made = text.data();
+  CHECK(cushim::library::load(context, given).get_kernel("add").name() == "add");
+  CHECK(cushim::library::load(context, made, {}).get_kernel("add").name() == "add");
+  const char *const none = nullptr;
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::library::load(context, none));
+}
+
 void run() {
   const cushim::driver driver = cushim::driver::open();
   const cushim::device_ref device = driver.get_device(0);
@@ -143,6 +154,7 @@ void run() {
   cushim::library_options options;
   options.verbose = true;
   const cushim::library library = cushim::library::load(context, std::string(code), options);
+  pointers_to_code(context);
   launches(library, stream, numbers);
   questions(context, library, stream);
   try {
