@@ -5,8 +5,12 @@
 
 #include <atomic>
 #include <future>
+#include <map>
+#include <set>
 #include <thread>
 #include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
 
 using namespace std::chrono_literals;
 
@@ -78,6 +82,33 @@ void owners(cushim::context_ref context) {
   const cushim::event event{context};
   event.set_label(label);
   CHECK(event.label() == label);
+}
+
+template <class... Handles>
+constexpr bool have_hashes = (std::is_default_constructible_v<std::hash<Handles>> && ...);
+static_assert(have_hashes<cushim::driver, cushim::driver_ref, cushim::device_ref, cushim::context, cushim::context_ref, cushim::event,
+                          cushim::event_ref, cushim::timed_event, cushim::stream, cushim::stream_ref, cushim::resource,
+                          cushim::resource_ref, cushim::buffer, cushim::buffer_ref, cushim::library, cushim::library_ref>);
+static_assert(have_hashes<cushim::kernel, cushim::kernel_ref, cushim::graph, cushim::graph_ref, cushim::node_ref, cushim::condition_ref,
+                          cushim::exec, cushim::exec_ref, cushim::builder, cushim::builder_ref>);
+
+// Handles are keys, and empty ones are equal to nullptr.
+void keys(cushim::context_ref context) {
+  cushim::stream a{context}, b{context};
+  std::unordered_map<cushim::stream_ref, int> by_hash{{a, 1}, {b, 2}};
+  std::map<cushim::stream_ref, int> by_order{{a, 1}, {b, 2}};
+  by_hash[b]++;
+  by_order[b]++;
+  CHECK(by_hash.size() == 2 && by_hash.at(a) == 1 && by_hash.at(b) == 3);
+  CHECK(by_order.size() == 2 && by_order.at(a) == 1 && by_order.at(b) == 3);
+  CHECK((a < b) != (b < a) && !(a < a) && cushim::stream() < a);
+
+  CHECK(a != nullptr && !(a == nullptr) && nullptr != a && cushim::stream_ref() == nullptr && nullptr == cushim::event());
+  std::set<cushim::stream> ordered;
+  std::unordered_set<cushim::stream> hashed;
+  ordered.insert(std::move(a));
+  hashed.insert(std::move(b));
+  CHECK(ordered.size() == 1 && hashed.size() == 1 && a == nullptr && b == nullptr && *ordered.begin() != *hashed.begin());
 }
 
 void streams(cushim::context_ref context, bool is_none) {
@@ -259,6 +290,7 @@ void run() {
   const cushim::context context = cushim::context::retain_primary(driver.get_device(0));
   objects(driver, is_none);
   owners(context);
+  keys(context);
   streams(context, is_none);
   if (!is_none) native_handles(context);
   if (!is_none) native_timed_events(context);
