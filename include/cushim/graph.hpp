@@ -473,7 +473,8 @@ struct std::tuple_size<cushim::if_else_node>
 template <>
 struct std::tuple_size<cushim::switch_node> : cushim::detail::node_parts<&cushim::switch_node::bodies> {};
 template <std::size_t Index>
-struct std::tuple_element<Index, cushim::allocation_node> : cushim::detail::node_part<Index, cushim::allocation_node> {};
+struct std::tuple_element<Index, cushim::allocation_node>
+    : cushim::detail::node_part<Index, cushim::allocation_node> {};
 template <std::size_t Index>
 struct std::tuple_element<Index, cushim::child_node> : cushim::detail::node_part<Index, cushim::child_node> {};
 template <std::size_t Index>
