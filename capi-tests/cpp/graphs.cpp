@@ -7,6 +7,12 @@
 
 using namespace std::chrono_literals;
 
+// The parts of a node, as in a std::tuple.
+static_assert(std::tuple_size_v<cushim::body_node> == 2 && std::tuple_size_v<const cushim::if_else_node> == 3);
+static_assert(std::is_same_v<std::tuple_element_t<0, cushim::switch_node>, cushim::node_ref>);
+static_assert(std::is_same_v<std::tuple_element_t<1, cushim::switch_node>, std::vector<cushim::graph_ref>>);
+static_assert(std::is_same_v<std::tuple_element_t<1, const cushim::allocation_node>, const cushim::address>);
+
 namespace {
 
 traces all;
@@ -53,6 +59,8 @@ void nodes() {
   const auto filled = graph.after(copied).add_fill<std::uint16_t>(all.numbers.at(4), 0xffff, 1);
   const auto rows = graph.after(filled).add_fill_2d<std::uint8_t>(all.numbers.at(8), 4, 1, 2, 2);
   const auto memory = graph.after(rows).add_allocation(16);
+  const auto [memory_node, memory_pointer] = memory;
+  CHECK(memory_node == memory && memory_pointer == memory.pointer);
   const auto there = graph.after(memory).add_copy(cushim::place::device(memory.pointer), all.numbers, 16);
   const auto back = graph.after(there).add_copy(cushim::host_target(result).caller_keeps(), cushim::place::device(memory.pointer));
   const auto freed = graph.after(back).add_free(memory.pointer);
@@ -143,6 +151,8 @@ void children() {
   inner.add_kernel(all.append, {}, all.numbers, 7u);
   const auto child = graph.add_child(inner);
   const auto again = graph.after(child).add_child(inner);
+  const auto [node, part] = again;
+  CHECK(node == again && part == again.inner);
   CHECK(child.graphs().size() == 1 && child.graphs()[0] == child.inner && child.inner.parent() == child && all.result_of(graph) == 77);
   again.inner.nodes()[0].set_argument(1, 8u);
   CHECK(all.result_of(graph) == 78);
@@ -165,8 +175,8 @@ void conditions() {
   const auto loop = graph.after(start).add_while(more);
   const auto step = loop.body.add_kernel(all.append, {}, all.numbers, 1u);
   loop.body.after(step).add_kernel(countdown, {}, more, all.numbers.at(4));
-  const auto yes = graph.after(loop).add_if(once);
-  yes.body.add_kernel(all.append, {}, all.numbers, 2u);
+  auto [yes, yes_body] = graph.after(loop).add_if(once);
+  yes_body.add_kernel(all.append, {}, all.numbers, 2u);
   const auto no = graph.after(yes).add_if(never);
   no.body.add_kernel(all.append, {}, all.numbers, 3u);
   CHECK(loop.condition() == more && loop.type() == CUSHIM_NODE_CONDITIONAL && loop.body.parent() == loop);
@@ -180,9 +190,13 @@ void conditions() {
   const auto chosen = graph.after(no).add_switch(which, 3);
   for (std::uint32_t i = 0; i < 3; i++) chosen.bodies[i].add_kernel(all.append, {}, all.numbers, 4 + i);
   const auto sides = graph.after(chosen).add_if_else(either);
-  sides.then_body.add_kernel(all.append, {}, all.numbers, 8u);
-  sides.else_body.add_kernel(all.append, {}, all.numbers, 9u);
-  CHECK(all.result_of(graph) == 111259);
+  const auto &[sides_node, then_body, else_body] = sides;
+  then_body.add_kernel(all.append, {}, all.numbers, 8u);
+  else_body.add_kernel(all.append, {}, all.numbers, 9u);
+  CHECK(sides_node == sides && all.result_of(graph) == 111259);
+  auto &&[last, bodies] = graph.after(sides_node).add_switch(graph.create_condition(1), 2);
+  for (const cushim::graph_ref body : bodies) body.add_kernel(all.append, {}, all.numbers, 6u);
+  CHECK(last.type() == CUSHIM_NODE_CONDITIONAL && bodies.size() == 2 && all.result_of(graph) == 1112596);
 }
 
 void run() {

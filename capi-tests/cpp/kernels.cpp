@@ -27,6 +27,11 @@ constexpr char code[] = R"(.version 7.0
 .visible .entry nothing() { ret; }
 )";
 
+// No kernel of other parameters gets into it.
+using typed_add = cushim::typed_kernel<cushim::address, std::uint32_t, float>;
+static_assert(!std::is_convertible_v<typed_add &, cushim::kernel &> && !std::is_assignable_v<typed_add &, cushim::kernel>);
+static_assert(std::is_convertible_v<const typed_add &, cushim::kernel_ref> && std::is_constructible_v<typed_add, cushim::kernel>);
+
 struct block {
   cushim::address to;
   std::uint32_t number;
@@ -45,7 +50,8 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
   add.launch(stream, {}, numbers, cushim::parameter("n", 10u), 1.0f);     // a value with a name
   add.launch_packed(stream, {1, 2}, block{numbers.pointer(), 100, 1.0f}); // 2 times 100
   typed.launch(stream, {}, numbers.at(4), 20, 1);                         // converted
-  typed.launch(stream, cushim::dim3(1, 1, 1), numbers, std::int8_t{4}, 0.5);
+  const auto shared = decltype(typed)::share(typed);
+  shared.launch(stream, cushim::dim3(1, 1, 1), numbers, std::int8_t{4}, 0.5);
   stream.copy(result, numbers);
   stream.sync();
   CHECK(result[0] == 64 * 6 + 10 + 200 + 2 && result[1] == 7 + 1 + 20);
@@ -124,6 +130,17 @@ void questions(cushim::context_ref context, cushim::library_ref library, cushim:
   CHECK_FAILS(CUDA_ERROR_NOT_FOUND, library.get_managed("counter"));
 }
 
+// What a compiler leaves at a pointer, const or not, ends with NUL.
+void pointers_to_code(cushim::context_ref context) {
+  const char *const given = code;
+  std::string text(code);
+  char *const made = text.data();
+  CHECK(cushim::library::load(context, given).get_kernel("add").name() == "add");
+  CHECK(cushim::library::load(context, made, {}).get_kernel("add").name() == "add");
+  const char *const none = nullptr;
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim::library::load(context, none));
+}
+
 void run() {
   const cushim::driver driver = cushim::driver::open();
   const cushim::device_ref device = driver.get_device(0);
@@ -137,6 +154,7 @@ void run() {
   cushim::library_options options;
   options.verbose = true;
   const cushim::library library = cushim::library::load(context, std::string(code), options);
+  pointers_to_code(context);
   launches(library, stream, numbers);
   questions(context, library, stream);
   try {

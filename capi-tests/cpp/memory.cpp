@@ -12,6 +12,18 @@
 
 using namespace std::chrono_literals;
 
+// A destination of copies outlives them; a temporary is one only if its elements are those of something else.
+template <class Argument>
+constexpr bool is_target = std::is_constructible_v<cushim::host_target, Argument>;
+static_assert(is_target<std::vector<int> &> && is_target<std::array<int, 4> &> && is_target<int (&)[4]> && is_target<std::string &>);
+static_assert(!is_target<std::vector<int>> && !is_target<std::array<int, 4>> && !is_target<std::string> && !is_target<int (&&)[4]>);
+static_assert(!is_target<const std::vector<int>> && !is_target<const std::vector<int> &>);
+static_assert(is_target<cushim::host_view<int>> && !is_target<cushim::host_view<const int>>);
+static_assert(is_target<const cushim::host_array<int> &> && !is_target<cushim::host_array<int>>);
+#if __cplusplus >= 202002L
+static_assert(is_target<std::span<int>> && is_target<const std::span<int, 2>> && !is_target<std::span<const int>>);
+#endif
+
 namespace {
 
 template <class T>

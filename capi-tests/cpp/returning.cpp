@@ -69,7 +69,8 @@ void results() {
 
 void work(cushim::device_ref device, cushim::context_ref context, cushim::stream_ref stream) {
   const auto numbers = device.allocate(stream, 16);
-  const auto library = cushim::library::load(context, code);
+  const char *const text = code;
+  const auto library = cushim::library::load(context, text);
   if (!CHECK_OK(numbers) || !CHECK_OK(library)) return;
   const auto append = library->get_kernel("append");
   const auto typed = library->get_typed_kernel<cushim::address, std::uint32_t>("append");
@@ -90,6 +91,10 @@ void work(cushim::device_ref device, cushim::context_ref context, cushim::stream
   const auto first = graph->add_kernel(*append, {}, *numbers, 3u);
   if (!CHECK_OK(first)) return;
   CHECK_OK(graph->after(*first).add_kernel(*append, {}, *numbers, cushim::parameter("digit", 4u)));
+  const auto allocated = graph->add_allocation(16);
+  if (!CHECK_OK(allocated)) return;
+  const auto &[node, pointer] = *allocated;
+  CHECK_OK(graph->after(node).add_free(pointer));
   const auto exec = graph->instantiate();
   if (!CHECK_OK(exec)) return;
   CHECK_OK(exec->at(*first).set_arguments(*numbers, 5u));
@@ -118,6 +123,8 @@ void run() {
   CHECK_OK(stream->sync());
   CHECK(calls == 1 && stream->is_done().value() && stream->record_event().value().sync().has_value());
   CHECK_FAILS(CUSHIM_ERROR_STREAM_REQUIRED, cushim::stream().sync());
+  CHECK_OK(stream->record_timed_event().and_then([](const cushim::timed_event &event) { return cushim::timed_event::share(event); }));
+  CHECK(cushim::flush_callbacks(std::chrono::seconds::max()).value() && *stream != nullptr);
 
   const auto own = cushim::resource::custom(*driver, own_memory());
   CHECK(CHECK_OK(own) && own->allocate(64).value().pointer().value() == 0x1000);

@@ -5,8 +5,12 @@
 
 #include <atomic>
 #include <future>
+#include <map>
+#include <set>
 #include <thread>
 #include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
 
 using namespace std::chrono_literals;
 
@@ -16,6 +20,9 @@ static_assert(std::is_nothrow_destructible_v<cushim::stream> && sizeof(cushim::s
 static_assert(std::is_convertible_v<const cushim::stream &, cushim::stream_ref> &&
               !std::is_convertible_v<cushim::stream_ref, cushim::stream>);
 static_assert(!std::is_convertible_v<cushim::stream, cushim::event_ref> && !std::is_constructible_v<cushim::stream_ref, std::nullptr_t>);
+// Nothing that does not measure time gets into what does.
+static_assert(!std::is_convertible_v<cushim::timed_event &, cushim::event &> && !std::is_assignable_v<cushim::timed_event &, cushim::event>);
+static_assert(std::is_same_v<decltype(cushim::timed_event::share(cushim::event_ref())), cushim::timed_event>);
 
 namespace {
 
@@ -75,6 +82,33 @@ void owners(cushim::context_ref context) {
   const cushim::event event{context};
   event.set_label(label);
   CHECK(event.label() == label);
+}
+
+template <class... Handles>
+constexpr bool have_hashes = (std::is_default_constructible_v<std::hash<Handles>> && ...);
+static_assert(have_hashes<cushim::driver, cushim::driver_ref, cushim::device_ref, cushim::context, cushim::context_ref, cushim::event,
+                          cushim::event_ref, cushim::timed_event, cushim::stream, cushim::stream_ref, cushim::resource,
+                          cushim::resource_ref, cushim::buffer, cushim::buffer_ref, cushim::library, cushim::library_ref>);
+static_assert(have_hashes<cushim::kernel, cushim::kernel_ref, cushim::graph, cushim::graph_ref, cushim::node_ref, cushim::condition_ref,
+                          cushim::exec, cushim::exec_ref, cushim::builder, cushim::builder_ref>);
+
+// Handles are keys, and empty ones are equal to nullptr.
+void keys(cushim::context_ref context) {
+  cushim::stream a{context}, b{context};
+  std::unordered_map<cushim::stream_ref, int> by_hash{{a, 1}, {b, 2}};
+  std::map<cushim::stream_ref, int> by_order{{a, 1}, {b, 2}};
+  by_hash[b]++;
+  by_order[b]++;
+  CHECK(by_hash.size() == 2 && by_hash.at(a) == 1 && by_hash.at(b) == 3);
+  CHECK(by_order.size() == 2 && by_order.at(a) == 1 && by_order.at(b) == 3);
+  CHECK((a < b) != (b < a) && !(a < a) && cushim::stream() < a);
+
+  CHECK(a != nullptr && !(a == nullptr) && nullptr != a && cushim::stream_ref() == nullptr && nullptr == cushim::event());
+  std::set<cushim::stream> ordered;
+  std::unordered_set<cushim::stream> hashed;
+  ordered.insert(std::move(a));
+  hashed.insert(std::move(b));
+  CHECK(ordered.size() == 1 && hashed.size() == 1 && a == nullptr && b == nullptr && *ordered.begin() != *hashed.begin());
 }
 
 void streams(cushim::context_ref context, bool is_none) {
@@ -145,6 +179,27 @@ void native_handles(cushim::context_ref context) {
   taken.sync();
 }
 
+// An event of others measures time unless it is created otherwise.
+void native_timed_events(cushim::context_ref context) {
+  const cushim::stream stream{context};
+  const auto table = context.device().driver().table();
+  const cushim::current_context current = context.make_current();
+  CUevent first = nullptr, second = nullptr;
+  CHECK(table->cuEventCreate_2000(&first, CU_EVENT_DEFAULT) == CUDA_SUCCESS && table->cuEventCreate_2000(&second, CU_EVENT_DEFAULT) == CUDA_SUCCESS);
+  cushim::timed_event borrowed = cushim::timed_event::wrap(context, first);
+  {
+    const cushim::timed_event taken = cushim::timed_event::from_native_handle(context, second);
+    const cushim::timed_event start = cushim::timed_event::share(borrowed);
+    CHECK(same(start, borrowed) && taken.native() == second && taken.flags() == CUSHIM_EVENT_TIMING);
+    start.record(stream);
+    taken.record(stream);
+    taken.sync();
+    CHECK(taken - start >= 0ns && taken - borrowed < 60s);
+  }
+  borrowed.destroy();
+  CHECK(table->cuEventDestroy_4000(first) == CUDA_SUCCESS);
+}
+
 void host_functions(cushim::context_ref context, bool is_none) {
   const cushim::stream stream{context};
   std::atomic<int> calls{0};
@@ -172,6 +227,46 @@ void host_functions(cushim::context_ref context, bool is_none) {
   CHECK(status == CUSHIM_ERROR_IN_CALLBACK || is_none);
 }
 
+// Takes its time to be destroyed, and says then that it is.
+class slow {
+ public:
+  explicit slow(std::atomic<bool> &is_gone) noexcept : is_gone_(&is_gone) {}
+  slow(slow &&other) noexcept : is_gone_(std::exchange(other.is_gone_, nullptr)) {}
+  slow &operator=(slow &&) = delete;
+  ~slow() {
+    if (is_gone_ == nullptr) return;
+    std::this_thread::sleep_for(50ms);
+    *is_gone_ = true;
+  }
+  void operator()() const noexcept {}
+
+ private:
+  std::atomic<bool> *is_gone_;
+};
+
+// A wait as long as a program can say, and one that is shorter than the unit of the function in C.
+void long_and_short_waits(cushim::stream_ref stream) {
+  std::atomic<bool> is_gone{false};
+  const auto waits = [&](auto timeout) {
+    is_gone = false;
+    stream.host_function(slow(is_gone));
+    stream.sync();
+    return cushim::flush_callbacks(timeout) && is_gone;
+  };
+  CHECK(waits(std::chrono::seconds::max()) && waits(std::chrono::hours::max()) && waits(std::chrono::nanoseconds::max()));
+  CHECK(waits(std::chrono::duration<double>(1e30)));
+  CHECK(!waits(0s) && !waits(-1s) && !waits(std::chrono::hours::min()));
+  cushim::flush_callbacks();
+
+  is_gone = false;
+  stream.host_function(slow(is_gone));
+  stream.sync();
+  const auto begun = std::chrono::steady_clock::now();
+  const bool is_done = cushim::flush_callbacks(900us);
+  CHECK(is_done || std::chrono::steady_clock::now() - begun >= 900us);
+  cushim::flush_callbacks();
+}
+
 void threads(cushim::context_ref context) {
   const cushim::stream stream{context};
   std::vector<std::thread> all;
@@ -195,9 +290,12 @@ void run() {
   const cushim::context context = cushim::context::retain_primary(driver.get_device(0));
   objects(driver, is_none);
   owners(context);
+  keys(context);
   streams(context, is_none);
   if (!is_none) native_handles(context);
+  if (!is_none) native_timed_events(context);
   host_functions(context, is_none);
+  long_and_short_waits(cushim::stream(context));
   threads(context);
   cushim::driver_options missing;
   missing.driver = "/nonexistent/libcuda.so.1";

@@ -19,6 +19,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -279,6 +280,14 @@ result<std::vector<T>> ask_list(Function function, Arguments... arguments) {
   } else {
     return give(status, std::vector<T>(items.begin(), items.end()));
   }
+}
+
+// As many nanoseconds, or the most or fewest that there are.
+template <class Rep, class Period>
+std::uint64_t nanoseconds(std::chrono::duration<Rep, Period> time) noexcept {
+  const double count = std::chrono::duration<double, std::nano>(time).count();
+  if (!(count > 0)) return 0;
+  return count < 1.8e19 ? static_cast<std::uint64_t>(count) : ~std::uint64_t{0};
 }
 
 // A text that ends with NUL.

@@ -23,18 +23,6 @@ struct event_options {
   }
 };
 
-namespace detail {
-
-// As many nanoseconds, or the most or fewest that there are.
-template <class Rep, class Period>
-std::uint64_t nanoseconds(std::chrono::duration<Rep, Period> time) noexcept {
-  const double count = std::chrono::duration<double, std::nano>(time).count();
-  if (!(count > 0)) return 0;
-  return count < 1.8e19 ? static_cast<std::uint64_t>(count) : ~std::uint64_t{0};
-}
-
-} // namespace detail
-
 // An event. `native` is a CUevent, and so a cudaEvent_t.
 class event_ref : public detail::ref<cushim_event> {
  public:
@@ -73,7 +61,7 @@ class event_ref : public detail::ref<cushim_event> {
   }
 };
 
-// It does not measure time.
+// It does not measure time; timed_event does.
 class [[nodiscard]] event : public detail::owning<event, event_ref, cushim_event_destroy, cushim_event_ref> {
  public:
   using owning::owning;
@@ -98,12 +86,12 @@ class [[nodiscard]] event : public detail::owning<event, event_ref, cushim_event
   }
 };
 
-// An event that measures time: `end - start` is how long the work between them took.
-class [[nodiscard]] timed_event : public event {
+// An event that measures time: `end - start` is how long the work between them took. It is no cushim::event, which
+// could be exchanged with one that does not; a handle that it takes over, and an event that it shares, measure time.
+class [[nodiscard]] timed_event
+    : public detail::owning<timed_event, event_ref, cushim_event_destroy, cushim_event_ref> {
  public:
-  timed_event() noexcept = default;
-  // Takes over an owning handle of an event that measures time.
-  explicit timed_event(cushim_event owned) noexcept : event(owned) {}
+  using owning::owning;
 #if CUSHIM_HPP_THROWS
   explicit timed_event(context_ref context, bool blocking_sync = false)
       : timed_event(create(context, blocking_sync)) {}
@@ -112,13 +100,31 @@ class [[nodiscard]] timed_event : public event {
   [[nodiscard]] static result<timed_event> create(context_ref context, bool blocking_sync = false) {
     event_options options;
     options.blocking_sync = blocking_sync;
-    cushim_event_options raw = options.raw();
-    raw.flags |= static_cast<std::uint32_t>(CUSHIM_EVENT_TIMING);
+    const cushim_event_options raw = raw_of(options);
     return detail::ask<timed_event, cushim_event>(cushim_event_create, context.get(), &raw);
+  }
+  // An event that was created elsewhere and measures time, as those of cuEventCreate and cudaEventCreate do unless
+  // they are told not to: from now on cushim's to destroy, or only borrowed. The options say how else it was created.
+  [[nodiscard]] static result<timed_event> from_native_handle(context_ref context, CUevent native,
+                                                              const event_options &options = {}) {
+    const cushim_event_options raw = raw_of(options);
+    return detail::ask<timed_event, cushim_event>(cushim_event_wrap, context.get(), native, CUSHIM_OWNED, &raw);
+  }
+  [[nodiscard]] static result<timed_event> wrap(context_ref context, CUevent native,
+                                                const event_options &options = {}) {
+    const cushim_event_options raw = raw_of(options);
+    return detail::ask<timed_event, cushim_event>(cushim_event_wrap, context.get(), native, CUSHIM_BORROWED, &raw);
   }
 
   friend result<std::chrono::nanoseconds> operator-(const timed_event &end, const timed_event &start) {
     return end.elapsed_since(start);
+  }
+
+ private:
+  [[nodiscard]] static cushim_event_options raw_of(const event_options &options) noexcept {
+    cushim_event_options raw = options.raw();
+    raw.flags |= static_cast<std::uint32_t>(CUSHIM_EVENT_TIMING);
+    return raw;
   }
 };
 

@@ -354,6 +354,33 @@ struct switch_node : node_ref {
 
 namespace detail {
 
+// What std::tuple_size is of a node with these members.
+template <auto... Members>
+struct node_parts : std::integral_constant<std::size_t, 1 + sizeof...(Members)> {
+  static constexpr std::tuple<decltype(Members)...> members{Members...};
+};
+
+} // namespace detail
+
+// The node itself, and what else it has: `auto [node, body] = graph.add_if(condition)`.
+template <std::size_t Index, class Node, class Parts = std::tuple_size<std::decay_t<Node>>,
+          class = decltype(Parts::members)>
+[[nodiscard]] constexpr decltype(auto) get(Node &&node) noexcept {
+  if constexpr (Index == 0) {
+    return node_ref(node);
+  } else {
+    return (std::forward<Node>(node).*std::get<Index - 1>(Parts::members));
+  }
+}
+
+namespace detail {
+
+// What std::tuple_element is of a node.
+template <std::size_t Index, class Node>
+struct node_part {
+  using type = std::decay_t<decltype(cushim::get<Index>(std::declval<Node>()))>;
+};
+
 template <class Self>
 result<allocation_node> adder<Self>::add_allocation(std::size_t bytes, const graph_allocation &what) const {
   cushim_graph_allocation raw = cushim_options_of<cushim_graph_allocation>();
@@ -432,5 +459,29 @@ inline result<node_ref> node_ref::find_in(graph_ref clone) const {
 
 } // namespace CUSHIM_HPP_FORM
 } // namespace cushim
+
+// For structured bindings.
+template <>
+struct std::tuple_size<cushim::allocation_node> : cushim::detail::node_parts<&cushim::allocation_node::pointer> {};
+template <>
+struct std::tuple_size<cushim::child_node> : cushim::detail::node_parts<&cushim::child_node::inner> {};
+template <>
+struct std::tuple_size<cushim::body_node> : cushim::detail::node_parts<&cushim::body_node::body> {};
+template <>
+struct std::tuple_size<cushim::if_else_node>
+    : cushim::detail::node_parts<&cushim::if_else_node::then_body, &cushim::if_else_node::else_body> {};
+template <>
+struct std::tuple_size<cushim::switch_node> : cushim::detail::node_parts<&cushim::switch_node::bodies> {};
+template <std::size_t Index>
+struct std::tuple_element<Index, cushim::allocation_node>
+    : cushim::detail::node_part<Index, cushim::allocation_node> {};
+template <std::size_t Index>
+struct std::tuple_element<Index, cushim::child_node> : cushim::detail::node_part<Index, cushim::child_node> {};
+template <std::size_t Index>
+struct std::tuple_element<Index, cushim::body_node> : cushim::detail::node_part<Index, cushim::body_node> {};
+template <std::size_t Index>
+struct std::tuple_element<Index, cushim::if_else_node> : cushim::detail::node_part<Index, cushim::if_else_node> {};
+template <std::size_t Index>
+struct std::tuple_element<Index, cushim::switch_node> : cushim::detail::node_part<Index, cushim::switch_node> {};
 
 #endif // CUSHIM_GRAPH_HPP

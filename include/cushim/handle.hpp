@@ -40,7 +40,8 @@ using address = std::uint64_t;
 
 namespace detail {
 
-// A handle that is not owned. Two are equal if they are the same handle; `same` compares the objects.
+// A handle that is not owned. Two are equal if they are the same handle; `same` compares the objects. Handles have an
+// order and a std::hash, which say nothing of the objects: they are keys of maps.
 template <class Handle>
 class ref {
  public:
@@ -62,6 +63,13 @@ class ref {
 
   friend constexpr bool operator==(const ref &a, const ref &b) noexcept { return a.handle_ == b.handle_; }
   friend constexpr bool operator!=(const ref &a, const ref &b) noexcept { return a.handle_ != b.handle_; }
+  friend constexpr bool operator==(const ref &a, std::nullptr_t) noexcept { return a.handle_ == nullptr; }
+  friend constexpr bool operator!=(const ref &a, std::nullptr_t) noexcept { return a.handle_ != nullptr; }
+  friend constexpr bool operator==(std::nullptr_t, const ref &a) noexcept { return a.handle_ == nullptr; }
+  friend constexpr bool operator!=(std::nullptr_t, const ref &a) noexcept { return a.handle_ != nullptr; }
+  friend bool operator<(const ref &a, const ref &b) noexcept {
+    return reinterpret_cast<std::uintptr_t>(a.handle_) < reinterpret_cast<std::uintptr_t>(b.handle_);
+  }
 
  protected:
   constexpr ref() noexcept = default;
@@ -130,6 +138,14 @@ class owning : public Ref {
   }
 };
 
+// What std::hash is of a handle, owned or not.
+template <class Object>
+struct handle_hash {
+  [[nodiscard]] std::size_t operator()(const Object &object) const noexcept {
+    return std::hash<typename Object::handle_type>()(object.get());
+  }
+};
+
 } // namespace detail
 
 // Whether two handles, of any kind, name the same object: two owners of one stream do.
@@ -141,5 +157,36 @@ template <class A, class B>
 
 } // namespace CUSHIM_HPP_FORM
 } // namespace cushim
+
+#define CUSHIM_HPP_HASH(name) \
+  template <>                 \
+  struct std::hash<cushim::name> : cushim::detail::handle_hash<cushim::name> {};
+CUSHIM_HPP_HASH(driver)
+CUSHIM_HPP_HASH(driver_ref)
+CUSHIM_HPP_HASH(device_ref)
+CUSHIM_HPP_HASH(context)
+CUSHIM_HPP_HASH(context_ref)
+CUSHIM_HPP_HASH(event)
+CUSHIM_HPP_HASH(event_ref)
+CUSHIM_HPP_HASH(timed_event)
+CUSHIM_HPP_HASH(stream)
+CUSHIM_HPP_HASH(stream_ref)
+CUSHIM_HPP_HASH(resource)
+CUSHIM_HPP_HASH(resource_ref)
+CUSHIM_HPP_HASH(buffer)
+CUSHIM_HPP_HASH(buffer_ref)
+CUSHIM_HPP_HASH(library)
+CUSHIM_HPP_HASH(library_ref)
+CUSHIM_HPP_HASH(kernel)
+CUSHIM_HPP_HASH(kernel_ref)
+CUSHIM_HPP_HASH(graph)
+CUSHIM_HPP_HASH(graph_ref)
+CUSHIM_HPP_HASH(node_ref)
+CUSHIM_HPP_HASH(condition_ref)
+CUSHIM_HPP_HASH(exec)
+CUSHIM_HPP_HASH(exec_ref)
+CUSHIM_HPP_HASH(builder)
+CUSHIM_HPP_HASH(builder_ref)
+#undef CUSHIM_HPP_HASH
 
 #endif // CUSHIM_HANDLE_HPP

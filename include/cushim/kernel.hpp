@@ -157,13 +157,15 @@ class [[nodiscard]] kernel : public detail::owning<kernel, kernel_ref, cushim_ke
 };
 
 // A kernel whose parameters have these types: arguments are counted and converted when the program is compiled.
-// Parameters that are pointers, or an address, take buffers and places, too.
+// Parameters that are pointers, or an address, take buffers and places, too. It is no cushim::kernel, which could be
+// exchanged with one of other parameters.
 template <class... Parameters>
-class [[nodiscard]] typed_kernel : public kernel {
+class [[nodiscard]] typed_kernel : public detail::owning<typed_kernel<Parameters...>, kernel_ref,
+                                                         cushim_kernel_destroy, cushim_kernel_ref> {
  public:
-  typed_kernel() noexcept = default;
-  explicit typed_kernel(kernel &&untyped) noexcept : kernel(std::move(untyped)) {}
-  explicit typed_kernel(cushim_kernel owned) noexcept : kernel(owned) {}
+  using detail::owning<typed_kernel, kernel_ref, cushim_kernel_destroy, cushim_kernel_ref>::owning;
+  // Takes over a kernel that has such parameters.
+  explicit typed_kernel(kernel &&untyped) noexcept : typed_kernel(untyped.release()) {}
 
   template <class... Arguments>
   result<void> launch(stream_ref stream, const launch_config &config, const Arguments &...arguments) const {
@@ -240,8 +242,13 @@ class [[nodiscard]] library
   [[nodiscard]] static result<library> load(context_ref context, host_source image,
                                             const library_options &options = {}) {
     const void *const data = reinterpret_cast<const void *>(static_cast<std::uintptr_t>(image.get()->address));
-    const cushim_library_options raw = raw_of(options);
-    return detail::ask<library, cushim_library>(cushim_library_load, context.get(), data, image.bytes(), &raw);
+    return load_bytes(context, data, image.bytes(), options);
+  }
+  // PTX at a pointer, which ends with NUL. An array is a container, and may hold any code.
+  template <class Char, class = std::enable_if_t<std::is_same_v<std::remove_const_t<Char>, char>>>
+  [[nodiscard]] static result<library> load(context_ref context, Char *const &ptx,
+                                            const library_options &options = {}) {
+    return load_bytes(context, ptx, ptx != nullptr ? std::strlen(ptx) : 0, options);
   }
   // From a file, whose path is in UTF-8.
   [[nodiscard]] static result<library> load_file(context_ref context, detail::c_string path,
@@ -251,6 +258,11 @@ class [[nodiscard]] library
   }
 
  private:
+  [[nodiscard]] static result<library> load_bytes(context_ref context, const void *image, std::size_t bytes,
+                                                  const library_options &options) {
+    const cushim_library_options raw = raw_of(options);
+    return detail::ask<library, cushim_library>(cushim_library_load, context.get(), image, bytes, &raw);
+  }
   // It points into the options.
   [[nodiscard]] static cushim_library_options raw_of(const library_options &options) noexcept {
     cushim_library_options raw = cushim_options_of<cushim_library_options>();

@@ -58,9 +58,10 @@ class owner {
 // False if the time is over first. Not in a release or a log callback.
 template <class Rep, class Period>
 [[nodiscard]] result<bool> flush_callbacks(std::chrono::duration<Rep, Period> timeout) {
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
-  return detail::ask<bool, std::int32_t>(cushim_flush_callbacks,
-                                         static_cast<std::int64_t>(milliseconds < 0 ? 0 : milliseconds));
+  const std::uint64_t in_millisecond = 1000000, time = detail::nanoseconds(timeout);
+  // A part of a millisecond is a whole one: 0 would not wait.
+  const std::uint64_t milliseconds = time / in_millisecond + (time % in_millisecond != 0);
+  return detail::ask<bool, std::int32_t>(cushim_flush_callbacks, static_cast<std::int64_t>(milliseconds));
 }
 // Waits without a limit.
 inline result<void> flush_callbacks() {

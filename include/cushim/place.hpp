@@ -113,8 +113,18 @@ inline constexpr bool
     is_contiguous<Container, std::void_t<element_of<Container>, decltype(std::size(std::declval<Container &>()))>> =
         std::is_trivially_copyable_v<element_of<Container>> && !std::is_void_v<element_of<Container>>;
 
-template <class Container, class = std::enable_if_t<is_contiguous<Container>>>
-inline constexpr bool is_writable = !std::is_const_v<element_of<Container>>;
+template <class Container, class = void>
+inline constexpr bool is_writable = false;
+template <class Container>
+inline constexpr bool is_writable<Container, std::enable_if_t<is_contiguous<Container>>> =
+    !std::is_const_v<element_of<Container>>;
+
+// Whether the elements last longer than the argument: it is no temporary, or one whose elements are those of something
+// else, as a span's, which is copied without them and writes to them when it is const.
+template <class Argument>
+inline constexpr bool lasts = std::is_copy_constructible_v<Argument> && is_writable<const Argument>;
+template <class Container>
+inline constexpr bool lasts<Container &> = true;
 
 } // namespace detail
 
@@ -132,14 +142,18 @@ class host_source : public detail::placed<host_source> {
   std::size_t bytes_;
 };
 
-// The elements of a contiguous container in host memory as the destination of a copy.
+// The elements of a contiguous container in host memory as the destination of a copy. A temporary must be a view, such
+// as a span: the elements of another one are gone before they are written, or before anybody reads them.
 class host_target : public detail::placed<host_target> {
  public:
-  template <class Container, class = std::enable_if_t<detail::is_contiguous<std::remove_reference_t<Container>>>,
-            class = std::enable_if_t<detail::is_writable<std::remove_reference_t<Container>>>>
+  template <class Container, class = std::enable_if_t<detail::is_writable<std::remove_reference_t<Container>>>,
+            std::enable_if_t<detail::lasts<Container>, int> = 0>
   host_target(Container &&container) noexcept
       : placed(CUSHIM_PLACE_HOST, reinterpret_cast<std::uintptr_t>(std::data(container))),
         bytes_(std::size(container) * sizeof *std::data(container)) {}
+  template <class Container, class = std::enable_if_t<detail::is_writable<std::remove_reference_t<Container>>>,
+            std::enable_if_t<!detail::lasts<Container>, int> = 0>
+  host_target(Container &&temporary) = delete;
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:

@@ -1,7 +1,7 @@
 // Does without exceptions.
 #define CUSHIM_NO_EXCEPTIONS
 #include "units.hpp"
-#if defined(CUSHIM_HPP_FORM) || defined(CUSHIM_HPP_THROWS) || defined(CUSHIM_HPP_COLD)
+#if defined(CUSHIM_HPP_FORM) || defined(CUSHIM_HPP_THROWS) || defined(CUSHIM_HPP_COLD) || defined(CUSHIM_HPP_HASH)
 #error "the header leaves macros behind"
 #endif
 
