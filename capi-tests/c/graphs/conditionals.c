@@ -474,11 +474,15 @@ static void kept_by_a_body(void) {
 
 /* What cannot be done leaves no handle behind. */
 static void unknown_kinds(void) {
-  cushim_graph graph = new_graph(), body = (cushim_graph)NOT_NULL;
+  cushim_graph graph = new_graph(), body = (cushim_graph)NOT_NULL, two[2] = {(cushim_graph)NOT_NULL, (cushim_graph)NOT_NULL};
   cushim_condition condition = new_condition(graph, 0);
   cushim_node node = (cushim_node)NOT_NULL;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_conditional(graph, NULL, 0, condition, (cushim_conditional_kind)77, 1, &node, &body));
   CHECK(node == NULL && body == NULL && node_count(graph) == 0);
+  /* Whoever gives a wrong number may have room for the right one only. */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT,
+               cushim_graph_add_conditional(graph, NULL, 0, condition, CUSHIM_CONDITIONAL_IF, 2, &node, two));
+  CHECK(node == NULL && two[0] == (cushim_graph)NOT_NULL && two[1] == (cushim_graph)NOT_NULL);
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT,
                cushim_graph_add_conditional(graph, NULL, 0, condition, CUSHIM_CONDITIONAL_SWITCH, 0, &node, NULL));
   CHECK_OK(cushim_graph_destroy(graph));

@@ -4,7 +4,7 @@
 //! @task capture graphs
 
 use super::child::how;
-use super::conditional::{cushim_condition_options, given_condition, kind};
+use super::conditional::{cushim_condition_options, given_condition, kind_and_bodies};
 use super::definition::{cushim_condition, cushim_graph, cushim_node, invalid, owned_graph};
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
@@ -600,10 +600,7 @@ pub unsafe extern "C" fn cushim_builder_add_conditional(
         // SAFETY: the caller vouches for both.
         let node = unsafe { out::cleared_if_given(node, std::ptr::null_mut(), "node") };
         // SAFETY: as above.
-        let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") };
-        let (node, bodies) = out::both(node, bodies)?;
-        let kind = self::kind(kind)?;
-        kind.check_bodies(body_count)?;
+        let (node, (kind, bodies)) = out::both(node, unsafe { kind_and_bodies(kind, bodies, body_count) })?;
         let guard = enter()?;
         let builder = get(&guard, builder)?;
         let condition = Condition::of(&*get(&guard, condition)?)?;

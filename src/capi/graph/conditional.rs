@@ -36,6 +36,26 @@ pub(super) fn kind(number: i32) -> Result<ConditionalKind, Error> {
     })
 }
 
+/// The kind, and the place of its bodies, cleared. Nothing is written if the kind has another number of bodies, since the place may
+/// be for as many as it has; of a kind that there is not the first is cleared.
+///
+/// # Safety
+/// As for [`out::array`], if the kind has so many bodies.
+pub(super) unsafe fn kind_and_bodies<'a, T>(
+    kind: i32,
+    first: *mut *mut T,
+    count: usize,
+) -> Result<(ConditionalKind, &'a mut [*mut T]), Error> {
+    let known = self::kind(kind);
+    if let Ok(known) = &known {
+        known.check_bodies(count)?;
+    }
+    let count = if known.is_ok() { count } else { count.min(1) };
+    // SAFETY: as the caller vouches.
+    let bodies = unsafe { out::array(first, count, std::ptr::null_mut(), "bodies") };
+    out::both(known, bodies)
+}
+
 fn number(kind: ConditionalKind) -> i32 {
     (match kind {
         ConditionalKind::If => cushim_conditional_kind::CUSHIM_CONDITIONAL_IF,
@@ -166,9 +186,7 @@ pub unsafe extern "C" fn cushim_graph_add_conditional(
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
     call(|| {
         // SAFETY: as above.
-        let bodies = unsafe { out::array(bodies, body_count, std::ptr::null_mut(), "bodies") };
-        let (kind, bodies) = out::both(self::kind(kind), bodies)?;
-        kind.check_bodies(body_count)?;
+        let (kind, bodies) = unsafe { kind_and_bodies(kind, bodies, body_count) }?;
         // The node's, too.
         handle::room(body_count + 1)?;
         // SAFETY: the caller vouches for `after` and `node`.
