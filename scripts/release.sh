@@ -60,6 +60,7 @@ done
 for tool in cargo:rust git:git xz:xz-utils dpkg-deb:dpkg; do
   command -v "${tool%:*}" >/dev/null || { say "needs ${tool%:*}; install ${tool#*:}"; exit 69; }
 done
+# install.sh asks as well, but only once the first target was built.
 for target in "${targets[@]}"; do
   arch=${target%%-*}
   [[ $check || $arch == "$(uname -m)" ]] || command -v "$arch-linux-gnu-strip" >/dev/null || {

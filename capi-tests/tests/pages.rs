@@ -42,7 +42,6 @@ fn every_name_on_a_page_is_in_a_header() {
     assert_eq!(unknown, BTreeSet::new());
 }
 
-/// What the CMake package and the pkg-config files are called is said where build systems are shown, and what is installed where that is.
 /// A row after an empty line is text with bars in it.
 #[test]
 fn every_row_is_in_a_table() {
@@ -56,6 +55,7 @@ fn every_row_is_in_a_table() {
     }
 }
 
+/// What the CMake package and the pkg-config files are called is said where build systems are shown, and what is installed where that is.
 #[test]
 fn every_name_for_build_systems_is_on_its_page() {
     let read = |path: &str| fs::read_to_string(repository(path)).expect("it can be read");

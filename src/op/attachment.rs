@@ -14,7 +14,7 @@
 //! When the last reference goes, the driver calls us on whatever thread that is, inside whatever call, where hardly any call of
 //! the driver is allowed: what was kept goes to the worker, which lets go of it.
 
-use super::given::Given;
+use super::bundle::Bundle;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::calls::graph::user_object::RawUserObject;
 use crate::driver::{CallError, Table};
@@ -27,7 +27,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Weak};
 
 /// What a user object keeps alive, once it was filled.
-type Content = Mutex<Given>;
+type Content = Mutex<Bundle>;
 
 /// What a node keeps alive.
 pub(crate) struct Attachment(By);
@@ -75,9 +75,9 @@ impl Version {
         }
     }
 
-    /// Shows what is kept for a node of the copy.
-    pub(crate) fn with<R>(&self, node: u32, look: impl FnOnce(&Holds) -> R) -> Option<R> {
-        self.content.upgrade()?.lock().of(node).map(look)
+    /// What is kept for a node of the copy, once more.
+    pub(crate) fn of_node(&self, node: u32) -> Option<Holds> {
+        self.content.upgrade()?.lock().of(node).cloned()
     }
 
     /// Takes what a node of the copy has no more, which keeps this `now`.
@@ -139,7 +139,7 @@ impl<'a> Prepared<'a> {
     /// From now on it keeps this.
     pub(crate) fn commit(mut self, holds: Holds) -> Attachment {
         let object = self.object.take().expect("it is committed once");
-        object.fill(Given::of_one(holds));
+        object.fill(Bundle::of_one(holds));
         Attachment(By::Graph(Box::new(object)))
     }
 }
@@ -154,9 +154,9 @@ impl Drop for Prepared<'_> {
 }
 
 impl UserObject {
-    fn fill(&self, given: Given) {
+    fn fill(&self, bundle: Bundle) {
         if let Some(content) = self.content.upgrade() {
-            *content.lock() = given;
+            *content.lock() = bundle;
         }
     }
 
@@ -250,7 +250,7 @@ impl Attachment {
 pub(crate) struct Lent<'a> {
     /// `None` if there is nothing to keep.
     prepared: Option<Prepared<'a>>,
-    given: Given,
+    bundle: Bundle,
 }
 
 impl<'a> Lent<'a> {
@@ -261,17 +261,17 @@ impl<'a> Lent<'a> {
         rest: impl Iterator<Item = &'a Attachment>,
     ) -> Result<Self, CallError> {
         let nodes = nodes.filter_map(|(node, attachment)| Some((node, attachment.own()?)));
-        let given = Given::of_nodes(nodes, rest.filter_map(Attachment::own));
-        let prepared = if given.is_empty() { None } else { Some(Prepared::on(graph)?) };
-        Ok(Self { prepared, given })
+        let bundle = Bundle::of_nodes(nodes, rest.filter_map(Attachment::own));
+        let prepared = if bundle.is_empty() { None } else { Some(Prepared::on(graph)?) };
+        Ok(Self { prepared, bundle })
     }
 
     /// The driver is done, and a copy that it made has a reference of its own. Answers with what that keeps, and what came of taking back
     /// the graph's.
     pub(crate) fn end(self, was_copied: bool) -> (Option<Version>, Result<(), CallError>) {
-        let Self { prepared: Some(mut prepared), given } = self else { return (None, Ok(())) };
+        let Self { prepared: Some(mut prepared), bundle } = self else { return (None, Ok(())) };
         let Some(object) = prepared.object.take_if(|_| was_copied) else { return (None, Ok(())) };
-        object.fill(given);
+        object.fill(bundle);
         let content = Weak::clone(&object.content);
         let taken_back = object.release(prepared.graph);
         (Some(Version { content, is_only: taken_back.is_ok() }), taken_back)
@@ -280,14 +280,14 @@ impl<'a> Lent<'a> {
 
 /// Lets go of what definitions keep for these nodes: all at once.
 pub(crate) fn let_go_of<'a>(all: impl Iterator<Item = &'a mut Attachment>) {
-    leave(Given::of_all(all.filter_map(Attachment::take_own)));
+    leave(Bundle::of_all(all.filter_map(Attachment::take_own)));
 }
 
 impl Drop for Own {
     #[inline]
     fn drop(&mut self) {
         if let Some(holds) = self.0.take() {
-            leave(Given::of_one(holds));
+            leave(Bundle::of_one(holds));
         }
     }
 }
@@ -303,20 +303,20 @@ extern "C" fn let_go(content: *mut c_void) {
 }
 
 /// What was let go of, and the worker has not yet.
-static LEAVING: Mutex<Vec<Given>> = Mutex::new(Vec::new());
+static LEAVING: Mutex<Vec<Bundle>> = Mutex::new(Vec::new());
 
 /// Has the worker let go: one task serves all that comes before the worker looks.
-fn leave(given: Given) {
-    if given.is_empty() {
+fn leave(bundle: Bundle) {
+    if bundle.is_empty() {
         return;
     }
     if forked() {
         // It belongs to the parent.
-        return std::mem::forget(given);
+        return std::mem::forget(bundle);
     }
     let mut leaving = LEAVING.lock();
     let was_empty = leaving.is_empty();
-    leaving.push(given);
+    leaving.push(bundle);
     // Who waits for the worker waits for what the worker hands over, too.
     if was_empty || is_worker() {
         hand_over(Box::new(|| {

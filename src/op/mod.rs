@@ -42,7 +42,7 @@
 //! | `memory_operations` | waits for values in memory, and writes of them |
 //! | `node` | operations as nodes of graphs |
 //! | `capture` | operations in streams under capture |
-//! | `attachment`, `given` | what a node keeps alive, and who lets go of it when |
+//! | `attachment`, `bundle` | what a node keeps alive, and who lets go of it when |
 //! | `allocation` | memory that comes and goes in the order of a stream |
 //! | `batch` | what all operations with many items have in common |
 
@@ -50,13 +50,14 @@ mod allocation;
 mod arguments;
 pub(crate) mod attachment;
 pub mod batch;
+mod bundle;
 pub(crate) mod capture;
 mod copy;
 mod copy_3d;
 mod copy_batch;
 mod endpoint;
 pub(crate) mod event;
-mod given;
+
 mod host_function;
 mod launch;
 mod memory_operations;

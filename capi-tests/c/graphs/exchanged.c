@@ -257,8 +257,8 @@ static void of_a_removed_node(void) {
   CHECK_OK(cushim_graph_destroy(other));
 }
 
-/* What a node of the definition keeps since the exec was made is not the exec's. */
-static void younger_owners(void) {
+/* What a node of the definition keeps since the exec was made is not the exec's, also where others have the driver's graph. */
+static void younger_owners(int is_shared) {
   int since = 0, set = 0;
   cushim_graph graph = new_graph();
   cushim_node node = add_append(graph, NULL, 0, 1);
@@ -266,11 +266,14 @@ static void younger_owners(void) {
   cushim_owned_pointer pointer;
   cushim_arg args[2];
   const uint32_t digit = 2;
-  cushim_exec exec = new_exec(graph);
+  CUgraph native = NULL;
+  cushim_exec exec;
+  if (is_shared) CHECK_OK(cushim_graph_native(graph, &native));
+  exec = new_exec(graph);
   CHECK_OK(cushim_node_set_owner(node, 1, &owner));
   args[0] = owned_arg(&pointer, slot(1), &set);
   args[1] = CUSHIM_ARG(digit);
-  CHECK_OK(cushim_node_set_kernel(node, exec, NULL, NULL, args, 2));
+  CHECK_OK(cushim_node_set_argument(node, exec, 0, &args[0]));
   CHECK(released(&since) == 0);
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK(released_soon(&since, 1) == 1 && released(&set) == 0);
@@ -317,7 +320,8 @@ int main(void) {
     of_a_child();
     of_a_removed_node();
   }
-  younger_owners();
+  younger_owners(0);
+  younger_owners(1);
   with_others();
   return close_graphs();
 }

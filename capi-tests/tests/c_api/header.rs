@@ -60,7 +60,7 @@ fn the_toolkits_types_are_found() {
     });
 }
 
-/// A program in it runs.
+/// A program in the C of 1990 runs.
 #[test]
 fn a_program_in_c90_runs() {
     for_each(OLDEST_C, |standard| {

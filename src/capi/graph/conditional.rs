@@ -26,7 +26,7 @@ pub enum cushim_conditional_kind {
     CUSHIM_CONDITIONAL_SWITCH = 4,
 }
 
-pub(super) fn kind(number: i32) -> Result<ConditionalKind, Error> {
+fn kind(number: i32) -> Result<ConditionalKind, Error> {
     Ok(match number {
         n if n == cushim_conditional_kind::CUSHIM_CONDITIONAL_IF as i32 => ConditionalKind::If,
         n if n == cushim_conditional_kind::CUSHIM_CONDITIONAL_IF_ELSE as i32 => ConditionalKind::IfElse,

@@ -54,11 +54,9 @@ impl Held {
         self.own.extend(other.own);
     }
 
-    /// What is kept for a node since the instance was made, or updated.
-    pub(super) fn given<R>(&self, id: NodeId, look: impl FnOnce(&Holds) -> R) -> Option<R> {
-        let mut look = Some(look);
-        let mut looked = |holds: &Holds| look.take().map(|look| look(holds));
-        self.own.iter().find_map(|version| version.with(id.0, &mut looked)).flatten()
+    /// What is kept for a node since the instance was made, or updated; not what the driver's graph keeps for it.
+    pub(super) fn given(&self, id: NodeId) -> Holds {
+        self.own.iter().find_map(|version| version.of_node(id.0)).unwrap_or_default()
     }
 
     /// Takes what was kept for a node since then, and it has no more, as it keeps this `now`.

@@ -172,7 +172,8 @@ impl Own {
 
     /// Notes what the driver's instance still keeps for the node.
     pub(super) fn look_at_given(&mut self, held: &Held, id: NodeId) {
-        let look = |holds: &Holds| (holds.for_set(), self.parameters.has_values_of_owners(holds));
-        (self.given, self.has_values_of_owners) = held.given(id, look).unwrap_or_default();
+        let given = held.given(id);
+        self.given = given.for_set();
+        self.has_values_of_owners = self.parameters.has_values_of_owners(&given);
     }
 }

@@ -224,8 +224,7 @@ impl Exec {
             state.keeps = true;
             for (id, changed) in &done {
                 if let (Some(own), Before::Places(places)) = (state.own.get_mut(*id), changed) {
-                    let mut holds =
-                        own.holds.take().unwrap_or_else(|| Box::new(Self::given(&state.held, tree, *id)));
+                    let mut holds = own.holds.take().unwrap_or_else(|| Box::new(state.held.given(*id)));
                     if own.given.intersects(holds.rebind(&own.parameters, &hold, places)) {
                         exchanged.push(*id);
                     }

@@ -1,6 +1,5 @@
 //! Single nodes are changed, in one instance only.
 
-use super::held::Held;
 use super::own::{Base, Own, Removed};
 use super::{Exec, State};
 use crate::context::Context;
@@ -169,13 +168,6 @@ impl Exec {
         Error::new(Status::INVALID_ARGUMENT, refusal).about(self)
     }
 
-    /// What the driver's instance was given for a node, as far as it is known here.
-    pub(super) fn given(held: &Held, tree: &state::State, id: NodeId) -> Holds {
-        // What the driver's graph keeps for a node is said of the definition as it is now.
-        let of_driver = || tree.node(id).attachment.as_ref().filter(|kept| !kept.is_of_definition());
-        held.given(id, Holds::clone).or_else(|| of_driver().map(|kept| kept.holds())).unwrap_or_default()
-    }
-
     /// Changes a node; answers with what it kept before in this instance, if that is let go of.
     ///
     /// # Safety
@@ -207,7 +199,7 @@ impl Exec {
         tree.list_parameters(&own.parameters);
         let now = match &own.holds {
             Some(holds) => Holds::clone(holds),
-            None => Self::given(&state.held, tree, id),
+            None => state.held.given(id),
         };
         let holds = change.kept(Kept(now)).0;
         if own.holds.is_none() && own.given.is_empty() && holds.is_empty() {

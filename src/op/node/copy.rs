@@ -165,10 +165,7 @@ fn context_of(ends: [&Endpoint<'_>; 2], at: &Context) -> Option<Arc<Context>> {
     let pooled: SmallVec<[_; 2]> =
         ends.into_iter().filter_map(|end| Some((end, pool_of(end, at)?))).collect();
     let beyond = |(end, pool): &(&Endpoint<'_>, _)| elsewhere(end) && !has_access(at, *pool);
-    let deciding = match pooled.first() {
-        Some(_) => pooled.iter().find(|end| beyond(end))?.0,
-        None => first,
-    };
+    let deciding = if pooled.is_empty() { first } else { pooled.iter().find(|end| beyond(end))?.0 };
     match deciding.context() {
         Some(named) => Some(Arc::clone(named)),
         None => {

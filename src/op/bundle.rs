@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// What is kept for one node, or for the nodes of a graph that the driver copied.
 #[derive(Default)]
-pub(crate) struct Given {
+pub(crate) struct Bundle {
     /// By the number of the node, in ascending order.
     named: Vec<Named>,
     /// What stays as long as the driver's object; of one node without an allocation.
@@ -20,7 +20,7 @@ struct Named {
     holds: Holds,
 }
 
-impl Given {
+impl Bundle {
     /// What is kept for one node.
     pub(crate) fn of_one(holds: Holds) -> Self {
         Self { named: Vec::new(), rest: smallvec![holds] }
@@ -38,9 +38,9 @@ impl Given {
     ) -> Self {
         let nodes = nodes.filter(|(_, holds)| !holds.is_empty());
         let named = nodes.map(|(node, holds)| Named { node, is_known: true, holds: holds.clone() });
-        let mut given = Self { named: named.collect(), rest: rest.cloned().collect() };
-        given.sort();
-        given
+        let mut bundle = Self { named: named.collect(), rest: rest.cloned().collect() };
+        bundle.sort();
+        bundle
     }
 
     fn sort(&mut self) {
