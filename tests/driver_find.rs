@@ -420,6 +420,66 @@ fn auto_goes_past_what_the_loader_passes_over() {
     });
 }
 
+/// Whatever is wrong with the library that the loader comes to first: it stops there, and the search goes on to those behind it.
+#[test]
+fn auto_goes_on_to_the_next_folder() {
+    type Make = fn(&Path);
+    let kinds: [(&str, Make); 15] = [
+        ("empty", |path| fs::write(path, "").expect("written")),
+        ("a link to itself", |path| symlink(path, path).expect("a link")),
+        ("a folder", |path| fs::create_dir(path).expect("made")),
+        ("a linker script", |path| fs::write(path, "INPUT(libcuda.so.2)\n").expect("written")),
+        ("zeros", |path| fs::write(path, [0; 8192]).expect("written")),
+        ("cut off", cut_off),
+        ("cut off in its header", |path| shorten_to(path, 40)),
+        ("nothing but its header", |path| shorten_to(path, 64)),
+        ("without its last byte of code", |path| shorten_to(path, 4097)),
+        ("a pipe", |path| assert!(std::process::Command::new("mkfifo").arg(path).status().is_ok())),
+        ("another byte order", |path| drop(fs::rename(patched(folder_of(path), 5, &[2]), path))),
+        ("no driver", |path| drop(fakes::other_library(path))),
+        ("no functions but the version", |path| {
+            Fake::new(13000).getter(0).exports(|_| false).build(path);
+        }),
+        ("an unresolved symbol", |path| drop(fakes::unresolved_library(path))),
+        ("a stub", |path| drop(stub(path))),
+    ];
+    for (kind, make) in kinds {
+        let (bad, good) = (fakes::folder(), fakes::folder());
+        if !fakes::is_child() {
+            make(&bad.path().join("libcuda.so.1"));
+            Fake::new(12080).build(good.path().join("libcuda.so.1"));
+        }
+        let path = format!("{}:{}", bad.path().display(), good.path().display());
+        let child = Child::new("auto_goes_on_to_the_next_folder").env("LD_LIBRARY_PATH", path);
+        child.env("KIND", kind).env("BAD", bad.path()).env("GOOD", good.path()).run(|| {
+            let driver = in_time(Driver::open).unwrap_or_else(|error| panic!("{:?}: {error}", given("KIND")));
+            assert_eq!(
+                driver.path(),
+                Some(given("GOOD").join("libcuda.so.1").as_path()),
+                "{:?}",
+                given("KIND")
+            );
+            let tried = &driver.report().candidates;
+            let bad = given("BAD").join("libcuda.so.1");
+            let bad = tried.iter().find(|tried| tried.name == bad).expect("the report names the file");
+            assert_eq!((bad.outcome, bad.origin), (Outcome::Refused, Origin::Loader), "{bad}");
+            assert!(bad.error.as_ref().is_some_and(|error| error.len() > 10), "{bad}");
+        });
+        if fakes::is_child() {
+            return;
+        }
+    }
+}
+
+fn shorten_to(path: &Path, bytes: u64) {
+    Fake::new(12080).build(path);
+    shorten(path, bytes);
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().expect("it is in a folder")
+}
+
 /// A copy that is in the process is joined, whatever lies where the loader would look otherwise.
 #[test]
 fn auto_joins_a_copy_in_the_process_beside_a_pipe() {

@@ -73,6 +73,12 @@ impl Library {
         })
     }
 
+    /// The files of this bare name in the folders where the loader looks, in its order, without those that it would pass over. It stops at
+    /// the first, whether or not that can be loaded.
+    pub(super) fn found_by_loader(name: &Path) -> Vec<PathBuf> {
+        loadable(name).collect()
+    }
+
     /// The address of an exported symbol, null where there is none.
     pub(super) fn symbol(&self, name: &CStr) -> *const c_void {
         system::symbol(self.handle, name)
@@ -101,8 +107,7 @@ const NOT_LOADED: &str = "no such library is loaded in this process";
 /// process, even if only a copy in the process was asked for. One that is there it takes without looking.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn refuse_found(name: &Path) -> Option<String> {
-    let files = system::search::folders().into_iter().map(|folder| folder.join(name));
-    let file = files.into_iter().find(|file| !diagnose::is_passed_over(file))?;
+    let file = loadable(name).next()?;
     let reason = diagnose::refuse(&file)?;
     (!system::search::is_loaded(name)).then(|| format!("{}: {reason}", file.display()))
 }
@@ -110,4 +115,17 @@ fn refuse_found(name: &Path) -> Option<String> {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn refuse_found(_: &Path) -> Option<String> {
     None
+}
+
+/// The files of this name that the loader would try to load, in the order of its folders.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn loadable(name: &Path) -> impl Iterator<Item = PathBuf> {
+    let files = system::search::folders().into_iter().map(move |folder| folder.join(name));
+    files.filter(|file| !diagnose::is_passed_over(file))
+}
+
+/// Other loaders do not tell where they look.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn loadable(_: &Path) -> impl Iterator<Item = PathBuf> {
+    std::iter::empty()
 }

@@ -45,7 +45,7 @@ fn search(options: &OpenOptions, environment: Environment) -> Result<Driver, Ope
             None => Err(search.into_refusal(OpenError::Unusable)),
         },
         Plan::First(places, wanted) => {
-            match places.into_iter().find_map(|place| search.attempt(place, wanted)) {
+            match places.into_iter().find_map(|place| search.attempt_all(place, wanted)) {
                 Some(core) => Ok(search.finish(core)),
                 None if search.refused().next().is_some() => Err(search.into_refusal(OpenError::Refused)),
                 None if wanted == Wanted::Software => Err(OpenError::SoftwareNotFound(search.into_report())),
@@ -119,6 +119,25 @@ impl Search {
     fn into_refusal(self, otherwise: fn(Box<LoadReport>) -> OpenError) -> OpenError {
         let error = if self.met_only_stubs() { OpenError::Stub } else { otherwise };
         error(self.into_report())
+    }
+
+    /// Tries a place and, where that is a name for the loader, the files that it would have come to if it went past one that does not
+    /// serve.
+    fn attempt_all(&mut self, place: Place, wanted: Wanted) -> Option<&'static Core> {
+        if self.has_tried(&place) {
+            return None;
+        }
+        let name = (place.origin == Origin::Loader).then(|| place.name.clone());
+        self.attempt(place, wanted).or_else(|| {
+            let files = Library::found_by_loader(&name?).into_iter();
+            let mut places = files.map(|name| Place { name, origin: Origin::Loader });
+            places.find_map(|place| self.attempt(place, wanted))
+        })
+    }
+
+    /// A folder of ours may be one of the loader's.
+    fn has_tried(&self, place: &Place) -> bool {
+        place.name.is_absolute() && self.candidates.iter().any(|candidate| candidate.name == place.name)
     }
 
     /// Tries one place and notes what came of it.
@@ -290,7 +309,12 @@ fn examine(library: Library) -> Result<Core, Refusal> {
     };
     let kind = kind_of(&library, path.as_deref());
     let getter = Getter::of(&library);
-    Ok(Core::new(path, &Resolver { kind, getter, library: Some(library), version: Some(version) }))
+    let resolver = Resolver { kind, getter, library: Some(library), version: Some(version) };
+    let core = Core::new(path.clone(), &resolver);
+    if core.cannot_begin() {
+        return Err(Refusal::new("it has no cuInit, without which nothing can be done with it", path));
+    }
+    Ok(core)
 }
 
 /// softcuda gives itself away by an export, its per-version shells, which export a driver's names only, by their own.

@@ -71,6 +71,11 @@ impl Core {
         core
     }
 
+    /// Whether it can never be initialised, as something that only answers for its version.
+    pub(super) fn cannot_begin(&self) -> bool {
+        self.table.cuInit_2000.is_none()
+    }
+
     fn symbols(&self) -> &[Symbol] {
         self.symbols.get_or_init(|| self.resolved.symbols())
     }

@@ -110,6 +110,13 @@ pub(crate) fn other_library(path: impl AsRef<Path>) -> PathBuf {
     build(compiler("other.c"), "other.c", "", path.as_ref())
 }
 
+/// A library that needs a function which nothing exports.
+pub(crate) fn unresolved_library(path: impl AsRef<Path>) -> PathBuf {
+    let mut cc = compiler("other.c");
+    cc.arg("-DNEEDS=a_function_of_nobody");
+    build(cc, "other.c", "", path.as_ref())
+}
+
 /// A driver whose host functions run and whose failures are logged; `streams.c` describes it.
 pub(crate) fn streams(version: u32, path: impl AsRef<Path>) -> PathBuf {
     let mut cc = compiler("streams.c");

@@ -11,7 +11,8 @@ pub(super) fn refuse(path: &Path) -> Option<String> {
     file::refuse(path).or_else(|| refuse_cut_off(path))
 }
 
-/// Whether the loader goes past a file of the name that it looks for: one that it may not open, or for another kind of machine.
+/// Whether the loader goes past a file of the name that it looks for: one that is not there or that it may not open, or one for another
+/// kind of machine. Whatever else is wrong with a file ends its search.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(super) fn is_passed_over(path: &Path) -> bool {
     if file::refuse(path).is_some() {
@@ -19,9 +20,26 @@ pub(super) fn is_passed_over(path: &Path) -> bool {
     }
     let mut head = Vec::new();
     match File::open(path) {
-        Ok(file) => file.take(64).read_to_end(&mut head).is_ok() && other_machine(&head).is_some(),
-        Err(_) => true,
+        Ok(file) => file.take(64).read_to_end(&mut head).is_ok() && is_for_others(&head),
+        Err(error) => matches!(
+            error.kind(),
+            ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
+        ),
     }
+}
+
+/// Whether a header is that of a library for another kind of machine, and the loader says nothing of it: it looks at the number of bits
+/// first, and at the machine when all else is as it should be.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn is_for_others(head: &[u8]) -> bool {
+    const CLASS: usize = 4;
+    const AFTER_CLASS: [u8; 2] = [if cfg!(target_endian = "little") { 1 } else { 2 }, 1];
+    const UNIX_OR_GNU: [u8; 2] = [0, 3];
+    if head.len() < 64 || !head.starts_with(b"\x7fELF") {
+        return false;
+    }
+    let is_in_order = head[5..7] == AFTER_CLASS && UNIX_OR_GNU.contains(&head[7]);
+    head[CLASS] != 2 || is_in_order && other_machine(head).is_some()
 }
 
 /// A library that ends before its segments do.
