@@ -264,8 +264,10 @@ fn names() -> Vec<Case> {
     ] {
         cases.extend([none.clone().with("cuda.h", drop_in), none]);
     }
-    let older = ["11.4", "12.0", "12.4", ONE_VERSION]
+    let older = ["11.4", "11.8", "12.0", "12.2", "12.3", "12.4", "12.8", ONE_VERSION]
         .map(|version| Case::new("names/older_driver", Driver::Shell(version)));
+    let latest = |build: Build| build.drop_in().option("-DCUDA_VERSION=13050");
+    cases.extend(older.clone().map(|case| case.with("cuda.h 13.5", latest)));
     cases.extend(older.map(|case| case.with("cuda.h", Build::drop_in)));
     cases
 }

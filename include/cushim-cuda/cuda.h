@@ -4357,6 +4357,9 @@ CUSHIM_CUDA_FUNCTION cuLaunchGrid(CUfunction f, int grid_width, int grid_height)
 CUSHIM_CUDA_FUNCTION cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 221, "cuLaunchGridAsync", 2000, (CUfunction, int, int, CUstream), (f, grid_width, grid_height, hStream));
 }
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuLaunchHostFunc_10000(CUstream hStream, CUhostFn fn, void *userData) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 222, "cuLaunchHostFunc", 10000, (CUstream, CUhostFn, void *), (hStream, fn, userData));
+}
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchHostFunc)(CUstream hStream, CUhostFn fn, void *userData) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 222, "cuLaunchHostFunc", 10000, (CUstream, CUhostFn, void *), (hStream, fn, userData));
 }
@@ -5085,6 +5088,9 @@ CUSHIM_CUDA_FUNCTION cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr_v2 dpt
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 380, "cuStreamAttachMemAsync", 6000, (CUstream, CUdeviceptr_v2, size_t, unsigned int), (hStream, dptr, length, flags));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamBatchMemOp_8000(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 381, "cuStreamBatchMemOp", 8000, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags));
+}
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBatchMemOp)(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 381, "cuStreamBatchMemOp", 8000, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags));
@@ -5096,11 +5102,11 @@ CUSHIM_CUDA_FUNCTION cuStreamBatchMemOp(CUstream stream, unsigned int count, CUs
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBatchMemOp_v2)(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 382, "cuStreamBatchMemOp", 11070, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 382, "cuStreamBatchMemOp", 11070, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags), return cushim_cuda_cuStreamBatchMemOp_8000(stream, count, paramArray, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 382, "cuStreamBatchMemOp", 11070, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 382, "cuStreamBatchMemOp", 11070, (CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int), (stream, count, paramArray, flags), return cushim_cuda_cuStreamBatchMemOp_8000(stream, count, paramArray, flags));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamBeginCapture)(CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 383, "cuStreamBeginCapture", 10000, (CUstream), (hStream));
@@ -5255,6 +5261,9 @@ CUSHIM_CUDA_FUNCTION cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigne
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 402, "cuStreamWaitEvent", 3020, (CUstream, CUevent, unsigned int), (hStream, hEvent, Flags));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamWaitValue32_8000(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 403, "cuStreamWaitValue32", 8000, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+}
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue32)(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 403, "cuStreamWaitValue32", 8000, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
@@ -5266,13 +5275,16 @@ CUSHIM_CUDA_FUNCTION cuStreamWaitValue32(CUstream stream, CUdeviceptr_v2 addr, c
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue32_v2)(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 404, "cuStreamWaitValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 404, "cuStreamWaitValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags), return cushim_cuda_cuStreamWaitValue32_8000(stream, addr, value, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 404, "cuStreamWaitValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 404, "cuStreamWaitValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags), return cushim_cuda_cuStreamWaitValue32_8000(stream, addr, value, flags));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamWaitValue64_9000(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 405, "cuStreamWaitValue64", 9000, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+}
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue64)(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 405, "cuStreamWaitValue64", 9000, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
@@ -5284,13 +5296,16 @@ CUSHIM_CUDA_FUNCTION cuStreamWaitValue64(CUstream stream, CUdeviceptr_v2 addr, c
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWaitValue64_v2)(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 406, "cuStreamWaitValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 406, "cuStreamWaitValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags), return cushim_cuda_cuStreamWaitValue64_9000(stream, addr, value, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 406, "cuStreamWaitValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 406, "cuStreamWaitValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags), return cushim_cuda_cuStreamWaitValue64_9000(stream, addr, value, flags));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamWriteValue32_8000(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 407, "cuStreamWriteValue32", 8000, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+}
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue32)(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 407, "cuStreamWriteValue32", 8000, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
@@ -5302,13 +5317,16 @@ CUSHIM_CUDA_FUNCTION cuStreamWriteValue32(CUstream stream, CUdeviceptr_v2 addr, 
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue32_v2)(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 408, "cuStreamWriteValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 408, "cuStreamWriteValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags), return cushim_cuda_cuStreamWriteValue32_8000(stream, addr, value, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr_v2 addr, cuuint32_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 408, "cuStreamWriteValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 408, "cuStreamWriteValue32", 11070, (CUstream, CUdeviceptr_v2, cuuint32_t, unsigned int), (stream, addr, value, flags), return cushim_cuda_cuStreamWriteValue32_8000(stream, addr, value, flags));
 }
 #endif
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuStreamWriteValue64_9000(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 409, "cuStreamWriteValue64", 9000, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+}
 #if (CUDA_VERSION < 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue64)(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 409, "cuStreamWriteValue64", 9000, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
@@ -5320,11 +5338,11 @@ CUSHIM_CUDA_FUNCTION cuStreamWriteValue64(CUstream stream, CUdeviceptr_v2 addr, 
 }
 #endif
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuStreamWriteValue64_v2)(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 410, "cuStreamWriteValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 410, "cuStreamWriteValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags), return cushim_cuda_cuStreamWriteValue64_9000(stream, addr, value, flags));
 }
 #if CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr_v2 addr, cuuint64_t value, unsigned int flags) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 410, "cuStreamWriteValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 410, "cuStreamWriteValue64", 11070, (CUstream, CUdeviceptr_v2, cuuint64_t, unsigned int), (stream, addr, value, flags), return cushim_cuda_cuStreamWriteValue64_9000(stream, addr, value, flags));
 }
 #endif
 CUSHIM_CUDA_FUNCTION cuSurfObjectCreate(CUsurfObject_v1 *pSurfObject, const CUDA_RESOURCE_DESC_v1 *pResDesc) {
@@ -5634,6 +5652,13 @@ CUSHIM_CUDA_FUNCTION cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, co
 CUSHIM_CUDA_FUNCTION cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 500, "cuGraphExecNodeSetParams", 12020, (CUgraphExec, CUgraphNode, CUgraphNodeParams *), (hGraphExec, hNode, nodeParams));
 }
+#endif
+#if CUDA_VERSION >= 12020
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphNodeSetParams_12020(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
+  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 501, "cuGraphNodeSetParams", 12020, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
+}
+#endif
+#if CUDA_VERSION >= 12020 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 501, "cuGraphNodeSetParams", 12020, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
 }
@@ -5656,6 +5681,13 @@ CUSHIM_CUDA_FUNCTION cuFuncGetName(const char **name, CUfunction hfunc) {
 CUSHIM_CUDA_FUNCTION cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies) {
   CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 505, "cuGraphAddDependencies", 12030, (CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t), (hGraph, from, to, edgeData, numDependencies), if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphAddDependencies_10000(hGraph, from, to, numDependencies));
 }
+#endif
+#if CUDA_VERSION >= 12030
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuGraphAddNode_12030(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams) {
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 506, "cuGraphAddNode", 12030, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams), if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
+}
+#endif
+#if CUDA_VERSION >= 12030 && (CUDA_VERSION >= 12000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams) {
   CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 506, "cuGraphAddNode", 12030, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams), if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 }
@@ -5827,6 +5859,11 @@ CUSHIM_CUDA_FUNCTION cuMemBatchDecompressAsync(CUmemDecompressParams *paramsArra
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 550, "cuMemBatchDecompressAsync", 12060, (CUmemDecompressParams *, size_t, unsigned int, size_t *, CUstream), (paramsArray, count, flags, errorIndex, stream));
 }
 #endif
+#if CUDA_VERSION >= 12080
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuMemcpy3DBatchAsync_12080(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, size_t *failIdx, unsigned long long flags, CUstream hStream) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 551, "cuMemcpy3DBatchAsync", 12080, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, size_t *, unsigned long long, CUstream), (numParams, opList, failIdx, flags, hStream));
+}
+#endif
 #if CUDA_VERSION >= 12080 && ((CUDA_VERSION >= 12000 && CUDA_VERSION < 13000) || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DBatchAsync)(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, size_t *failIdx, unsigned long long flags, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 551, "cuMemcpy3DBatchAsync", 12080, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, size_t *, unsigned long long, CUstream), (numParams, opList, failIdx, flags, hStream));
@@ -5835,6 +5872,11 @@ CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DBatchAsync)(size_t numParams, CUD
 #if CUDA_VERSION >= 12080 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3DBatchAsync(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, size_t *failIdx, unsigned long long flags, CUstream hStream) {
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 551, "cuMemcpy3DBatchAsync", 12080, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, size_t *, unsigned long long, CUstream), (numParams, opList, failIdx, flags, hStream));
+}
+#endif
+#if CUDA_VERSION >= 12080
+CUSHIM_CUDA_FUNCTION cushim_cuda_cuMemcpyBatchAsync_12080(CUdeviceptr_v2 *dsts, CUdeviceptr_v2 *srcs, size_t *sizes, size_t count, CUmemcpyAttributes_v1 *attrs, size_t *attrIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream) {
+  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 552, "cuMemcpyBatchAsync", 12080, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, size_t *, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, failIdx, hStream));
 }
 #endif
 #if CUDA_VERSION >= 12080 && ((CUDA_VERSION >= 12000 && CUDA_VERSION < 13000) || CUSHIM_CUDA_ALL)
@@ -5935,22 +5977,22 @@ CUSHIM_CUDA_FUNCTION cuMemSetMemPool(CUmemLocation *location, CUmemAllocationTyp
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 570, "cuMemSetMemPool", 13000, (CUmemLocation *, CUmemAllocationType, CUmemoryPool), (location, type, pool));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpy3DBatchAsync_v2)(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 571, "cuMemcpy3DBatchAsync", 13000, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (numParams, opList, flags, hStream));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 571, "cuMemcpy3DBatchAsync", 13000, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (numParams, opList, flags, hStream), { size_t cushim_failed; return cushim_cuda_cuMemcpy3DBatchAsync_12080(numParams, opList, &cushim_failed, flags, hStream); });
 }
 #endif
 #if CUDA_VERSION >= 13000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpy3DBatchAsync_v2(size_t numParams, CUDA_MEMCPY3D_BATCH_OP_v1 *opList, unsigned long long flags, CUstream hStream) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 571, "cuMemcpy3DBatchAsync", 13000, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (numParams, opList, flags, hStream));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 571, "cuMemcpy3DBatchAsync", 13000, (size_t, CUDA_MEMCPY3D_BATCH_OP_v1 *, unsigned long long, CUstream), (numParams, opList, flags, hStream), { size_t cushim_failed; return cushim_cuda_cuMemcpy3DBatchAsync_12080(numParams, opList, &cushim_failed, flags, hStream); });
 }
 #endif
 #if CUDA_VERSION >= 13000 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuMemcpyBatchAsync_v2)(CUdeviceptr_v2 *dsts, CUdeviceptr_v2 *srcs, size_t *sizes, size_t count, CUmemcpyAttributes_v1 *attrs, size_t *attrIdxs, size_t numAttrs, CUstream hStream) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 572, "cuMemcpyBatchAsync", 13000, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 572, "cuMemcpyBatchAsync", 13000, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream), { size_t cushim_failed; return cushim_cuda_cuMemcpyBatchAsync_12080(dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, &cushim_failed, hStream); });
 }
 #endif
 #if CUDA_VERSION >= 13000 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuMemcpyBatchAsync_v2(CUdeviceptr_v2 *dsts, CUdeviceptr_v2 *srcs, size_t *sizes, size_t count, CUmemcpyAttributes_v1 *attrs, size_t *attrIdxs, size_t numAttrs, CUstream hStream) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 572, "cuMemcpyBatchAsync", 13000, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 572, "cuMemcpyBatchAsync", 13000, (CUdeviceptr_v2 *, CUdeviceptr_v2 *, size_t *, size_t, CUmemcpyAttributes_v1 *, size_t *, size_t, CUstream), (dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, hStream), { size_t cushim_failed; return cushim_cuda_cuMemcpyBatchAsync_12080(dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, &cushim_failed, hStream); });
 }
 #endif
 #if CUDA_VERSION >= 13010 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -6010,12 +6052,12 @@ CUSHIM_CUDA_FUNCTION cuKernelGetParamCount(CUkernel kernel, size_t *paramCount) 
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 588, "cuKernelGetParamCount", 13020, (CUkernel, size_t *), (kernel, paramCount));
 }
 CUSHIM_CUDA_FUNCTION __CUDA_API_PTSZ(cuLaunchHostFunc_v2)(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
-  CUSHIM_CUDA_CALL(CUSHIM_CUDA_STREAM, 589, "cuLaunchHostFunc", 13010, (CUstream, CUhostFn, void *, unsigned int), (hStream, fn, userData, syncMode));
+  CUSHIM_CUDA_ELSE(CUSHIM_CUDA_STREAM, 589, "cuLaunchHostFunc", 13010, (CUstream, CUhostFn, void *, unsigned int), (hStream, fn, userData, syncMode), if (syncMode == 0) return cushim_cuda_cuLaunchHostFunc_10000(hStream, fn, userData));
 }
 #endif
 #if CUDA_VERSION >= 13020 && CUSHIM_CUDA_ALL
 CUSHIM_CUDA_FUNCTION cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 589, "cuLaunchHostFunc", 13010, (CUstream, CUhostFn, void *, unsigned int), (hStream, fn, userData, syncMode));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 589, "cuLaunchHostFunc", 13010, (CUstream, CUhostFn, void *, unsigned int), (hStream, fn, userData, syncMode), if (syncMode == 0) return cushim_cuda_cuLaunchHostFunc_10000(hStream, fn, userData));
 }
 #endif
 #if CUDA_VERSION >= 13020 && (CUDA_VERSION >= 13000 || CUSHIM_CUDA_ALL)
@@ -6118,10 +6160,10 @@ CUSHIM_CUDA_FUNCTION cuDeviceGetFabricClusterUuid(CUuuid *uuid, CUdevice dev) {
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 610, "cuDeviceGetFabricClusterUuid", 13040, (CUuuid *, CUdevice), (uuid, dev));
 }
 CUSHIM_CUDA_FUNCTION cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 611, "cuGraphAddNode", 13040, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 611, "cuGraphAddNode", 13040, (CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *, size_t, CUgraphNodeParams *), (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams), return cushim_cuda_cuGraphAddNode_12030(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuGraphNodeSetParams_v2(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
-  CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 612, "cuGraphNodeSetParams", 13040, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams));
+  CUSHIM_CUDA_ELSE(CUSHIM_TABLE_LEGACY_STREAM, 612, "cuGraphNodeSetParams", 13040, (CUgraphNode, CUgraphNodeParams *), (hNode, nodeParams), return cushim_cuda_cuGraphNodeSetParams_12020(hNode, nodeParams));
 }
 CUSHIM_CUDA_FUNCTION cuMemGetLocationInfo(CUdeviceptr_v2 ptr, size_t size, size_t summaryGranularity, size_t samplingGranularity, CUmemLocation_v1 *location_out) {
   CUSHIM_CUDA_CALL(CUSHIM_TABLE_LEGACY_STREAM, 613, "cuMemGetLocationInfo", 13040, (CUdeviceptr_v2, size_t, size_t, size_t, CUmemLocation_v1 *), (ptr, size, summaryGranularity, samplingGranularity, location_out));

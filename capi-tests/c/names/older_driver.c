@@ -1,7 +1,9 @@
 /*
  * A program for cuda.h of CUDA 13 on drivers before: what an older form of a function can do, it does; seen on softcuda.
  */
+#ifndef CUDA_VERSION
 #define CUDA_VERSION 13000
+#endif
 #include <cuda.h>
 
 #include "check.h"
@@ -152,6 +154,96 @@ static void edges(int version) {
   CHECK_OK(cuGraphDestroy(graph));
 }
 
+/* Batches of copies say which copy failed in the older form only. */
+static void batches(int version) {
+  enum { BYTES = 64 };
+  CUmemcpyAttributes attributes;
+  CUDA_MEMCPY3D_BATCH_OP copy;
+  CUdeviceptr from, to;
+  CUstream stream;
+  size_t bytes = BYTES, first = 0;
+  unsigned char values[BYTES];
+  CUresult expected = version < 12080 ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+  memset(&attributes, 0, sizeof attributes);
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  CHECK_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK_OK(cuMemAlloc(&from, BYTES));
+  CHECK_OK(cuMemAlloc(&to, BYTES));
+  CHECK_OK(cuMemsetD8Async(from, 7, BYTES, stream));
+  CHECK_OK(cuMemsetD8Async(to, 0, BYTES, stream));
+  CHECK_STATUS(expected, cuMemcpyBatchAsync(&to, &from, &bytes, 1, &attributes, &first, 1, stream));
+  CHECK_OK(cuStreamSynchronize(stream));
+  CHECK_OK(cuMemcpyDtoH(values, to, BYTES));
+  CHECK(values[0] == (version < 12080 ? 0 : 7) && values[BYTES - 1] == values[0]);
+  memset(&copy, 0, sizeof copy);
+  copy.src.type = copy.dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
+  copy.src.op.ptr.ptr = to;
+  copy.dst.op.ptr.ptr = from;
+  copy.extent.width = BYTES;
+  copy.extent.height = copy.extent.depth = 1;
+  copy.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  CHECK_OK(cuMemsetD8Async(to, 9, BYTES, stream));
+  CHECK_STATUS(expected, cuMemcpy3DBatchAsync(1, &copy, 0, stream));
+  CHECK_OK(cuStreamSynchronize(stream));
+  CHECK_OK(cuMemcpyDtoH(values, from, BYTES));
+  CHECK(values[0] == (version < 12080 ? 7 : 9) && values[BYTES - 1] == values[0]);
+  CHECK_OK(cuMemFree(from));
+  CHECK_OK(cuMemFree(to));
+  CHECK_OK(cuStreamDestroy(stream));
+}
+
+/* Values of memory that streams write and wait for: the form before 11.7 is there, and does it only where the machine allows it. */
+static void values(int version) {
+  CUstreamBatchMemOpParams op;
+  CUdeviceptr at;
+  CUstream stream;
+  cuuint64_t value = 0;
+  CUresult expected = version < 11070 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  CHECK_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK_OK(cuMemAlloc(&at, sizeof value));
+  CHECK_STATUS(expected, cuStreamWriteValue64(stream, at, 6, 0));
+  CHECK_STATUS(expected, cuStreamWaitValue64(stream, at, 6, CU_STREAM_WAIT_VALUE_EQ));
+  CHECK_STATUS(expected, cuStreamWriteValue32(stream, at, 7, 0));
+  CHECK_STATUS(expected, cuStreamWaitValue32(stream, at, 7, CU_STREAM_WAIT_VALUE_EQ));
+  memset(&op, 0, sizeof op);
+  op.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  op.writeValue.address = at;
+  op.writeValue.value = 8;
+  CHECK_STATUS(expected, cuStreamBatchMemOp(stream, 1, &op, 0));
+  CHECK_OK(cuStreamSynchronize(stream));
+  CHECK_OK(cuMemcpyDtoH(&value, at, sizeof value));
+  CHECK(version < 11070 || value == 8);
+  CHECK_OK(cuMemFree(at));
+  CHECK_OK(cuStreamDestroy(stream));
+}
+
+#if CUDA_VERSION >= 13040
+static void CUDA_CB count(void *user) { ++*(int *)user; }
+
+/* What the forms of later versions do, if they are told nothing new. */
+static void latest(int version) {
+  CUgraphNodeParams params;
+  CUgraph graph;
+  CUgraphNode node;
+  CUstream stream;
+  CUresult expected = version < 12020 ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+  int calls = 0;
+  CHECK_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK_OK(cuLaunchHostFunc_v2(stream, count, &calls, 0));
+  CHECK_OK(cuStreamSynchronize(stream));
+  CHECK(calls == 1);
+  CHECK_OK(cuStreamDestroy(stream));
+  CHECK_OK(cuGraphCreate(&graph, 0));
+  memset(&params, 0, sizeof params);
+  params.type = CU_GRAPH_NODE_TYPE_HOST;
+  params.host.fn = count;
+  params.host.userData = &calls;
+  CHECK_STATUS(expected, cuGraphAddNode_v3(&node, graph, NULL, NULL, 0, &params));
+  if (version >= 12020) CHECK_OK(cuGraphNodeSetParams_v2(node, &params));
+  CHECK_OK(cuGraphDestroy(graph));
+}
+#endif
+
 static void captures(void) {
   CUstreamCaptureStatus status;
   CUstream stream;
@@ -189,6 +281,11 @@ int main(void) {
   kernel_nodes(version);
   edges(version);
   captures();
+  batches(version);
+  values(version);
+#if CUDA_VERSION >= 13040
+  latest(version);
+#endif
   CHECK_OK(cuCtxDestroy(context));
   if (version < 12050) {
     memset(&params, 0, sizeof params);

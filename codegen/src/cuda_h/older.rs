@@ -36,6 +36,11 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
         "if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuGraphAddNode_12020(phGraphNode, hGraph, dependencies, numDependencies, nodeParams)",
     ),
     (
+        "cuGraphAddNode_v3",
+        ("cuGraphAddNode", 12030),
+        "return cushim_cuda_cuGraphAddNode_12030(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)",
+    ),
+    (
         "cuGraphExecKernelNodeSetParams_v2",
         ("cuGraphExecKernelNodeSetParams", 10010),
         "if (cushim_cuda_is_function_node(nodeParams)) { const CUDA_KERNEL_NODE_PARAMS_v1 cushim_node = cushim_cuda_function_node(nodeParams); return cushim_cuda_cuGraphExecKernelNodeSetParams_10010(hGraphExec, hNode, &cushim_node); }",
@@ -71,9 +76,19 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
         "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphNodeGetDependentNodes_10000(hNode, dependentNodes, numDependentNodes)",
     ),
     (
+        "cuGraphNodeSetParams_v2",
+        ("cuGraphNodeSetParams", 12020),
+        "return cushim_cuda_cuGraphNodeSetParams_12020(hNode, nodeParams)",
+    ),
+    (
         "cuGraphRemoveDependencies_v2",
         ("cuGraphRemoveDependencies", 10000),
         "if (edgeData == CUSHIM_NULL) return cushim_cuda_cuGraphRemoveDependencies_10000(hGraph, from, to, numDependencies)",
+    ),
+    (
+        "cuLaunchHostFunc_v2",
+        ("cuLaunchHostFunc", 10000),
+        "if (syncMode == 0) return cushim_cuda_cuLaunchHostFunc_10000(hStream, fn, userData)",
     ),
     (
         "cuMemAdvise_v2",
@@ -86,6 +101,21 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
         "if (flags == 0 && cushim_cuda_is_ordinal(&location)) return cushim_cuda_cuMemPrefetchAsync_8000(devPtr, count, cushim_cuda_ordinal(&location), hStream)",
     ),
     (
+        "cuMemcpy3DBatchAsync_v2",
+        ("cuMemcpy3DBatchAsync", 12080),
+        "{ size_t cushim_failed; return cushim_cuda_cuMemcpy3DBatchAsync_12080(numParams, opList, &cushim_failed, flags, hStream); }",
+    ),
+    (
+        "cuMemcpyBatchAsync_v2",
+        ("cuMemcpyBatchAsync", 12080),
+        "{ size_t cushim_failed; return cushim_cuda_cuMemcpyBatchAsync_12080(dsts, srcs, sizes, count, attrs, attrIdxs, numAttrs, &cushim_failed, hStream); }",
+    ),
+    (
+        "cuStreamBatchMemOp_v2",
+        ("cuStreamBatchMemOp", 8000),
+        "return cushim_cuda_cuStreamBatchMemOp_8000(stream, count, paramArray, flags)",
+    ),
+    (
         "cuStreamGetCaptureInfo_v3",
         ("cuStreamGetCaptureInfo", 11030),
         "if (edgeData_out == CUSHIM_NULL) return cushim_cuda_cuStreamGetCaptureInfo_11030(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out)",
@@ -94,6 +124,26 @@ const OLDER: &[(&str, (&str, u32), &str)] = &[
         "cuStreamUpdateCaptureDependencies_v2",
         ("cuStreamUpdateCaptureDependencies", 11030),
         "if (dependencyData == CUSHIM_NULL) return cushim_cuda_cuStreamUpdateCaptureDependencies_11030(hStream, dependencies, numDependencies, flags)",
+    ),
+    (
+        "cuStreamWaitValue32_v2",
+        ("cuStreamWaitValue32", 8000),
+        "return cushim_cuda_cuStreamWaitValue32_8000(stream, addr, value, flags)",
+    ),
+    (
+        "cuStreamWaitValue64_v2",
+        ("cuStreamWaitValue64", 9000),
+        "return cushim_cuda_cuStreamWaitValue64_9000(stream, addr, value, flags)",
+    ),
+    (
+        "cuStreamWriteValue32_v2",
+        ("cuStreamWriteValue32", 8000),
+        "return cushim_cuda_cuStreamWriteValue32_8000(stream, addr, value, flags)",
+    ),
+    (
+        "cuStreamWriteValue64_v2",
+        ("cuStreamWriteValue64", 9000),
+        "return cushim_cuda_cuStreamWriteValue64_9000(stream, addr, value, flags)",
     ),
 ];
 
