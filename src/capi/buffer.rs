@@ -7,7 +7,7 @@ use super::callback::{cushim_owner, lent};
 use super::context::cushim_context;
 use super::device::cushim_device;
 use super::driver::cushim_driver;
-use super::error::{call, cushim_status};
+use super::error::{call, call_taking, cushim_status};
 use super::handles::{
     self, Incomplete, borrowed, end_owning, enter, enter_anywhere, get, hold, hold_all, keep, keep_if_given,
     owned, reserve, reserve_within,
@@ -17,7 +17,7 @@ use super::resource::{cushim_memory_properties, cushim_resource};
 use super::stream::cushim_stream;
 use super::{out, pointer};
 use crate::memory::{Buffer, DevicePointer, Home};
-use crate::object::callback::{Owner, check_allowed};
+use crate::object::callback::check_allowed;
 use crate::object::error::{Error, Status};
 use crate::object::handle::Released;
 use crate::object::release;
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn cushim_buffer_wrap(
     owner: *const cushim_owner,
     buffer: *mut cushim_buffer,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `buffer`.
         let buffer = unsafe { out::cleared(buffer, null_mut(), "buffer") }?;
         let (driver, resource, stream) = hold_all(|guard| {
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn cushim_buffer_wrap(
         }
         let reserved = reserve()?;
         // SAFETY: the caller vouches for the owner.
-        let owner = unsafe { lent(owner) };
+        let owner = unsafe { lent(lending, owner) };
         let home = match (resource, owner) {
             (Some(resource), _) => Home::Resource(resource),
             (None, Some(owner)) => Home::Owner(owner),
@@ -128,17 +128,9 @@ pub unsafe extern "C" fn cushim_buffer_wrap(
         let pointer = DevicePointer(pointer);
         // SAFETY: the caller vouches for the memory.
         let made = unsafe { Buffer::wrap(&driver.driver, pointer, bytes, home, stream.as_ref()) };
-        *buffer = reserved.of(made.map_err(|(failure, home)| given_back(failure, home))?);
+        *buffer = reserved.of(made.map_err(|(failure, _)| failure)?);
         Ok(())
     })
-}
-
-/// The failure of a call that took nothing.
-pub(super) fn given_back(failure: Error, home: Home) -> Error {
-    if let Home::Owner(owner) = home {
-        Owner::disarm(owner);
-    }
-    failure
 }
 
 /// Returns one more owning handle of a buffer.

@@ -3,13 +3,13 @@
 //! @header cushim.h
 //! @task be called back, or poll instead
 
-use super::error::{call, copy_text, cushim_status, long_call};
+use super::error::{call, call_taking, copy_text, cushim_status, long_call};
 use super::handles;
 use super::log::level_number;
 use super::stream::cushim_stream;
 use super::{input, options, out, pointer};
 use crate::object::callback::pull::{self, Data, Item};
-use crate::object::callback::{Owner, flush_callbacks};
+use crate::object::callback::{Lending, Owner, flush_callbacks};
 use crate::object::error::{Error, Status};
 use crate::object::handle;
 use crate::op::HostFunction;
@@ -42,24 +42,24 @@ pub struct cushim_owner {
     pub release: cushim_release_function,
 }
 
-/// Takes a caller's owner, if there is one.
+/// A caller's owner, if there is one, which is taken over when the call succeeds.
 ///
 /// # Safety
 /// `owner` is NULL, misaligned or points to an owner whose release may be called, once, from any thread.
-pub(super) unsafe fn given(owner: *const cushim_owner) -> Result<Option<Owner>, Error> {
+pub(super) unsafe fn given(lending: &Lending, owner: *const cushim_owner) -> Result<Option<Owner>, Error> {
     pointer::check_if_given(owner, "owner")?;
     handle::check_memory()?;
     // SAFETY: it is aligned, and the caller vouches for the rest.
-    Ok(unsafe { lent(owner) })
+    Ok(unsafe { lent(lending, owner) })
 }
 
 /// The same for an owner whose address was checked.
 ///
 /// # Safety
 /// `owner` is NULL or points to an owner whose release may be called, once, from any thread.
-pub(super) unsafe fn lent(owner: *const cushim_owner) -> Option<Owner> {
+pub(super) unsafe fn lent(lending: &Lending, owner: *const cushim_owner) -> Option<Owner> {
     // SAFETY: the caller vouches for the owner.
-    unsafe { owner.as_ref().map(|owner| Owner::from_c(owner.data, owner.release)) }
+    unsafe { owner.as_ref().map(|owner| lending.lend(owner.data, owner.release)) }
 }
 
 /// A function that a stream calls. It must not throw C++ exceptions.
@@ -101,11 +101,11 @@ pub unsafe extern "C" fn cushim_stream_host_function(
     data: *mut c_void,
     owner: *const cushim_owner,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // Held, because "none" calls the function before this call is over.
         let stream = handles::hold(stream)?;
         // SAFETY: the caller vouches for all of it.
-        enqueue(&stream, unsafe { operation(function, data, owner) }?)
+        enqueue(&stream, unsafe { operation(lending, function, data, owner) }?)
     })
 }
 
@@ -115,6 +115,7 @@ pub unsafe extern "C" fn cushim_stream_host_function(
 /// `function` may be called with `data`, as often as the operation is done, from any thread; `owner` is NULL or a
 /// valid owner.
 pub(super) unsafe fn operation(
+    lending: &Lending,
     function: cushim_host_function,
     data: *mut c_void,
     owner: *const cushim_owner,
@@ -138,7 +139,7 @@ pub(super) unsafe fn operation(
         }
     };
     // SAFETY: the caller vouches for the owner.
-    Ok(match unsafe { lent(owner) } {
+    Ok(match unsafe { lent(lending, owner) } {
         Some(owner) => operation.owned_by(owner),
         None => operation,
     })
@@ -164,8 +165,7 @@ pub(super) unsafe fn operation_on_bytes(
 
 fn enqueue(stream: &Stream, mut operation: HostFunction) -> Result<(), Error> {
     // SAFETY: the function owns what it uses, or its caller vouched for that.
-    let result = unsafe { stream.enqueue(&mut operation) };
-    result.inspect_err(|_| operation.take_owner().into_iter().for_each(Owner::disarm))
+    unsafe { stream.enqueue(&mut operation) }
 }
 
 /// Has a function called with a copy of some bytes, made now and kept until it was called. Otherwise as

@@ -6,12 +6,12 @@
 use super::buffer::cushim_buffer;
 use super::driver::cushim_driver;
 use super::driver_types::Driver;
-use super::error::{call, cushim_status};
+use super::error::{call, call_taking, cushim_status};
 use super::handles::{hold, reserve};
 use super::{input, options, out, pointer};
 use crate::device::Device;
 use crate::memory::{Buffer, DevicePointer, Home, Properties};
-use crate::object::callback::Owner;
+use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::object::handle;
 use std::ffi::c_void;
@@ -370,7 +370,7 @@ pub unsafe extern "C" fn cushim_buffer_import_dlpack(
     read_only: *mut i32,
     buffer: *mut cushim_buffer,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for both.
         let (read_only, buffer) = unsafe {
             out::both(
@@ -384,12 +384,12 @@ pub unsafe extern "C" fn cushim_buffer_import_dlpack(
         let reserved = reserve()?;
         let (made, its_flags) = if flags & UNVERSIONED != 0 {
             // SAFETY: the caller vouches for the tensor.
-            unsafe { take_in::<Unversioned>(driver, tensor.cast()) }
+            unsafe { take_in::<Unversioned>(lending, driver, tensor.cast()) }
         } else {
             // SAFETY: the caller vouches for the tensor.
             unsafe {
                 check_version(tensor.cast())?;
-                take_in::<Versioned>(driver, tensor.cast())
+                take_in::<Versioned>(lending, driver, tensor.cast())
             }
         }?;
         *buffer = reserved.of(made);
@@ -402,17 +402,22 @@ pub unsafe extern "C" fn cushim_buffer_import_dlpack(
 ///
 /// # Safety
 /// As for `cushim_buffer_import_dlpack`; the tensor has this layout.
-unsafe fn take_in<M: Managed>(driver: &Driver, managed: *mut M) -> Result<(Arc<Buffer>, u64), Error> {
+unsafe fn take_in<M: Managed>(
+    lending: &Lending,
+    driver: &Driver,
+    managed: *mut M,
+) -> Result<(Arc<Buffer>, u64), Error> {
     // SAFETY: the caller vouches for the tensor.
     let tensor = unsafe { &*managed };
     // SAFETY: as above.
     let (start, bytes) = unsafe { range_of(driver, tensor.tensor()) }?;
     let (flags, deleter, taken) = (tensor.flags(), tensor.deleter(), Taken(managed));
     // SAFETY: the caller vouches for the deleter, which the owner calls once.
-    let owner = Owner::new(move || deleter.into_iter().for_each(|deleter| unsafe { deleter(taken.get()) }));
+    let owner =
+        lending.lend_to(move || deleter.into_iter().for_each(|deleter| unsafe { deleter(taken.get()) }));
     // SAFETY: the caller vouches for the memory.
     let made = unsafe { Buffer::wrap(driver, start, bytes, Home::Owner(owner), None) };
-    let made = made.map_err(|(failure, home)| super::buffer::given_back(failure, home))?;
+    let made = made.map_err(|(failure, _)| failure)?;
     Ok((made, flags))
 }
 

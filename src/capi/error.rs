@@ -4,6 +4,7 @@
 //! @task find out why a call failed
 
 use super::options::OutStruct;
+use crate::object::callback::Lending;
 use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use std::cell::RefCell;
@@ -143,6 +144,16 @@ pub(super) fn call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
     }
 }
 
+/// The same for a function that takes owners: they are the library's once the call has succeeded. After an error or a panic they are the
+/// caller's, wherever they had got to.
+#[inline(always)]
+pub(super) fn call_taking(body: impl FnOnce(&Lending) -> Result<(), Error>) -> cushim_status {
+    let lending = Lending::new();
+    let status = call(|| body(&lending));
+    lending.settle(status == Status::SUCCESS.0);
+    status
+}
+
 /// The same for a function that waits, or reads or writes files: a thread that is cancelled meanwhile (`pthread_cancel`) comes
 /// back from it first.
 pub(super) fn long_call(body: impl FnOnce() -> Result<(), Error>) -> cushim_status {
@@ -238,11 +249,41 @@ pub extern "C" fn cushim_status_string(status: cushim_status) -> *const c_char {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::callback::flush_callbacks;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use std::time::Duration;
 
     #[test]
     fn a_panic_is_an_internal_error() {
         assert_eq!(call(|| panic!("boom")), Status::INTERNAL.0);
         let last = LAST.with(|last| last.borrow().clone()).expect("a last error");
         assert!(last.message.contains("boom"), "{last}");
+    }
+
+    #[test]
+    fn a_panic_takes_no_owner_wherever_that_had_got_to() {
+        static RELEASED: AtomicU32 = AtomicU32::new(0);
+        unsafe extern "C" fn release(_: *mut std::ffi::c_void) {
+            RELEASED.fetch_add(1, Relaxed);
+        }
+        // SAFETY: it may be called with anything.
+        let lend = |lending: &Lending| unsafe { lending.lend(std::ptr::null_mut(), Some(release)) };
+        let mut kept = None;
+        let status = call_taking(|lending| {
+            kept = Some(lend(lending));
+            panic!("for a test")
+        });
+        assert_eq!(status, Status::INTERNAL.0);
+        drop(kept.take());
+        assert_eq!(flush_callbacks(Duration::from_secs(20)), Ok(true));
+        assert_eq!(RELEASED.load(Relaxed), 0);
+        let status = call_taking(|lending| {
+            kept = Some(lend(lending));
+            Ok(())
+        });
+        assert_eq!(status, Status::SUCCESS.0);
+        drop(kept.take());
+        assert_eq!(flush_callbacks(Duration::from_secs(20)), Ok(true));
+        assert_eq!(RELEASED.load(Relaxed), 1);
     }
 }

@@ -4,7 +4,7 @@
 //! @task read the log
 
 use super::callback::{self, cushim_owner};
-use super::error::{call, cushim_status};
+use super::error::{call, call_taking, cushim_status};
 use crate::object::callback::pull::Data;
 use crate::object::error::{Error, Status};
 use crate::object::{handle, logging};
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn cushim_log_set_callback(
     owner: *const cushim_owner,
     level: i32,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let _guard = handle::enter()?;
         let Some(callback) = callback else {
             if !owner.is_null() {
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn cushim_log_set_callback(
         let (level, user) = (filter(level)?, Data(user));
         logging::install()?;
         // SAFETY: the caller vouches for the owner.
-        let owner = unsafe { callback::given(owner) }?;
+        let owner = unsafe { callback::given(lending, owner) }?;
         logging::to_callback(
             level,
             Box::new(move |level, target, message| {

@@ -3,19 +3,18 @@
 //! @header cushim.h
 //! @task build graphs
 
-use super::after::{After, Where, adding};
+use super::after::{After, Where, adding, adding_taking};
 use super::definition::{cushim_graph, cushim_node};
 use crate::capi::callback::{cushim_host_function, cushim_owner, operation, operation_on_bytes};
 use crate::capi::error::cushim_status;
 use crate::capi::event::cushim_event;
 use crate::capi::handles::get;
 use crate::graph::{Added, Graph};
-use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::op::{Empty, NodeOperation, Record, Wait};
 use std::ffi::c_void;
 
-/// Adds an operation, and gives its owners back to the caller if that fails.
+/// Adds an operation.
 ///
 /// # Safety
 /// As for [`Graph::add`].
@@ -26,8 +25,7 @@ pub(super) unsafe fn add<'g, O: NodeOperation>(
     operation: &mut O,
 ) -> Result<(Added<'g>, O::Output), Error> {
     // SAFETY: as the caller vouches.
-    let result = unsafe { graph.add_after(after, operation) };
-    result.inspect_err(|_| operation.take_back().into_iter().for_each(Owner::disarm))
+    unsafe { graph.add_after(after, operation) }
 }
 
 /// Adds a node that does nothing (`cuGraphAddEmptyNode`): it brings together the nodes that it comes after.
@@ -150,8 +148,8 @@ pub unsafe extern "C" fn cushim_graph_add_host_function(
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, |_, graph, after| {
-            let mut operation = operation(function, data, owner)?;
+        adding_taking(at, |lending, _, graph, after| {
+            let mut operation = operation(lending, function, data, owner)?;
             add(graph, after, &mut operation).map(|(added, ())| added)
         })
     }

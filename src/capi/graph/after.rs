@@ -1,10 +1,11 @@
 //! The nodes that come before another, as callers give them.
 
 use super::definition::{cushim_graph, cushim_node};
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, call_taking, cushim_status};
 use crate::capi::handles::{Lent, enter, get};
 use crate::capi::{input, pointer};
 use crate::graph::{Added, Graph, NodeObject, Predecessors};
+use crate::object::callback::Lending;
 use crate::object::error::Error;
 use crate::object::handle::{Guard, Token};
 
@@ -96,6 +97,21 @@ pub(super) unsafe fn adding(
     call(|| {
         // SAFETY: as the caller vouches.
         unsafe { add_to(at, add, |_| ()) }
+    })
+}
+
+/// The same for a node that takes owners.
+///
+/// # Safety
+/// As for [`adding`].
+#[inline]
+pub(super) unsafe fn adding_taking(
+    at: Where,
+    add: impl for<'g> FnOnce(&Lending, &Guard, &'g Graph, &After<'_>) -> Result<Added<'g>, Error>,
+) -> cushim_status {
+    call_taking(|lending| {
+        // SAFETY: as the caller vouches.
+        unsafe { add_to(at, |guard, graph, after| add(lending, guard, graph, after), |_| ()) }
     })
 }
 

@@ -4,7 +4,7 @@
 //! @task build graphs
 
 use super::add::add;
-use super::after::{Where, adding};
+use super::after::{Where, adding, adding_taking};
 use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::cushim_status;
 use crate::capi::handles::get;
@@ -51,13 +51,13 @@ pub unsafe extern "C" fn cushim_graph_add_kernel(
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, |guard, graph, after| {
+        adding_taking(at, |lending, guard, graph, after| {
             let kernel = get(guard, kernel)?;
             let mut kept = None;
             let config = launch_config(guard, config, &mut kept)?;
             let args = arguments::given(args, arg_count)?;
             let (mut named, mut list) = (Named::default(), Arguments::new());
-            arguments::list_all(&mut list, args, guard, &mut named)?;
+            arguments::list_all(lending, &mut list, args, guard, &mut named)?;
             add(graph, after, &mut Launch::new(&kernel, &config, &mut list)).map(|(added, ())| added)
         })
     }

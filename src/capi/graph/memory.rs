@@ -4,7 +4,7 @@
 //! @task build graphs
 
 use super::add::add;
-use super::after::{Where, add_to, adding};
+use super::after::{Where, add_to, adding, adding_taking};
 use super::definition::{cushim_graph, cushim_node};
 use crate::capi::error::{call, cushim_status};
 use crate::capi::location::{cushim_location, location_of};
@@ -51,9 +51,9 @@ pub unsafe extern "C" fn cushim_graph_add_copy(
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, |guard, graph, after| {
+        adding_taking(at, |lending, guard, graph, after| {
             let (to, from) = (Place::read(guard, to, "to")?, Place::read(guard, from, "from")?);
-            add(graph, after, &mut range(&to, &from, bytes)?).map(|(added, ())| added)
+            add(graph, after, &mut range(lending, &to, &from, bytes)?).map(|(added, ())| added)
         })
     }
 }
@@ -87,9 +87,9 @@ pub unsafe extern "C" fn cushim_graph_add_copy_3d(
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, |guard, graph, after| {
+        adding_taking(at, |lending, guard, graph, after| {
             let regions = Regions::read(guard, to, from, extent)?;
-            add(graph, after, &mut regions.copy()?).map(|(added, ())| added)
+            add(graph, after, &mut regions.copy(lending)?).map(|(added, ())| added)
         })
     }
 }
@@ -178,9 +178,10 @@ struct Written {
 unsafe fn add_fill(at: Where, to: *const cushim_place, of: Written) -> cushim_status {
     // SAFETY: as the caller vouches.
     unsafe {
-        adding(at, |guard, graph, after| {
+        adding_taking(at, |lending, guard, graph, after| {
             let to = Place::read(guard, to, "to")?;
-            add(graph, after, &mut memset(&to, of.value, of.bytes, of.rows)?).map(|(added, ())| added)
+            add(graph, after, &mut memset(lending, &to, of.value, of.bytes, of.rows)?)
+                .map(|(added, ())| added)
         })
     }
 }
@@ -346,9 +347,9 @@ pub unsafe extern "C" fn cushim_graph_add_memory_operations(
     let at = unsafe { Where::cleared(graph, after, after_count, node) };
     // SAFETY: the caller vouches for all of it.
     unsafe {
-        adding(at, |guard, graph, after| {
+        adding_taking(at, |lending, guard, graph, after| {
             let looked_up = look_up_operations(guard, operations, operation_count)?;
-            let mut list = looked_up.list()?;
+            let mut list = looked_up.list(lending)?;
             add(graph, after, &mut MemoryOperations::new(&mut list)).map(|(added, ())| added)
         })
     }

@@ -6,7 +6,7 @@
 use super::definition::{cushim_graph, cushim_node};
 use crate::capi::callback::{self, cushim_owner};
 use crate::capi::driver_types::{CUgraphDeviceNode, CUgraphNode};
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, call_taking, cushim_status};
 use crate::capi::handles::{self, borrowed, enter, enter_anywhere, get};
 use crate::capi::out;
 use crate::graph::Node;
@@ -244,15 +244,14 @@ pub unsafe extern "C" fn cushim_node_set_owner(
     slot: usize,
     owner: *const cushim_owner,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         let node = Node::of_object(&*get(&guard, node)?)?;
         // SAFETY: the caller vouches for the owner.
-        let Some(owner) = unsafe { callback::given(owner) }? else { return node.check_owner_slot(slot) };
-        node.set_owner(slot, owner).map_err(|(error, owner)| {
-            owner.disarm();
-            error
-        })
+        let Some(owner) = unsafe { callback::given(lending, owner) }? else {
+            return node.check_owner_slot(slot);
+        };
+        node.set_owner(slot, owner).map_err(|(error, _)| error)
     })
 }
 

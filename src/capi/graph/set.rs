@@ -7,7 +7,7 @@ use super::definition::{cushim_graph, cushim_node, invalid};
 use super::exec::cushim_exec;
 use crate::capi::buffer::cushim_buffer;
 use crate::capi::callback::{cushim_host_function, cushim_owner, operation, operation_on_bytes};
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, call_taking, cushim_status};
 use crate::capi::event::cushim_event;
 use crate::capi::handles::{enter, get, hold};
 use crate::capi::kernel::arguments::{self, Named};
@@ -19,33 +19,17 @@ use crate::capi::memory::{
 use crate::capi::pointer::MOST_OF_BLOCK;
 use crate::capi::{input, out, text};
 use crate::graph::{Graph, Node};
-use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::object::handle::{self, Guard};
 use crate::op::node::{ArgumentChange, CopyChange, KernelChange, MemsetChange, NodeChange, NodeType};
 use crate::op::{Arguments, MemoryOperations, Record, Wait};
 use std::ffi::{c_char, c_void};
 
-/// Changes a node: in the graph, or in one exec. If that fails, the owners are the caller's again.
+/// Changes a node: in the graph, or in one exec.
 ///
 /// # Safety
 /// As for [`Node::set`].
 unsafe fn set<C: NodeChange>(
-    guard: &Guard,
-    node: cushim_node,
-    exec: cushim_exec,
-    change: &mut C,
-) -> Result<(), Error> {
-    // SAFETY: as the caller vouches.
-    let result = unsafe { set_in(guard, node, exec, change) };
-    result.inspect_err(|_| change.owners().into_iter().for_each(Owner::disarm))
-}
-
-/// The same, whatever becomes of the owners if it fails.
-///
-/// # Safety
-/// As for [`Node::set`].
-unsafe fn set_in<C: NodeChange>(
     guard: &Guard,
     node: cushim_node,
     exec: cushim_exec,
@@ -94,7 +78,7 @@ pub unsafe extern "C" fn cushim_node_set_kernel(
     args: *const cushim_arg,
     arg_count: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         let given = if kernel.is_null() { None } else { Some(get(&guard, kernel)?) };
         // SAFETY: the caller vouches for all of it.
@@ -116,7 +100,7 @@ pub unsafe extern "C" fn cushim_node_set_kernel(
             }
             let args = arguments::given(args, arg_count)?;
             let (mut named, mut list) = (Named::default(), Arguments::new());
-            arguments::list_all(&mut list, args, &guard, &mut named)?;
+            arguments::list_all(lending, &mut list, args, &guard, &mut named)?;
             set(&guard, node, exec, &mut change.arguments(&mut list))
         }
     })
@@ -191,7 +175,7 @@ pub unsafe extern "C" fn cushim_node_set_argument(
     index: usize,
     arg: *const cushim_arg,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         if arg.is_null() {
             return Err(out::null("arg"));
         }
@@ -200,7 +184,7 @@ pub unsafe extern "C" fn cushim_node_set_argument(
         unsafe {
             let args = arguments::given(arg, 1)?;
             let (mut named, mut list) = (Named::default(), Arguments::new());
-            arguments::list_all(&mut list, args, &guard, &mut named)?;
+            arguments::list_all(lending, &mut list, args, &guard, &mut named)?;
             set(&guard, node, exec, &mut ArgumentChange::new(index, &mut list))
         }
     })
@@ -230,7 +214,7 @@ pub unsafe extern "C" fn cushim_node_set_copy(
     from: *const cushim_place,
     bytes: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
@@ -251,7 +235,7 @@ pub unsafe extern "C" fn cushim_node_set_copy(
             };
             for (end, place) in [(&mut change.to, &to), (&mut change.from, &from)] {
                 if let (Some(end), Some(place)) = (end, place) {
-                    place.lend_owner(end);
+                    place.lend_owner(lending, end);
                 }
             }
             set(&guard, node, exec, &mut change)
@@ -281,12 +265,12 @@ pub unsafe extern "C" fn cushim_node_set_copy_3d(
     from: *const cushim_region,
     extent: *const cushim_extent,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
             let regions = Regions::read(&guard, to, from, extent)?;
-            set(&guard, node, exec, &mut regions.copy()?)
+            set(&guard, node, exec, &mut regions.copy(lending)?)
         }
     })
 }
@@ -315,7 +299,7 @@ pub unsafe extern "C" fn cushim_node_set_fill(
     value_bytes: i32,
     count: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
@@ -327,7 +311,7 @@ pub unsafe extern "C" fn cushim_node_set_fill(
             };
             let mut change = MemsetChange { at, value, count };
             if let (Some(end), Some(place)) = (&mut change.at, &place) {
-                place.lend_owner(end);
+                place.lend_owner(lending, end);
             }
             set(&guard, node, exec, &mut change)
         }
@@ -362,12 +346,12 @@ pub unsafe extern "C" fn cushim_node_set_fill_2d(
     width: usize,
     height: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
             let to = Place::read(&guard, to, "to")?;
-            let mut memset = memset(&to, value, value_bytes, Rows { pitch, width, height })?;
+            let mut memset = memset(lending, &to, value, value_bytes, Rows { pitch, width, height })?;
             set(&guard, node, exec, &mut memset)
         }
     })
@@ -426,10 +410,10 @@ pub unsafe extern "C" fn cushim_node_set_host_function(
     data: *mut c_void,
     owner: *const cushim_owner,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
-        unsafe { set(&guard, node, exec, &mut operation(function, data, owner)?) }
+        unsafe { set(&guard, node, exec, &mut operation(lending, function, data, owner)?) }
     })
 }
 
@@ -511,12 +495,12 @@ pub unsafe extern "C" fn cushim_node_set_memory_operations(
     operations: *const cushim_memory_operation,
     operation_count: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
             let given = look_up_operations(&guard, operations, operation_count)?;
-            let mut list = given.list()?;
+            let mut list = given.list(lending)?;
             set(&guard, node, exec, &mut MemoryOperations::new(&mut list))
         }
     })

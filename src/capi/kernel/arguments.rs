@@ -12,7 +12,7 @@ use crate::capi::{input, text};
 use crate::context::Context;
 use crate::graph::Condition;
 use crate::memory::Buffer;
-use crate::object::callback::Owner;
+use crate::object::callback::{Lending, Owner};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, Guard, Token};
 use crate::op::Arguments;
@@ -165,6 +165,7 @@ pub(super) fn list_values_and_buffers(
 /// Each value is as its kind says, for as long as the list is used.
 #[inline(always)]
 pub(in crate::capi) unsafe fn list_all<'a, 'g>(
+    lending: &Lending,
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
     guard: &'g Guard,
@@ -178,7 +179,7 @@ pub(in crate::capi) unsafe fn list_all<'a, 'g>(
         return Ok(());
     }
     // SAFETY: as the caller vouches.
-    unsafe { list_any(list, args, guard, named) }
+    unsafe { list_any(lending, list, args, guard, named) }
 }
 
 /// Looks up buffers among arguments that are values or buffers with memory of their own. If they are anything else, answers so, and what
@@ -221,6 +222,7 @@ fn list_buffers<'a>(list: &mut Arguments<'a>, args: &[cushim_arg], buffers: &'a 
 /// As for [`list_all`].
 #[inline(never)]
 unsafe fn list_any<'a, 'g>(
+    lending: &Lending,
     list: &mut Arguments<'a>,
     args: &[cushim_arg],
     guard: &'g Guard,
@@ -232,7 +234,7 @@ unsafe fn list_any<'a, 'g>(
         let has_owners = named.has_owners;
         list_named(list, args, named)?;
         if has_owners {
-            lend_owners(list, args);
+            lend_owners(lending, list, args);
         }
     }
     Ok(())
@@ -337,13 +339,13 @@ unsafe fn list_named<'a>(
 
 /// # Safety
 /// Each value is as its kind says.
-unsafe fn lend_owners(list: &mut Arguments<'_>, args: &[cushim_arg]) {
+unsafe fn lend_owners(lending: &Lending, list: &mut Arguments<'_>, args: &[cushim_arg]) {
     for (index, arg) in args.iter().enumerate() {
         // SAFETY: the caller vouches for the values and the owners.
         let owner: Option<Owner> = unsafe {
             match arg.kind {
-                OWNED => lent(&raw const (*arg.value.cast::<cushim_owned_pointer>()).owner),
-                PLACE => lent((*arg.value.cast::<cushim_place>()).owner),
+                OWNED => lent(lending, &raw const (*arg.value.cast::<cushim_owned_pointer>()).owner),
+                PLACE => lent(lending, (*arg.value.cast::<cushim_place>()).owner),
                 _ => None,
             }
         };

@@ -7,16 +7,16 @@ use super::arguments::{self, FEW_BUFFERS, Named, cushim_arg};
 use super::object::cushim_kernel;
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::CUlaunchAttributeID;
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, call_taking, cushim_status};
 use crate::capi::event::cushim_event;
 use crate::capi::handles::{borrowed, enter, get};
-use crate::capi::memory::settle;
 use crate::capi::pointer::MOST_OF_BLOCK;
 use crate::capi::stream::cushim_stream;
 use crate::capi::{input, options};
 use crate::context::Context;
 use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, MemorySyncDomain, ProgrammaticEvent};
+use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::object::handle::Guard;
 use crate::op::node::KernelParameters;
@@ -384,7 +384,7 @@ pub unsafe extern "C" fn cushim_kernel_launch(
     args: *const cushim_arg,
     arg_count: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         let kernel = get(&guard, kernel)?;
         let stream = get(&guard, stream)?;
@@ -403,7 +403,7 @@ pub unsafe extern "C" fn cushim_kernel_launch(
                     return launched;
                 }
             }
-            launch_with_objects(&guard, &kernel, &stream, config, args, arg_count)
+            launch_with_objects(lending, &guard, &kernel, &stream, config, args, arg_count)
         }
     })
 }
@@ -434,6 +434,7 @@ unsafe fn launch_with_buffers(
 /// As for [`cushim_kernel_launch`].
 #[inline(never)]
 unsafe fn launch_with_objects(
+    lending: &Lending,
     guard: &Guard,
     kernel: &Arc<Kernel>,
     stream: &Stream,
@@ -448,11 +449,9 @@ unsafe fn launch_with_objects(
     let args = unsafe { arguments::given(args, arg_count) }?;
     let (mut named, mut list) = (Named::default(), Arguments::new());
     // SAFETY: the caller vouches for the values and the owners.
-    unsafe { arguments::list_all(&mut list, args, guard, &mut named) }?;
-    let mut launch = Launch::new(kernel, &config, &mut list);
+    unsafe { arguments::list_all(lending, &mut list, args, guard, &mut named) }?;
     // SAFETY: the caller vouches for what the kernel does with the arguments.
-    let result = unsafe { stream.enqueue(&mut launch) };
-    settle(&mut launch, result)
+    unsafe { stream.enqueue(&mut Launch::new(kernel, &config, &mut list)) }
 }
 
 /// Enqueues a kernel in a stream, with all arguments in one block, laid out as `cushim_kernel_get_parameter` says:

@@ -7,7 +7,7 @@ use super::library::cushim_library;
 use crate::capi::callback::{cushim_owner, lent};
 use crate::capi::context::cushim_context;
 use crate::capi::driver_types::{CUfunction, CUfunction_attribute, CUkernel};
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call, call_taking, cushim_status};
 use crate::capi::handles::{
     self, Incomplete, borrowed, enter_anywhere, get, hold, hold_all, keep, keep_if_given, owned, reserve,
 };
@@ -121,7 +121,7 @@ unsafe fn wrap(
     owner: *const cushim_owner,
     kernel: *mut cushim_kernel,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `kernel`.
         let kernel = unsafe { out::cleared(kernel, null_mut(), "kernel") }?;
         let (context, library) =
@@ -135,19 +135,14 @@ unsafe fn wrap(
         }
         let reserved = reserve()?;
         // SAFETY: the caller vouches for the owner.
-        let owner = unsafe { lent(owner) };
+        let owner = unsafe { lent(lending, owner) };
         let keeper = match (library, owner) {
             (Some(library), _) => Keeper::Library(library),
             (None, Some(owner)) => Keeper::Owner(owner),
             (None, None) => Keeper::Lender,
         };
         // SAFETY: the caller vouches for the handle.
-        let wrapped = unsafe { Kernel::take_in(&context, native, keeper) }.map_err(|(error, keeper)| {
-            if let Keeper::Owner(owner) = keeper {
-                owner.disarm();
-            }
-            error
-        })?;
+        let wrapped = unsafe { Kernel::take_in(&context, native, keeper) }.map_err(|(error, _)| error)?;
         *kernel = reserved.of(wrapped);
         Ok(())
     })

@@ -4,14 +4,15 @@
 //! @task copy memory
 
 use super::copy::{lend_owners, range_without_owners};
-use super::place::{Place, cushim_place, settle};
+use super::place::{Place, cushim_place};
 use crate::capi::batch::{batch_options, cushim_batch_options};
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{enter, get};
 use crate::capi::input::{array, array_if_any, each, given};
 use crate::capi::location::{cushim_location, location_of};
 use crate::capi::options::check_flags;
 use crate::capi::stream::cushim_stream;
+use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::op::batch::{BatchOptions, check_counts};
 use crate::op::{CopyAttributes, CopyBatch, SourceAccess};
@@ -91,7 +92,7 @@ pub unsafe extern "C" fn cushim_stream_copy_with_attributes(
     bytes: usize,
     attributes: *const cushim_copy_attributes,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for both.
         let (to, from) = unsafe { (given(to, "to")?, given(from, "from")?) };
         let attributes = if attributes.is_null() {
@@ -101,7 +102,15 @@ pub unsafe extern "C" fn cushim_stream_copy_with_attributes(
             meaning(&unsafe { given(attributes, "attributes") }?)?
         };
         // SAFETY: the caller vouches for the memory and the owners.
-        unsafe { enqueue(stream, &[cushim_copy { to, from, bytes }], &[attributes], BatchOptions::default()) }
+        unsafe {
+            enqueue(
+                lending,
+                stream,
+                &[cushim_copy { to, from, bytes }],
+                &[attributes],
+                BatchOptions::default(),
+            )
+        }
     })
 }
 
@@ -134,7 +143,7 @@ pub unsafe extern "C" fn cushim_stream_copy_batch(
     attribute_count: usize,
     options: *const cushim_batch_options,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for the copies.
         let copies = unsafe { array(copies, copy_count, "copies", |copy| Ok(*copy)) }?;
         if attribute_count > 0 {
@@ -145,13 +154,14 @@ pub unsafe extern "C" fn cushim_stream_copy_batch(
         // SAFETY: the caller vouches for the options.
         let options = unsafe { batch_options(options) }?;
         // SAFETY: the caller vouches for the memory and the owners.
-        unsafe { enqueue(stream, &copies, &attributes, options) }
+        unsafe { enqueue(lending, stream, &copies, &attributes, options) }
     })
 }
 
 /// # Safety
 /// As for [`cushim_stream_copy_batch`].
 unsafe fn enqueue(
+    lending: &Lending,
     stream: cushim_stream,
     copies: &[cushim_copy],
     attributes: &[CopyAttributes],
@@ -169,11 +179,9 @@ unsafe fn enqueue(
     unsafe {
         let mut copies = each(&places, |(to, from, bytes)| range_without_owners(to, from, *bytes))?;
         for (copy, (to, from, _)) in copies.iter_mut().zip(&places) {
-            lend_owners(copy, to, from);
+            lend_owners(lending, copy, to, from);
         }
-        let mut batch = CopyBatch::new(&mut copies, attributes).with_options(options);
-        let result = stream.enqueue(&mut batch);
-        settle(&mut batch, result)
+        stream.enqueue(&mut CopyBatch::new(&mut copies, attributes).with_options(options))
     }
 }
 

@@ -4,13 +4,14 @@
 //! @task copy memory
 
 use super::place::{
-    Place, Role, Spot, address_alone, cushim_extent, cushim_place, cushim_region, extent_of, region, settle,
+    Place, Role, Spot, address_alone, cushim_extent, cushim_place, cushim_region, extent_of, region,
 };
 use crate::capi::context::cushim_context;
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{enter, get};
 use crate::capi::input::given;
 use crate::capi::stream::cushim_stream;
+use crate::object::callback::Lending;
 use crate::object::error::Error;
 use crate::object::handle::Guard;
 use crate::op::{Copy, Copy3d, Endpoint, Extent, Side};
@@ -46,12 +47,12 @@ pub unsafe extern "C" fn cushim_stream_copy(
     from: *const cushim_place,
     bytes: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for both.
         let (Some(to), Some(from)) = (unsafe { (address_alone(to), address_alone(from)) }) else {
             // SAFETY: as the caller vouches.
-            return unsafe { between_buffers(guard, stream, to, from, bytes) };
+            return unsafe { between_buffers(lending, guard, stream, to, from, bytes) };
         };
         let lent = get(&guard, stream)?;
         let held;
@@ -75,6 +76,7 @@ pub unsafe extern "C" fn cushim_stream_copy(
 /// As for [`cushim_stream_copy`].
 #[inline(never)]
 unsafe fn between_buffers(
+    lending: &Lending,
     guard: Guard,
     stream: cushim_stream,
     to: *const cushim_place,
@@ -96,7 +98,7 @@ unsafe fn between_buffers(
     };
     let Some((to, from, stream)) = held else {
         // SAFETY: as the caller vouches.
-        return unsafe { between_places(guard, stream, to, from, bytes) };
+        return unsafe { between_places(lending, guard, stream, to, from, bytes) };
     };
     // A destroy in another thread need not wait for this call.
     drop(guard);
@@ -121,6 +123,7 @@ unsafe fn without_owners(stream: &Stream, mut copy: Copy<'_>) -> Result<(), Erro
 /// As for [`cushim_stream_copy`].
 #[inline(never)]
 unsafe fn between_places(
+    lending: &Lending,
     guard: Guard,
     stream: cushim_stream,
     to: *const cushim_place,
@@ -132,30 +135,33 @@ unsafe fn between_places(
     let stream = get(&guard, stream)?;
     if !to.may_block() && !from.may_block() {
         // SAFETY: the caller vouches for the memory and the owners.
-        return unsafe { in_stream(&stream, &to, &from, bytes) };
+        return unsafe { in_stream(lending, &stream, &to, &from, bytes) };
     }
     let (to, from, held) = (to.held(), from.held(), Arc::clone(&stream));
     drop(stream);
     drop(guard);
     // SAFETY: as above.
-    unsafe { in_stream(&held, &to, &from, bytes) }
+    unsafe { in_stream(lending, &held, &to, &from, bytes) }
 }
 
 /// # Safety
 /// As for [`cushim_stream_copy`].
-unsafe fn in_stream(stream: &Stream, to: &Place<'_>, from: &Place<'_>, bytes: usize) -> Result<(), Error> {
+unsafe fn in_stream(
+    lending: &Lending,
+    stream: &Stream,
+    to: &Place<'_>,
+    from: &Place<'_>,
+    bytes: usize,
+) -> Result<(), Error> {
     // SAFETY: as the caller vouches.
-    unsafe {
-        let mut copy = range(to, from, bytes)?;
-        let result = stream.enqueue(&mut copy);
-        settle(&mut copy, result)
-    }
+    unsafe { stream.enqueue(&mut range(lending, to, from, bytes)?) }
 }
 
 /// # Safety
 /// The owners are NULL or valid; a source whose bytes are to be kept has so many.
 #[inline]
 pub(in crate::capi) unsafe fn range<'a>(
+    lending: &Lending,
     to: &'a Place<'_>,
     from: &'a Place<'_>,
     bytes: usize,
@@ -163,7 +169,7 @@ pub(in crate::capi) unsafe fn range<'a>(
     // SAFETY: as the caller vouches.
     unsafe {
         let mut copy = range_without_owners(to, from, bytes)?;
-        lend_owners(&mut copy, to, from);
+        lend_owners(lending, &mut copy, to, from);
         Ok(copy)
     }
 }
@@ -186,12 +192,12 @@ pub(super) unsafe fn range_without_owners<'a>(
 /// # Safety
 /// The owners are NULL or valid.
 #[inline]
-pub(super) unsafe fn lend_owners(copy: &mut Copy<'_>, to: &Place<'_>, from: &Place<'_>) {
+pub(super) unsafe fn lend_owners(lending: &Lending, copy: &mut Copy<'_>, to: &Place<'_>, from: &Place<'_>) {
     let [to_end, from_end] = copy.endpoints_mut();
     // SAFETY: as the caller vouches.
     unsafe {
-        to.lend_owner(to_end);
-        from.lend_owner(from_end);
+        to.lend_owner(lending, to_end);
+        from.lend_owner(lending, from_end);
     }
 }
 
@@ -224,15 +230,15 @@ impl<'g> Regions<'g> {
 
     /// # Safety
     /// As for [`range`], for the bytes of the boxes.
-    pub(in crate::capi) unsafe fn copy(&self) -> Result<Copy3d<'_>, Error> {
+    pub(in crate::capi) unsafe fn copy(&self, lending: &Lending) -> Result<Copy3d<'_>, Error> {
         // SAFETY: as the caller vouches.
         unsafe {
             let to = region(&self.to.0, &self.to.1, Role::Destination, self.extent)?;
             let from = region(&self.from.0, &self.from.1, Role::Source, self.extent)?;
             let mut copy = Copy3d::new(to, from, self.extent);
             let [to, from] = copy.endpoints_mut();
-            self.to.1.lend_owner(to);
-            self.from.1.lend_owner(from);
+            self.to.1.lend_owner(lending, to);
+            self.from.1.lend_owner(lending, from);
             Ok(copy)
         }
     }
@@ -260,18 +266,14 @@ pub unsafe extern "C" fn cushim_stream_copy_3d(
     from: *const cushim_region,
     extent: *const cushim_extent,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all three.
         let regions = unsafe { Regions::read(&guard, to, from, extent) }?.held();
         let stream = Arc::clone(&*get(&guard, stream)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.
-        unsafe {
-            let mut copy = regions.copy()?;
-            let result = stream.enqueue(&mut copy);
-            settle(&mut copy, result)
-        }
+        unsafe { stream.enqueue(&mut regions.copy(lending)?) }
     })
 }
 
@@ -298,7 +300,7 @@ pub unsafe extern "C" fn cushim_context_copy(
     from: *const cushim_place,
     bytes: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for both.
         let (to, from) = unsafe { (Place::read(&guard, to, "to")?, Place::read(&guard, from, "from")?) };
@@ -306,11 +308,7 @@ pub unsafe extern "C" fn cushim_context_copy(
         let context = Arc::clone(&*get(&guard, context)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.
-        unsafe {
-            let mut copy = range(&to, &from, bytes)?;
-            let result = context.run(&mut copy);
-            settle(&mut copy, result)
-        }
+        unsafe { context.run(&mut range(lending, &to, &from, bytes)?) }
     })
 }
 
@@ -336,17 +334,13 @@ pub unsafe extern "C" fn cushim_context_copy_3d(
     from: *const cushim_region,
     extent: *const cushim_extent,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for all three.
         let regions = unsafe { Regions::read(&guard, to, from, extent) }?.held();
         let context = Arc::clone(&*get(&guard, context)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owners.
-        unsafe {
-            let mut copy = regions.copy()?;
-            let result = context.run(&mut copy);
-            settle(&mut copy, result)
-        }
+        unsafe { context.run(&mut regions.copy(lending)?) }
     })
 }

@@ -3,11 +3,12 @@
 //! @header cushim.h
 //! @task set memory to a value
 
-use super::place::{Place, Role, address_alone, cushim_place, settle};
+use super::place::{Place, Role, address_alone, cushim_place};
 use crate::capi::context::cushim_context;
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{enter, get};
 use crate::capi::stream::cushim_stream;
+use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::object::handle::Guard;
 use crate::op::{Endpoint, Memset, Value};
@@ -40,7 +41,7 @@ pub unsafe extern "C" fn cushim_stream_fill(
 ) -> cushim_status {
     let rows = Rows { pitch: 0, width: count, height: 1 };
     // SAFETY: as the caller vouches.
-    call(|| unsafe { in_stream(stream, to, value, value_bytes, rows) })
+    call_taking(|lending| unsafe { in_stream(lending, stream, to, value, value_bytes, rows) })
 }
 
 /// Sets rows of device memory to a value, repeated, in stream order (a 2D memset). A memset of zero values succeeds
@@ -71,7 +72,9 @@ pub unsafe extern "C" fn cushim_stream_fill_2d(
     height: usize,
 ) -> cushim_status {
     // SAFETY: as the caller vouches.
-    call(|| unsafe { in_stream(stream, to, value, value_bytes, Rows { pitch, width, height }) })
+    call_taking(|lending| unsafe {
+        in_stream(lending, stream, to, value, value_bytes, Rows { pitch, width, height })
+    })
 }
 
 /// Sets device memory to a value, repeated; synchronous: it is done when this returns. It waits for the context's
@@ -147,6 +150,7 @@ pub(in crate::capi) struct Rows {
 /// As for [`cushim_stream_fill_2d`].
 #[inline(always)]
 unsafe fn in_stream(
+    lending: &Lending,
     stream: cushim_stream,
     to: *const cushim_place,
     value: u32,
@@ -157,7 +161,7 @@ unsafe fn in_stream(
     // SAFETY: the caller vouches for it.
     let Some(to) = (unsafe { address_alone(to) }) else {
         // SAFETY: as the caller vouches.
-        return unsafe { at_place(&guard, stream, to, value, value_bytes, rows) };
+        return unsafe { at_place(lending, &guard, stream, to, value, value_bytes, rows) };
     };
     let stream = get(&guard, stream)?;
     let Rows { pitch, width, height } = rows;
@@ -176,6 +180,7 @@ unsafe fn in_stream(
 /// As for [`cushim_stream_fill_2d`].
 #[inline(never)]
 unsafe fn at_place(
+    lending: &Lending,
     guard: &Guard,
     stream: cushim_stream,
     to: *const cushim_place,
@@ -187,11 +192,7 @@ unsafe fn at_place(
     let to = unsafe { Place::read(guard, to, "to") }?;
     let stream = get(guard, stream)?;
     // SAFETY: the caller vouches for the memory and the owner.
-    unsafe {
-        let mut memset = memset(&to, value, value_bytes, rows)?;
-        let result = stream.enqueue(&mut memset);
-        settle(&mut memset, result)
-    }
+    unsafe { stream.enqueue(&mut memset(lending, &to, value, value_bytes, rows)?) }
 }
 
 /// # Safety
@@ -203,18 +204,14 @@ unsafe fn in_context(
     value_bytes: i32,
     rows: Rows,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         // SAFETY: the caller vouches for it.
         let to = unsafe { Place::read(&guard, to, "to") }?.held();
         let context = Arc::clone(&*get(&guard, context)?);
         drop(guard);
         // SAFETY: the caller vouches for the memory and the owner.
-        unsafe {
-            let mut memset = memset(&to, value, value_bytes, rows)?;
-            let result = context.run(&mut memset);
-            settle(&mut memset, result)
-        }
+        unsafe { context.run(&mut memset(lending, &to, value, value_bytes, rows)?) }
     })
 }
 
@@ -222,6 +219,7 @@ unsafe fn in_context(
 /// The owner is NULL or valid.
 #[inline]
 pub(in crate::capi) unsafe fn memset<'a>(
+    lending: &Lending,
     to: &'a Place<'_>,
     value: u32,
     value_bytes: i32,
@@ -232,7 +230,7 @@ pub(in crate::capi) unsafe fn memset<'a>(
     let at = unsafe { to.endpoint(Role::Destination, || 0) }?;
     let mut memset = Memset::rectangle(at, pitch, value, width, height);
     // SAFETY: the caller vouches for the owner.
-    unsafe { to.lend_owner(memset.endpoint_mut()) };
+    unsafe { to.lend_owner(lending, memset.endpoint_mut()) };
     Ok(memset)
 }
 

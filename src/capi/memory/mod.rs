@@ -28,7 +28,7 @@ pub use operations::*;
 pub(in crate::capi) use operations::{look_up_operations, told_operation};
 pub use pinned::*;
 pub use place::*;
-pub(in crate::capi) use place::{Place, Role, settle};
+pub(in crate::capi) use place::{Place, Role};
 pub use pointer::*;
 pub use registration::*;
 

@@ -3,12 +3,13 @@
 //! @header cushim.h
 //! @task wait for values in memory
 
-use super::place::{Place, Role, cushim_place, settle};
+use super::place::{Place, Role, cushim_place};
 use crate::capi::driver_types as sys;
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{enter, get};
 use crate::capi::input;
 use crate::capi::stream::cushim_stream;
+use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::object::handle::Guard;
 use crate::op::{MemoryAction, MemoryOperation, MemoryOperations};
@@ -79,7 +80,7 @@ impl Given<'_> {
     ///
     /// # Safety
     /// Each owner is NULL or valid.
-    pub(in crate::capi) unsafe fn list(&self) -> Result<Vec<MemoryOperation<'_>>, Error> {
+    pub(in crate::capi) unsafe fn list(&self, lending: &Lending) -> Result<Vec<MemoryOperation<'_>>, Error> {
         let mut list = Vec::with_capacity(self.0.len());
         for (given, action, place) in &self.0 {
             let at = match place {
@@ -92,7 +93,7 @@ impl Given<'_> {
         for (operation, (_, _, place)) in list.iter_mut().zip(&self.0) {
             if let (Some(at), Some(place)) = (&mut operation.at, place) {
                 // SAFETY: the caller vouches for the owner.
-                unsafe { place.lend_owner(at) };
+                unsafe { place.lend_owner(lending, at) };
             }
         }
         Ok(list)
@@ -161,16 +162,14 @@ pub unsafe extern "C" fn cushim_stream_memory_operations(
     operations: *const cushim_memory_operation,
     operation_count: usize,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         let guard = enter()?;
         let stream = get(&guard, stream)?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
             let given = look_up_operations(&guard, operations, operation_count)?;
-            let mut list = given.list()?;
-            let mut operations = MemoryOperations::new(&mut list);
-            let result = stream.enqueue(&mut operations);
-            settle(&mut operations, result)
+            let mut list = given.list(lending)?;
+            stream.enqueue(&mut MemoryOperations::new(&mut list))
         }
     })
 }

@@ -11,10 +11,10 @@ use crate::capi::input::given;
 use crate::capi::pointer;
 use crate::context::Context;
 use crate::memory::{Buffer, DevicePointer};
-use crate::object::callback::Owner;
+use crate::object::callback::Lending;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, Guard, Token};
-use crate::op::{Endpoint, Extent, Operation, Region, Side};
+use crate::op::{Endpoint, Extent, Region, Side};
 use std::sync::Arc;
 
 /// What sort of place it is.
@@ -287,10 +287,10 @@ impl<'g> Place<'g> {
     /// # Safety
     /// The owner is NULL or valid, and its release may be called.
     #[inline]
-    pub(in crate::capi) unsafe fn lend_owner(&self, endpoint: &mut Endpoint<'_>) {
+    pub(in crate::capi) unsafe fn lend_owner(&self, lending: &Lending, endpoint: &mut Endpoint<'_>) {
         if !self.given.owner.is_null() {
             // SAFETY: the caller vouches for the owner.
-            endpoint.own(unsafe { lent(self.given.owner) });
+            endpoint.own(unsafe { lent(lending, self.given.owner) });
         }
     }
 
@@ -412,21 +412,4 @@ pub(in crate::capi) unsafe fn extent_of(extent: *const cushim_extent) -> Result<
     // SAFETY: the caller vouches for it.
     let cushim_extent { width, height, depth } = unsafe { given(extent, "extent") }?;
     Ok(Extent { width, height, depth })
-}
-
-/// After a call that failed, a caller's owners are the caller's again: nothing is released.
-#[inline(always)]
-pub(in crate::capi) fn settle<O: Operation, T>(
-    operation: &mut O,
-    result: Result<T, Error>,
-) -> Result<T, Error> {
-    if result.is_err() {
-        give_back_owners(operation);
-    }
-    result
-}
-
-#[cold]
-fn give_back_owners<O: Operation>(operation: &mut O) {
-    operation.take_owners().into_iter().for_each(Owner::disarm);
 }

@@ -6,12 +6,12 @@
 use super::handle::{cushim_memory_properties, cushim_resource};
 use crate::capi::callback::cushim_release_function;
 use crate::capi::driver::cushim_driver;
-use crate::capi::error::{call, cushim_status};
+use crate::capi::error::{call_taking, cushim_status};
 use crate::capi::handles::{borrowed, hold, owned};
 use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
 use crate::memory::{Allocator, DevicePointer, Properties, Resource};
-use crate::object::callback::Owner;
+use crate::object::callback::{Lending, Owner};
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
 use std::ffi::c_void;
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn cushim_resource_create_custom(
     functions: *const cushim_resource_functions,
     resource: *mut cushim_resource,
 ) -> cushim_status {
-    call(|| {
+    call_taking(|lending| {
         // SAFETY: the caller vouches for `resource`.
         let resource = unsafe { out::cleared(resource, null_mut(), "resource") }?;
         if functions.is_null() {
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn cushim_resource_create_custom(
         let custom = Custom { functions, properties: properties_of(&functions)?, owner: None };
         custom.properties.check(&driver.driver)?;
         // `destroy` is called in the end, once there is a resource.
-        *resource = owned(|| Resource::custom(&driver.driver, Box::new(custom.owned())))?;
+        *resource = owned(|| Resource::custom(&driver.driver, Box::new(custom.owned(lending))))?;
         Ok(())
     })
 }
@@ -121,10 +121,10 @@ unsafe impl Send for Custom {}
 unsafe impl Sync for Custom {}
 
 impl Custom {
-    fn owned(mut self) -> Self {
+    fn owned(mut self, lending: &Lending) -> Self {
         let cushim_resource_functions { user, destroy, .. } = self.functions;
         // SAFETY: the caller vouches for the function, which an owner calls once.
-        self.owner = destroy.map(|_| unsafe { Owner::from_c(user, destroy) });
+        self.owner = destroy.map(|_| unsafe { lending.lend(user, destroy) });
         self
     }
 }

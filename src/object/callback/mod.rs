@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `inside` | whether this thread is inside a function that the driver called, and what is allowed there |
 //! | `owner` | a lifetime that a caller lends |
+//! | `lending` | what one call of a C program lends, which is the caller's until that has succeeded |
 //! | `worker` | the thread that releases |
 //! | `due` | what the driver releases on a thread of its own, for who waits |
 //! | `signals` | keeps signals away from it |
@@ -19,6 +20,8 @@ mod due;
 #[cfg(feature = "capi")]
 mod event_fd;
 mod inside;
+#[cfg(feature = "capi")]
+mod lending;
 mod owner;
 #[cfg(feature = "capi")]
 pub(crate) mod pull;
@@ -30,6 +33,8 @@ pub(crate) use due::{Due, expect};
 #[cfg(feature = "capi")]
 pub(crate) use inside::refused_inside;
 pub(crate) use inside::{check_allowed, inside_driver, is_inside};
+#[cfg(feature = "capi")]
+pub(crate) use lending::Lending;
 pub use owner::Owner;
 pub(crate) use waiting::{abandon, call_waiting, take_back, wait};
 pub use worker::flush as flush_callbacks;

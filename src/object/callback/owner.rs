@@ -18,13 +18,18 @@ use std::fmt;
 /// drop(owner);
 /// assert_ne!(receiver.recv().unwrap(), std::thread::current().id());
 /// ```
-pub struct Owner(Option<Release>);
+pub struct Owner {
+    release: Option<Release>,
+    /// The call that lent it, if a C program did.
+    #[cfg(feature = "capi")]
+    lease: Option<std::sync::Arc<super::lending::Lease>>,
+}
 
 // SAFETY: a shared reference to an owner gives no access to what it holds.
 unsafe impl Sync for Owner {}
 
 /// What becomes of the thing.
-enum Release {
+pub(super) enum Release {
     /// The worker calls this.
     Call(Task),
     /// The worker calls this with it.
@@ -35,10 +40,29 @@ enum Release {
     Pull(super::pull::Data),
 }
 
+impl Release {
+    pub(super) fn hand_over(self) {
+        match self {
+            Self::Call(release) => worker::hand_over(release),
+            #[cfg(feature = "capi")]
+            Self::CallC(data, release) => {
+                // SAFETY: the caller vouched for the function, and this is the only time that it is called.
+                worker::hand_over(Box::new(move || unsafe { release(data.get()) }));
+            }
+            #[cfg(feature = "capi")]
+            Self::Pull(data) => super::pull::push(super::pull::Item::Release(data)),
+        }
+    }
+}
+
 impl Owner {
     /// An owner for which the worker calls `release`.
     pub fn new(release: impl FnOnce() + Send + 'static) -> Self {
-        Self(Some(Release::Call(Box::new(release))))
+        Self {
+            release: Some(Release::Call(Box::new(release))),
+            #[cfg(feature = "capi")]
+            lease: None,
+        }
     }
 
     /// An owner for which the worker drops `value`.
@@ -46,51 +70,30 @@ impl Owner {
         Self::new(move || drop(value))
     }
 
-    /// The owner of a C caller: the worker calls `release`, or, where that is NULL, the program drains `data`.
-    ///
-    /// # Safety
-    /// `release` may be called with `data`, once, from any thread.
+    /// The owner of a C caller, which is the library's once the call has succeeded.
     #[cfg(feature = "capi")]
-    pub(crate) unsafe fn from_c(
-        data: *mut std::ffi::c_void,
-        release: Option<unsafe extern "C" fn(*mut std::ffi::c_void)>,
-    ) -> Self {
-        let data = super::pull::Data(data);
-        match release {
-            Some(release) => Self(Some(Release::CallC(data, release))),
-            None => Self(Some(Release::Pull(data))),
-        }
+    pub(super) fn leased(release: Release, lease: std::sync::Arc<super::lending::Lease>) -> Self {
+        Self { release: Some(release), lease: Some(lease) }
     }
 
     /// What a C caller lent; NULL if it was not one.
     #[cfg(feature = "capi")]
     pub(crate) fn data(&self) -> *mut std::ffi::c_void {
-        match &self.0 {
+        match &self.release {
             Some(Release::CallC(data, _) | Release::Pull(data)) => data.0,
             _ => std::ptr::null_mut(),
         }
-    }
-
-    /// Gives the thing back to a caller whose call failed: nothing is released.
-    #[cfg(feature = "capi")]
-    pub(crate) fn disarm(mut self) {
-        self.0 = None;
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        match self.0.take() {
-            Some(Release::Call(release)) => worker::hand_over(release),
-            #[cfg(feature = "capi")]
-            Some(Release::CallC(data, release)) => {
-                // SAFETY: the caller vouched for the function, and this is the only time that it is called.
-                worker::hand_over(Box::new(move || unsafe { release(data.get()) }));
-            }
-            #[cfg(feature = "capi")]
-            Some(Release::Pull(data)) => super::pull::push(super::pull::Item::Release(data)),
-            None => {}
+        let Some(release) = self.release.take() else { return };
+        #[cfg(feature = "capi")]
+        if let Some(lease) = &self.lease {
+            return lease.drop_owner(release);
         }
+        release.hand_over();
     }
 }
 

@@ -10,7 +10,6 @@ use super::{
 use crate::context::Context;
 use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
-use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
 use crate::op::arguments::packed;
 use crate::op::launch::Given;
@@ -64,10 +63,6 @@ pub trait NodeChange: sealed::Change {
     /// What the node keeps alive then: taken out of the change, once nothing can fail any more.
     #[doc(hidden)]
     fn kept(&mut self, now: Kept) -> Kept;
-
-    /// Takes owners out of a change that was refused.
-    #[doc(hidden)]
-    fn owners(&mut self) -> Vec<Owner>;
 
     /// Why the driver refused the change.
     #[doc(hidden)]
@@ -145,10 +140,6 @@ impl<O: NodeOperation> NodeChange for O {
 
     fn kept(&mut self, _now: Kept) -> Kept {
         self.holds()
-    }
-
-    fn owners(&mut self) -> Vec<Owner> {
-        self.take_back()
     }
 
     fn why(&self, failure: Error, _refused: &Parameters, at: &Arc<Context>) -> Error {
@@ -317,13 +308,6 @@ impl NodeChange for KernelChange<'_, '_> {
         Kept(holds)
     }
 
-    fn owners(&mut self) -> Vec<Owner> {
-        match &mut self.arguments {
-            Some(Given::Each(arguments)) => arguments.take_owners(),
-            _ => Vec::new(),
-        }
-    }
-
     fn why(&self, failure: Error, _refused: &Parameters, at: &Arc<Context>) -> Error {
         match (self.kernel, self.config) {
             (Some(kernel), Some(config)) => refusal::explain(failure, config, kernel, at),
@@ -442,10 +426,6 @@ impl NodeChange for ArgumentChange<'_, '_> {
         Kept(holds)
     }
 
-    fn owners(&mut self) -> Vec<Owner> {
-        self.argument.take_owners()
-    }
-
     fn why(&self, failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {
         failure
     }
@@ -504,10 +484,6 @@ impl NodeChange for MemsetChange<'_> {
             hold_in(&mut holds, 0, at);
         }
         Kept(holds)
-    }
-
-    fn owners(&mut self) -> Vec<Owner> {
-        self.at.as_mut().and_then(Endpoint::take_owner).into_iter().collect()
     }
 
     fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error {
@@ -587,10 +563,6 @@ impl NodeChange for CopyChange<'_> {
             }
         }
         Kept(holds)
-    }
-
-    fn owners(&mut self) -> Vec<Owner> {
-        [&mut self.to, &mut self.from].into_iter().flatten().filter_map(Endpoint::take_owner).collect()
     }
 
     fn why(&self, failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {

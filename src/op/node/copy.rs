@@ -10,7 +10,6 @@ use crate::driver::sys::{
     CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUarray,
     CUmemoryPool,
 };
-use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::op::copy_3d::parameters;
 use crate::op::endpoint::Endpoint;
@@ -244,10 +243,6 @@ impl NodeOperation for Copy<'_> {
         Kept(holds)
     }
 
-    fn take_back(&mut self) -> Vec<Owner> {
-        crate::op::Operation::take_owners(self)
-    }
-
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
         refusal::of_copy_node(failure, at, self.to.side(), self.from.side(), Some(self.bytes))
     }
@@ -294,10 +289,6 @@ impl NodeOperation for Copy3d<'_> {
         hold_in(&mut holds, 0, &mut self.to.at);
         hold_in(&mut holds, 1, &mut self.from.at);
         Kept(holds)
-    }
-
-    fn take_back(&mut self) -> Vec<Owner> {
-        crate::op::Operation::take_owners(self)
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {

@@ -5,7 +5,7 @@ use super::{Holds, Kept, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawNode;
 use crate::driver::sys::CUhostFn;
-use crate::object::callback::{Owner, caught, inside_driver};
+use crate::object::callback::{caught, inside_driver};
 use crate::object::error::Error;
 use crate::op::host_function::Function;
 use crate::op::{HostFunction, Operation, Traits, invalid};
@@ -134,9 +134,5 @@ impl NodeOperation for HostFunction {
             holds.keep(whose, Arc::new(owner));
         }
         Kept(holds)
-    }
-
-    fn take_back(&mut self) -> Vec<Owner> {
-        self.take_owner().into_iter().collect()
     }
 }

@@ -9,7 +9,6 @@ use crate::driver::calls::kernel::launch::{RawAttributes, RawShape};
 use crate::driver::sys::{CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUlaunchAttribute, CUlaunchAttributeID};
 use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
-use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::op::launch::Given;
 use crate::op::{Launch, Operation, Traits};
@@ -256,10 +255,6 @@ impl NodeOperation for Launch<'_, '_> {
             holds.keep(For::Event, Arc::<Event>::clone(trigger.event));
         }
         Kept(holds)
-    }
-
-    fn take_back(&mut self) -> Vec<Owner> {
-        crate::op::Operation::take_owners(self)
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {

@@ -103,8 +103,4 @@ impl NodeOperation for MemoryOperations<'_, '_> {
         }
         Kept(holds)
     }
-
-    fn take_back(&mut self) -> Vec<Owner> {
-        crate::op::Operation::take_owners(self)
-    }
 }

@@ -6,7 +6,6 @@ use super::{Holds, Kept, KeptMemory, NodeOperation, NodeType, Parameters};
 use crate::context::Context;
 use crate::device::Device;
 use crate::driver::sys::CUDA_MEMSET_NODE_PARAMS;
-use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::op::{Memset, Traits, Value, invalid, refusal};
 use std::fmt;
@@ -138,10 +137,6 @@ impl NodeOperation for Memset<'_> {
         let mut holds = Holds::default();
         hold_in(&mut holds, 0, &mut self.at);
         Kept(holds)
-    }
-
-    fn take_back(&mut self) -> Vec<Owner> {
-        crate::op::Operation::take_owners(self)
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {

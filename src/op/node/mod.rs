@@ -51,7 +51,6 @@ use super::{Arguments, ConditionOperand, Traits};
 use crate::context::Context;
 use crate::driver::calls::graph::node::RawNode;
 use crate::driver::{Driver, Version, sys};
-use crate::object::callback::Owner;
 use crate::object::error::{Error, Status};
 use crate::pointer::DevicePointer;
 use std::fmt;
@@ -284,12 +283,6 @@ pub trait NodeOperation: sealed::Node {
     /// What the node keeps alive: taken out of the operation, once nothing can fail any more.
     #[doc(hidden)]
     fn holds(&mut self) -> Kept;
-
-    /// Takes owners out of an operation that was not added.
-    #[doc(hidden)]
-    fn take_back(&mut self) -> Vec<Owner> {
-        Vec::new()
-    }
 
     /// Why the driver refused the node.
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
