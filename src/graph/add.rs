@@ -87,15 +87,19 @@ impl Graph {
         }
         let (tree, graph) = (&self.definition.tree, self.object.id);
         let conditions = operation.conditions().0;
-        if !conditions.is_empty() {
+        let has_conditions = !conditions.is_empty();
+        if has_conditions {
             condition::check_own(tree, graph, &conditions)?;
         }
         drop(conditions);
         let own = operation.node_context(tree.context());
         let at = own.as_ref().unwrap_or(tree.context());
         let mut parameters = operation.parameters(at)?;
-        let mut guard = tree.lock_to_edit()?;
+        let mut guard = self.lock_to_edit()?;
         let state = &mut *guard;
+        if has_conditions {
+            condition::check_there(&operation.conditions().0)?;
+        }
         let mut natives = Natives::new();
         before(state, graph, after, &mut natives)?;
         restriction::check(tree, state, graph, &parameters, at)?;

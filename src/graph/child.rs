@@ -27,9 +27,7 @@ impl Graph {
     /// nodes that this one cannot hold, and if graphs would stand in each other more than 256 deep; the driver's, for a graph that allocates memory or has conditional nodes.
     pub fn add_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
-        let node = self.add_child_after(after.as_slice(), child)?.node();
-        let inner = node.graphs()?.remove(0);
-        Ok((node, inner))
+        Ok(self.with_inner(self.add_child_after(after.as_slice(), child)?))
     }
 
     /// Adds a node whose graph is another graph from now on; driver 12.9. Graphs that allocate memory can be embedded so; driver
@@ -41,9 +39,13 @@ impl Graph {
     /// one cannot hold, and if graphs would stand in each other more than 256 deep; [`Status::UNSUPPORTED`] before driver 12.9; the driver's.
     pub fn move_child(&self, after: &[&Node], child: &Self) -> Result<(Node, Self), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
-        let node = self.move_child_after(after.as_slice(), child)?.node();
-        let inner = node.graphs()?.remove(0);
-        Ok((node, inner))
+        Ok(self.with_inner(self.move_child_after(after.as_slice(), child)?))
+    }
+
+    /// A child graph node that was just added, and its graph.
+    fn with_inner(&self, added: Added<'_>) -> (Node, Self) {
+        let inner = self.beside(added.graphs()).remove(0);
+        (added.node(), inner)
     }
 
     pub(crate) fn move_child_after(
@@ -129,7 +131,6 @@ struct Pair<'outer, 'inner> {
 }
 
 impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
-    /// Always in the same order, so that two threads that embed each other's graphs do not wait for ever.
     fn lock(outer: &'outer Graph, inner: &'inner Graph) -> Result<Self, Error> {
         let (first, second) = (&outer.definition.tree, &inner.definition.tree);
         let trees = [first, second];
@@ -137,15 +138,8 @@ impl<'outer: 'inner, 'inner> Pair<'outer, 'inner> {
             let refusal = format!("{inner} belongs to another driver than {outer}");
             return Err(Error::new(Status::INVALID_HANDLE, refusal).about(inner.object.as_ref()));
         }
-        let pair = if Arc::ptr_eq(first, second) {
-            Self { trees, outer: first.lock(), inner: None }
-        } else if Arc::as_ptr(first) < Arc::as_ptr(second) {
-            let outer = first.lock();
-            Self { trees, outer, inner: Some(second.lock()) }
-        } else {
-            let inner = second.lock();
-            Self { trees, outer: first.lock(), inner: Some(inner) }
-        };
+        let (state, other) = Tree::lock_two(first, second);
+        let pair = Self { trees, outer: state, inner: other };
         for graph in [outer, inner] {
             graph.object.check_usable()?;
         }

@@ -250,6 +250,10 @@ impl ConditionOperand for Condition {
         self.object.native.get().copied()
     }
 
+    fn check_there(&self) -> Result<(), Error> {
+        self.object.check_there()
+    }
+
     fn is_of(&self, definition: *const ()) -> bool {
         std::ptr::eq(Arc::as_ptr(&self.definition.tree).cast(), definition)
     }
@@ -290,6 +294,18 @@ pub(super) fn check_change(
 /// Sees to it that each has its number.
 pub(super) fn number_all(conditions: &[(usize, &dyn ConditionOperand)]) -> Result<(), Error> {
     conditions.iter().try_for_each(|(_, condition)| condition.native().map(drop))
+}
+
+/// Refuses conditions that are gone by now, under the lock of the definition.
+#[cold]
+pub(super) fn check_there(conditions: &[(usize, &dyn ConditionOperand)]) -> Result<(), Error> {
+    let check = |(index, condition): &(usize, &dyn ConditionOperand)| {
+        condition.check_there().map_err(|mut failure| {
+            failure.item = Some(*index);
+            failure
+        })
+    };
+    conditions.iter().try_for_each(check)
 }
 
 /// Refuses conditions of other graphs than the one that their kernel is to be a node of.

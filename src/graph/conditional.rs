@@ -100,9 +100,9 @@ impl Graph {
         bodies: usize,
     ) -> Result<(Node, Vec<Graph>), Error> {
         let after: Vec<&NodeObject> = after.iter().map(|node| node.object.as_ref()).collect();
-        let node = self.add_conditional_after(after.as_slice(), condition, kind, bodies)?.node();
-        let bodies = node.graphs()?;
-        Ok((node, bodies))
+        let added = self.add_conditional_after(after.as_slice(), condition, kind, bodies)?;
+        let bodies = self.beside(added.graphs());
+        Ok((added.node(), bodies))
     }
 
     pub(crate) fn add_conditional_after(

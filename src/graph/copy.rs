@@ -62,12 +62,11 @@ impl Node {
     /// # Errors
     /// [`Status::INVALID_HANDLE`] if the node, or the copy, was removed; the driver's, if the graph is no copy of the node's.
     pub fn find_in(&self, copy: &Graph) -> Result<Self, Error> {
-        let native = {
-            let state = self.tree.lock();
-            state.node(self.object.check_there()?).native
-        };
         let tree = &copy.definition.tree;
-        let mut state = copy.lock()?;
+        let (own, other) = Tree::lock_two(&self.tree, tree);
+        let native = own.node(self.object.check_there()?).native;
+        copy.object.check_usable()?;
+        let mut state = other.unwrap_or(own);
         let found = state.graph(copy.object.id).native.find_copy(native).map_err(|error| {
             let mut failure = tree.failed(error, self.object.as_ref());
             failure.message.push_str(&format!(

@@ -188,7 +188,7 @@ impl Node {
     /// driver removes no edge of it (measured on 580).
     pub(crate) fn assign(&self, toward: Toward, others: &[&NodeObject]) -> Result<(), Error> {
         let tree = &self.tree;
-        self.check_used()?;
+        let _used = self.hold_definition()?;
         let mut state = tree.lock_to_edit()?;
         let id = self.object.check_there()?;
         let (native, graph) = (state.node(id).native, state.node(id).graph);

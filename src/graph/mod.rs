@@ -139,11 +139,10 @@ impl Graph {
         if native.is_null() {
             return Err(Error::new(Status::INVALID_ARGUMENT, "the native graph is NULL"));
         }
-        if let Some(tree) = Tree::known(context.driver(), native) {
-            tree.share(&mut tree.lock())?;
-            if let Some(definition) = tree.wrap_again(ownership)? {
-                return Ok(Self { definition, object: Arc::clone(tree.root()) });
-            }
+        if let Some(tree) = Tree::known(context.driver(), native)
+            && let Some(definition) = tree.wrap_again(ownership)?
+        {
+            return Ok(Self { definition, object: Arc::clone(tree.root()) });
         }
         if let Some(inner) = inner::wrap_again(context.driver(), native, ownership)? {
             return Ok(inner);
@@ -273,10 +272,24 @@ impl Graph {
         if self.object.is_gone() { Err(self.object.refusal()) } else { Ok(self.clone()) }
     }
 
+    /// These graphs, which the definition of this one has.
+    fn beside(&self, objects: Vec<Arc<GraphObject>>) -> Vec<Self> {
+        let graph = |object| Self { definition: Arc::clone(&self.definition), object };
+        objects.into_iter().map(graph).collect()
+    }
+
     /// Keeps others from editing; refused if the graph was removed, or is being recaptured.
     fn lock(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.definition.tree.lock();
         self.object.check_usable()?;
+        Ok(state)
+    }
+
+    /// The same for whoever adds to it; refused while any part of the definition is recaptured.
+    #[inline(always)]
+    fn lock_to_edit(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let state = self.definition.tree.lock_to_edit()?;
+        self.object.check_there()?;
         Ok(state)
     }
 }

@@ -1,5 +1,6 @@
 //! One node.
 
+use super::definition::Definition;
 use super::object::{GraphObject, NodeObject};
 use super::state::{NodeId, State};
 use super::tree::Tree;
@@ -133,10 +134,10 @@ impl Node {
         question(self.tree.table(), native).map_err(|error| self.tree.failed(error, self.object.as_ref()))
     }
 
-    /// Refuses to change a node that was removed, or whose definition nobody holds any more.
-    pub(super) fn check_used(&self) -> Result<(), Error> {
+    /// Holds the definition for whoever changes the node; refused if the node was removed, or nobody holds the definition any more.
+    pub(super) fn hold_definition(&self) -> Result<Arc<Definition>, Error> {
         self.object.check_there()?;
-        self.tree.check_used(self.object.as_ref())
+        self.tree.hold(self.object.as_ref())
     }
 
     /// The context in which it runs.

@@ -16,9 +16,10 @@ impl Node {
     /// which the node keeps by itself; [`Status::INVALID_HANDLE`] if the node was removed; the driver's. The owner is given back then.
     pub fn set_owner(&self, slot: usize, owner: Owner) -> Result<(), (Error, Owner)> {
         let tree = &self.tree;
-        if let Err(error) = self.check_used() {
-            return Err((error, owner));
-        }
+        let _used = match self.hold_definition() {
+            Ok(used) => used,
+            Err(error) => return Err((error, owner)),
+        };
         let mut state = match tree.lock_to_edit() {
             Ok(state) => state,
             Err(error) => return Err((error, owner)),

@@ -25,9 +25,7 @@ impl Node {
             None => Ok(()),
         };
         refuse_twice()?;
-        // Not under the lock, which the end of a definition takes.
-        tree.check_used(self.object.as_ref())?;
-        let _used = tree.definition();
+        let _used = tree.hold(self.object.as_ref())?;
         let mut state = tree.lock_to_edit()?;
         refuse_twice()?;
         let id = self.object.id;

@@ -26,17 +26,21 @@ impl Node {
     /// [`Status::UNSUPPORTED`] if no driver, or not this one, changes such nodes. The node is as it was then.
     pub unsafe fn set<C: NodeChange>(&self, change: &mut C) -> Result<(), Error> {
         let tree = &self.tree;
-        self.check_used()?;
+        let _used = self.hold_definition()?;
         restriction::check_version(tree, change.node_type())?;
         self.object.check_change(change)?;
         let conditions = change.change_conditions().0;
-        if !conditions.is_empty() {
+        let has_conditions = !conditions.is_empty();
+        if has_conditions {
             condition::check_change(tree, &self.object, &conditions)?;
             condition::number_all(&conditions)?;
         }
         drop(conditions);
         let mut state = tree.lock_to_edit()?;
         let id = self.object.check_there()?;
+        if has_conditions {
+            condition::check_there(&change.change_conditions().0)?;
+        }
         // SAFETY: the caller vouches for what the change uses.
         let released = unsafe { set(tree, &mut state, id, change) }.map_err(|mut failure| {
             if failure.object.is_empty() {

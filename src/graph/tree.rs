@@ -125,6 +125,23 @@ impl Tree {
         Ok(state)
     }
 
+    /// Locks two definitions, the second only if it is another one: always in the same order, so that two threads which do so do not wait
+    /// for each other for ever.
+    pub(super) fn lock_two<'a, 'b>(
+        first: &'a Arc<Self>,
+        second: &'b Arc<Self>,
+    ) -> (MutexGuard<'a, State>, Option<MutexGuard<'b, State>>) {
+        if Arc::ptr_eq(first, second) {
+            return (first.lock(), None);
+        }
+        if Arc::as_ptr(first) < Arc::as_ptr(second) {
+            let state = first.lock();
+            return (state, Some(second.lock()));
+        }
+        let other = second.lock();
+        (first.lock(), Some(other))
+    }
+
     /// Who holds the definition; `None` if nobody does any more.
     pub(super) fn definition(&self) -> Option<Arc<Definition>> {
         self.definition.get()?.upgrade()
@@ -147,14 +164,15 @@ impl Tree {
         state.contexts().iter().try_for_each(|context| context.check_still_there(object))
     }
 
-    /// Refuses to edit a definition that nobody holds any more: what its nodes use is gone.
-    pub(super) fn check_used(&self, object: &dyn Subject) -> Result<(), Error> {
-        if self.definition().is_some() {
-            return Ok(());
-        }
-        let refusal =
-            format!("the graph of {object} was destroyed; only what was instantiated from it can be updated");
-        Err(Error::new(Status::INVALID_HANDLE, refusal).about(object))
+    /// Holds the definition for whoever edits it; refused if nobody holds it any more: what its nodes use is gone. It is taken before the
+    /// lock and let go of after it, since its end takes the lock.
+    pub(super) fn hold(&self, object: &dyn Subject) -> Result<Arc<Definition>, Error> {
+        self.definition().ok_or_else(|| {
+            let refusal = format!(
+                "the graph of {object} was destroyed; only what was instantiated from it can be updated"
+            );
+            Error::new(Status::INVALID_HANDLE, refusal).about(object)
+        })
     }
 
     /// What the whole is called.
@@ -234,16 +252,28 @@ impl Tree {
         }
     }
 
-    /// The definition once more, for whoever wraps the native graph again: taken over, if it was borrowed and is to be owned. Refuses a
-    /// second owner. `None` if nobody holds the definition any more.
+    /// The definition once more, for whoever wraps the native graph again: taken over, if it was borrowed and is to be owned, and shared
+    /// with others. Refuses a second owner. `None` if nobody holds the definition any more, or the graph was moved, or lost.
     pub(super) fn wrap_again(&self, ownership: Ownership) -> Result<Option<Arc<Definition>>, Error> {
-        let definition = self.definition();
-        let becomes_owned = ownership == Ownership::Owned;
-        let was_owned = match definition.is_some() && becomes_owned {
-            true => self.owned.swap(true, Relaxed),
-            false => self.is_owned(),
-        };
-        if becomes_owned && was_owned { Err(native::twice(self.root().as_ref())) } else { Ok(definition) }
+        let Some(definition) = self.definition() else { return self.check_unowned(ownership).map(|()| None) };
+        let mut state = self.lock();
+        if self.root().is_gone() {
+            return Ok(None);
+        }
+        self.share(&mut state)?;
+        self.check_unowned(ownership)?;
+        if ownership == Ownership::Owned {
+            self.owned.store(true, Relaxed);
+        }
+        drop(state);
+        Ok(Some(definition))
+    }
+
+    fn check_unowned(&self, ownership: Ownership) -> Result<(), Error> {
+        match ownership == Ownership::Owned && self.is_owned() {
+            true => Err(native::twice(self.root().as_ref())),
+            false => Ok(()),
+        }
     }
 
     /// Whether it is destroyed with this.

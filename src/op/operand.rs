@@ -49,6 +49,9 @@ pub(crate) trait ConditionOperand: Subject + Send + Sync {
     /// The same, if the condition was used before.
     fn known(&self) -> Option<u64>;
 
+    /// Refuses a condition whose graph is gone. Asked under the lock of its definition.
+    fn check_there(&self) -> Result<(), Error>;
+
     /// Whether it is one of the definition at this address.
     fn is_of(&self, definition: *const ()) -> bool;
 }
