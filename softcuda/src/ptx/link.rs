@@ -1,7 +1,7 @@
 //! Linking: several texts become one. Names that a text keeps to itself stay its own; what it declares as external is what
 //! another one defines.
 
-use super::ast::{Linkage, Operand, Routine, Statement, Syntax, Value, Variable};
+use super::ast::{Linkage, Operand, Routine, Space, Statement, Syntax, Value, Variable};
 use super::error::JitError;
 use std::collections::{HashMap, HashSet};
 
@@ -55,18 +55,45 @@ pub(super) fn link<'a>(units: Vec<Syntax<'a>>, renamed: &'a Renamed) -> Result<S
         all.variables.append(&mut unit.variables);
         all.functions.append(&mut unit.functions);
     }
+    check_shared(&all.variables)?;
     all.variables = settle(all.variables)?;
     all.functions = settle(all.functions)?;
     Ok(all)
+}
+
+/// Declarations of one shared array may leave its size open (`[]`), but not contradict each other: the longer one would reach
+/// beyond what the shorter one gets.
+fn check_shared(variables: &[Variable<'_>]) -> Result<(), JitError> {
+    let mut sizes: HashMap<&str, (u64, u32)> = HashMap::new();
+    for variable in variables.iter().filter(|variable| variable.space == Space::Shared && variable.size() > 0)
+    {
+        let (size, line) = *sizes.entry(variable.name).or_insert((variable.size(), variable.line));
+        if size != variable.size() {
+            let what =
+                format!("{} has {} bytes here, and {size} in line {line}", variable.name, variable.size());
+            return Err(JitError::invalid(variable.line, what));
+        }
+    }
+    Ok(())
 }
 
 /// What has a name that others may mean.
 trait Item {
     fn name(&self) -> &str;
     fn line(&self) -> u32;
-    fn linkage(&self) -> Linkage;
-    /// Whether it is more than a declaration.
-    fn is_defined(&self) -> bool;
+    fn rank(&self) -> Rank;
+}
+
+/// How much an item says of what its name means; of several items the one that says most stands for the name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// A declaration, for an array without its size.
+    Declared,
+    /// An external array with its size.
+    Sized,
+    /// A definition that gives way to another.
+    Weak,
+    Defined,
 }
 
 impl Item for Variable<'_> {
@@ -78,12 +105,13 @@ impl Item for Variable<'_> {
         self.line
     }
 
-    fn linkage(&self) -> Linkage {
-        self.linkage
-    }
-
-    fn is_defined(&self) -> bool {
-        self.linkage != Linkage::Extern
+    fn rank(&self) -> Rank {
+        match self.linkage {
+            Linkage::Extern if self.size() == 0 => Rank::Declared,
+            Linkage::Extern => Rank::Sized,
+            Linkage::Weak => Rank::Weak,
+            _ => Rank::Defined,
+        }
     }
 }
 
@@ -96,12 +124,12 @@ impl Item for Routine<'_> {
         self.line
     }
 
-    fn linkage(&self) -> Linkage {
-        self.linkage
-    }
-
-    fn is_defined(&self) -> bool {
-        self.body.is_some()
+    fn rank(&self) -> Rank {
+        match (&self.body, self.linkage) {
+            (None, _) => Rank::Declared,
+            (Some(_), Linkage::Weak) => Rank::Weak,
+            (Some(_), _) => Rank::Defined,
+        }
     }
 }
 
@@ -109,17 +137,12 @@ impl Item for Routine<'_> {
 fn settle<T: Item>(items: Vec<T>) -> Result<Vec<T>, JitError> {
     let mut chosen: HashMap<String, usize> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
-        let rank = |item: &T| match (item.is_defined(), item.linkage()) {
-            (false, _) => 0,
-            (true, Linkage::Weak) => 1,
-            (true, _) => 2,
-        };
         let Some(known) = chosen.get_mut(item.name()) else {
             chosen.insert(item.name().to_owned(), at);
             continue;
         };
-        match (rank(&items[*known]), rank(item)) {
-            (2, 2) => {
+        match (items[*known].rank(), item.rank()) {
+            (Rank::Defined, Rank::Defined) => {
                 return Err(JitError::invalid(item.line(), format!("{} is defined twice", item.name())));
             }
             (before, now) if now > before => *known = at,

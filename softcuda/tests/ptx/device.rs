@@ -204,3 +204,11 @@ impl Loaded {
 pub(crate) fn text(body: &str) -> String {
     format!(".version 7.0\n.target sm_70\n.address_size 64\n{body}")
 }
+
+/// What one thread of the kernel `k(.param .u64 out)` leaves in the first `count` values at `out`.
+pub(crate) fn results<T: Plain>(text: &str, count: usize) -> Vec<T> {
+    let device = Device::default();
+    let out = device.zeroed(size_of::<T>() * count);
+    load(&device, text).run(&device, "k", 1, 1, &[Arg::U64(out)]).unwrap_or_else(|fault| panic!("{fault}"));
+    device.read(out, count)
+}

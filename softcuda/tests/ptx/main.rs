@@ -4,6 +4,7 @@ mod device;
 
 mod basic;
 mod compiled;
+mod declarations;
 mod forms;
 mod garbled;
 mod language;

@@ -69,8 +69,8 @@ pub(super) fn lower<'a>(
     let [result_sizes, param_sizes] = formals;
     let call = Call {
         target,
-        params: l.places(&params, &param_sizes, m)?,
-        results: l.places(&results, &result_sizes, m)?,
+        params: l.places(&params, &param_sizes, false, m)?,
+        results: l.places(&results, &result_sizes, true, m)?,
     };
     let extra = l.add_call(call);
     l.emit_complex(Op { extra, ..op(control::call, NIL, NIL, NIL) });
@@ -86,9 +86,9 @@ fn external(name: &str, formals: &[Vec<u32>; 2], m: &Modifiers<'_>) -> Result<Ex
         // As the real compiler says it: it links the text before it knows of lines.
         return Err(JitError::invalid(0, format!("Unresolved extern function '{name}'")));
     };
-    let declared_result = formals[0].first().copied().unwrap_or(0);
-    // Some compilers declare a result where there is none, and that is never read.
-    if declared_result != result && result != 0 || formals[1] != params {
+    // Some compilers declare a result where there is none, and that is never read; others leave out one that they do not want.
+    let fits = formals[0].is_empty() || result == 0 || formals[0] == [result];
+    if !fits || formals[1] != params {
         return Err(m.invalid(&format!("the function {name} is declared in a way that is not the driver's")));
     }
     Ok(external)
@@ -115,6 +115,7 @@ impl<'a> Lowering<'a, '_> {
         &mut self,
         operands: &[Operand<'a>],
         sizes: &[u32],
+        are_results: bool,
         m: &Modifiers<'a>,
     ) -> Result<Vec<Place>, JitError> {
         if operands.len() != sizes.len() {
@@ -140,7 +141,9 @@ impl<'a> Lowering<'a, '_> {
                         8 => Type::B64,
                         _ => return Err(m.invalid("a parameter of this size is no register")),
                     };
-                    Place::Register(self.source(operand, ty)?, size)
+                    let reg =
+                        if are_results { self.destination(operand, ty)? } else { self.source(operand, ty)? };
+                    Place::Register(reg, size)
                 }
             });
         }

@@ -4,7 +4,7 @@ use super::emit::{Constants, NIL, Registers, op};
 use super::modifiers::Modifiers;
 use super::names::{Library, Names, Register, Symbol, width};
 use super::table;
-use crate::ptx::ast::{Instruction, Linkage, Routine as Source, Space, Statement, Variable};
+use crate::ptx::ast::{Instruction, Routine as Source, Space, Statement, Variable};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::access;
 use crate::ptx::exec::barrier::Barrier;
@@ -404,7 +404,8 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     fn shared(&mut self, variable: &Variable<'_>) -> Result<Symbol<'a>, JitError> {
-        if variable.linkage == Linkage::Extern || variable.size() == 0 {
+        // Only `[]` leaves the size to the launch: an external array that says its size has it.
+        if variable.size() == 0 {
             self.shared_align = self.shared_align.max(variable.alignment());
             return Ok(Symbol::DynamicShared);
         }

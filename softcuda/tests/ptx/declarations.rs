@@ -1,0 +1,125 @@
+//! Declarations: what gets how much memory, and what may be left out.
+
+use crate::device::{self, Arg, Device, load, results, text};
+use softcuda::ptx::Module;
+
+/// A kernel that sets the first word of each array to its place in the list, and reports how far apart they are.
+fn places(declarations: &str, arrays: &[&str]) -> (Module, Vec<u32>) {
+    let mut body = format!(
+        "{declarations}\n.visible .entry k(.param .u64 out) {{ .reg .b64 %out; .reg .b32 %at;\nld.param.u64 %out, [out];\n"
+    );
+    for (number, array) in arrays.iter().enumerate() {
+        body += &format!("mov.u32 %at, {array}; st.global.u32 [%out+{}], %at;\n", 4 * number);
+    }
+    body += "ret; }";
+    (device::compile(&text(&body)).unwrap(), results(&text(&body), arrays.len()))
+}
+
+#[test]
+fn external_shared_arrays_have_the_size_that_they_say() {
+    for (declarations, arrays, bytes, expected) in [
+        (".extern .shared .align 8 .b8 s[32];", &["s"][..], 32, &[0][..]),
+        (".extern .shared .u32 s;", &["s"], 4, &[0]),
+        (".extern .shared .u32 s[4]; .extern .shared .u32 t[2];", &["s", "t"], 24, &[0, 16]),
+        (".extern .shared .u32 s[4]; .shared .u32 t[2];", &["s", "t"], 24, &[0, 16]),
+        (".extern .shared .v4 .f32 s[4]; .extern .shared .b8 t[];", &["s", "t"], 64, &[0, 64]),
+        // What has no size comes behind what has one, and all of it is the same.
+        (".extern .shared .u32 s[]; .extern .shared .u32 t[4];", &["s", "t"], 16, &[16, 0]),
+        (".extern .shared .u32 s[]; .extern .shared .u64 t[];", &["s", "t"], 0, &[0, 0]),
+        (".extern .shared .u32 s[][4]; .shared .u32 t[2];", &["s", "t"], 8, &[16, 0]),
+        // It is there for those who use it.
+        (".extern .shared .u32 s[4]; .extern .shared .u32 t[4];", &["t"], 16, &[0]),
+        // The declaration that says more counts.
+        (".extern .shared .u32 s[]; .extern .shared .u32 s[4];", &["s"], 16, &[0]),
+    ] {
+        let (module, at) = places(declarations, arrays);
+        assert_eq!(module.functions()[0].shared_bytes, bytes, "{declarations}");
+        assert_eq!(at, expected, "{declarations}");
+    }
+}
+
+#[test]
+fn external_shared_arrays_can_be_used_to_their_end() {
+    let kernel = |offset: u32| {
+        text(&format!(
+            ".extern .shared .align 8 .b8 s[32];
+.visible .entry k(.param .u64 out) {{ .reg .u64 %o; .reg .u32 %a;
+    ld.param.u64 %o, [out]; mov.u32 %a, 7;
+    st.shared.u32 [s+{offset}], %a; ld.shared.u32 %a, [s+{offset}]; st.global.u32 [%o], %a; ret; }}"
+        ))
+    };
+    assert_eq!(results::<u32>(&kernel(28), 1), [7]);
+    let device = Device::default();
+    let out = device.zeroed(4);
+    load(&device, &kernel(4096)).run(&device, "k", 1, 1, &[Arg::U64(out)]).unwrap_err();
+}
+
+#[test]
+fn declarations_of_one_shared_array_agree() {
+    let kernel = ".entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }";
+    let [four, eight, open, defined] = [
+        ".extern .shared .u32 s[4];",
+        ".extern .shared .u32 s[8];",
+        ".extern .shared .u32 s[];",
+        ".visible .shared .u32 s[4];",
+    ];
+    let linked = |texts: &[&str]| {
+        let texts: Vec<String> = texts.iter().map(|body| text(body)).collect();
+        Module::link(&texts, 90, 90)
+            .map(|module| module.functions()[0].shared_bytes)
+            .map_err(|error| error.log)
+    };
+    let using = |declaration: &str| format!("{declaration}\n{kernel}");
+    assert_eq!(linked(&[&using(four), four]), Ok(16));
+    assert_eq!(linked(&[&using(open), eight]), Ok(32));
+    assert_eq!(linked(&[&using(open), defined]), Ok(16));
+    assert_eq!(linked(&[&using(four), defined]), Ok(16));
+    for other in [eight, &format!("{open} {eight}")] {
+        assert_eq!(
+            linked(&[&using(four), other]),
+            Err("line 4: s has 32 bytes here, and 16 in line 4".into())
+        );
+    }
+    let too_much = linked(&[&using(".extern .shared .u32 s[12289];")]).unwrap_err();
+    assert_eq!(too_much, "Entry function 'k' uses too much shared data (0xc004 bytes, 0xc000 max)");
+}
+
+#[test]
+fn results_that_nobody_wants_need_not_be_declared() {
+    let print = |declared: &str, call: &str| {
+        let device = Device::default();
+        let body = format!(
+            ".extern .func {declared} vprintf (.param .b64 format, .param .b64 values);
+.global .align 1 .b8 words[4] = {{104, 105, 10, 0}};
+.visible .entry k(.param .u64 out) {{
+    .reg .u64 %x, %null; .reg .u32 %v;
+    {{ .param .b64 a; .param .b64 b; .param .b32 r;
+    mov.u64 %x, words; cvta.global.u64 %x, %x; st.param.b64 [a], %x; mov.u64 %null, 0; st.param.b64 [b], %null;
+    {call} }}
+    ld.param.u64 %x, [out]; mov.u32 %v, 7; st.global.u32 [%x], %v; ret; }}"
+        );
+        let out = device.zeroed(4);
+        load(&device, &text(&body)).run(&device, "k", 1, 1, &[Arg::U64(out)]).unwrap();
+        assert_eq!(device.read::<u32>(out, 1), [7]);
+        device.text()
+    };
+    assert_eq!(print("", "call.uni vprintf, (a, b);"), "hi\n");
+    assert_eq!(print("(.param .b32 r)", "call.uni (r), vprintf, (a, b);"), "hi\n");
+    assert_eq!(print("(.param .b32 r)", "call.uni (_), vprintf, (a, b);"), "hi\n");
+    let refused = |declared: &str, call: &str| {
+        let body =
+            format!(".extern .func {declared};\n.entry k() {{ .param .b64 a; .param .b64 b; {call} ret; }}");
+        device::compile(&text(&body)).err().map(|error| error.log)
+    };
+    let elsewhere = ": the function vprintf is declared in a way that is not the driver's";
+    let vprintf = "vprintf(.param .b64 f, .param .b64 v)";
+    for (declared, call) in [
+        (format!("(.param .b64 r) {vprintf}"), "call (a), vprintf, (a, b);"),
+        ("vprintf(.param .b64 f)".to_owned(), "call vprintf, (a);"),
+    ] {
+        assert!(refused(&declared, call).is_some_and(|log| log.contains(elsewhere)), "{declared}");
+    }
+    assert_eq!(refused("malloc(.param .b64 n)", "call malloc, (a);"), None);
+    let wanted = refused(vprintf, "call (a), vprintf, (a, b);").unwrap();
+    assert!(wanted.ends_with("1 values are passed for 0"), "{wanted}");
+}
