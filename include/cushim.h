@@ -102,7 +102,7 @@
  *   cushim_driver_get_info, cushim_driver_candidate_at, cushim_symbol_count, cushim_driver_symbol_at
  *
  * To name objects and compare handles:
- *   cushim_set_label, cushim_get_label, cushim_same, cushim_describe
+ *   cushim_set_label, cushim_get_label, cushim_same, cushim_get_identity, cushim_describe
  *
  * To choose a device:
  *   cushim_driver_get_device_count, cushim_driver_get_device, cushim_device_get_driver, cushim_device_get_ordinal,
@@ -2147,6 +2147,19 @@ cushim_status cushim_get_label(const void *handle, char *buffer, size_t size, si
  * @param[out] same Receives 1 or 0.
  */
 cushim_status cushim_same(const void *a, const void *b, int32_t *same);
+
+/*
+ * Returns a number for the object: the same for each of its handles, whether owning or borrowed, and never used for another
+ * object in this process. Two handles name the same object if and only if their numbers are equal, so a binding can take it for
+ * equality and as a hash. Numbers say nothing about the order in which objects were created.
+ *
+ * @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
+ * @param[out] number Receives the number, which is never 0; 0 on failure. A stream that is destroyed or a graph that is removed keeps
+ *   no handle that can be asked, so ask while the object lives.
+ * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a handle that was destroyed.
+ */
+cushim_status cushim_get_identity(const void *handle,
+                                  uint64_t *number);
 
 /*
  * Describes any value in one line: `stream "copy"`, `destroyed event`, `not a handle (0x10)`.

@@ -65,7 +65,8 @@ void owners(cushim::context_ref context) {
   first.destroy(); // nothing
 
   cushim::stream third = cushim::stream::share(second);
-  CHECK(third != second && same(third, second));
+  CHECK(third == second && third.get() != second.get() && same(third, second));
+  CHECK(third.identity() == second.identity() && std::hash<cushim::stream>()(third) == std::hash<cushim::stream_ref>()(second));
   second = std::move(third); // what it owned is destroyed
   CHECK(!third && second && second.get() != handle);
   CHECK_FAILS(CUSHIM_ERROR_INVALID_HANDLE, cushim::stream_ref(handle).sync());

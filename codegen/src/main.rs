@@ -90,6 +90,7 @@ fn outputs(root: &Path) -> Vec<Output> {
         Output { path: "include/cushim-cuda/cudaProfiler.h", text: cuda.profiler() },
         Output { path: "include/cushim-cuda/builtin_types.h", text: cuda.builtin_types() },
         Output { path: "include/cushim.json", text: interface::json(&interface) },
+        Output { path: "include/cushim.cdef.h", text: interface::cdef(&interface) },
         Output { path: "capi-tests/c/common/recorder.h", text: interface::recorder(&interface) },
         Output { path: "capi-tests/c/common/kinds.h", text: interface::kinds(&interface) },
         Output { path: "docs/streams.md", text: interface::streams(&interface) },

@@ -40,8 +40,18 @@ using address = std::uint64_t;
 
 namespace detail {
 
-// A handle that is not owned. Two are equal if they are the same handle; `same` compares the objects. Handles have an
-// order and a std::hash, which say nothing of the objects: they are keys of maps.
+// A number for each object, whichever handle of it is asked; 0 of an empty handle. A destroyed one has none left: it stands for itself,
+// with a number that no object has.
+[[nodiscard]] inline std::uint64_t number_of(const void *handle) noexcept {
+  std::uint64_t number = 0;
+  if (handle != nullptr && cushim_get_identity(handle, &number) != CUSHIM_SUCCESS) {
+    number = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
+  }
+  return number;
+}
+
+// A handle that is not owned. Two are equal if they name the same object, whoever owns it. Their order and their std::hash are those
+// of the objects, so that handles are keys of maps; keep the object while it is one.
 template <class Handle>
 class ref {
  public:
@@ -61,15 +71,18 @@ class ref {
     return ask_text(cushim_describe, static_cast<const void *>(handle_));
   }
 
-  friend constexpr bool operator==(const ref &a, const ref &b) noexcept { return a.handle_ == b.handle_; }
-  friend constexpr bool operator!=(const ref &a, const ref &b) noexcept { return a.handle_ != b.handle_; }
+  // A number that each handle of the object has, and no other object ever; 0 if this is empty.
+  [[nodiscard]] std::uint64_t identity() const noexcept { return number_of(handle_); }
+
+  friend bool operator==(const ref &a, const ref &b) noexcept {
+    return a.handle_ == b.handle_ || (a && b && a.identity() == b.identity());
+  }
+  friend bool operator!=(const ref &a, const ref &b) noexcept { return !(a == b); }
   friend constexpr bool operator==(const ref &a, std::nullptr_t) noexcept { return a.handle_ == nullptr; }
   friend constexpr bool operator!=(const ref &a, std::nullptr_t) noexcept { return a.handle_ != nullptr; }
   friend constexpr bool operator==(std::nullptr_t, const ref &a) noexcept { return a.handle_ == nullptr; }
   friend constexpr bool operator!=(std::nullptr_t, const ref &a) noexcept { return a.handle_ != nullptr; }
-  friend bool operator<(const ref &a, const ref &b) noexcept {
-    return reinterpret_cast<std::uintptr_t>(a.handle_) < reinterpret_cast<std::uintptr_t>(b.handle_);
-  }
+  friend bool operator<(const ref &a, const ref &b) noexcept { return a.identity() < b.identity(); }
 
  protected:
   constexpr ref() noexcept = default;
@@ -142,7 +155,7 @@ class owning : public Ref {
 template <class Object>
 struct handle_hash {
   [[nodiscard]] std::size_t operator()(const Object &object) const noexcept {
-    return std::hash<typename Object::handle_type>()(object.get());
+    return std::hash<std::uint64_t>()(object.identity());
   }
 };
 

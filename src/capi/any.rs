@@ -3,7 +3,7 @@
 //! @header cushim.h
 //! @task name objects and compare handles
 
-use super::driver_object::DriverObject;
+use super::driver_object::{self, DriverObject};
 use super::error::{call, cushim_status};
 use super::handles::{enter_anywhere, get, refusal};
 use super::stream::{self, cushim_stream_s};
@@ -80,6 +80,16 @@ impl Any<'_> {
             Self::Stream(stream) => stream.set_label(label),
             Self::Builder(builder) => builder.set_label(label),
             Self::Other(header) => header.set_label(label),
+        }
+    }
+
+    fn identity(&self) -> u64 {
+        match self {
+            // Each opening has an object of its own; the one that stands for the driver has its number.
+            Self::Driver(driver) => driver_object::shared(&driver.driver).header().identity(),
+            Self::Stream(stream) => stream.header().identity(),
+            Self::Builder(builder) => builder.header().identity(),
+            Self::Other(header) => header.identity(),
         }
     }
 
@@ -174,6 +184,28 @@ fn is_same_stream(guard: &Guard, tokens: [Token; 2]) -> Result<bool, Error> {
 fn is_same_driver(guard: &Guard, a: Token, b: Token) -> bool {
     let driver = |token| guard.get::<DriverObject>(token).ok().map(|object| object.driver.clone());
     driver(a).is_some_and(|a| driver(b) == Some(a))
+}
+
+/// Returns a number for the object: the same for each of its handles, whether owning or borrowed, and never used for another
+/// object in this process. Two handles name the same object if and only if their numbers are equal, so a binding can take it for
+/// equality and as a hash. Numbers say nothing about the order in which objects were created.
+///
+/// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
+/// @param[out] number Receives the number, which is never 0; 0 on failure. A stream that is destroyed or a graph that is removed keeps
+///   no handle that can be asked, so ask while the object lives.
+/// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a handle that was destroyed.
+///
+/// # Safety
+/// `number` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_get_identity(handle: *const c_void, number: *mut u64) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `number`.
+        let number = unsafe { out::cleared(number, 0, "number") }?;
+        let guard = enter_anywhere()?;
+        *number = with_any(&guard, handle, |any| any.identity())?;
+        Ok(())
+    })
 }
 
 /// Describes any value in one line: `stream "copy"`, `destroyed event`, `not a handle (0x10)`.

@@ -114,9 +114,18 @@ static inline void close_objects(struct objects *objects) {
 #undef DESTROY
 }
 
+static inline uint64_t identity_of(const void *handle) {
+  uint64_t number = 0;
+  CHECK_OK(cushim_get_identity(handle, &number));
+  CHECK(number != 0);
+  return number;
+}
+
+/* Whether both name one object; their numbers say the same. */
 static inline int is_same(const void *a, const void *b) {
   int32_t same = -1;
   CHECK_OK(cushim_same(a, b, &same));
+  CHECK(same == (identity_of(a) == identity_of(b)));
   return same;
 }
 

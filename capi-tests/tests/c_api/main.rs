@@ -4,6 +4,7 @@
 
 mod abi;
 mod capture;
+mod cdef;
 mod cpp;
 mod devices;
 mod dlpack;

@@ -34,7 +34,7 @@ pub(crate) fn write(interface: &Interface) -> String {
 }
 
 /// The names that stand for plain types, as far as functions and structs use them.
-fn types(interface: &Interface) -> BTreeMap<&str, String> {
+pub(super) fn types(interface: &Interface) -> BTreeMap<&str, String> {
     let parameters = interface.functions.iter().flat_map(|function| &function.parameters);
     let fields = interface.structs.iter().flat_map(|item| &item.fields);
     let results = interface.functions.iter().map(|function| &function.result);

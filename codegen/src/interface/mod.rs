@@ -3,6 +3,7 @@
 //! Names, types and layouts are the source's. What C types do not say (who owns a handle that comes out, where NULL is
 //! accepted, which errors there are) is said by the tags of the documentation; see [`docs`].
 
+mod cdef;
 mod docs;
 mod errors;
 mod index;
@@ -22,6 +23,7 @@ use syn::ext::IdentExt as _;
 use syn::{Attribute, Fields, FnArg, Item, ItemFn, ItemStruct, ItemType, Pat, ReturnType, Type};
 use types::Layout;
 
+pub(crate) use cdef::write as cdef;
 pub(crate) use index::write as index;
 pub(crate) use json::write as json;
 pub(crate) use kinds::write as kinds;

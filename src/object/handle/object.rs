@@ -112,6 +112,9 @@ pub(crate) struct Header {
     pub(super) owning: AtomicU64,
     /// The borrowed token, or 0 until someone asks for it.
     pub(super) borrowed: AtomicU64,
+    /// The object's number, or 0 until someone asks for it.
+    #[cfg(feature = "capi")]
+    identity: std::sync::atomic::AtomicU64,
 }
 
 impl Header {
@@ -126,7 +129,22 @@ impl Header {
             label: Mutex::new(None),
             owning: AtomicU64::new(0),
             borrowed: AtomicU64::new(0),
+            #[cfg(feature = "capi")]
+            identity: std::sync::atomic::AtomicU64::new(0),
         }
+    }
+
+    /// A number that no other object has, and none will have. Nothing counts objects that nobody asks about, so creating one
+    /// writes to nothing that threads share.
+    #[cfg(feature = "capi")]
+    pub(crate) fn identity(&self) -> u64 {
+        static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let known = self.identity.load(Relaxed);
+        if known != 0 {
+            return known;
+        }
+        let new = LAST.fetch_add(1, Relaxed) + 1;
+        self.identity.compare_exchange(0, new, Relaxed, Relaxed).map_or_else(|first| first, |_| new)
     }
 
     /// Names the object for messages; `None` takes the name away.
