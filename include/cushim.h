@@ -1641,8 +1641,8 @@ typedef struct cushim_dlpack_options {
   /* @field[flags(cushim_dlpack_flags)] Flags. */
   uint32_t flags;
   /*
-   * The number of elements in each dimension, in row-major order, contiguous. NULL: one dimension with as many
-   * elements as fit.
+   * The number of elements in each dimension, in row-major order, contiguous.
+   * NULL: one dimension with as many elements as fit.
    */
   const int64_t *shape;
   /* The number of dimensions, at most 64. */
@@ -1983,8 +1983,8 @@ typedef struct cushim_exec_result {
   /* The node that the driver blames; NULL if it blames none. Of an update, a node of the new graph. */
   cushim_node node;
   /*
-   * The node that `node` depends on and did not before, or the reverse; NULL if that is not the reason. Updates
-   * only. CUDA 12.0.
+   * The node that `node` depends on and did not before, or the reverse; NULL if that is not the
+   * reason. Updates only. CUDA 12.0.
    */
   cushim_node other;
 } cushim_exec_result;
@@ -2154,8 +2154,7 @@ cushim_status cushim_same(const void *a, const void *b, int32_t *same);
  * equality and as a hash. Numbers say nothing about the order in which objects were created.
  *
  * @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
- * @param[out] number Receives the number, which is never 0; 0 on failure. A stream that is destroyed or a graph that is removed keeps
- *   no handle that can be asked, so ask while the object lives.
+ * @param[out] number Receives the number, which is never 0; 0 on failure.
  * @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a handle that was destroyed.
  */
 cushim_status cushim_get_identity(const void *handle,

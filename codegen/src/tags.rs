@@ -126,6 +126,8 @@ fn shown_tag(line: &str) -> String {
     let tag = Tag::parse(head);
     match tag.attributes.shown() {
         _ if !head.ends_with(']') => line.to_owned(),
+        // Of a member the prose says the rest.
+        _ if tag.name == "field" && tag.attributes.value("flags").is_none() => text.trim().to_owned(),
         shown if shown.is_empty() => text.trim().to_owned(),
         shown => format!("@{}[{shown}]{text}", tag.name),
     }
@@ -234,6 +236,7 @@ mod tests {
             &["@param[in, nullable] a The a", "  is long."],
         );
         assert_shown(&["@field[enum(e)] The kind", "  of it."], &["The kind", "of it."]);
+        assert_shown(&["@field[nullable] The data", "  of it."], &["The data", "of it."]);
         assert_shown(&["@task copy memory", "@driver 12.4"], &["@driver 12.4"]);
         assert_shown(&["Prose [with brackets]."], &["Prose [with brackets]."]);
     }

@@ -191,8 +191,7 @@ fn is_same_driver(guard: &Guard, a: Token, b: Token) -> bool {
 /// equality and as a hash. Numbers say nothing about the order in which objects were created.
 ///
 /// @param[in, any] handle The object. Not `cushim_stream_current()`: pass the stream itself.
-/// @param[out] number Receives the number, which is never 0; 0 on failure. A stream that is destroyed or a graph that is removed keeps
-///   no handle that can be asked, so ask while the object lives.
+/// @param[out] number Receives the number, which is never 0; 0 on failure.
 /// @errors `CUSHIM_ERROR_INVALID_HANDLE`, also for a handle that was destroyed.
 ///
 /// # Safety

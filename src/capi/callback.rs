@@ -36,9 +36,9 @@ pub type cushim_release_function = Option<unsafe extern "C" fn(data: *mut c_void
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_owner {
-    /// Passed to `release`; may be NULL.
+    /// @field[nullable] Passed to `release`; may be NULL.
     pub data: *mut c_void,
-    /// Releases `data`. NULL: `cushim_drain` returns it.
+    /// @field[nullable] Releases `data`. NULL: `cushim_drain` returns it.
     pub release: cushim_release_function,
 }
 
@@ -237,7 +237,7 @@ pub struct cushim_item {
     pub kind: i32,
     /// @field[enum(cushim_log_level)] The level of a log line; 0 in other items.
     pub level: i32,
-    /// What the program lent or passed; NULL for a log line.
+    /// @field[nullable] What the program lent or passed; NULL for a log line.
     pub data: *mut c_void,
     /// The part of the library that logged a line; "" in other items.
     pub target: [c_char; 48],

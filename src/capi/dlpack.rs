@@ -151,8 +151,8 @@ pub struct cushim_dlpack_options {
     pub lanes: i32,
     /// @field[flags(cushim_dlpack_flags)] Flags.
     pub flags: u32,
-    /// The number of elements in each dimension, in row-major order, contiguous. NULL: one dimension with as many
-    /// elements as fit.
+    /// @field[nullable, array(dimensions)] The number of elements in each dimension, in row-major order, contiguous.
+    ///   NULL: one dimension with as many elements as fit.
     pub shape: *const i64,
     /// The number of dimensions, at most 64.
     pub dimensions: usize,

@@ -3,7 +3,7 @@
 
 use capi_tests::interface::{self, list, text};
 use capi_tests::libraries::{installed, soname};
-use capi_tests::matrix::ONE_VERSION;
+use capi_tests::matrix::{Language, ONE_VERSION, compilers};
 use capi_tests::parallel::for_each;
 use capi_tests::run::{Driver, Run};
 use capi_tests::{repository, skip};

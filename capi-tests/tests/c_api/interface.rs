@@ -77,8 +77,9 @@ fn every_member_is_on_its_page() {
     let functions = list(&interface, "functions");
     let parameters = functions.iter().flat_map(|function| list(function, "parameters"));
     let keys = |item: &Value| item.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
-    let there: BTreeSet<String> =
-        [&interface].into_iter().chain(functions).chain(parameters).flat_map(keys).collect();
+    let members_of_structs = list(&interface, "structs").iter().flat_map(|item| list(item, "fields"));
+    let all = [&interface].into_iter().chain(functions).chain(parameters).chain(members_of_structs);
+    let there: BTreeSet<String> = all.flat_map(keys).collect();
     let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
     let unnamed: Vec<_> =
         there.difference(&named).filter(|name| !members.contains(&format!("`{name}`"))).collect();

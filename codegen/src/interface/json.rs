@@ -26,7 +26,7 @@ pub(crate) fn write(interface: &Interface) -> String {
             })
         }).collect::<Vec<_>>(),
         "enums": interface.enums.iter().map(enumeration).collect::<Vec<_>>(),
-        "structs": interface.structs.iter().map(structure).collect::<Vec<_>>(),
+        "structs": interface.structs.iter().map(|item| structure(interface, item)).collect::<Vec<_>>(),
         "callbacks": interface.callbacks.iter().map(callback).collect::<Vec<_>>(),
         "functions": interface.functions.iter().map(|item| function(interface, item)).collect::<Vec<_>>(),
     });
@@ -60,31 +60,54 @@ fn enumeration(item: &Enum) -> Value {
     })
 }
 
-fn structure(item: &Struct) -> Value {
+fn structure(interface: &Interface, item: &Struct) -> Value {
     json!({
         "name": item.name,
         "doc": item.doc,
         "size": item.layout.size,
         "align": item.layout.align,
         "grows": item.fields[0].name == "struct_size",
-        "fields": item.fields.iter().map(field).collect::<Vec<_>>(),
+        "fields": item.fields.iter().map(|item| field(interface, item)).collect::<Vec<_>>(),
     })
 }
 
-fn field(item: &Field) -> Value {
+fn field(interface: &Interface, item: &Field) -> Value {
+    let kind = interface.handles.iter().map(|handle| &handle.kind);
+    let kind = kind.into_iter().find(|kind| item.c_type.strip_prefix("cushim_") == Some(kind.as_str()));
     let mut described = json!({
         "name": item.name,
         "type": item.c_type,
+        "role": role_of_field(interface, item, kind.is_some()),
+        "kind": kind,
+        "nullable": item.attributes.has("nullable"),
         "count": item.count,
         "offset": item.offset,
         "size": item.layout.size,
         "doc": item.doc,
     });
-    for attribute in ["enum", "flags"] {
+    for attribute in ["enum", "flags", "array", "bytes"] {
         let Some(name) = item.attributes.value(attribute) else { continue };
         described[attribute] = json!(name);
     }
+    for attribute in ["taken", "borrowed"].into_iter().filter(|attribute| item.attributes.has(attribute)) {
+        described[attribute] = json!(true);
+    }
     described
+}
+
+/// What a member is to a function that gets the struct.
+fn role_of_field(interface: &Interface, item: &Field, is_handle: bool) -> &'static str {
+    let is_array = item.attributes.has("array") || item.attributes.has("bytes");
+    match interface.plain(&item.c_type).as_str() {
+        _ if is_handle => "handle",
+        name if interface.is_callback(name) => "callback",
+        name if interface.structs.iter().any(|known| known.name == name) => "struct",
+        "const char *" => "text",
+        "char" if item.count.is_some() => "text",
+        pointer if pointer.starts_with("const ") || is_array => "read",
+        pointer if pointer.ends_with('*') => "passed",
+        _ => "value",
+    }
 }
 
 fn callback(item: &Callback) -> Value {

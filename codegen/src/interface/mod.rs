@@ -240,7 +240,8 @@ impl Interface {
                 doc,
             }
         });
-        let fields = fields.collect();
+        let fields: Vec<Field> = fields.collect();
+        fields.iter().for_each(|field| field.assert_sizes_are_named(&fields));
         Struct { name: item.ident.to_string(), doc: text(&item.attrs), layout: layout.padded(), fields }
     }
 
@@ -384,6 +385,15 @@ impl Interface {
     }
 }
 
+impl Field {
+    /// What an attribute refers to is another member.
+    fn assert_sizes_are_named(&self, all: &[Self]) {
+        for size in ["bytes", "array"].into_iter().filter_map(|attribute| self.attributes.value(attribute)) {
+            assert!(all.iter().any(|other| other.name == size), "{}: there is no {size}", self.name);
+        }
+    }
+}
+
 impl Function {
     /// A stream stands directly after the object.
     fn assert_stream_follows(&self) {
@@ -406,13 +416,17 @@ impl Function {
     }
 }
 
+/// What a tag may say of a member.
+const FIELD_ATTRIBUTES: &[&str] =
+    &["enum()", "flags()", "example()", "nullable", "taken", "borrowed", "array()", "bytes()"];
+
 /// The attributes of a member, and its documentation.
 fn field_docs(field: &syn::Field) -> (Attributes, String) {
     let comment = Comment::of(&field.attrs);
     let Some(tag) = comment.tagged("field").next() else {
         return (Attributes::default(), comment.prose);
     };
-    tag.attributes.assert_known(&["enum()", "flags()", "example()"], &tag.text);
+    tag.attributes.assert_known(FIELD_ATTRIBUTES, &tag.text);
     (tag.attributes.clone(), tag.text.clone())
 }
 

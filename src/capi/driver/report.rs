@@ -66,7 +66,7 @@ pub struct cushim_candidate {
     pub struct_size: usize,
     /// The name or path that was tried.
     pub path: *const c_char,
-    /// Why it was not used, in the loader's own words; NULL for the library that was loaded.
+    /// @field[nullable] Why it was not used, in the loader's own words; NULL for the library that was loaded.
     pub error: *const c_char,
     /// Why it was tried: "options", "CUSHIM_DRIVER", "loaded already", "loader", "folder" …
     pub origin: *const c_char,
@@ -98,9 +98,9 @@ pub struct cushim_symbol {
     pub exported: *const c_char,
     /// The area of the function: "memory", "graph" …
     pub group: *const c_char,
-    /// How the address was found: "cuGetProcAddress", "dlsym" or "custom"; NULL if it was not.
+    /// @field[nullable] How the address was found: "cuGetProcAddress", "dlsym" or "custom"; NULL if it was not.
     pub via: *const c_char,
-    /// The address; NULL if it was not found.
+    /// @field[nullable] The address; NULL if it was not found.
     pub address: *mut c_void,
     /// The ABI number, such as 3020.
     pub abi: i32,

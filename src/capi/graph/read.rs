@@ -81,7 +81,7 @@ fn place(memory: &KeptMemory, memory_type: CUmemorytype) -> Result<cushim_place,
 pub struct cushim_kernel_node {
     /// Bytes of this struct, `sizeof(cushim_kernel_node)`.
     pub struct_size: usize,
-    /// The kernel, a borrowed handle; NULL if cushim has no object of it.
+    /// @field[nullable, borrowed] The kernel, a borrowed handle; NULL if cushim has no object of it.
     pub kernel: cushim_kernel,
     /// How it is launched. `attributes` is NULL; `attribute_count` is the number of attributes without a member of
     /// their own.

@@ -52,7 +52,7 @@ pub struct cushim_arg {
     pub kind: i32,
     /// Bytes of the value; 0 where the kind says how many there are.
     pub size: u32,
-    /// Where the value is, or the handle. Read during the call only.
+    /// @field[bytes(size)] Where the value is, or the handle. Read during the call only.
     pub value: *const c_void,
 }
 
@@ -62,7 +62,7 @@ pub struct cushim_arg {
 pub struct cushim_parameter {
     /// The name: of one value in all kernel nodes of a graph, with its child graphs and bodies.
     pub name: *const c_char,
-    /// The value.
+    /// @field[bytes(size)] The value.
     pub value: *const c_void,
     /// Its bytes.
     pub size: u32,

@@ -101,16 +101,16 @@ pub struct cushim_launch_config {
     pub memory_sync_domain: i32,
     /// @field[flags(CUevent_record_flags)] Flags of the record of `programmatic_event`, `CU_EVENT_RECORD_*`.
     pub programmatic_event_flags: u32,
-    /// An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8.
+    /// @field[nullable] An untimed event that the blocks trigger, each for itself; it is done when all have. May be NULL. Driver 11.8.
     pub programmatic_event: cushim_event,
-    /// Other attributes of the driver's, at most 24; NULL if there are none.
+    /// @field[nullable, array(attribute_count)] Other attributes of the driver's, at most 24; NULL if there are none.
     pub attributes: *const cushim_launch_attribute,
     /// How many.
     pub attribute_count: usize,
     /// Bytes from one to the next; 0 means `sizeof(cushim_launch_attribute)`.
     pub attribute_stride: usize,
-    /// The context in which a kernel node of a graph runs; NULL: the context of the graph. Without effect in a
-    /// stream, which has its own.
+    /// @field[nullable] The context in which a kernel node of a graph runs; NULL: the context of the graph. Without effect in a
+    ///   stream, which has its own.
     pub context: cushim_context,
 }
 

@@ -64,7 +64,7 @@ pub struct cushim_library_options {
     pub flags: u32,
     /// The most registers of a thread; 0 leaves it to the compiler.
     pub max_registers: u32,
-    /// Further options; NULL if there are none.
+    /// @field[nullable, array(jit_option_count)] Further options; NULL if there are none.
     pub jit_options: *const cushim_jit_option,
     /// The number of further options.
     pub jit_option_count: usize,
