@@ -5807,6 +5807,9 @@ cushim_status cushim_node_set_kernel_packed(cushim_node node,
 /*
  * Changes one argument of a kernel node; the others stay. Otherwise as `cushim_node_set_kernel`.
  *
+ * An argument that was a parameter (`CUSHIM_ARG_PARAMETER`) and is set to anything else is no parameter any more:
+ * `cushim_exec_set_parameter` does not reach it until it is set to one again.
+ *
  * @param[in] node The node.
  * @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
  * @param[in] index The number of the argument.
@@ -6017,8 +6020,8 @@ cushim_status cushim_exec_rebind(cushim_exec exec, cushim_buffer from, cushim_bu
  * @param[in, bytes(size)] value The value.
  * @param[in] size Its bytes.
  * @param[out, nullable] nodes How many nodes were changed.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no parameter has, and for a value of another size.
- *   If it fails, the exec is as it was, as for `cushim_exec_rebind`.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no argument in the exec has, or has any more, and for
+ *   a value of another size. If it fails, the exec is as it was, as for `cushim_exec_rebind`.
  * @driver any
  */
 cushim_status cushim_exec_set_parameter(cushim_exec exec,

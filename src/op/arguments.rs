@@ -1,8 +1,10 @@
 //! What a launch gives to a kernel.
 
 use super::Endpoint;
+use super::Side;
 use super::endpoint::check_context;
 use super::operand::{ConditionOperand, Held, check_operand};
+use super::reach::{self, Sink};
 use crate::context::Context;
 use crate::driver::calls::kernel::launch::Plain;
 use crate::kernel::{Kernel, Parameter};
@@ -92,6 +94,8 @@ pub struct Arguments<'a> {
     holds: Option<SmallVec<[(u32, Held<'a>); 8]>>,
     /// What some of them need besides; `None` while all are bytes and objects, as they are in most launches.
     needs: Option<Needs<'a>>,
+    /// The number of the first, as errors say it: not 0 if they are some of a kernel's.
+    first: usize,
     _values: PhantomData<&'a [u8]>,
 }
 
@@ -104,6 +108,8 @@ struct Needs<'a> {
     contexts: SmallVec<[(u32, &'a Arc<Context>); 1]>,
     /// Names, and of which arguments.
     names: SmallVec<[(u32, Arc<str>); 1]>,
+    /// Addresses of endpoints that are no object's, and which arguments.
+    addresses: SmallVec<[(u32, Side); 1]>,
     /// Conditions, and which arguments.
     conditions: SmallVec<[ConditionAt; 1]>,
     /// Owners, and which arguments.
@@ -120,8 +126,14 @@ impl<'a> Arguments<'a> {
             sizes: SmallVec::new(),
             holds: None,
             needs: None,
+            first: 0,
             _values: PhantomData,
         }
+    }
+
+    /// Says that the first has this number, as it is not the kernel's first.
+    pub(super) fn start_at(&mut self, first: usize) {
+        self.first = first;
     }
 
     #[inline]
@@ -216,8 +228,10 @@ impl<'a> Arguments<'a> {
         if let Some(context) = endpoint.context() {
             self.needs_mut().contexts.push((index, context));
         }
-        if let Some(hold) = endpoint.into_hold() {
-            self.holds.get_or_insert_default().push((index, hold));
+        let side = endpoint.side();
+        match endpoint.into_hold() {
+            Some(hold) => self.holds.get_or_insert_default().push((index, hold)),
+            None => self.needs_mut().addresses.push((index, side)),
         }
         self.push_pointer(address);
     }
@@ -300,13 +314,13 @@ impl<'a> Arguments<'a> {
     /// The conditions among them, and which arguments.
     pub(crate) fn conditions(&self) -> impl Iterator<Item = (usize, &dyn ConditionOperand)> {
         let all = self.needs.iter().flat_map(|needs| &needs.conditions);
-        all.map(|at| (at.index as usize, at.condition.as_ref()))
+        all.map(|at| (self.first + at.index as usize, at.condition.as_ref()))
     }
 
     /// Gives each condition among them its number, when nothing else is refused any more.
     #[inline]
     pub(super) fn number_conditions(&self) -> Result<(), Error> {
-        self.needs.as_ref().map_or(Ok(()), Needs::number_conditions)
+        self.needs.as_ref().map_or(Ok(()), |needs| needs.number_conditions(self.first))
     }
 
     /// Refuses arguments that are not the kernel's, where the driver tells its parameters, and objects that are not there any
@@ -324,8 +338,14 @@ impl<'a> Arguments<'a> {
     /// Refuses objects that are not there any more.
     #[inline]
     pub(super) fn check_objects(&self, at: &Context) -> Result<(), Error> {
-        self.holds.as_ref().map_or(Ok(()), |holds| check_each(holds, at))?;
-        self.needs.as_ref().map_or(Ok(()), |needs| needs.check_contexts(at))
+        self.holds.as_ref().map_or(Ok(()), |holds| check_each(holds, self.first, at))?;
+        self.needs.as_ref().map_or(Ok(()), |needs| needs.check_contexts(self.first, at))
+    }
+
+    /// Refuses addresses that were given as memory, and that the device does not reach.
+    #[inline]
+    pub(super) fn check_reach(&self, at: &Context, sink: Sink) -> Result<(), Error> {
+        self.needs.as_ref().map_or(Ok(()), |needs| needs.check_reach(self.first, at, sink))
     }
 
     #[cold]
@@ -363,25 +383,35 @@ impl Needs<'_> {
         }
     }
 
-    fn number_conditions(&self) -> Result<(), Error> {
+    fn number_conditions(&self, first: usize) -> Result<(), Error> {
         self.conditions.iter().try_for_each(|at| {
-            let number =
-                at.condition.native().map_err(|failure| failure.of_item(ARGUMENT, at.index as usize))?;
+            let number = at
+                .condition
+                .native()
+                .map_err(|failure| failure.of_item(ARGUMENT, first + at.index as usize))?;
             at.number.store(number, Relaxed);
             Ok(())
         })
     }
 
-    fn check_contexts(&self, at: &Context) -> Result<(), Error> {
+    fn check_contexts(&self, first: usize, at: &Context) -> Result<(), Error> {
         self.contexts.iter().try_for_each(|(index, context)| {
-            check_context(context, at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
+            check_context(context, at).map_err(|failure| failure.of_item(ARGUMENT, first + *index as usize))
+        })
+    }
+
+    fn check_reach(&self, first: usize, at: &Context, sink: Sink) -> Result<(), Error> {
+        self.addresses.iter().try_for_each(|(index, side)| {
+            reach::check(*side, at, sink)
+                .map_err(|failure| failure.of_item(ARGUMENT, first + *index as usize))
         })
     }
 }
 
-fn check_each(holds: &[(u32, Held<'_>)], at: &Context) -> Result<(), Error> {
+fn check_each(holds: &[(u32, Held<'_>)], first: usize, at: &Context) -> Result<(), Error> {
     holds.iter().try_for_each(|(index, hold)| {
-        check_operand(hold.operand(), at).map_err(|failure| failure.of_item(ARGUMENT, *index as usize))
+        check_operand(hold.operand(), at)
+            .map_err(|failure| failure.of_item(ARGUMENT, first + *index as usize))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::arguments::packed;
 use super::event::{check_event, stands_for_work};
+use super::reach::Sink;
 use super::{Arguments, Captured, Operation, Traits};
 use crate::context::Context;
 use crate::driver::calls::kernel::launch::{self as calls, RawArguments, RawAttributes};
@@ -94,6 +95,25 @@ impl<'a, 'v> Launch<'a, 'v> {
         Self { kernel, config, arguments: Given::Packed(block) }
     }
 
+    /// Refuses what is known to be wrong, before any effect.
+    #[inline(always)]
+    pub(super) fn check_for<'c>(&'c self, at: &'c Context, sink: Sink) -> Result<Checked<'c>, Error> {
+        self.config.check(Some(self.kernel))?;
+        self.kernel.check_in(at)?;
+        if let Some(trigger) = &self.config.programmatic_event {
+            check_event(trigger.event, at)?;
+        }
+        match &self.arguments {
+            Given::Each(arguments) => {
+                arguments.check(self.kernel, at)?;
+                arguments.check_reach(at, sink)?;
+                arguments.number_conditions()?;
+                Ok(Checked(RawArguments::Each(arguments.addresses())))
+            }
+            Given::Packed(block) => Ok(Checked(RawArguments::Packed(packed(self.kernel, block)?))),
+        }
+    }
+
     /// Gives it to the driver.
     ///
     /// # Safety
@@ -136,21 +156,8 @@ impl Operation for Launch<'_, '_> {
 
     #[inline(always)]
     fn check<'a>(&'a self, at: &'a Context) -> Result<Checked<'a>, Error> {
-        self.config.check(Some(self.kernel))?;
-        self.kernel.check_in(at)?;
-        if let Some(trigger) = &self.config.programmatic_event {
-            check_event(trigger.event, at)?;
-        }
-        match &self.arguments {
-            Given::Each(arguments) => {
-                arguments.check(self.kernel, at)?;
-                arguments.number_conditions()?;
-                Ok(Checked(RawArguments::Each(arguments.addresses())))
-            }
-            Given::Packed(block) => Ok(Checked(RawArguments::Packed(packed(self.kernel, block)?))),
-        }
+        self.check_for(at, Sink::Stream)
     }
-
     #[inline]
     fn check_again<'a>(&'a self, _at: &'a Context) -> Result<Checked<'a>, Error> {
         match &self.arguments {

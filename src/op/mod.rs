@@ -37,6 +37,7 @@
 //! | `memset` | one value, repeated |
 //! | `refusal` | why the driver refused a copy or a memset |
 //! | `launch`, `arguments` | launches of kernels |
+//! | `reach` | whether a kernel can use an address |
 //! | `event` | records of events, and waiting for them |
 //! | `host_function` | functions that a stream calls |
 //! | `memory_operations` | waits for values in memory, and writes of them |
@@ -65,6 +66,7 @@ mod memset;
 pub mod node;
 mod operand;
 mod peers;
+mod reach;
 mod refusal;
 mod region;
 

@@ -94,6 +94,24 @@ static void parameters(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_argument(node, exec, 0, &arg));
   CHECK_CONTAINS(last_message(), "\"third\" has 4 bytes elsewhere");
   CHECK(result_of_exec(exec) == 5);
+  /* A name that no argument has any more is refused, and set again it is there again; another exec still has it. */
+  arg = CUSHIM_ARG(two);
+  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  count = 77;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "third", &five, 4, &count));
+  CHECK_CONTAINS(last_message(), "\"third\" any more");
+  CHECK(count == 0 && result_of_exec(exec) == 2);
+  CHECK_OK(cushim_exec_set_parameter(untouched, "seed", &five, 4, &count));
+  CHECK(count == 3);
+  arg = cushim_arg_make(CUSHIM_ARG_PARAMETER, &other);
+  CHECK_OK(cushim_node_set_argument(node, exec, 1, &arg));
+  CHECK_OK(cushim_exec_set_parameter(exec, "third", &five, 4, &count));
+  CHECK(count == 1 && result_of_exec(exec) == 5);
+  args[0] = CUSHIM_ARG(to);
+  args[1] = CUSHIM_ARG(two);
+  CHECK_OK(cushim_node_set_kernel(node, exec, NULL, NULL, args, 2)); /* all arguments, of which none is one */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_set_parameter(exec, "third", &five, 4, &count));
+  CHECK_CONTAINS(last_message(), "\"third\" any more");
   /* In a stream a parameter is its value. */
   clear_memory();
   args[0] = CUSHIM_ARG(to);

@@ -157,6 +157,9 @@ pub unsafe extern "C" fn cushim_node_set_kernel_packed(
 
 /// Changes one argument of a kernel node; the others stay. Otherwise as `cushim_node_set_kernel`.
 ///
+/// An argument that was a parameter (`CUSHIM_ARG_PARAMETER`) and is set to anything else is no parameter any more:
+/// `cushim_exec_set_parameter` does not reach it until it is set to one again.
+///
 /// @param[in] node The node.
 /// @param[in, nullable] exec NULL: the graph is changed; otherwise this exec only.
 /// @param[in, example(0)] index The number of the argument.
@@ -182,8 +185,8 @@ pub unsafe extern "C" fn cushim_node_set_argument(
         let guard = enter()?;
         // SAFETY: the caller vouches for all of it.
         unsafe {
-            let args = arguments::given(arg, 1)?;
-            let (mut named, mut list) = (Named::default(), Arguments::new());
+            let args = arguments::one(arg)?;
+            let (mut named, mut list) = (Named::starting_at(index), Arguments::new());
             arguments::list_all(lending, &mut list, args, &guard, &mut named)?;
             set(&guard, node, exec, &mut ArgumentChange::new(index, &mut list))
         }
@@ -550,8 +553,8 @@ pub unsafe extern "C" fn cushim_exec_rebind(
 /// @param[in, bytes(size)] value The value.
 /// @param[in, example(4)] size Its bytes.
 /// @param[out, nullable] nodes How many nodes were changed.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no parameter has, and for a value of another size.
-///   If it fails, the exec is as it was, as for `cushim_exec_rebind`.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a name that no argument in the exec has, or has any more, and for
+///   a value of another size. If it fails, the exec is as it was, as for `cushim_exec_rebind`.
 /// @driver any
 ///
 /// # Safety

@@ -95,6 +95,8 @@ pub(in crate::capi) struct Named<'g> {
     names: SmallVec<[Name<'g>; 4]>,
     /// Whether owners may be among the arguments.
     has_owners: bool,
+    /// The number of the first argument, where they are some of a kernel's.
+    first: usize,
 }
 
 enum Name<'g> {
@@ -115,6 +117,15 @@ pub(in crate::capi) unsafe fn given<'a>(
 ) -> Result<&'a [cushim_arg], Error> {
     // SAFETY: the caller vouches for the array.
     unsafe { input::slice_of_at_most(MOST_ARGUMENTS, args, count, "args") }
+}
+
+/// The same for one that is given by itself.
+///
+/// # Safety
+/// As for [`given`].
+pub(in crate::capi) unsafe fn one<'a>(arg: *const cushim_arg) -> Result<&'a [cushim_arg], Error> {
+    // SAFETY: the caller vouches for it.
+    unsafe { input::slice_of_at_most(1, arg, 1, "arg") }
 }
 
 #[inline(always)]
@@ -245,12 +256,17 @@ unsafe fn list_any<'a, 'g>(
 unsafe fn look_up<'g>(named: &mut Named<'g>, guard: &'g Guard, args: &[cushim_arg]) -> Result<(), Error> {
     for (index, arg) in args.iter().enumerate() {
         // SAFETY: the caller vouches for the value.
-        unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", index))?;
+        unsafe { named.add(guard, arg) }.map_err(|error| error.of_item("argument", named.first + index))?;
     }
     Ok(())
 }
 
 impl<'g> Named<'g> {
+    /// Of arguments of which the first has this number.
+    pub(in crate::capi) fn starting_at(first: usize) -> Self {
+        Self { first, ..Self::default() }
+    }
+
     /// # Safety
     /// The argument's value is as its kind says.
     unsafe fn add(&mut self, guard: &'g Guard, arg: &cushim_arg) -> Result<(), Error> {
@@ -321,13 +337,16 @@ unsafe fn list_named<'a>(
                     None => list.push_endpoint(buffer.at(0)),
                 },
                 Some(Name::Place(place)) => {
-                    let endpoint = place.as_argument().map_err(|error| error.of_item("argument", index))?;
+                    let endpoint = place
+                        .as_argument()
+                        .map_err(|error| error.of_item("argument", named.first + index))?;
                     list.push_endpoint(endpoint);
                 }
                 Some(Name::Condition(condition)) => list.push_condition(Arc::new(condition.clone())),
                 Some(Name::Parameter(given)) => {
                     // SAFETY: the caller vouches for the name.
-                    let name = unsafe { text::required(given.name, "name") }?;
+                    let name = unsafe { text::required(given.name, "name") }
+                        .map_err(|error| error.of_item("argument", named.first + index))?;
                     list.push_parameter(&name, given.value, given.size as usize);
                 }
                 None => {}

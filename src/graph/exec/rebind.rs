@@ -61,14 +61,17 @@ impl Exec {
     /// As for [`Graph::add`](crate::graph::Graph::add).
     ///
     /// # Errors
-    /// [`Status::INVALID_ARGUMENT`] for a name that no parameter has, and for a value of another size; the driver's. The instance is as it was
-    /// then.
+    /// [`Status::INVALID_ARGUMENT`] for a name that no argument of the instance has, or has any more, and for a value of another size; the
+    /// driver's. The instance is as it was then.
     pub unsafe fn set_parameter(&self, name: &str, value: &[u8]) -> Result<usize, Error> {
         let mut state = self.state.lock();
         self.check_whole(&state)?;
         let tree = self.tree.lock();
         self.find_uses(&mut state, &tree)?;
         let nodes = state.uses.as_ref().and_then(|uses| uses.names.get(name).cloned()).unwrap_or_default();
+        if nodes.is_empty() {
+            return Err(self.no_parameter(&tree, name));
+        }
         self.check_parameter(&state, &tree, &nodes, name, value.len())?;
         // SAFETY: the caller vouches for the value.
         unsafe { self.change_all(&mut state, &tree, &nodes, &Exchange::Value(name, value)) }?;
@@ -76,7 +79,7 @@ impl Exec {
     }
 
     /// Refuses a value that is not of the parameter's size. What the nodes of this instance have counts: an update may have brought
-    /// a parameter of the same name from another definition, of another size, too. What no node has any more, the definition knows.
+    /// a parameter of the same name from another definition, of another size, too.
     fn check_parameter(
         &self,
         state: &State,
@@ -85,23 +88,31 @@ impl Exec {
         name: &str,
         given: usize,
     ) -> Result<(), Error> {
-        let of = |size, whose: &str| {
-            self.refused(format!("the parameter \"{name}\"{whose} takes {size} bytes, and {given} are given"))
-        };
         for id in nodes {
             let size_in = |parameters: &Parameters| match parameters {
                 Parameters::Kernel(kernel) => kernel.parameter(name).map(<[u8]>::len),
                 _ => None,
             };
             if let Some(size) = self.now(state, tree, *id, size_in)?.filter(|size| *size != given) {
-                return Err(of(size, &format!(" of {}", tree.name_of(*id))));
+                let node = tree.name_of(*id);
+                return Err(self.refused(format!(
+                    "the parameter \"{name}\" of {node} takes {size} bytes, and {given} are given"
+                )));
             }
         }
-        match tree.parameter_size(name).map(|size| size as usize) {
-            Some(size) if nodes.is_empty() && size != given => Err(of(size, "")),
-            None if nodes.is_empty() => Err(self.refused(format!("{self} has no parameter \"{name}\""))),
-            _ => Ok(()),
+        Ok(())
+    }
+
+    /// The refusal of a name that no argument has. The definition remembers names that arguments had once.
+    #[cold]
+    fn no_parameter(&self, tree: &state::State, name: &str) -> Error {
+        if tree.parameter_size(name).is_none() {
+            return self.refused(format!("{self} has no parameter \"{name}\""));
         }
+        self.refused(format!(
+            "no argument in {self} is the parameter \"{name}\" any more: each was set to something else, or its node was removed; set one \
+             to the parameter again (cushim_node_set_argument with CUSHIM_ARG_PARAMETER)"
+        ))
     }
 
     pub(super) fn refused(&self, why: String) -> Error {

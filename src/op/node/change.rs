@@ -13,6 +13,7 @@ use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::{Error, Status};
 use crate::op::arguments::packed;
 use crate::op::launch::Given;
+use crate::op::reach::Sink;
 use crate::op::{Arguments, Endpoint, Memset, Value, invalid};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -205,6 +206,7 @@ impl<'a, 'v> KernelChange<'a, 'v> {
             None => None,
             Some(Given::Each(arguments)) => {
                 arguments.check(kernel, at)?;
+                arguments.check_reach(at, Sink::Graph)?;
                 arguments.number_conditions()?;
                 // SAFETY: whoever made the arguments vouched for their bytes.
                 Some(unsafe { KeptArguments::of(arguments) })
@@ -328,6 +330,7 @@ impl<'a, 'v> ArgumentChange<'a, 'v> {
     #[must_use]
     pub fn new(index: usize, argument: &'a mut Arguments<'v>) -> Self {
         argument.finish();
+        argument.start_at(index);
         Self { index, argument }
     }
 }
@@ -337,15 +340,16 @@ impl ArgumentChange<'_, '_> {
     fn put(&self, arguments: &mut KeptArguments, at: &Context) -> Result<Before, Error> {
         let (index, is_value) = (self.index, arguments.is_value(self.index) && self.argument.is_plain());
         let Some(bytes) = arguments.bytes_mut(index) else {
-            return Err(at_item(not_there(arguments, index), index));
+            return Err(not_there(arguments, index).at_item(index));
         };
         let address = self.argument.addresses().first().copied().unwrap_or(std::ptr::null());
         let size = self.argument.sizes().first().map_or(0, |size| *size as usize);
         // Nothing is read of what has another size.
         if size != bytes.len() {
-            return Err(at_item(of_another_size(index, bytes.len(), size), index));
+            return Err(of_another_size(index, bytes.len(), size).at_item(index));
         }
-        self.argument.check_objects(at).map_err(|failure| at_item(failure, index))?;
+        self.argument.check_objects(at)?;
+        self.argument.check_reach(at, Sink::Graph)?;
         self.argument.number_conditions()?;
         if is_value && size > 0 {
             let before = SmallVec::from_slice(bytes);
@@ -492,11 +496,6 @@ impl NodeChange for MemsetChange<'_> {
             _ => failure,
         }
     }
-}
-
-fn at_item(mut failure: Error, index: usize) -> Error {
-    failure.item = Some(index);
-    failure
 }
 
 /// One end of a copy node, or both, and how many bytes; what is not given stays.

@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::error::Error;
 use crate::op::launch::Given;
+use crate::op::reach::Sink;
 use crate::op::{Launch, Operation, Traits};
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -210,7 +211,7 @@ impl NodeOperation for Launch<'_, '_> {
 
     #[inline]
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
-        let checked = Operation::check(self, at)?;
+        let checked = self.check_for(at, Sink::Graph)?;
         // Made where it stays.
         let mut parameters = Box::<KernelParameters>::new_uninit();
         parameters.write(KernelParameters {
