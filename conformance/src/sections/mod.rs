@@ -34,6 +34,7 @@ mod occupancy;
 mod order;
 mod peers;
 mod pools;
+mod prepared_launches;
 mod primary;
 mod reset;
 mod sentences;
@@ -160,6 +161,7 @@ const BEFORE_GRAPHS: &[&Section] = &[
     &kernels::SECTION,
     &jit::SECTION,
     &launches::SECTION,
+    &prepared_launches::SECTION,
     &occupancy::SECTION,
     &faults::SECTION,
     &logs::SECTION,

@@ -1358,8 +1358,17 @@ extern "C" fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncSetBlockShape() -> CUresult {
-    entry::refuse(144)
+extern "C" fn cuFuncSetBlockShape(hfunc: CUfunction, x: i32, y: i32, z: i32) -> CUresult {
+    entry::call(
+        144,
+        &|a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("x", x);
+            a.value("y", y);
+            a.value("z", z);
+        },
+        &|| crate::driver::kernel::preparing::cuFuncSetBlockShape(hfunc, x, y, z),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1387,8 +1396,15 @@ extern "C" fn cuFuncSetSharedMemConfig(hfunc: CUfunction, config: CUsharedconfig
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuFuncSetSharedSize() -> CUresult {
-    entry::refuse(147)
+extern "C" fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: u32) -> CUresult {
+    entry::call(
+        147,
+        &|a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("bytes", bytes);
+        },
+        &|| crate::driver::kernel::preparing::cuFuncSetSharedSize(hfunc, bytes),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3606,8 +3622,14 @@ extern "C" fn cuKernelSetCacheConfig(kernel: CUkernel, config: CUfunc_cache, dev
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunch() -> CUresult {
-    entry::refuse(310)
+extern "C" fn cuLaunch(f: CUfunction) -> CUresult {
+    entry::call(
+        310,
+        &|a: &mut Arguments| {
+            a.address("f", f as usize);
+        },
+        &|| crate::driver::enqueue::prepared_launch::cuLaunch(f),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3704,13 +3726,35 @@ extern "C" fn cuLaunchCooperativeKernelMultiDevice() -> CUresult {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchGrid() -> CUresult {
-    entry::refuse(314)
+extern "C" fn cuLaunchGrid(f: CUfunction, grid_width: i32, grid_height: i32) -> CUresult {
+    entry::call(
+        314,
+        &|a: &mut Arguments| {
+            a.address("f", f as usize);
+            a.value("grid_width", grid_width);
+            a.value("grid_height", grid_height);
+        },
+        &|| crate::driver::enqueue::prepared_launch::cuLaunchGrid(f, grid_width, grid_height),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchGridAsync() -> CUresult {
-    entry::refuse(315)
+extern "C" fn cuLaunchGridAsync(
+    f: CUfunction,
+    grid_width: i32,
+    grid_height: i32,
+    hStream: CUstream,
+) -> CUresult {
+    entry::call(
+        315,
+        &|a: &mut Arguments| {
+            a.address("f", f as usize);
+            a.value("grid_width", grid_width);
+            a.value("grid_height", grid_height);
+            a.address("hStream", hStream as usize);
+        },
+        &|| crate::driver::enqueue::prepared_launch::cuLaunchGridAsync(f, grid_width, grid_height, hStream),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -7294,28 +7338,68 @@ extern "C" fn cuOccupancyMaxPotentialClusterSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuParamSetSize() -> CUresult {
-    entry::refuse(574)
+extern "C" fn cuParamSetSize(hfunc: CUfunction, numbytes: u32) -> CUresult {
+    entry::call(
+        574,
+        &|a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("numbytes", numbytes);
+        },
+        &|| crate::driver::kernel::preparing::cuParamSetSize(hfunc, numbytes),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuParamSetTexRef() -> CUresult {
-    entry::refuse(575)
+extern "C" fn cuParamSetTexRef(hfunc: CUfunction, texunit: i32, hTexRef: CUtexref) -> CUresult {
+    entry::call(
+        575,
+        &|a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("texunit", texunit);
+            a.address("hTexRef", hTexRef as usize);
+        },
+        &|| crate::driver::kernel::preparing::cuParamSetTexRef(hfunc, texunit, hTexRef),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuParamSetf() -> CUresult {
-    entry::refuse(576)
+extern "C" fn cuParamSetf(hfunc: CUfunction, offset: i32, value: f32) -> CUresult {
+    entry::call(
+        576,
+        &|a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("offset", offset);
+            a.value("value", value);
+        },
+        &|| crate::driver::kernel::preparing::cuParamSetf(hfunc, offset, value),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuParamSeti() -> CUresult {
-    entry::refuse(577)
+extern "C" fn cuParamSeti(hfunc: CUfunction, offset: i32, value: u32) -> CUresult {
+    entry::call(
+        577,
+        &|a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("offset", offset);
+            a.value("value", value);
+        },
+        &|| crate::driver::kernel::preparing::cuParamSeti(hfunc, offset, value),
+    )
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuParamSetv() -> CUresult {
-    entry::refuse(578)
+extern "C" fn cuParamSetv(hfunc: CUfunction, offset: i32, ptr: *mut c_void, numbytes: u32) -> CUresult {
+    entry::call(
+        578,
+        &|a: &mut Arguments| {
+            a.address("hfunc", hfunc as usize);
+            a.value("offset", offset);
+            a.address("ptr", ptr as usize);
+            a.value("numbytes", numbytes);
+        },
+        &|| crate::driver::kernel::preparing::cuParamSetv(hfunc, offset, ptr, numbytes),
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -29,6 +29,7 @@ mod managed;
 mod memory;
 mod poison;
 mod pools;
+mod prepared_launches;
 mod privileges;
 mod resolution;
 mod schedules;

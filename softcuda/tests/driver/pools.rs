@@ -536,18 +536,29 @@ fn the_pools_of_places() {
     });
 }
 
-/// Documented. Sharing itself is refused.
+/// A device says by which handles its pools can be shared, and makes no other pool: chosen, where there is nothing to share by.
 #[test]
-fn pools_that_could_be_shared() {
-    alone("pools_that_could_be_shared", &[], || {
+fn no_pool_says_that_it_can_be_shared() {
+    alone("no_pool_says_that_it_can_be_shared", &[], || {
         let cu = with_context();
-        let (s, mine, mut p) = (free_stream(&cu), pool(&cu, Props { handles: 1, ..DEVICE_POOL }), 0u64);
+        let (s, mine, mut p, mut types) = (free_stream(&cu), pool(&cu, DEVICE_POOL), 0u64, 7i32);
+        assert_eq!(cu.call("cuDeviceGetAttribute", &[at(&mut types), 119, 0]), 0);
+        assert_eq!(types, 0);
+        for (props, answer) in [
+            (Props { handles: 1, ..DEVICE_POOL }, NOT_SUPPORTED),
+            (Props { handles: 1, ..NODE_POOL }, NOT_SUPPORTED),
+            (Props { handles: 2, ..DEVICE_POOL }, INVALID_VALUE),
+            (Props { handles: 1, ..HOST_POOL }, INVALID_VALUE),
+        ] {
+            let (mut props, mut out) = (props, 7u64);
+            assert_eq!((cu.call("cuMemPoolCreate", &[at(&mut out), at(&mut props)]), out), (answer, 7));
+        }
         assert_eq!(cu.call("cuMemAllocFromPoolAsync", &[at(&mut p), 64, mine, s]), 0);
-        assert_eq!(pointer_attribute(&cu, p, 14), 1);
+        assert_eq!(pointer_attribute(&cu, p, 14), 0);
         let (mut file, mut data) = (7i32, [0u8; 64]);
         let export = cu.call("cuMemPoolExportToShareableHandle", &[at(&mut file), mine, 1, 0]);
-        assert_eq!((export, file), (NOT_SUPPORTED, 7), "chosen");
-        assert_eq!(cu.call("cuMemPoolExportPointer", &[at(&mut data), p]), NOT_SUPPORTED, "chosen");
+        assert_eq!((export, file), (NOT_SUPPORTED, 7));
+        assert_eq!(cu.call("cuMemPoolExportPointer", &[at(&mut data), p]), NOT_SUPPORTED);
     });
 }
 

@@ -16,9 +16,10 @@ use crate::abi::sys::{
 use crate::driver::capture::Capture;
 use crate::driver::capture::tail::{Dependency, Tail};
 use crate::driver::event::{Captured, Event};
-use crate::driver::kernel::arguments::pack;
+use crate::driver::kernel::arguments;
 use crate::driver::kernel::found::Found;
 use crate::driver::kernel::launch_attribute::{check_hint, is_known, some_cluster};
+use crate::driver::kernel::program::Entry;
 use crate::driver::kernel::shape::Shape;
 use crate::driver::operation::launch::Launch;
 use crate::driver::stream::Stream;
@@ -44,7 +45,7 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    fn plain(grid: [u32; 3], block: [u32; 3], shared: u32, cooperative: bool) -> Self {
+    pub(super) fn plain(grid: [u32; 3], block: [u32; 3], shared: u32, cooperative: bool) -> Self {
         Self {
             shape: Shape { grid, block, shared, cluster: None, preferred: None, cooperative },
             attributes: Out::null(),
@@ -164,14 +165,33 @@ impl Triggered {
     }
 }
 
+/// How a caller gives the arguments.
+pub(super) enum Given {
+    /// Each by its address, or a list that names a packed block.
+    Listed { each: Out<*mut c_void>, extra: Out<*mut c_void> },
+    /// Packed already.
+    Packed(Vec<u8>),
+}
+
+impl Given {
+    fn pack(&self, kernel: &Entry) -> Result<Box<[u8]>, CUresult> {
+        match self {
+            Self::Listed { each, extra } => arguments::pack(kernel, *each, *extra),
+            Self::Packed(bytes) => arguments::pack_block(kernel, bytes),
+        }
+    }
+
+    /// Whether a node tells of them as of a packed block.
+    fn is_packed(&self) -> bool {
+        match self {
+            Self::Listed { each, extra } => each.address() == 0 && extra.address() != 0,
+            Self::Packed(_) => true,
+        }
+    }
+}
+
 /// Puts a kernel into a stream.
-fn launch(
-    f: CUfunction,
-    stream: CUstream,
-    configuration: Configuration,
-    each: Out<*mut c_void>,
-    extra: Out<*mut c_void>,
-) -> Answer {
+pub(super) fn launch(f: CUfunction, stream: CUstream, configuration: Configuration, given: Given) -> Answer {
     if f.is_null() {
         return Err(CUDA_ERROR_INVALID_HANDLE);
     }
@@ -182,14 +202,14 @@ fn launch(
     // A capture does not survive that (measured).
     shape.check(found.attributes()).inspect_err(|_| stream.invalidate_capture())?;
     let events = configuration.checked_events()?;
-    let arguments = pack(found.kernel(), each, extra)?.into();
+    let arguments = given.pack(found.kernel())?.into();
     // Before the kernel is there, which a launch that fails does not leave behind.
     events.iter().try_for_each(|(event, _)| event.check_context(&stream.context))?;
     let launch = Launch { kernel: found, shape, arguments };
     match stream.capture() {
         Some(capture) => {
             let attributes = configuration.attributes(&stream)?;
-            let packed = each.address() == 0 && extra.address() != 0;
+            let packed = given.is_packed();
             let launch = RecordedLaunch { launch, packed, attributes, early: configuration.early };
             let node = record_in(capture, &stream, launch, events)?;
             configuration.tell_device_node(node.device_node)
@@ -236,7 +256,7 @@ pub(crate) fn cuLaunchKernel(
 ) -> Answer {
     let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
     let configuration = Configuration::plain(grid, block, sharedMemBytes, false);
-    launch(f, hStream, configuration, kernelParams, extra)
+    launch(f, hStream, configuration, Given::Listed { each: kernelParams, extra })
 }
 
 #[allow(clippy::too_many_arguments)] // the driver's
@@ -254,7 +274,7 @@ pub(crate) fn cuLaunchCooperativeKernel(
 ) -> Answer {
     let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
     let configuration = Configuration::plain(grid, block, sharedMemBytes, true);
-    launch(f, hStream, configuration, kernelParams, Out::untyped(std::ptr::null_mut()))
+    launch(f, hStream, configuration, Given::Listed { each: kernelParams, extra: Out::null() })
 }
 
 pub(crate) fn cuLaunchKernelEx(
@@ -264,5 +284,6 @@ pub(crate) fn cuLaunchKernelEx(
     extra: Out<*mut c_void>,
 ) -> Answer {
     let config = config.get()?;
-    launch(f, config.hStream, Configuration::read(&config)?, kernelParams, extra)
+    let given = Given::Listed { each: kernelParams, extra };
+    launch(f, config.hStream, Configuration::read(&config)?, given)
 }

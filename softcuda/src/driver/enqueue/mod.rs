@@ -10,5 +10,6 @@ pub(crate) mod fill;
 pub(crate) mod host_functions;
 pub(crate) mod launch;
 pub(crate) mod managed;
+pub(crate) mod prepared_launch;
 mod transfer;
 pub(crate) mod values;

@@ -17,18 +17,43 @@ pub(crate) fn pack(
     extra: Out<*mut c_void>,
 ) -> Result<Box<[u8]>, CUresult> {
     let block = Block::read(extra)?;
-    let count = kernel.parameters.len();
     match (each.address() != 0, block) {
         (true, Some(block)) if block.size != 0 => Err(CUDA_ERROR_INVALID_VALUE),
         (true, _) => from_each(kernel, each),
         (false, Some(block)) if block.size != 0 => block.fill(kernel),
-        (false, _) if count == 0 => Ok(Box::default()),
-        (false, _) => {
+        (false, _) => none(kernel),
+    }
+}
+
+/// The same from a block that the driver has.
+pub(crate) fn pack_block(kernel: &Entry, given: &[u8]) -> Result<Box<[u8]>, CUresult> {
+    if given.is_empty() { none(kernel) } else { fill(kernel, given.len(), || Ok(given)) }
+}
+
+/// For a kernel without parameters.
+fn none(kernel: &Entry) -> Result<Box<[u8]>, CUresult> {
+    match kernel.parameters.len() {
+        0 => Ok(Box::default()),
+        count => {
             let name = kernel.name.to_string_lossy();
             log::detail(format!("CUDA kernel {name} has {count} parameters but none provided at launch"));
             Err(CUDA_ERROR_INVALID_VALUE)
         }
     }
+}
+
+/// Driver 580 takes fewer bytes than the kernel has, but no byte more (measured). What is not given is 0.
+fn fill<'a>(
+    kernel: &Entry,
+    size: usize,
+    given: impl FnOnce() -> Result<&'a [u8], CUresult>,
+) -> Result<Box<[u8]>, CUresult> {
+    if size > kernel.parameter_bytes {
+        return Err(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    }
+    let mut bytes = vec![0; kernel.parameter_bytes].into_boxed_slice();
+    bytes[..size].copy_from_slice(given()?);
+    Ok(bytes)
 }
 
 /// The list by which a caller gives, or is given, a block of arguments.
@@ -74,14 +99,7 @@ impl Block {
         }
     }
 
-    /// Driver 580 takes fewer bytes than the kernel has, but no byte more (measured). What is not given is 0.
     fn fill(&self, kernel: &Entry) -> Result<Box<[u8]>, CUresult> {
-        if self.size > kernel.parameter_bytes {
-            return Err(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-        }
-        let given = In::untyped(self.start).bytes(self.size)?;
-        let mut bytes = vec![0; kernel.parameter_bytes].into_boxed_slice();
-        bytes[..self.size].copy_from_slice(given);
-        Ok(bytes)
+        fill(kernel, self.size, || In::untyped(self.start).bytes(self.size))
     }
 }

@@ -3,6 +3,7 @@
 use super::attributes::Attributes;
 use super::instance::{Function, Instance};
 use super::library::Kernel;
+use super::prepared::Prepared;
 use super::program::{Code, Entry};
 use crate::abi::sys::{CUDA_ERROR_INVALID_HANDLE, CUfunction, CUresult};
 use crate::driver::context::Activation;
@@ -47,6 +48,11 @@ impl Found {
 
     pub(crate) fn kernel(&self) -> &Entry {
         &self.code().kernels[self.index]
+    }
+
+    /// Reads or changes what is set of its function for launches that do not say it themselves.
+    pub(crate) fn with_prepared<T>(&self, look: impl FnOnce(&mut Prepared) -> T) -> T {
+        look(&mut self.instance.function(self.index).prepared.lock())
     }
 
     pub(crate) fn attributes(&self) -> Attributes<'_> {

@@ -1,5 +1,6 @@
 //! A program in a context: its variables have addresses there, and its kernels are functions.
 
+use super::prepared::Prepared;
 use super::program::{Program, Variable};
 use crate::abi::Answer;
 use crate::abi::pointer::Out;
@@ -119,6 +120,7 @@ pub(crate) struct Function {
     handle: usize,
     instance: Weak<Instance>,
     index: usize,
+    pub(super) prepared: Mutex<Prepared>,
 }
 
 impl Object for Function {
@@ -130,7 +132,12 @@ impl Object for Function {
 
 impl Function {
     fn add(instance: &Arc<Instance>, index: usize) -> Arc<Self> {
-        FUNCTIONS.add(|handle| Self { handle, instance: Arc::downgrade(instance), index })
+        FUNCTIONS.add(|handle| Self {
+            handle,
+            instance: Arc::downgrade(instance),
+            index,
+            prepared: Mutex::default(),
+        })
     }
 
     /// The instance of the function that a handle means, and which of its kernels it is.

@@ -11,6 +11,7 @@
 //! | `module`, `library` | how callers load either |
 //! | `linker` | several inputs become an image |
 //! | `found`, `function`, `kernels` | a kernel that a caller means; the calls of functions and of libraries' kernels |
+//! | `prepared`, `preparing` | what is set of a function for the oldest way of launching it, and the calls that set it |
 //! | `shape`, `occupancy`, `arguments`, `launch_attribute` | how large a launch is, how much of a device it fills, what it gives to the kernel, what else is said of it |
 
 mod adjusted;
@@ -30,5 +31,7 @@ pub(crate) mod module;
 pub(crate) mod native;
 pub(crate) mod occupancy;
 pub(crate) mod parameter;
+pub(crate) mod prepared;
+pub(crate) mod preparing;
 pub(crate) mod program;
 pub(crate) mod shape;

@@ -35,14 +35,10 @@ impl Shape {
 
     /// Refuses what does not fit.
     pub(crate) fn check(&self, attributes: Attributes<'_>) -> Answer {
-        const BLOCK: [CUdevice_attribute; 3] = [
-            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
-            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
-        ];
         let exact = attributes.kernel.block.is_none_or(|exact| exact == self.block);
         self.check_grid()?;
-        if !within(self.block, BLOCK) || self.threads() > u64::from(attributes.most_threads()) || !exact {
+        check_block(self.block)?;
+        if self.threads() > u64::from(attributes.most_threads()) || !exact {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         self.check_cluster(attributes)?;
@@ -83,6 +79,16 @@ impl Shape {
         }
         Ok(())
     }
+}
+
+/// Refuses a block that has a side which no block of the device has.
+pub(super) fn check_block(block: [u32; 3]) -> Answer {
+    const BLOCK: [CUdevice_attribute; 3] = [
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+    ];
+    if within(block, BLOCK) { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
 }
 
 /// Whether each size is at least 1 and at most the device's limit.

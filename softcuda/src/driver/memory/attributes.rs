@@ -168,10 +168,7 @@ fn value(
             Kind::Pooled(pooled) => pooled.pool().handle() as u64,
             _ => 0,
         }),
-        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Large(match &allocation.kind {
-            Kind::Pooled(pooled) => pooled.pool().handles as u64,
-            _ => 0,
-        }),
+        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Large(0),
         CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Small(u32::from(allocation.pages.is_some())),
         // Features that this driver does not have.
         CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE

@@ -27,7 +27,7 @@ fn with<T>(home: Home, look: impl FnOnce(&mut Choice) -> T) -> T {
     if let Some(choice) = choices.iter_mut().find(|choice| choice.own.home == home) {
         return look(choice);
     }
-    let own = Pool::new(home, true, home.most(), 0);
+    let own = Pool::new(home, true, home.most());
     let mut choice = Choice { current: Arc::clone(&own), own };
     let seen = look(&mut choice);
     choices.push(choice);

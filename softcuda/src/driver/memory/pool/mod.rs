@@ -47,8 +47,6 @@ pub(crate) struct Pool {
     is_default: bool,
     /// Most bytes that it may reserve.
     most: usize,
-    /// The `CU_MEM_HANDLE_TYPE_*` by which it may be shared.
-    pub(crate) handles: i32,
     content: Mutex<Content>,
 }
 
@@ -88,7 +86,7 @@ impl Object for Pool {
 }
 
 impl Pool {
-    fn new(home: Home, is_default: bool, most: usize, handles: i32) -> Arc<Self> {
+    fn new(home: Home, is_default: bool, most: usize) -> Arc<Self> {
         let content = Mutex::new(Content {
             resting: Vec::new(),
             reserved: Meter::default(),
@@ -97,7 +95,7 @@ impl Pool {
             threshold: 0,
             peers: Peers::default(),
         });
-        POOLS.add(|handle| Self { handle, home, is_default, most, handles, content })
+        POOLS.add(|handle| Self { handle, home, is_default, most, content })
     }
 
     /// The pool that a caller's handle means.
