@@ -70,6 +70,7 @@ impl Retired {
         let retired = Self::new(leaving);
         let waiting = Arc::clone(&retired);
         ask_until(move || {
+            let _relaxed = Relaxed::enter(done.driver().object_table());
             let is_done = done.query().unwrap_or_else(|_| nothing_runs(done.context()));
             if is_done {
                 waiting.let_go();
@@ -205,6 +206,7 @@ pub(super) fn retire_last(stream: Option<Arc<Stream>>, leaving: Leaving) {
 fn when_told(stream: Arc<Stream>, leaving: Leaving) {
     let (mut leaving, mut event) = (Some(leaving), None::<Arc<Event>>);
     ask_until(move || {
+        let _relaxed = Relaxed::enter(stream.driver().object_table());
         if stream.is_capturing().unwrap_or(false) {
             return false;
         }

@@ -1,11 +1,14 @@
 //! The worker: one thread, started when there is first something for it, that runs what may run neither inside a
 //! function that the driver called nor under a lock.
 //!
-//! It sleeps when there is nothing to do, keeps no process alive, and makes no driver call of its own: what it drops may.
+//! It sleeps when there is nothing to do, and keeps no process alive. What it asks of drivers, creates and destroys there it does in the
+//! relaxed capture mode: others may capture streams without a word of it here, and in any other mode a question or a free of this thread
+//! would invalidate a capture in the mode GLOBAL.
 
 use super::due;
 use super::inside::is_inside;
 use super::signals;
+use crate::driver::calls::capture_mode::relax_thread;
 use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, forked};
@@ -128,6 +131,8 @@ fn work() -> ! {
     loop {
         wait_for(&mut tasks, &mut questions, pause);
         let (count, asked) = (tasks.len() as u64, questions.len());
+        // Again and again: a driver may have been opened since.
+        relax_thread();
         for task in tasks.drain(..) {
             caught("a release function", task);
         }
