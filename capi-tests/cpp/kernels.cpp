@@ -50,11 +50,12 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
   add.launch(stream, {}, numbers, cushim::parameter("n", 10u), 1.0f);     // a value with a name
   add.launch_packed(stream, {1, 2}, block{numbers.pointer(), 100, 1.0f}); // 2 times 100
   typed.launch(stream, {}, numbers.at(4), 20, 1);                         // converted
+  typed.launch(stream, {}, numbers.at(4), cushim::parameter("n", 5.0), cushim::parameter("scale", 2)); // these, too
   const auto shared = decltype(typed)::share(typed);
   shared.launch(stream, cushim::dim3(1, 1, 1), numbers, std::int8_t{4}, 0.5);
   stream.copy(result, numbers);
   stream.sync();
-  CHECK(result[0] == 64 * 6 + 10 + 200 + 2 && result[1] == 7 + 1 + 20);
+  CHECK(result[0] == 64 * 6 + 10 + 200 + 2 && result[1] == 7 + 1 + 20 + 10);
 
   if (check::version() >= 12040) {
     CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, add.launch(stream, {}, numbers, 3u));
@@ -111,6 +112,33 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
   CHECK(same(cushim::kernel_ref(node.get_kernel().kernel), nothing));
 }
 
+// What a parameter's value is in a typed kernel depends on the kernel, not on how it was written; so in graphs.
+void named_values(cushim::context_ref context, cushim::library_ref library, cushim::stream_ref stream, cushim::buffer_ref numbers) {
+  const auto typed = library.get_typed_kernel<cushim::address, std::uint32_t, float>("add");
+  const auto result_of = [&](const cushim::exec &exec) {
+    std::uint32_t result = 0;
+    stream.fill<std::uint32_t>(numbers, 0);
+    exec.launch(stream);
+    stream.copy(cushim::place::host(&result), numbers, sizeof result);
+    stream.sync();
+    return result;
+  };
+  const cushim::graph captured = cushim::capture(context, [&](cushim::stream_ref work) {
+    typed.launch(work, {}, numbers, cushim::parameter("n", std::uint64_t{3}), cushim::parameter("scale", 2));
+  });
+  const cushim::exec exec{captured};
+  CHECK(result_of(exec) == 6);
+  CHECK(exec.set_parameter<std::uint32_t>("n", 4.0) == 1 && exec.set_parameter<float>("scale", 3) == 1);
+  CHECK(result_of(exec) == 12);
+
+  const cushim::graph graph{context};
+  const auto node = graph.add_kernel(typed, {}, numbers.at(0), cushim::parameter("n", 2.0), 4);
+  CHECK(result_of(cushim::exec{graph}) == 8);
+  node.set_kernel(typed, {1, 2}, numbers, 2.0, cushim::parameter("scale", 5));
+  CHECK(result_of(cushim::exec{graph}) == 20);
+  CHECK(cushim::exec{graph}.set_parameter("scale", 1.0f) == 1);
+}
+
 void questions(cushim::context_ref context, cushim::library_ref library, cushim::stream_ref stream) {
   const cushim::kernel add = library.get_kernel("add");
   CHECK(add.name() == "add" && same(add.library(), library) && same(add.context(), context));
@@ -156,6 +184,7 @@ void run() {
   const cushim::library library = cushim::library::load(context, std::string(code), options);
   pointers_to_code(context);
   launches(library, stream, numbers);
+  named_values(context, library, stream, numbers);
   questions(context, library, stream);
   try {
     static_cast<void>(cushim::library::load(context, ".version 7.0\n.target sm_70\n.address_size 64\nnonsense\n"));

@@ -41,8 +41,9 @@ class exec_ref : public detail::ref<cushim_exec> {
   result<std::size_t> rebind(buffer_ref from, buffer_ref to) const {
     return detail::ask<std::size_t>(cushim_exec_rebind, get(), from.get(), to.get());
   }
-  // Another value for a parameter in every kernel node that has it; its type must be that of the cushim::parameter.
-  // How many nodes were changed.
+  // Another value for a parameter in every kernel node that has it, as bytes: nothing but the size is compared with what
+  // the kernel takes. Name the type where the value may be of another: `set_parameter<float>("scale", 2)`. How many
+  // nodes were changed.
   template <class Value>
   result<std::size_t> set_parameter(detail::c_string name, const Value &value) const {
     static_assert(std::is_trivially_copyable_v<Value>, "kernels take bytes");

@@ -80,6 +80,12 @@ class adder {
           arguments...);
     });
   }
+  template <class... Parameters, class... Arguments>
+  result<node_ref> add_kernel(const typed_kernel<Parameters...> &kernel, const launch_config &config,
+                              const Arguments &...arguments) const {
+    static_assert(sizeof...(Arguments) == sizeof...(Parameters), "an argument for each parameter");
+    return add_kernel(kernel_ref(kernel), config, as_parameter<Parameters>(arguments)...);
+  }
   template <class Block>
   result<node_ref> add_kernel_packed(kernel_ref kernel, const launch_config &config, const Block &block) const {
     static_assert(std::is_trivially_copyable_v<Block>, "kernels take bytes");

@@ -62,15 +62,31 @@ struct launch_config : cushim_launch_config {
   }
 };
 
+namespace detail {
+
+template <class Handle>
+std::true_type is_handle(const ref<Handle> &);
+std::false_type is_handle(...);
+
+} // namespace detail
+
 // A kernel argument with a name: exec_ref::set_parameter sets it in all nodes at once. In a stream it is just the
 // value.
 template <class Value>
 class parameter {
   static_assert(std::is_trivially_copyable_v<Value>, "kernels take bytes");
+  static_assert(!decltype(detail::is_handle(std::declval<const Value &>()))::value && !std::is_same_v<Value, place>,
+                "a parameter is a value; buffers are exchanged by exec_ref::rebind");
 
  public:
   parameter(detail::c_string name, const Value &value) noexcept
       : value_(value), raw_{name.get(), nullptr, sizeof(Value), 0} {}
+  // The same parameter with its value in another type: `as<float>()`.
+  template <class Other>
+  [[nodiscard]] parameter<Other> as() const noexcept {
+    static_assert(std::is_convertible_v<const Value &, Other>, "the value does not convert to this type");
+    return {raw_.name, static_cast<Other>(value_)};
+  }
   [[nodiscard]] const cushim_parameter *get() const noexcept { return raw_.value = &value_, &raw_; }
 
  private:
@@ -110,9 +126,6 @@ inline constexpr bool is_buffer = std::is_base_of_v<ref<cushim_buffer>, Type>;
 template <class Type>
 inline constexpr bool is_condition = std::is_base_of_v<ref<cushim_condition>, Type>;
 
-template <class Handle>
-std::true_type is_handle(const ref<Handle> &);
-std::false_type is_handle(...);
 template <class Place>
 std::true_type is_placed(const placed<Place> &);
 std::false_type is_placed(...);
@@ -189,7 +202,8 @@ cushim_status owners_taken_if(cushim_status status, const Arguments &...argument
   return status;
 }
 
-// An argument for a parameter of type Parameter: what stands for a value as it is, and values converted.
+// An argument for a parameter of type Parameter: what stands for a value as it is, and values converted, also those with
+// names.
 template <class Parameter, class Argument>
 decltype(auto) as_parameter(const Argument &argument) noexcept {
   if constexpr (is_buffer<Argument> || std::is_same_v<Argument, place> || std::is_same_v<Argument, owned_pointer>) {
@@ -199,8 +213,10 @@ decltype(auto) as_parameter(const Argument &argument) noexcept {
   } else if constexpr (is_condition<Argument>) {
     static_assert(std::is_same_v<Parameter, std::uint64_t>, "the parameter of a condition is a std::uint64_t");
     return argument;
-  } else if constexpr (is_parameter<Argument>) {
+  } else if constexpr (std::is_same_v<Argument, parameter<Parameter>>) {
     return argument;
+  } else if constexpr (is_parameter<Argument>) {
+    return argument.template as<Parameter>();
   } else {
     static_assert(std::is_convertible_v<const Argument &, Parameter>,
                   "the argument does not convert to the kernel's parameter");

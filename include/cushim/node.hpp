@@ -78,6 +78,12 @@ class node_parameters {
     return done(owners_taken_if(
         cushim_node_set_kernel(node(), exec(), kernel.get(), &config, list.data(), list.size()), arguments...));
   }
+  template <class... Parameters, class... Arguments>
+  result<void> set_kernel(const typed_kernel<Parameters...> &kernel, const launch_config &config,
+                          const Arguments &...arguments) const {
+    static_assert(sizeof...(Arguments) == sizeof...(Parameters), "an argument for each parameter");
+    return set_kernel(kernel_ref(kernel), config, as_parameter<Parameters>(arguments)...);
+  }
   result<void> set_config(const launch_config &config) const {
     return done(cushim_node_set_kernel(node(), exec(), nullptr, &config, nullptr, 0));
   }
