@@ -4,7 +4,9 @@
 pub(crate) mod cancellation;
 pub(crate) mod complain;
 pub(crate) mod counts;
+mod environment;
 pub(crate) mod fault;
+mod known;
 pub(crate) mod live;
 pub(crate) mod log;
 pub(crate) mod machine;
@@ -14,3 +16,4 @@ pub(crate) mod selection;
 pub(crate) mod settings;
 pub(crate) mod setup;
 pub(crate) mod trace;
+pub(crate) mod visible;

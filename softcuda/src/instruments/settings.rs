@@ -2,8 +2,10 @@
 
 use super::cancellation::Deferred;
 use super::complain::complain;
+use super::environment::{of_driver, variable};
 use super::machine;
 use super::schedule::Schedule;
+use super::visible;
 use crate::abi::versions::VERSIONS;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
@@ -12,8 +14,8 @@ use std::sync::OnceLock;
 pub(crate) struct Settings {
     /// As `cuDriverGetVersion` answers: 12020 for 12.2.
     pub(crate) version: u32,
-    /// Number of devices.
-    pub(crate) devices: usize,
+    /// The numbers of the devices that the process sees, in its order.
+    pub(crate) devices: Vec<usize>,
     /// Memory of each device in bytes.
     pub(crate) memory: u64,
     /// When work on streams runs.
@@ -24,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) memory_pools: bool,
     /// Instructions that a thread of a kernel may execute; `None`: as many as it likes.
     pub(crate) kernel_budget: Option<u64>,
+    /// Whether a launch returns when the kernel is done.
+    pub(crate) launch_blocking: bool,
 }
 
 const DEFAULT_VERSION: u32 = 13000;
@@ -56,6 +60,11 @@ pub(crate) fn concurrent_managed() -> bool {
 /// Whether devices have memory pools.
 pub(crate) fn memory_pools() -> bool {
     settings().is_some_and(|settings| settings.memory_pools)
+}
+
+/// Whether a launch returns when the kernel is done.
+pub(crate) fn launch_blocking() -> bool {
+    settings().is_some_and(|settings| settings.launch_blocking)
 }
 
 /// How many instructions a thread of a kernel may execute, if that is limited.
@@ -106,31 +115,18 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
             .ok_or_else(|| "a number of instructions".to_owned())
     })?;
     let version = claimed.unwrap_or(asked);
-    Ok(Settings { version, devices, memory, schedule, concurrent_managed, memory_pools, kernel_budget })
-}
-
-/// Whether the process was started set-uid, set-gid or with file capabilities: whoever set its environment has fewer rights
-/// than it has, and must not decide which files it writes.
-fn is_privileged() -> bool {
-    // SAFETY: reads a value that the kernel gave the process.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
-}
-
-/// The environment's value, parsed; the default where it is unset or empty, or nobody may set it.
-pub(super) fn variable<T>(
-    name: &str,
-    default: T,
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, String> {
-    if is_privileged() {
-        return Ok(default);
-    }
-    let text = match std::env::var(name) {
-        Ok(text) if !text.is_empty() => text,
-        Ok(_) | Err(std::env::VarError::NotPresent) => return Ok(default),
-        Err(_) => return Err(format!("{name} is not UTF-8; every call answers an error")),
-    };
-    parse(&text).map_err(|wanted| format!("{name}={text} is not {wanted}; every call answers an error"))
+    let devices = visible::devices(devices);
+    let launch_blocking = of_driver("CUDA_LAUNCH_BLOCKING").is_some_and(|text| text == "1");
+    Ok(Settings {
+        version,
+        devices,
+        memory,
+        schedule,
+        concurrent_managed,
+        memory_pools,
+        kernel_budget,
+        launch_blocking,
+    })
 }
 
 pub(super) fn switch(text: &str) -> Result<bool, String> {

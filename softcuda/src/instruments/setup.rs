@@ -2,7 +2,8 @@
 
 use super::cancellation::Deferred;
 use super::complain::complain;
-use super::settings::{settings, switch, variable};
+use super::environment::{refuse_unknown, variable};
+use super::settings::{settings, switch};
 use super::{fault, live, trace};
 use std::sync::OnceLock;
 
@@ -15,6 +16,7 @@ pub(crate) fn ready() -> bool {
 
 fn arrange() -> Result<(), String> {
     let _deferred = Deferred::new();
+    refuse_unknown(&["SOFTCUDA_FAULT", "SOFTCUDA_LEAKS", "SOFTCUDA_TRACE"])?;
     variable("SOFTCUDA_FAULT", (), |text| {
         fault::set(text).map_err(|why| format!("a list of faults: {why}"))
     })?;

@@ -40,7 +40,7 @@ pub(crate) fn cuInit(Flags: u32) -> Answer {
     if Flags != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    if settings().is_some_and(|s| s.devices == 0) {
+    if settings().is_some_and(|s| s.devices.is_empty()) {
         return Err(CUDA_ERROR_NO_DEVICE);
     }
     let _one_at_a_time = STARTING.lock();

@@ -454,3 +454,44 @@ fn nanosleep_sleeps() {
         }
     });
 }
+
+/// With `CUDA_LAUNCH_BLOCKING=1` a launch returns when the kernel is done, and says what became of it, on each schedule; with anything
+/// else it does not wait.
+#[test]
+fn launches_that_wait() {
+    let test = "launches_that_wait";
+    for schedule in ["eager", "lazy", "seeded"] {
+        for value in ["1", "0", ""] {
+            alone(test, &[("SOFTCUDA_SCHEDULE", schedule), ("CUDA_LAUNCH_BLOCKING", value)], || {
+                let cu = with_context();
+                let s = stream(&cu);
+                let store = ptx("mov.u32 %x, 42;\nst.global.u32 [%p], %x;");
+                let store =
+                    load(&cu, &store).and_then(|module| function(&cu, module, b"k\0")).expect("it loads");
+                let mut pointer = 0u64;
+                let mut seen = std::ptr::null_mut::<u32>();
+                assert_eq!(cu.call("cuMemHostAlloc", &[at(&mut seen), 4, 0]), 0);
+                assert_eq!(cu.call("cuMemHostGetDevicePointer_v2", &[at(&mut pointer), seen as u64, 0]), 0);
+                assert_eq!(launch(&cu, store, s, (1, 1), &[pointer]), 0);
+                // SAFETY: memory of the driver's for this process, which the kernel writes or has written.
+                let written = unsafe { seen.read_volatile() };
+                let waits = value == "1";
+                if waits || schedule == "lazy" {
+                    assert_eq!(written, if waits { 42 } else { 0 }, "{schedule}");
+                }
+                if waits {
+                    assert_eq!(cu.call("cuStreamQuery", &[s]), 0, "nothing is left");
+                    let mut graph = 0u64;
+                    assert_eq!(cu.call("cuStreamBeginCapture_v2", &[s, 0]), 0);
+                    assert_eq!(
+                        launch(&cu, store, s, (1, 1), &[pointer]),
+                        0,
+                        "which is recorded, not waited for"
+                    );
+                    assert_eq!(cu.call("cuStreamEndCapture", &[s, at(&mut graph)]), 0);
+                    assert_eq!(launch(&cu, store, s, (1, 1), &[64]), ILLEGAL_ADDRESS, "of this very launch");
+                }
+            });
+        }
+    }
+}

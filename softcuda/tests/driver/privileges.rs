@@ -1,6 +1,6 @@
 //! A process that has more rights than the user who started it.
 
-use crate::common::{alone_in, at, with_context};
+use crate::common::{Library, alone_in, at, core_path, with_context_of};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -40,22 +40,27 @@ fn no_variable_is_read() {
     let name = "no_variable_is_read";
     let folder = folder();
     let (program, trace) = (folder.join("program"), folder.join("trace"));
+    // The other user may not be allowed to read where this was built.
+    let library = folder.join("libsoftcuda.so");
     if !is_child() {
         fs::create_dir_all(&folder).expect("a folder");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("the folder is ours");
         fs::copy(std::env::current_exe().expect("a test knows its executable"), &program).expect("copied");
+        fs::copy(core_path(), &library).expect("copied");
+        fs::set_permissions(&library, fs::Permissions::from_mode(0o755)).expect("the file is ours");
         privilege(&program);
     }
     // Each of them would be noticed: a file, a call that fails, another version, no device, a refused value.
     let of_files = [("SOFTCUDA_TRACE", trace.to_str().expect("UTF-8")), ("SOFTCUDA_LEAKS", "1")];
     let others = [("SOFTCUDA_FAULT", "cuInit=999"), ("SOFTCUDA_VERSION", "11.4"), ("SOFTCUDA_DEVICES", "0")];
-    let wrong = [("SOFTCUDA_SCHEDULE", "nonsense"), ("SOFTCUDA_MEMORY", "lots")];
-    for variables in [&of_files[..], &others, &wrong] {
+    let wrong = [("SOFTCUDA_SCHEDULE", "nonsense"), ("SOFTCUDA_MEMORY", "lots"), ("SOFTCUDA_FAULTS", "1")];
+    let of_hardware = [("CUDA_VISIBLE_DEVICES", "-1")];
+    for variables in [&of_files[..], &others, &wrong, &of_hardware] {
         let said = alone_in(&program, name, variables, || {
             // SAFETY: reads a value that the kernel gave the process.
             let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
             assert!(privileged, "the folder for temporary files must not be mounted nosuid; set TMPDIR");
-            let cu = with_context();
+            let cu = with_context_of(Library::open(&library));
             let mut version = 0;
             assert_eq!(cu.call("cuDriverGetVersion", &[at(&mut version)]), 0);
             assert_eq!(version, 13000);

@@ -44,6 +44,39 @@ fn an_impossible_setting_is_refused_loudly() {
     }
 }
 
+/// A test of faults, say, must not pass because nothing failed.
+#[test]
+fn a_variable_that_does_not_exist_is_refused_loudly() {
+    let test = "a_variable_that_does_not_exist_is_refused_loudly";
+    for (name, near) in [
+        ("SOFTCUDA_FAULTS", Some("SOFTCUDA_FAULT")),
+        ("SOFTCUDA_SHEDULE", Some("SOFTCUDA_SCHEDULE")),
+        ("SOFTCUDA_LEAK", Some("SOFTCUDA_LEAKS")),
+        ("SOFTCUDA_", None),
+        ("SOFTCUDA_TEST_CHILDREN", None),
+        ("SOFTCUDA_FAULT_SEED", None),
+    ] {
+        let said = alone(test, &[(name, "cuInit=999")], || {
+            let cu = Library::core();
+            let mut number = 7;
+            assert_eq!(cu.call("cuInit", &[0]), SYSTEM_NOT_READY);
+            assert_eq!(cu.call("cuDriverGetVersion", &[at(&mut number)]), SYSTEM_NOT_READY);
+            assert_eq!(cu.call("cuInit", &[0]), SYSTEM_NOT_READY, "nor later");
+        });
+        if !said.is_empty() {
+            assert_eq!(said.matches("softcuda: ").count(), 1, "{said}");
+            assert!(said.contains(&format!("softcuda: {name} is no variable of softcuda's")), "{said}");
+            assert!(said.contains("SOFTCUDA_VERSION, ") && said.contains("SOFTCUDA_TRACE"), "{said}");
+            let hint = near.map(|near| format!("; {near} is near it"));
+            assert!(hint.as_ref().is_none_or(|hint| said.contains(hint)), "{said}");
+            assert_eq!(said.contains("is near it"), hint.is_some(), "{said}");
+        }
+    }
+    // One that is empty counts as unset, and other programs' names are theirs.
+    let others = [("SOFTCUDA_FAULTS", ""), ("CUSHIM_TEST_MINE", "1"), ("MY_SOFTCUDA_FAULT", "1")];
+    alone(test, &others, || drop(with_context()));
+}
+
 #[test]
 fn the_default_is_13_0_with_one_device() {
     alone("the_default_is_13_0_with_one_device", &[("SOFTCUDA_VERSION", "")], || {
@@ -130,4 +163,77 @@ fn several_devices_with_memory_of_their_own() {
         let mut context = 0u64;
         assert_eq!(cu.call("cuCtxCreate_v2", &[at(&mut context), 0, 3]), INVALID_DEVICE);
     });
+}
+
+/// The numbers of the devices that are visible, by each way in which they are told.
+fn visible(cu: &Library) -> Vec<i32> {
+    let mut count = -1;
+    assert_eq!(cu.call("cuDeviceGetCount", &[at(&mut count)]), 0);
+    let number = |ordinal: i32| {
+        let (mut id, mut bus, mut found) = ([0u8; 16], -1, -1);
+        let (mut name, mut address) = ([0u8; 64], [0u8; 16]);
+        let ordinal = ordinal as u64;
+        assert_eq!(cu.call("cuDeviceGetUuid_v2", &[at(&mut id), ordinal]), 0);
+        assert_eq!(cu.call("cuDeviceGetAttribute", &[at(&mut bus), 33, ordinal]), 0);
+        assert_eq!(cu.call("cuDeviceGetName", &[at(&mut name), 64, ordinal]), 0);
+        assert_eq!(cu.call("cuDeviceGetPCIBusId", &[at(&mut address), 16, ordinal]), 0);
+        assert_eq!(cu.call("cuDeviceGetByPCIBusId", &[at(&mut found), at(&mut address)]), 0);
+        assert_eq!(found, ordinal as i32);
+        assert!(name.starts_with(format!("softcuda device {bus} ").as_bytes()));
+        assert_eq!(i32::from(id[15]), bus);
+        bus
+    };
+    (0..count).map(number).collect()
+}
+
+#[test]
+fn visible_devices() {
+    let test = "visible_devices";
+    let first = "GPU-736f6674-6375-6461-2064-657669636500";
+    for (list, expected) in [
+        ("0,1,2,3", &[0, 1, 2, 3][..]),
+        ("3,1", &[3, 1]),
+        ("2", &[2]),
+        ("1,-1,0", &[1]),
+        ("1,4,0", &[1]),
+        ("1,nothing,0", &[1]),
+        (first, &[0]),
+        ("3,GPU-736f6674-6375-6461-2064-657669636502", &[3, 2]),
+    ] {
+        let said = alone(test, &[("SOFTCUDA_DEVICES", "4"), ("CUDA_VISIBLE_DEVICES", list)], || {
+            let cu = with_context();
+            assert_eq!(visible(&cu), expected);
+            let (mut hidden, mut context) = (-1, 0u64);
+            let count = expected.len() as u64;
+            assert_eq!(cu.call("cuDeviceGet", &[at(&mut hidden), count]), INVALID_DEVICE);
+            assert_eq!(cu.call("cuCtxCreate_v2", &[at(&mut context), 0, count]), INVALID_DEVICE);
+            let missing = (0..4).find(|number| !expected.contains(number));
+            if let Some(missing) = missing {
+                let mut address = format!("0000:{missing:02X}:00.0\0").into_bytes();
+                let slot = attribute(&cu, 34);
+                address[8..10].copy_from_slice(format!("{slot:02X}").as_bytes());
+                let arguments = [at(&mut hidden), address.as_ptr() as u64];
+                assert_eq!(cu.call("cuDeviceGetByPCIBusId", &arguments), INVALID_DEVICE);
+            }
+        });
+        assert!(!said.contains("softcuda: "), "{said}");
+    }
+    for list in ["", "-1", "4,0", "none", "0,1,0", "GPU-", "GPU-736f6674"] {
+        let said = alone(test, &[("SOFTCUDA_DEVICES", "2"), ("CUDA_VISIBLE_DEVICES", list)], || {
+            assert_eq!(Library::core().call("cuInit", &[0]), NO_DEVICE);
+        });
+        if !said.is_empty() {
+            assert_eq!(said.matches("softcuda: ").count(), 1, "{said}");
+            assert!(
+                said.contains(&format!("CUDA_VISIBLE_DEVICES={list} leaves no device visible")),
+                "{said}"
+            );
+        }
+    }
+}
+
+fn attribute(cu: &Library, attribute: u64) -> i32 {
+    let mut value = -1;
+    assert_eq!(cu.call("cuDeviceGetAttribute", &[at(&mut value), attribute, 0]), 0);
+    value
 }

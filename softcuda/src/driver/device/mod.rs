@@ -30,14 +30,29 @@ impl Device {
         self.0 as CUdevice
     }
 
+    /// The device at that place of the bus, if it is visible.
+    fn with_number(number: usize) -> Option<Self> {
+        numbers().iter().position(|known| *known == number).map(Self)
+    }
+
+    /// What it is known by, whichever ordinal it has.
+    fn number(self) -> usize {
+        numbers()[self.0]
+    }
+
     fn pci_bus(self) -> i32 {
-        self.0 as i32
+        self.number() as i32
     }
 }
 
 /// Number of devices.
 pub(crate) fn count() -> usize {
-    settings().map_or(0, |s| s.devices)
+    numbers().len()
+}
+
+/// The numbers of the devices, in the order of their ordinals.
+fn numbers() -> &'static [usize] {
+    settings().map_or(&[], |s| &s.devices)
 }
 
 /// Bytes of memory of each device.

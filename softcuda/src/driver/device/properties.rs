@@ -16,6 +16,7 @@ use crate::abi::sys::{
     CU_DEVICE_ATTRIBUTE_WARP_SIZE, CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE,
     CUDA_ERROR_NOT_SUPPORTED, CUdevice, CUdevprop_v1, CUexecAffinityType, CUuuid,
 };
+use crate::instruments::visible;
 use std::ffi::c_char;
 
 /// Bytes of a PCI address with its terminator, `0000:00:06.0`.
@@ -27,9 +28,7 @@ impl Device {
     }
 
     fn uuid(self) -> CUuuid {
-        let mut bytes = *b"softcuda device\0";
-        bytes[15] = self.0 as u8;
-        CUuuid { bytes: bytes.map(|b| b as c_char) }
+        CUuuid { bytes: visible::uuid(self.number()).map(|b| b as c_char) }
     }
 }
 
@@ -45,7 +44,7 @@ pub(crate) fn cuDeviceGet(device: Out<CUdevice>, ordinal: i32) -> Answer {
 pub(crate) fn cuDeviceGetName(name: Out<c_char>, len: i32, dev: CUdevice) -> Answer {
     name.check()?;
     let device = Device::of(dev)?;
-    name.set_text(&format!("softcuda device {} (no GPU)", device.ordinal()), len)
+    name.set_text(&format!("softcuda device {} (no GPU)", device.number()), len)
 }
 
 pub(crate) fn cuDeviceGetUuid(uuid: Out<CUuuid>, dev: CUdevice) -> Answer {
@@ -120,7 +119,7 @@ pub(crate) fn cuDeviceGetByPCIBusId(dev: Out<CUdevice>, pciBusId: In<c_char>) ->
     dev.check()?;
     let (bus, slot, function) = parse_pci(pciBusId.text()?).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let ours = slot == value(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID) as usize && function == 0;
-    let device = Device::with_ordinal(bus).filter(|_| ours).ok_or(CUDA_ERROR_INVALID_DEVICE)?;
+    let device = Device::with_number(bus).filter(|_| ours).ok_or(CUDA_ERROR_INVALID_DEVICE)?;
     dev.set(device.handle())
 }
 

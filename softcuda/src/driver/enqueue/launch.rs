@@ -25,7 +25,9 @@ use crate::driver::operation::launch::Launch;
 use crate::driver::stream::Stream;
 use crate::driver::stream::attributes;
 use crate::driver::stream::capturing::{NewNode, Recorded, RecordedLaunch};
+use crate::driver::waiting::wait_for;
 use crate::executor::Task;
+use crate::instruments::settings::launch_blocking;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -216,8 +218,18 @@ pub(super) fn launch(f: CUfunction, stream: CUstream, configuration: Configurati
         }
         // Only of a node of a graph.
         None if configuration.updatable.is_some() => Err(CUDA_ERROR_NOT_SUPPORTED),
-        None => trigger(&stream, events, &stream.submit(launch)?),
+        None => {
+            let kernel = stream.submit(launch)?;
+            trigger(&stream, events, &kernel)?;
+            if launch_blocking() { finish(&stream, kernel) } else { Ok(()) }
+        }
     }
+}
+
+/// Waits for a kernel, as `CUDA_LAUNCH_BLOCKING` asks: what is wrong with it is its own launch's to say.
+fn finish(stream: &Stream, kernel: Arc<Task>) -> Answer {
+    wait_for(&[kernel])?;
+    stream.context.fault()
 }
 
 /// Lets a capture record a launch. What waits for an event follows the kernel as the event says.

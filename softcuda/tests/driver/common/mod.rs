@@ -58,9 +58,10 @@ pub(crate) fn alone_in(
         Err(_) => {}
     }
     let mut command = Command::new(program);
-    for (variable, _) in
-        std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"SOFTCUDA_"))
-    {
+    let is_read = |name: &OsStr| {
+        ["SOFTCUDA_", "CUDA_"].iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
+    };
+    for (variable, _) in std::env::vars_os().filter(|(name, _)| is_read(name)) {
         command.env_remove(variable);
     }
     command.args([&path, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, &this);
@@ -158,7 +159,11 @@ pub(crate) fn text(pointer: *const c_char) -> String {
 
 /// An initialised core with the primary context of device 0 current.
 pub(crate) fn with_context() -> Library {
-    let cu = Library::core();
+    with_context_of(Library::core())
+}
+
+/// The same of any library.
+pub(crate) fn with_context_of(cu: Library) -> Library {
     assert_eq!(cu.call("cuInit", &[0]), 0);
     let mut context = 0u64;
     assert_eq!(cu.call("cuDevicePrimaryCtxRetain", &[at(&mut context), 0]), 0);
