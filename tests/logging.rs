@@ -68,6 +68,54 @@ fn unset_the_log_is_silent() {
     assert!(said.is_none_or(|said| said.is_empty()));
 }
 
+/// A test of faults, say, must not pass because of a typing error.
+#[test]
+fn a_variable_that_does_not_exist_is_an_error_in_the_log() {
+    let name = "a_variable_that_does_not_exist_is_an_error_in_the_log";
+    let environment = [
+        ("CUSHIM_LOG", "error"),
+        ("CUSHIM_DRIVR", "software"),
+        ("CUSHIM_CHECK", "graphs,grahps"),
+        ("CUSHIM_TEST_MINE", "1"),
+        ("CUSHIM_REQUIRE", "all"),
+        ("CUSHIM_NOTHING", ""),
+        ("MY_CUSHIM_LOG", "1"),
+    ];
+    let said = in_child(name, &environment, || {
+        open_nothing(IGNORE);
+        open_nothing(0);
+        open_nothing(0);
+    });
+    let Some(said) = said else { return };
+    for text in [
+        "ERROR cushim] CUSHIM_DRIVR is no variable of cushim's, and has no effect; there are CUSHIM_DRIVER, ",
+        "ERROR cushim] CUSHIM_CHECK asks for \"grahps\", which has no effect; there is only \"graphs\"",
+    ] {
+        assert_eq!(said.matches(text).count(), 1, "{text}\n{said}");
+    }
+    for other in
+        ["CUSHIM_TEST_MINE", "CUSHIM_REQUIRE is", "CUSHIM_NOTHING", "MY_CUSHIM_LOG", "asks for \"graphs"]
+    {
+        assert!(!said.contains(other), "{other}\n{said}");
+    }
+}
+
+#[test]
+fn what_the_log_cannot_be_is_an_error_in_it() {
+    let name = "what_the_log_cannot_be_is_an_error_in_it";
+    for wrong in ["eror", "debug,cushim=lots", "cushin::driver=debug", "1"] {
+        let Some(said) = in_child(name, &[("CUSHIM_LOG", wrong)], || open_nothing(0)) else { return };
+        let part = wrong.rsplit(',').next().expect("the last");
+        let text = format!("ERROR cushim] CUSHIM_LOG asks for \"{part}\", which is neither a level");
+        assert_eq!(said.matches(&text).count(), 1, "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    for right in ["error", "OFF", "warn,cushim::object=trace", "cushim=warn", "info, cushim::driver=off"] {
+        let said = in_child(name, &[("CUSHIM_LOG", right)], || open_nothing(IGNORE)).unwrap_or_default();
+        assert!(!said.contains("CUSHIM_LOG"), "{right}\n{said}");
+    }
+}
+
 #[test]
 fn the_variable_sends_the_log_to_stderr() {
     let name = "the_variable_sends_the_log_to_stderr";

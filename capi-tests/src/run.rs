@@ -42,12 +42,14 @@ pub struct Run {
 }
 
 /// Variables that steer the libraries or the loader.
-const STEERING: [&str; 6] = [
+const STEERING: [&str; 8] = [
     "CUSHIM_DRIVER",
     "CUSHIM_SOFTCUDA",
     "SOFTCUDA_VERSION",
     "SOFTCUDA_DEVICES",
     "SOFTCUDA_MEMORY",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_LAUNCH_BLOCKING",
     "LD_LIBRARY_PATH",
 ];
 

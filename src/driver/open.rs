@@ -1,6 +1,6 @@
 //! Opening: tries the places of the plan, checks what the loader gives, and keeps one driver per library.
 
-use super::environment::{CHECK_VARIABLE, Environment};
+use super::environment::Environment;
 use super::error::OpenError;
 use super::find::{self, Chosen, Place, Plan, Wanted};
 use super::getter::{CustomGetter, Getter};
@@ -22,9 +22,7 @@ pub(super) fn open(options: &OpenOptions) -> Result<Driver, OpenError> {
     module::pin();
     let environment = Environment::read(options.environment);
     let checks_graphs = options.check_graphs || environment.checks_graphs();
-    if let Some(unknown) = environment.unknown_check() {
-        log::warn!(target: "cushim", "{CHECK_VARIABLE} asks for \"{unknown}\", and there is only \"graphs\"");
-    }
+    environment.tell_unknown();
     let driver = search(options, environment)?;
     if checks_graphs {
         driver.check_graphs();

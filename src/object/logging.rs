@@ -12,6 +12,7 @@ use crate::object::error::{Error, Status};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use parking_lot::RwLock;
 use std::cell::Cell;
+use std::str::FromStr as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -81,11 +82,36 @@ fn from_environment() -> (Destination, LevelFilter) {
         if is_privileged() {
             return None;
         }
-        let spec = std::env::var(VARIABLE).ok().filter(|spec| !spec.is_empty())?;
-        Some(env_logger::Builder::new().parse_filters(&spec).build())
+        let spec = std::env::var_os(VARIABLE).filter(|spec| !spec.is_empty())?;
+        let spec = spec.to_string_lossy();
+        let wrong = spec.split(',').map(str::trim).find(|part| !is_directive(part));
+        let logger = env_logger::Builder::new().parse_filters(wrong.map_or(&*spec, |_| "error")).build();
+        if let Some(wrong) = wrong {
+            refuse(&logger, wrong);
+        }
+        Some(logger)
     });
     let level = logger.as_ref().map_or(LevelFilter::Off, env_logger::Logger::filter);
     (Destination::Stderr(logger.as_ref()), level)
+}
+
+/// Whether a part of `CUSHIM_LOG` is a level, or a part of the library with or without one.
+fn is_directive(part: &str) -> bool {
+    let is_level = |text: &str| LevelFilter::from_str(text).is_ok();
+    let is_ours = |text: &str| text.split("::").next() == Some("cushim");
+    part.is_empty() || is_level(part) || {
+        let (target, level) = part.split_once('=').unwrap_or((part, "trace"));
+        is_ours(target) && is_level(level)
+    }
+}
+
+/// Says that nothing follows from a part of `CUSHIM_LOG`, to whom waits for lines in vain.
+fn refuse(logger: &env_logger::Logger, part: &str) {
+    let text = format_args!(
+        "{VARIABLE} asks for \"{part}\", which is neither a level (off, error, warn, info, debug, trace) nor one of a part \
+         (cushim::driver=debug); errors are logged"
+    );
+    logger.log(&Record::builder().level(Level::Error).target("cushim").args(text).build());
 }
 
 /// Makes lines go to a destination, if `replace` agrees to give up the one that there is.
