@@ -3852,7 +3852,8 @@ cushim_status cushim_resource_create_synchronous(cushim_context context, cushim_
  * node of the graph, and what is freed a free node. In other streams nothing is allocated.
  *
  * A buffer does not keep the graph. Destroyed before the end of the capture, it is freed in the graph that allocated
- * it; afterwards nothing is freed: what the graph does not free itself can be used after each launch, and has to be
+ * it, after all that was captured by then, in forks and other streams of the capture, too: it may outlive the fork
+ * that created it. Destroyed afterwards, nothing is freed: what the graph does not free itself can be used after each launch, and has to be
  * freed before the next (`cushim_resource_deallocate` of another resource does not do that; the driver's `cuMemFree`
  * does) unless the exec has `CUSHIM_EXEC_AUTO_FREE`.
  *
@@ -3860,7 +3861,8 @@ cushim_status cushim_resource_create_synchronous(cushim_context context, cushim_
  * @param[out, owned] resource The resource.
  * @driver none
  */
-cushim_status cushim_resource_create_graph(cushim_device device, cushim_resource *resource);
+cushim_status cushim_resource_create_graph(cushim_device device,
+                                           cushim_resource *resource);
 
 /*
  * Creates an arena: one block of device memory at fixed addresses, from which streams under capture allocate. Graphs
@@ -3869,7 +3871,8 @@ cushim_status cushim_resource_create_graph(cushim_device device, cushim_resource
  * time, nor be part of each other. In other streams nothing is allocated.
  *
  * The block, and each buffer of it, has a multiple of 512 bytes. A buffer that is destroyed in the capture in which
- * it was created makes room for later ones in the same stream; afterwards its destroy frees nothing.
+ * it was created makes room for later ones, in streams that come after all that was captured while it was there; after
+ * the capture its destroy frees nothing.
  *
  * With `bytes` 0 the arena measures: it serves every capture, and `cushim_resource_get_arena_bytes` tells how large
  * a block the same calls need.
@@ -3879,7 +3882,9 @@ cushim_status cushim_resource_create_graph(cushim_device device, cushim_resource
  * @param[out, owned] resource The resource.
  * @driver none
  */
-cushim_status cushim_resource_create_arena(cushim_context context, size_t bytes, cushim_resource *resource);
+cushim_status cushim_resource_create_arena(cushim_context context,
+                                           size_t bytes,
+                                           cushim_resource *resource);
 
 /*
  * The most bytes that one capture needed of an arena by now.

@@ -4,6 +4,9 @@
 
 pub(crate) mod known;
 mod others;
+mod position;
+
+pub(crate) use position::{Clock, Ends, Position, position};
 
 use super::event::Awaited;
 use super::node::{NodeOperation, NodeType};
@@ -61,8 +64,22 @@ pub(crate) trait CaptureSink: Send + Sync {
     /// As for [`Stream::enqueue`], whenever the graph is launched.
     unsafe fn capture(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<bool, Error>;
 
+    /// The same, with what is captured after the present ends of all branches of the capture, wherever they are. Where the stream is
+    /// does not come after all of these, it goes on without waiting for the operation.
+    ///
+    /// # Safety
+    /// As for [`capture`](Self::capture).
+    unsafe fn capture_after_all(
+        &self,
+        stream: &Stream,
+        operation: &mut dyn Capturable,
+    ) -> Result<bool, Error>;
+
     /// Which capture it is.
     fn under(&self) -> Under;
+
+    /// Where the stream is in it.
+    fn position(&self, stream: &Arc<Stream>) -> Result<Position, Error>;
 
     /// Whether it has ended.
     fn is_over(&self) -> bool;
@@ -89,8 +106,7 @@ pub(crate) fn under(stream: &Stream) -> Result<Option<Under>, Error> {
     Ok(match captured_by(stream)? {
         CapturedBy::Nobody => None,
         CapturedBy::Us(sink) => Some(sink.0.under()),
-        // Numbers of captures, which begin at 1, and those of definitions do not meet.
-        CapturedBy::Others => Some(Under { capture: info(stream)?.id | OTHERS, is_body: false, lasts: None }),
+        CapturedBy::Others => Some(others::under(stream)?),
     })
 }
 
@@ -112,7 +128,11 @@ const OTHERS: u64 = 1 << 63;
 pub(crate) struct Sink(pub(crate) Arc<dyn CaptureSink>);
 
 /// What events that were recorded there keep.
-pub(crate) struct Recorded(pub(crate) Weak<dyn CaptureSink>);
+pub(crate) struct Recorded {
+    pub(crate) sink: Weak<dyn CaptureSink>,
+    /// What comes before the place for which the event stands; `None` if nobody can tell.
+    pub(crate) after: Option<Clock>,
+}
 
 impl Exposed for Sink {
     fn is_known_to_others(&self) {
@@ -126,13 +146,13 @@ impl Exposed for Sink {
 
 impl Exposed for Recorded {
     fn is_known_to_others(&self) {
-        if let Some(sink) = self.0.upgrade() {
+        if let Some(sink) = self.sink.upgrade() {
             sink.is_known_to_others();
         }
     }
 
     fn is_over(&self) -> bool {
-        self.0.upgrade().is_none_or(|sink| sink.is_over())
+        self.sink.upgrade().is_none_or(|sink| sink.is_over())
     }
 }
 
@@ -152,11 +172,20 @@ pub(super) unsafe fn enqueue<O: Operation + ?Sized>(
             return if is_late { stream.check_not_late().map(|()| None) } else { Ok(None) };
         }
         // SAFETY: as the caller vouches.
-        if unsafe { capture_by(&captured_by, stream, &mut issued) }? {
+        if unsafe { capture_by(&captured_by, stream, &mut issued, Where::InStream) }? {
             return Ok(issued.output);
         }
         is_late = true;
     }
+}
+
+/// Where in a capture an operation goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// At the end of the stream.
+    InStream,
+    /// After the present ends of all branches.
+    AfterAll,
 }
 
 /// Captures the operation if the stream is in the capture with this number. `None`, without any effect, if it is not, or not any more.
@@ -167,6 +196,7 @@ pub(crate) unsafe fn enqueue_in<O: Operation + ?Sized>(
     capture: u64,
     stream: &Stream,
     operation: &mut O,
+    place: Where,
 ) -> Result<Option<O::Output>, Error> {
     let mut issued = Issue { operation, output: None };
     let captured_by = captured_by(stream)?;
@@ -176,7 +206,7 @@ pub(crate) unsafe fn enqueue_in<O: Operation + ?Sized>(
         CapturedBy::Others => info(stream)?.id | OTHERS == capture,
     };
     // SAFETY: as the caller vouches.
-    let is_captured = is_this && unsafe { capture_by(&captured_by, stream, &mut issued) }?;
+    let is_captured = is_this && unsafe { capture_by(&captured_by, stream, &mut issued, place) }?;
     Ok(issued.output.filter(|_| is_captured))
 }
 
@@ -186,14 +216,19 @@ unsafe fn capture_by(
     captured_by: &CapturedBy<Sink>,
     stream: &Stream,
     operation: &mut dyn Capturable,
+    place: Where,
 ) -> Result<bool, Error> {
     handle::check_memory()?;
+    let sink: &dyn CaptureSink = match captured_by {
+        CapturedBy::Nobody => return Ok(false),
+        CapturedBy::Us(sink) => sink.0.as_ref(),
+        CapturedBy::Others => &Others,
+    };
     // SAFETY: as the caller vouches.
     unsafe {
-        match captured_by {
-            CapturedBy::Nobody => Ok(false),
-            CapturedBy::Us(sink) => sink.0.capture(stream, operation),
-            CapturedBy::Others => Others.capture(stream, operation),
+        match place {
+            Where::InStream => sink.capture(stream, operation),
+            Where::AfterAll => sink.capture_after_all(stream, operation),
         }
     }
 }
@@ -251,7 +286,7 @@ pub(super) fn wait_for_captured(stream: &Stream, what: Awaited<'_>) -> Result<bo
         return Ok(false);
     }
     if let Some(recorded) = event.captured_in::<Recorded>() {
-        return match recorded.0.upgrade() {
+        return match recorded.sink.upgrade() {
             Some(_) if stream.kind() == StreamKind::Legacy => Err(never_captured(stream, what)),
             Some(sink) => sink.fork(stream, what).map(|()| true),
             None => Err(ended(what)),

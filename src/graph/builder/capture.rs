@@ -1,14 +1,17 @@
 //! One capture of the driver's, and what it does with operations: each becomes a node of a definition that is locked meanwhile, so
 //! that what came last in a stream is what was just captured.
 
+mod after_all;
 mod begin;
 mod end;
 mod recapture;
 mod tail;
 
+use after_all::Beside;
 pub(super) use begin::Target;
 pub(super) use end::sink_ends;
 
+use super::branches::Branches;
 use super::member::Member;
 use super::{Builder, CaptureMode};
 use crate::context::Context;
@@ -26,7 +29,7 @@ use crate::object::slot::Exposed;
 use crate::object::thread::ThreadId;
 use crate::op::attachment::{Attachment, Prepared};
 use crate::op::capture::{
-    Capturable, CaptureSink, Captured, OUTSIDE, Recorded, Sink, Under, ended, is_valid,
+    Capturable, CaptureSink, Captured, Clock, OUTSIDE, Position, Recorded, Sink, Under, ended, is_valid,
 };
 use crate::op::event::Awaited;
 use crate::op::node::Parameters;
@@ -56,6 +59,8 @@ pub(in crate::graph) struct Capture {
     /// The number of the node that was captured last, and one more; 0: none.
     last: AtomicU32,
     parts: Mutex<Parts>,
+    /// Whoever locks it has the lock of the definition.
+    branches: Mutex<Branches>,
     builder: Weak<Builder>,
     this: Weak<Self>,
 }
@@ -64,6 +69,8 @@ pub(in crate::graph) struct Capture {
 #[derive(Default)]
 struct Parts {
     members: Vec<Member>,
+    /// What came after all that was captured then, and that no stream waits for.
+    beside: Vec<Beside>,
     /// Captures of bodies of conditional nodes in it, also those that are over: conditional nodes in them are captured later, perhaps.
     inner: Vec<Arc<Capture>>,
     /// The nodes that were recaptured, and what they kept before.
@@ -185,22 +192,39 @@ impl Capture {
     unsafe fn capture_node(&self, stream: &Stream, operation: &mut dyn Capturable) -> Result<bool, Error> {
         let (tree, graph) = (self.tree(), self.object().id);
         let checked = CheckedNode::of(tree, graph, stream, operation)?;
-        let CheckedNode { own, parameters, has_holds, is_ours } = checked;
-        let at = own.as_ref().unwrap_or(stream.context());
         let mut state = tree.lock_unasked();
         if self.is_over() {
             return Ok(false);
         }
         self.check_valid()?;
-        restriction::check(tree, &state, graph, &parameters, at)?;
+        // SAFETY: as the caller vouches.
+        unsafe { self.capture_checked(&mut state, checked, stream, operation) }.map(|()| true)
+    }
+
+    /// The same for whoever has the definition locked, of a capture that is under way.
+    ///
+    /// # Safety
+    /// As for [`CaptureSink::capture`].
+    #[inline]
+    unsafe fn capture_checked(
+        &self,
+        state: &mut State,
+        checked: CheckedNode,
+        stream: &Stream,
+        operation: &mut dyn Capturable,
+    ) -> Result<(), Error> {
+        let (tree, graph) = (self.tree(), self.object().id);
+        let CheckedNode { own, parameters, has_holds, is_ours } = checked;
+        let at = own.as_ref().unwrap_or(stream.context());
+        restriction::check(tree, state, graph, &parameters, at)?;
         state.check_parameters(&parameters)?;
-        self.share_with_others_of(&mut state, stream)?;
+        self.share_with_others_of(state, stream)?;
         if operation.records().is_some_and(|event| event.may_be_recorded_by_others()) {
-            tree.share(&mut state)?;
+            tree.share(state)?;
         }
         let failed = |error| tree.failed(error, self.object());
         let prepared = if has_holds { state.prepare(graph).map_err(failed)? } else { None };
-        let related = relations::kept(&state);
+        let related = relations::kept(state);
         // SAFETY: as the caller vouches.
         let issued = unsafe { operation.issue(stream, own.as_deref()) };
         drop(related);
@@ -208,16 +232,16 @@ impl Capture {
             self.is_root() && is_one_node(&parameters) && !self.is_again && state.may_ask_later();
         let ask = || calls::info(self.table(), stream.raw().handle());
         if let Err(failure) = issued {
-            return Err(self.not_captured(&state, failure, ask(), prepared, &parameters));
+            return Err(self.not_captured(state, failure, ask(), prepared, &parameters));
         }
-        operation.records().into_iter().for_each(|event| self.was_recorded(event));
+        operation.records().into_iter().for_each(|event| self.was_recorded(event, stream));
         let attachment = keeping::kept(has_holds, prepared, || holds(operation));
         let context = Some(at).filter(|at| !Arc::ptr_eq(at, tree.context())).map(Arc::clone);
         if asks_later {
             self.last.store(state.made().wrapping_add(1), Relaxed);
             let node = || NodeState::keeping(null_mut(), parameters, attachment, context);
             state.list_unasked(node, stream.raw().handle());
-            return Ok(true);
+            return Ok(());
         }
         // SAFETY: nothing was called on the stream since.
         let tail = ask().ok().filter(is_valid).and_then(|info| unsafe { info.tail() });
@@ -226,13 +250,13 @@ impl Capture {
                 let mut node = NodeState::keeping(native, parameters, attachment, context);
                 node.is_ours = is_ours;
                 match self.is_again {
-                    true => self.takes_over(&mut state, node),
-                    false => self.was_captured(&mut state, node),
+                    true => self.takes_over(state, node),
+                    false => self.was_captured(state, node),
                 }
             }
-            None => keep_for_graph(&mut state, graph, attachment),
+            None => keep_for_graph(state, graph, attachment),
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Who has the native stream can ask it for the graph that it is captured into.
@@ -246,9 +270,17 @@ impl Capture {
     }
 
     /// The event stands for a place in the graph from now on.
-    fn was_recorded(&self, event: &Event) {
+    fn was_recorded(&self, event: &Event, stream: &Stream) {
         event.was_recorded();
-        event.was_captured(Arc::new(Recorded(self.weak())));
+        let after = self.branches.lock().before_end_of(self.table(), stream);
+        event.was_captured(Arc::new(Recorded { sink: self.weak(), after }));
+    }
+
+    /// What comes before the place for which the event stands; `None` if nobody can tell, because others may have recorded it.
+    fn before(&self, event: &Event) -> Option<Clock> {
+        let recorded = event.captured_in::<Recorded>().filter(|_| !event.may_be_recorded_by_others())?;
+        let is_here = std::ptr::addr_eq(recorded.sink.as_ptr(), self);
+        recorded.after.clone().filter(|_| is_here)
     }
 
     fn was_captured(&self, state: &mut State, node: NodeState) {
@@ -300,7 +332,8 @@ impl Capture {
     }
 
     /// A stream waits for an event of the capture, and is part of it from then on.
-    fn takes_in(&self, stream: &Stream, wait: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+    fn takes_in(&self, stream: &Stream, event: &Event) -> Result<(), Error> {
+        let wait = || stream.here(|raw| raw.wait(event.raw()));
         let is_blocking = stream.is_default() || !stream.is_non_blocking()?;
         let (Some(shared), Some(this)) = (stream.shared(), self.this.upgrade()) else { return wait() };
         // A default stream stands for another one on each thread: the driver is asked whether it captures.
@@ -310,6 +343,7 @@ impl Capture {
             let sink = Arc::new(Sink(this));
             stream.capture_begins(|| wait().map(|()| ((), sink as Arc<dyn Exposed>)))?;
         }
+        self.branches.lock().was_forked(self.table(), &shared, self.before(event).as_ref());
         self.parts.lock().members.push(Member::new(shared, is_blocking));
         Ok(())
     }
@@ -317,7 +351,7 @@ impl Capture {
     fn check_wait(&self, what: Awaited<'_>, stream: &Stream) -> Result<(), Error> {
         let event = what.event;
         let why = if let Some(recorded) = event.captured_in::<Recorded>() {
-            match recorded.0.upgrade() {
+            match recorded.sink.upgrade() {
                 None => return Err(ended(what)),
                 Some(sink) if std::ptr::eq(Arc::as_ptr(&sink).cast(), std::ptr::from_ref(self)) => {
                     return if self.is_over() { Err(ended(what)) } else { Ok(()) };
@@ -352,19 +386,33 @@ impl CaptureSink for Capture {
                 let event = Arc::clone(event);
                 self.share_with_others_if(event.may_be_recorded_by_others())?;
                 // SAFETY: as above.
-                let issue = || unsafe { operation.issue(stream, None) };
-                let is_captured = self.capture_plainly("a record", issue, stream)?;
-                if is_captured {
-                    self.was_recorded(&event);
-                }
-                Ok(is_captured)
+                let mut issue = || unsafe { operation.issue(stream, None) };
+                let record = || issue().map(|()| self.was_recorded(&event, stream));
+                self.capture_plainly("a record", record, stream)
             }
             Captured::Wait(what) => {
+                let event = Arc::clone(what.event);
                 self.check_wait(what, stream)?;
                 // SAFETY: as above.
-                self.capture_plainly("a wait", || unsafe { operation.issue(stream, None) }, stream)
+                let issue = || unsafe { operation.issue(stream, None) };
+                self.capture_plainly("a wait", || self.waits(stream, &event, issue), stream)
             }
         }
+    }
+
+    unsafe fn capture_after_all(
+        &self,
+        stream: &Stream,
+        operation: &mut dyn Capturable,
+    ) -> Result<bool, Error> {
+        let _current = stream.enter_if_default()?;
+        // SAFETY: as the caller vouches.
+        unsafe { self.capture_after_ends(stream, operation) }
+    }
+
+    fn position(&self, stream: &Arc<Stream>) -> Result<Position, Error> {
+        let _current = stream.enter_if_default()?;
+        self.position_of(stream)
     }
 
     fn is_known_to_others(&self) {
@@ -388,7 +436,7 @@ impl CaptureSink for Capture {
         }
         self.share_with_others_if(stream.may_be_known_to_others())?;
         // Under the lock, so that whoever ends the capture knows all of its streams.
-        let wait = || self.takes_in(stream, || stream.here(|raw| raw.wait(what.event.raw())));
+        let wait = || self.takes_in(stream, what.event);
         let is_captured = self.capture_plainly("a fork", wait, &self.stream)?;
         if is_captured { Ok(()) } else { Err(ended(what)) }
     }

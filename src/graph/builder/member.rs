@@ -110,7 +110,7 @@ impl Member {
 pub(super) enum Joined {
     /// These at the end of the capture's own stream, and whatever comes before another node: that was captured, too.
     Followed(Vec<CUgraphNode>),
-    /// These, by their addresses: in a recapture edges are there before their nodes are captured.
+    /// These, by their addresses.
     Listed(HashSet<usize>),
 }
 

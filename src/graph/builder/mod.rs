@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `capture` | one capture of the driver's, and what it does with operations |
 //! | `member` | streams that became part of a capture |
+//! | `branches` | how far each stream of a capture is, and after what it comes |
 //! | `fork` | builders that work beside each other, and are joined |
 //! | `hybrid` | graphs and conditional nodes in what is captured |
 //! | `state` | what a builder can be asked for, and when |
 
+mod branches;
 mod capture;
 mod fork;
 mod hybrid;

@@ -2,7 +2,7 @@
 
 use crate::memory::DevicePointer;
 use crate::object::error::{Error, Status};
-use crate::op::capture::{Under, enqueue_in, under};
+use crate::op::capture::{Under, Where, enqueue_in, under};
 use crate::op::{Allocate, Free};
 use crate::stream::Stream;
 use parking_lot::Mutex;
@@ -22,7 +22,7 @@ impl GraphMemory {
     pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
         let Some(Under { capture, .. }) = under(stream)? else { return Err(not_captured(stream)) };
         // SAFETY: allocating touches no memory.
-        let allocated = unsafe { enqueue_in(capture, stream, &mut Allocate::new(bytes)) }?;
+        let allocated = unsafe { enqueue_in(capture, stream, &mut Allocate::new(bytes), Where::InStream) }?;
         let Some(pointer) = allocated else { return Err(not_captured(stream)) };
         if !pointer.is_null() {
             self.0.lock().insert(pointer.0, Allocation { stream: Arc::downgrade(stream), capture });
@@ -30,13 +30,14 @@ impl GraphMemory {
         Ok(pointer)
     }
 
-    /// Frees it in the graph that has allocated it: in the stream, or, for one that captures something else, or a body of that graph, where
-    /// it was allocated. After the end of the capture it is the graph's, and nothing is freed.
+    /// Frees it in the graph that has allocated it, after the present ends of all branches of its capture: each may use it, by its bare
+    /// address, too. After the end of the capture it is the graph's, and nothing is freed.
     pub(super) fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
         let Some(allocation) = self.0.lock().remove(&pointer.0) else { return Ok(()) };
         let Some(stream) = place_to_free(&allocation, stream)? else { return Ok(()) };
         // SAFETY: the memory came from here, as whoever frees it vouches.
-        let freed = unsafe { enqueue_in(allocation.capture, &stream, &mut Free::new(pointer)) };
+        let freed =
+            unsafe { enqueue_in(allocation.capture, &stream, &mut Free::new(pointer), Where::AfterAll) };
         // If the capture has ended meanwhile, the memory is the graph's.
         freed.map(drop).inspect_err(|_| {
             self.0.lock().insert(pointer.0, allocation);
@@ -44,6 +45,7 @@ impl GraphMemory {
     }
 }
 
+/// A stream of the capture: the one named, or, where that captures something else, or a body of the graph, that of the allocation.
 fn place_to_free(allocation: &Allocation, named: &Arc<Stream>) -> Result<Option<Arc<Stream>>, Error> {
     let captures_it = |stream: &Stream| -> Result<bool, Error> {
         Ok(under(stream)?.is_some_and(|under| under.capture == allocation.capture && !under.is_body))

@@ -135,9 +135,9 @@ impl Resource {
     }
 
     /// Memory of graphs: what is allocated in a stream under capture becomes an allocation node of the graph, and what is freed there a free
-    /// node. Buffers of it do not keep the graph, and their end after that of the capture frees nothing: what the graph itself does not free is
-    /// there after each launch, and is freed by whoever launches it, or by the next launch of an instance with
-    /// [`auto_free`](crate::graph::ExecOptions::auto_free).
+    /// node, after all that was captured by then in any stream of the capture. Buffers of it do not keep the graph, and their end after that
+    /// of the capture frees nothing: what the graph itself does not free is there after each launch, and is freed by whoever launches it, or
+    /// by the next launch of an instance with [`auto_free`](crate::graph::ExecOptions::auto_free).
     #[must_use]
     pub fn graph(device: &Arc<Device>) -> Arc<Self> {
         let properties = Properties::device(device.ordinal()).in_stream_order();
@@ -145,8 +145,9 @@ impl Resource {
     }
 
     /// A block of so many bytes of device memory, from which streams under capture allocate: no nodes, but addresses that stay. Each
-    /// capture has the whole block, and its graph keeps it; graphs that share one must not run at the same time. With zero bytes, one that
-    /// measures: it serves every capture, and [`arena_needed`](Self::arena_needed) says how large a block for the same calls has to be.
+    /// capture has the whole block, and its graph keeps it; graphs that share one must not run at the same time. Within a capture, what was
+    /// freed is used again where all that was captured while it was there comes before. With zero bytes, one that measures: it serves
+    /// every capture, and [`arena_needed`](Self::arena_needed) says how large a block for the same calls has to be.
     ///
     /// # Errors
     /// The driver's: `CUDA_ERROR_OUT_OF_MEMORY` (2).

@@ -1,14 +1,18 @@
 //! Captures of somebody else's, in which operations take part.
 
-use super::{Capturable, CaptureSink, Captured, OTHERS, OUTSIDE, Recorded, Under, ended, info, is_valid};
+use super::{
+    Capturable, CaptureSink, Captured, Clock, OTHERS, OUTSIDE, Position, Recorded, Under, ended, info,
+    is_valid,
+};
+use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::calls::graph::definition::RawGraph;
-use crate::driver::sys::{CU_STREAM_CAPTURE_STATUS_NONE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED};
+use crate::driver::sys::{CU_STREAM_CAPTURE_STATUS_NONE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUgraphNode};
 use crate::event::Event;
 use crate::object::error::{Error, Status};
 use crate::op::attachment::Prepared;
 use crate::op::event::Awaited;
 use crate::stream::Stream;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A capture of somebody else's. Operations take part in it: what they use is kept by its graph, as a whole.
 pub(super) struct Others;
@@ -63,8 +67,32 @@ impl CaptureSink for Others {
         Ok(true)
     }
 
+    unsafe fn capture_after_all(
+        &self,
+        stream: &Stream,
+        operation: &mut dyn Capturable,
+    ) -> Result<bool, Error> {
+        let info = info(stream)?;
+        // SAFETY: nothing was called on the stream since.
+        let end = unsafe { info.dependencies() };
+        let leaves = if is_valid(&info) { leaves(stream, &info)? } else { Vec::new() };
+        if leaves.iter().all(|leaf| end.contains(leaf)) {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.capture(stream, operation) };
+        }
+        go_on_after(stream, leaves)?;
+        // SAFETY: as the caller vouches.
+        let captured = unsafe { self.capture(stream, operation) };
+        let is_as_before = go_on_after(stream, end);
+        captured.and_then(|is_captured| is_as_before.map(|()| is_captured))
+    }
+
     fn under(&self) -> Under {
         Under { capture: OTHERS, is_body: false, lasts: None }
+    }
+
+    fn position(&self, stream: &Arc<Stream>) -> Result<Position, Error> {
+        position(stream)
     }
 
     fn is_over(&self) -> bool {
@@ -79,6 +107,36 @@ impl CaptureSink for Others {
     }
 }
 
+/// The capture of somebody else's in which the stream is.
+pub(super) fn under(stream: &Stream) -> Result<Under, Error> {
+    // Numbers of captures, which begin at 1, and those of definitions do not meet.
+    Ok(Under { capture: info(stream)?.id | OTHERS, is_body: false, lasts: None })
+}
+
+/// Nobody tells of the branches there. If everything that was captured comes before what is captured next in the stream, that is known of
+/// this stream, and of no other.
+pub(super) fn position(stream: &Arc<Stream>) -> Result<Position, Error> {
+    let info = info(stream)?;
+    // SAFETY: nothing was called on the stream since.
+    let end = unsafe { info.dependencies() };
+    let is_all = is_valid(&info) && leaves(stream, &info)?.iter().all(|leaf| end.contains(leaf));
+    let stream: Weak<Stream> = Arc::downgrade(stream);
+    Ok(Position::new(stream, is_all.then(Clock::default), Clock::default()))
+}
+
+/// What nothing comes after in the graph that is captured.
+fn leaves(stream: &Stream, info: &RawCapture) -> Result<Vec<CUgraphNode>, Error> {
+    // SAFETY: the driver has just named it, and the capture is valid.
+    let graph = unsafe { RawGraph::adopt(stream.context().table(), info.graph) };
+    graph.leaves().map_err(|error| stream.context().failed(error, stream))
+}
+
+/// What is captured next in the stream comes after these nodes.
+fn go_on_after(stream: &Stream, mut nodes: Vec<CUgraphNode>) -> Result<(), Error> {
+    // SAFETY: the nodes are those of the graph that is captured.
+    stream.here(|raw| unsafe { calls::set_dependencies(stream.context().table(), raw, &mut nodes) })
+}
+
 /// The event that stands for a place in the graph once the operation was captured, if one does.
 fn recorded_by(operation: &mut dyn Capturable) -> Option<Arc<Event>> {
     match operation.captured() {
@@ -90,7 +148,7 @@ fn recorded_by(operation: &mut dyn Capturable) -> Option<Arc<Event>> {
 /// Refuses an event that does not stand for a place in the capture: the driver would invalidate that.
 fn check_wait(what: Awaited<'_>, stream: &Stream) -> Result<(), Error> {
     let event = what.event;
-    let why = match event.captured_in::<Recorded>().map(|recorded| recorded.0.upgrade()) {
+    let why = match event.captured_in::<Recorded>().map(|recorded| recorded.sink.upgrade()) {
         Some(Some(sink)) if !sink.is_over() => "was recorded in another capture",
         Some(_) => return Err(ended(what)),
         None if event.may_be_captured_by_others() || !event.is_recorded() => return Ok(()),

@@ -4,6 +4,7 @@ use super::listed;
 use crate::driver::calls::gone_at_exit;
 use crate::driver::sys::{CUcontext, CUgraph, CUgraphEdgeData, CUgraphNode};
 use crate::driver::{CallError, Table, call};
+use std::collections::HashSet;
 use std::ffi::CStr;
 use std::ptr::null_mut;
 
@@ -90,6 +91,14 @@ impl RawGraph {
             // SAFETY: writes as many handles as `count` says at most, or only the number.
             unsafe { call!(self.table, cuGraphGetNodes_10000(self.handle, nodes, count)) }
         })
+    }
+
+    /// The nodes that nothing comes after.
+    pub(crate) fn leaves(&self) -> Result<Vec<CUgraphNode>, CallError> {
+        let (mut nodes, edges) = (self.nodes()?, self.edges()?);
+        let followed: HashSet<usize> = edges.into_iter().map(|edge| edge.from.addr()).collect();
+        nodes.retain(|node| !followed.contains(&node.addr()));
+        Ok(nodes)
     }
 
     /// The edges, in the driver's order.

@@ -1,12 +1,12 @@
 //! How captures begin: into a new graph, a conditional node's body, or a graph whose nodes take over what is captured.
 
+use super::super::branches::Branches;
 use super::super::hybrid::Body;
 use super::super::{Builder, CaptureMode};
 use super::{Capture, Parts};
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::calls::graph::definition::RawGraph;
-use crate::driver::calls::graph::query::{Toward, degree};
-use crate::driver::sys::{CUgraph, CUgraphNode};
+use crate::driver::sys::CUgraph;
 use crate::driver::{CallError, Table};
 use crate::graph::Graph;
 use crate::graph::tree::Tree;
@@ -108,6 +108,7 @@ impl Beginning<'_> {
             is_broken: AtomicBool::new(false),
             last: AtomicU32::new(0),
             parts: Mutex::new(Parts::default()),
+            branches: Mutex::new(Branches::of(self.stream)),
             builder: Weak::clone(self.builder),
             this: Weak::clone(this),
         })
@@ -149,7 +150,7 @@ impl Beginning<'_> {
         }
         let known = &state.graph(graph.object.id).native;
         let failed = |error| stream.context().failed(error, graph.object.as_ref());
-        let after = leaves(table, known).map_err(failed)?;
+        let after = known.leaves().map_err(failed)?;
         let native = known.handle();
         let capture = self.begin(|| {
             // SAFETY: the nodes are the body's, which the lock keeps.
@@ -172,16 +173,4 @@ pub(super) fn destroy_unused(table: &'static Table, ended: Result<CUgraph, CallE
         // SAFETY: the driver has just given it, and nobody knows it any more.
         let _ = unsafe { RawGraph::adopt(table, native).destroy() };
     }
-}
-
-/// The nodes that nothing comes after.
-pub(super) fn leaves(table: &Table, graph: &RawGraph) -> Result<Vec<CUgraphNode>, CallError> {
-    let mut leaves = Vec::new();
-    for node in graph.nodes()? {
-        // SAFETY: the driver has just named the node.
-        if unsafe { degree(table, node, Toward::Successors) }? == 0 {
-            leaves.push(node);
-        }
-    }
-    Ok(leaves)
 }

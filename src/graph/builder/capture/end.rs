@@ -2,7 +2,7 @@
 
 use super::super::Builder;
 use super::super::member::{Joined, Unjoined};
-use super::begin::{destroy_unused, leaves};
+use super::begin::destroy_unused;
 use super::{Capture, CaptureMode};
 use crate::driver::CallError;
 use crate::driver::calls::graph::capture as calls;
@@ -78,7 +78,8 @@ impl Capture {
             return Ok(Unjoined::default());
         }
         let end = self.native_tail(&self.stream)?;
-        let joined = match self.is_again {
+        // In a recapture edges are there before their nodes are captured; and a free that nothing waits for joins nothing.
+        let joined = match self.is_again || !parts.beside.is_empty() {
             true => Joined::before(self.table(), end).map_err(|error| self.failed(error))?,
             false => Joined::Followed(end),
         };
@@ -198,7 +199,7 @@ impl Capture {
     /// Has the end of the capture's own stream come after all that is in the graph.
     fn join_all(&self, graph: CUgraph) -> Result<(), CallError> {
         // SAFETY: the driver has just named it.
-        let mut last = leaves(self.table(), &unsafe { RawGraph::adopt(self.table(), graph) })?;
+        let mut last = unsafe { RawGraph::adopt(self.table(), graph) }.leaves()?;
         if last.is_empty() {
             return Ok(());
         }
@@ -225,7 +226,8 @@ impl Capture {
         }
         sink_ends(&self.stream);
         let members = std::mem::take(&mut self.parts.lock().members);
-        drop(members);
+        let branches = self.branches.lock().take();
+        drop((members, branches));
     }
 
     /// Ends it, and gives up what was captured; the streams can be used again.

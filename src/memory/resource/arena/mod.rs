@@ -3,8 +3,8 @@
 //! Graphs with allocation nodes can be neither cloned nor embedded, and have one instance at a time; graphs that use an arena have no
 //! such nodes. How large the block has to be, an arena without one measures: the same calls are captured with it first.
 //!
-//! Each capture has the whole block. Within a capture, what was freed in a stream is given out again in that stream only: there it is
-//! in order.
+//! Each capture has the whole block. Within a capture, what was freed is given out again where all that may have used it comes before: in the
+//! same stream, if no other branch went on meanwhile, or after the branches that did were joined.
 //!
 //! | file | concept |
 //! |---|---|
@@ -20,7 +20,7 @@ use crate::driver::Driver;
 use crate::memory::{DeviceMemory, DevicePointer};
 use crate::object::error::{Error, Status, Subject};
 use crate::op::Operand;
-use crate::op::capture::under;
+use crate::op::capture::position;
 use crate::stream::Stream;
 use parking_lot::Mutex;
 use plan::Part;
@@ -71,18 +71,18 @@ impl Arena {
     }
 
     pub(super) fn allocate(&self, bytes: usize, stream: &Arc<Stream>) -> Result<DevicePointer, Error> {
-        let Some(under) = under(stream)? else { return Err(not_captured(stream)) };
+        let Some((under, at)) = position(stream)? else { return Err(not_captured(stream)) };
         if bytes == 0 {
             return Ok(DevicePointer::NULL);
         }
         let Some(rounded) = whole(bytes) else { return Err(self.too_small(u64::MAX)) };
         let mut plans = self.plans.lock();
         let plan = plans.of(&under, stream);
-        let Some(room) = plan.find(rounded as u64, stream) else { return Err(self.too_small(u64::MAX)) };
+        let Some(room) = plan.find(rounded as u64, &at) else { return Err(self.too_small(u64::MAX)) };
         let Some(pointer) = self.block.piece(room.part)? else {
             return Err(self.too_small(room.part.end()));
         };
-        plan.take(room, pointer);
+        plan.take(room, pointer, &at);
         let end = plan.end();
         plans.needed = plans.needed.max(end);
         Ok(pointer)
@@ -90,9 +90,9 @@ impl Arena {
 
     /// Gives a part back, to be given out again in the same capture. When that is over, nothing is to be done.
     pub(super) fn free(&self, pointer: DevicePointer, stream: &Arc<Stream>) -> Result<(), Error> {
-        let Some(under) = under(stream)? else { return Ok(()) };
+        let Some((under, at)) = position(stream)? else { return Ok(()) };
         if let Some(plan) = self.plans.lock().known(&under) {
-            plan.free(pointer, stream);
+            plan.free(pointer, &at);
         }
         Ok(())
     }
