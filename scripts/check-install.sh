@@ -152,7 +152,7 @@ with_meson() {
 # It finds softcuda beside the library, and each version of it.
 probe() {
   [[ -f $lib/libsoftcuda-11.4.so && -f $lib/libsoftcuda-13.5.so ]] || fail "$lib lacks versions of softcuda"
-  "$prefix/bin/cushim-probe" > "$work/log" || { cat "$work/log"; exit 1; }
+  "$prefix/bin/cushim-probe" --software > "$work/log" || { cat "$work/log"; exit 1; }
 }
 
 # finds LINE...: what find_package finds, and what not: each line is "yes" or "no", and arguments of find_package.
@@ -223,7 +223,7 @@ debian() {
   [[ -z $(find "$destination" -type f) ]] || fail 'left behind below DESTDIR'
 
   debian_root "$root" --install "$work/out/cushim_${version}_$arch.deb"
-  "$root/usr/bin/cushim-probe" > "$work/log" || { cat "$work/log"; exit 1; }
+  "$root/usr/bin/cushim-probe" --software > "$work/log" || { cat "$work/log"; exit 1; }
   # shellcheck disable=SC2046 # several flags
   gcc examples/ordered.c $(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --cflags --libs cushim) \
     "-Wl,-rpath,$root/usr/lib" -o "$work/ordered"

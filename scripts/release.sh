@@ -153,7 +153,7 @@ check_programs() {
     "$qemu" -L "$system" "$program" | diff examples/ordered.txt - || fail "ordered for $1 prints something else (above)"
   done
   unset CUSHIM_SOFTCUDA
-  "$qemu" -L "$system" "$2/bin/cushim-probe" > "$work/log" || { cat "$work/log" >&2; fail "cushim-probe for $1 fails (above)"; }
+  "$qemu" -L "$system" "$2/bin/cushim-probe" --software > "$work/log" || { cat "$work/log" >&2; fail "cushim-probe for $1 fails (above)"; }
   say "what is for $1 runs with qemu"
 }
 

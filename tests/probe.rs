@@ -203,7 +203,7 @@ fn help_names_every_option_and_exit_code() {
     assert_eq!((code, err.as_str()), (0, ""));
     for option in [
         "--driver auto",
-        "software",
+        "--software",
         "PATH",
         "--report",
         "--json",
@@ -372,6 +372,43 @@ fn softcuda_stands_in_where_nothing_was_asked_for_and_nothing_is_there() {
     let mut command = probe::<&str>([]);
     command.env("CUSHIM_DRIVER", "auto");
     assert_eq!(report(command).0, 10, "the variable is a choice too");
+}
+
+/// Under the name that it has where it is installed, it answers for the machine.
+#[test]
+fn an_installed_probe_answers_for_the_machine() {
+    let folder = folder();
+    let installed = folder.path().join("cushim-probe");
+    std::os::unix::fs::symlink(program(), &installed).expect("a link");
+    let as_installed = |arguments: &[&str], driver: Option<&str>| {
+        let plain = probe(arguments);
+        let mut command = Command::new(&installed);
+        command.args(arguments);
+        for (name, value) in plain.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.envs(driver.map(|driver| ("CUSHIM_DRIVER", driver)));
+        command
+    };
+    let (code, found) = report(as_installed(&[], None));
+    assert_eq!(found["stand_in"], Value::Null, "{found:#}");
+    let (of_auto, _) = report(probe(["--driver", "auto"]));
+    assert_eq!(code, of_auto);
+    if machine_has_none() {
+        assert_eq!((code, text(&found, "/verdict/name")), (10, "no-driver"), "{found:#}");
+        assert!(text(&found, "/verdict/action").contains("set CUSHIM_DRIVER=software"), "{found:#}");
+    }
+    for software in [as_installed(&["--software"], None), as_installed(&[], Some("software"))] {
+        let (code, found) = report(software);
+        assert_eq!((code, text(&found, "/driver/kind")), (0, "software"), "{found:#}");
+    }
+    let (code, found) = report(as_installed(&[], Some("sofware")));
+    assert_eq!(code, 10);
+    let action = text(&found, "/verdict/action");
+    assert!(action.contains("or software for softcuda, in CUSHIM_DRIVER"), "{action}");
 }
 
 #[test]

@@ -60,10 +60,14 @@ impl Advice<'_> {
         match only.map(|only| only.origin) {
             Some(Origin::Environment(SOFTWARE_VARIABLE)) => format!("correct or unset {SOFTWARE_VARIABLE}"),
             Some(Origin::Environment(variable)) => {
-                format!("name the libcuda.so.1 of a driver in {variable}, or unset it to have one looked for")
+                format!(
+                    "name the libcuda.so.1 of a driver, or software for softcuda, in {variable}, or unset it to have one looked \
+                     for"
+                )
             }
             _ => {
-                "name the libcuda.so.1 of a driver, or leave the choice out to have one looked for".to_owned()
+                "name the libcuda.so.1 of a driver, or software for softcuda, or leave the choice out to have one looked for"
+                    .to_owned()
             }
         }
     }

@@ -34,6 +34,7 @@ usage: PROGRAM [options]
 
   --driver auto       the NVIDIA driver of this machine
   --driver software   softcuda, the driver in software
+  --software          the same
   --driver PATH       this library and no other
   --require X.Y       fail unless the driver is for CUDA X.Y or newer (checked before the driver is initialised)
   --no-init           resolve only: cuInit is never called, nothing runs on a device
@@ -45,10 +46,12 @@ usage: PROGRAM [options]
   --help, -h          this text
 
 Which driver: --driver, else the environment variable CUSHIM_DRIVER (auto, software, none or a path), else the NVIDIA
-driver of this machine. With --driver or CUSHIM_DRIVER, auto included, a driver that cannot be had is an error. Without
-either, a machine that has no libcuda at all gets a report that says so, and then the self-check on softcuda, so that
-something is proven; the exit code is then that of the self-check. --require asks about a driver, and with --no-init
-there is no self-check, so with either a missing driver is an error too.
+driver of this machine. A driver that cannot be had is an error.
+
+One exception, where it is run from the sources and called probe: on a machine that has no libcuda at all the report
+says so, and then the self-check runs on softcuda, so that something is proven; the exit code is that of the self-check.
+cushim-probe, which is installed, answers for the machine, and so does either with --driver, --software, --require or
+--no-init, or with CUSHIM_DRIVER.
 
 Exit codes:
    0  all is well, as far as it was asked for
@@ -77,11 +80,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 let value = value(&name, attached, &mut arguments)?;
                 set(&mut args.require, &name, version(&value.to_string_lossy())?)?;
             }
-            "--json" | "--report" | "--symbols" | "--no-init" | "--version" | "--help"
+            "--json" | "--report" | "--symbols" | "--no-init" | "--software" | "--version" | "--help"
                 if attached.is_some() =>
             {
                 return Err(format!("{name} takes no value"));
             }
+            "--software" => set(&mut args.driver, &name, Choice::Software)?,
             "--json" => args.json = true,
             "--report" => args.report = true,
             "--symbols" => args.symbols = true,
@@ -114,7 +118,7 @@ fn value(
 fn set<T>(place: &mut Option<T>, name: &str, value: T) -> Result<(), String> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(format!("{name} is given twice")),
+        Some(_) => Err(format!("{name} is given twice, or beside one that means the same")),
     }
 }
 
@@ -151,6 +155,8 @@ mod tests {
         assert_eq!(args.require, Some(Version::from_number(12080)));
         assert_eq!(parse_text(""), Ok(Command::Probe(Args::default())));
         assert_eq!(parse_text("--symbols -h"), Ok(Command::Help));
+        let software = Args { driver: Some(Choice::Software), ..Args::default() };
+        assert_eq!(parse_text("--software"), Ok(Command::Probe(software)));
     }
 
     #[test]
@@ -171,6 +177,7 @@ mod tests {
             ("--driver a --driver b", "--driver is given twice"),
             ("--require 12.8 --require 12.8", "--require is given twice"),
             ("--require twelve", "such as 12.8"),
+            ("--software --driver auto", "--driver is given twice, or beside one that means the same"),
             ("--json=yes", "--json takes no value"),
             ("--verbose", "--verbose is no option"),
             ("libcuda.so.1", "libcuda.so.1 is no option"),

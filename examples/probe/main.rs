@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(Command::Help) => print(&args::HELP.replace("PROGRAM", &program), 0),
         Ok(Command::Version) => print(&format!("{program} {}\n", env!("CARGO_PKG_VERSION")), 0),
         Ok(Command::Probe(args)) => {
-            let report = Report::gather(&args);
+            let report = Report::gather(&args, program == INSTALLED);
             let text = match args {
                 Args { json: true, .. } => report::json::render(&report),
                 Args { report: true, .. } => report::human::render_to_paste(&report, args.symbols),
@@ -54,7 +54,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the program is called: `cushim-probe` where it is installed, and otherwise `probe`.
+/// What the program is called where it is installed.
+const INSTALLED: &str = "cushim-probe";
+
+/// What the program is called: [`INSTALLED`], or otherwise `probe`.
 fn program() -> String {
     let path = std::env::args_os().next().map(PathBuf::from);
     let name = path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());

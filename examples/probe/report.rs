@@ -23,18 +23,20 @@ pub(crate) struct Report {
     pub(crate) process: Option<Process>,
     /// The driver that was asked for.
     pub(crate) subject: Subject,
-    /// softcuda, where nobody asked for a driver and there is none.
+    /// softcuda, where nobody asked for a driver and there is none, and the probe is not an installed one.
     pub(crate) stand_in: Option<Subject>,
     pub(crate) notes: Vec<String>,
     pub(crate) verdict: Verdict,
 }
 
 impl Report {
-    pub(crate) fn gather(args: &Args) -> Self {
+    /// An installed probe answers for the machine, whatever it has beside itself.
+    pub(crate) fn gather(args: &Args, is_installed: bool) -> Self {
         let host = Host::read(Path::new("/"), calls::c_library());
         let environment = Environment::of(std::env::vars_os());
         let subject = Subject::examine(args.driver.clone(), args.no_init);
-        let stand_in = stands_in(args, &subject).then(|| Subject::examine(Some(Choice::Software), false));
+        let stands_in = !is_installed && stands_in(args, &subject);
+        let stand_in = stands_in.then(|| Subject::examine(Some(Choice::Software), false));
         let advice = Advice { host: &host, environment: &environment };
         let verdict = match &stand_in {
             Some(stand_in) => verdict::of_stand_in(stand_in, &advice),

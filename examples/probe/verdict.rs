@@ -84,15 +84,19 @@ const NO_DRIVER: &str = "there is no CUDA driver on this machine";
 pub(crate) fn of_stand_in(stand_in: &Subject, advice: &Advice) -> Verdict {
     let verdict = of(stand_in, None, advice);
     if verdict.exit_code == 0 {
-        let action = format!("{}; without a GPU, set CUSHIM_DRIVER=software", advice.install());
         let summary = format!("{NO_DRIVER}; {}", verdict.summary);
-        Verdict { exit_code: 0, ..Verdict::new(Finding::NoDriver, summary, action) }
+        Verdict { exit_code: 0, ..Verdict::new(Finding::NoDriver, summary, without_driver(advice)) }
     } else {
         Verdict {
             summary: format!("{NO_DRIVER}, and softcuda does not stand in: {}", verdict.summary),
             ..verdict
         }
     }
+}
+
+/// What to do on a machine that has no driver.
+fn without_driver(advice: &Advice) -> String {
+    format!("{}; without a GPU, set CUSHIM_DRIVER=software", advice.install())
 }
 
 /// Judges a search that led to no driver.
@@ -106,7 +110,7 @@ fn of_search(error: &OpenError, subject: &Subject, advice: &Advice) -> Verdict {
         ),
         OpenError::InvalidOption(complaint) => Verdict::new(Finding::Usage, complaint, "see --help"),
         OpenError::Refused(search) => of_refused(search, subject.broken(), advice),
-        OpenError::NotFound(_) => Verdict::new(Finding::NoDriver, NO_DRIVER, advice.install()),
+        OpenError::NotFound(_) => Verdict::new(Finding::NoDriver, NO_DRIVER, without_driver(advice)),
         OpenError::SoftwareNotFound(_) => Verdict::new(
             Finding::NoSoftcuda,
             "softcuda is not beside this program, nor where the loader looks",
