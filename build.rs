@@ -10,6 +10,10 @@ fn main() {
     if !is_c_library || var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return;
     }
+    // Functions of the program are called through a frame in assembler there (src/object/callback/frame.rs).
+    if matches!(var("CARGO_CFG_TARGET_ARCH").as_deref(), Ok("x86_64" | "aarch64")) {
+        println!("cargo:rustc-cfg=framed");
+    }
     let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
     // Before 1.0 a minor version may break the ABI, so the SONAME carries it.
     let soname = if major == "0" { format!("0.{minor}") } else { major.to_owned() };

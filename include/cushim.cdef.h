@@ -255,7 +255,8 @@ enum {
 };
 enum {
   CUSHIM_DLPACK_READ_ONLY = 1,
-  CUSHIM_DLPACK_UNVERSIONED = 2
+  CUSHIM_DLPACK_UNVERSIONED = 2,
+  CUSHIM_DLPACK_PULL = 4
 };
 enum {
   CUSHIM_LIBRARY_LINE_INFO = 1,
@@ -1203,6 +1204,7 @@ cushim_status cushim_stream_host_function(cushim_stream stream, cushim_host_func
 cushim_status cushim_stream_host_function_bytes(cushim_stream stream, cushim_host_function function, const void *bytes, size_t size);
 cushim_status cushim_drain(cushim_item *items, size_t stride, size_t capacity, size_t *count);
 cushim_status cushim_drain_fd(int32_t *fd);
+cushim_status cushim_get_leaked_releases(uint64_t *count);
 cushim_status cushim_flush_callbacks(int64_t timeout_ms, int32_t *done);
 cushim_status cushim_resource_ref(cushim_resource resource, cushim_resource *reference);
 cushim_status cushim_resource_destroy(cushim_resource resource);

@@ -80,8 +80,11 @@
  * Threads. Any thread may call any function at any time, unless @threads says otherwise. To open a driver, to
  * launch, to destroy and to read errors takes less than 32 KiB of stack, without the driver's share. A thread that
  * is cancelled (pthread_cancel) while it waits in a call, opens a driver, or reads or writes a file, returns from
- * the call first; asynchronous cancellation is not supported. Functions of the program that cushim or the driver
- * calls must return: they must not throw, call longjmp or pthread_exit, or be cancelled.
+ * the call first; asynchronous cancellation is not supported. Functions of the program that cushim calls must not
+ * throw, or call longjmp. They should return; one that ends its thread (pthread_exit, or a cancellation) counts as
+ * done on Linux: the thread stays until the process ends, with all signals blocked, and releases nothing more that it
+ * holds. A stream does not go on after a host function that did so, and a call of the program's in which a function of
+ * a resource did so never returns. Of the thread that makes releases see cushim_get_leaked_releases.
  */
 /*
  * Index by task. Every kind of handle has a cushim_KIND_destroy and a cushim_KIND_ref as well, but for nodes
@@ -163,7 +166,7 @@
  *
  * To be called back, or poll instead:
  *   cushim_stream_host_function, cushim_stream_host_function_bytes, cushim_drain, cushim_drain_fd,
- *   cushim_flush_callbacks
+ *   cushim_get_leaked_releases, cushim_flush_callbacks
  *
  * To choose where memory comes from:
  *   cushim_resource_get_driver, cushim_resource_get_kind, cushim_resource_get_properties, cushim_resource_native,
@@ -972,7 +975,12 @@ enum cushim_dlpack_flags
    * A `DLManagedTensor` (a capsule named "dltensor"), as before DLPack 1, instead of a `DLManagedTensorVersioned`
    * ("dltensor_versioned"). NumPy before 2.1 accepts no others.
    */
-  CUSHIM_DLPACK_UNVERSIONED = 2
+  CUSHIM_DLPACK_UNVERSIONED = 2,
+  /*
+   * Of `cushim_buffer_import_dlpack` only: the library does not call the deleter. After the last use `cushim_drain`
+   * returns the tensor, as an item of kind `CUSHIM_ITEM_RELEASE`, and the program calls its deleter.
+   */
+  CUSHIM_DLPACK_PULL = 4
 };
 #ifndef __cplusplus
 #if CUSHIM_TYPED_ENUMS
@@ -3699,6 +3707,17 @@ cushim_status cushim_drain(struct cushim_item *items, size_t stride, size_t capa
 cushim_status cushim_drain_fd(int32_t *fd);
 
 /*
+ * Returns how many releases were leaked, because functions of the program ended the threads that make them.
+ *
+ * A release function or log callback that ends its thread (`pthread_exit`) counts as done, and another thread makes
+ * the releases that follow, eight times in the life of the process. After that nothing is released any more: what is
+ * due is leaked, and counted here. Owners without a release function are drained as before.
+ *
+ * @param[out] count The number since the process started.
+ */
+cushim_status cushim_get_leaked_releases(uint64_t *count);
+
+/*
  * Waits until all releases that were due when it was called have been made, with those that they lead to, and all
  * log lines have been passed to the log callback. Items that wait to be drained do not count.
  *
@@ -4290,12 +4309,14 @@ cushim_status cushim_buffer_export_dlpack(cushim_buffer buffer,
 
 /*
  * Wraps the memory of a DLPack tensor as a buffer. The tensor's deleter is called after the last use, as the
- * `release` of a `cushim_owner` is.
+ * `release` of a `cushim_owner` is; with `CUSHIM_DLPACK_PULL` the program calls it.
  *
  * @param[in] driver The driver.
  * @param[in, taken] tensor A `DLManagedTensorVersioned` of DLPack 1.x, or a `DLManagedTensor`, with contiguous
  *   elements. If the call fails, it still belongs to the caller.
- * @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`, otherwise 0.
+ * @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`;
+ *   `CUSHIM_DLPACK_PULL` to have the tensor drained (`cushim_drain`) instead of its deleter called, as a language
+ *   wants it whose code must not run on foreign threads; otherwise 0.
  * @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
  * @param[out, owned] buffer The buffer.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a tensor that is not contiguous, is of another version, or is on a

@@ -80,6 +80,9 @@
  * Threads. Any thread may call any function at any time, unless @threads says otherwise. To open a driver, to
  * launch, to destroy and to read errors takes less than 32 KiB of stack, without the driver's share. A thread that
  * is cancelled (pthread_cancel) while it waits in a call, opens a driver, or reads or writes a file, returns from
- * the call first; asynchronous cancellation is not supported. Functions of the program that cushim or the driver
- * calls must return: they must not throw, call longjmp or pthread_exit, or be cancelled.
+ * the call first; asynchronous cancellation is not supported. Functions of the program that cushim calls must not
+ * throw, or call longjmp. They should return; one that ends its thread (pthread_exit, or a cancellation) counts as
+ * done on Linux: the thread stays until the process ends, with all signals blocked, and releases nothing more that it
+ * holds. A stream does not go on after a host function that did so, and a call of the program's in which a function of
+ * a resource did so never returns. Of the thread that makes releases see cushim_get_leaked_releases.
  */

@@ -9,7 +9,7 @@ use super::log::level_number;
 use super::stream::cushim_stream;
 use super::{input, options, out, pointer};
 use crate::object::callback::pull::{self, Data, Item};
-use crate::object::callback::{Lending, Owner, flush_callbacks};
+use crate::object::callback::{Lending, Owner, flush_callbacks, leaked_releases};
 use crate::object::error::{Error, Status};
 use crate::object::handle;
 use crate::op::HostFunction;
@@ -328,6 +328,27 @@ pub unsafe extern "C" fn cushim_drain_fd(fd: *mut i32) -> cushim_status {
         let fd = unsafe { out::cleared(fd, 0, "fd") }?;
         let _guard = handle::enter()?;
         *fd = pull::event_fd()?;
+        Ok(())
+    })
+}
+
+/// Returns how many releases were leaked, because functions of the program ended the threads that make them.
+///
+/// A release function or log callback that ends its thread (`pthread_exit`) counts as done, and another thread makes
+/// the releases that follow, eight times in the life of the process. After that nothing is released any more: what is
+/// due is leaked, and counted here. Owners without a release function are drained as before.
+///
+/// @param[out] count The number since the process started.
+///
+/// # Safety
+/// `count` is NULL or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cushim_get_leaked_releases(count: *mut u64) -> cushim_status {
+    call(|| {
+        // SAFETY: the caller vouches for `count`.
+        let count = unsafe { out::cleared(count, 0, "count") }?;
+        let _guard = handle::enter()?;
+        *count = leaked_releases();
         Ok(())
     })
 }

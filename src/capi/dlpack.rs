@@ -11,7 +11,7 @@ use super::handles::{hold, reserve};
 use super::{input, options, out, pointer};
 use crate::device::Device;
 use crate::memory::{Buffer, DevicePointer, Home, Properties};
-use crate::object::callback::Lending;
+use crate::object::callback::{Foreign, Lending};
 use crate::object::error::{Error, Status};
 use crate::object::handle;
 use std::ffi::c_void;
@@ -132,10 +132,14 @@ pub enum cushim_dlpack_flags {
     /// A `DLManagedTensor` (a capsule named "dltensor"), as before DLPack 1, instead of a `DLManagedTensorVersioned`
     /// ("dltensor_versioned"). NumPy before 2.1 accepts no others.
     CUSHIM_DLPACK_UNVERSIONED = 2,
+    /// Of `cushim_buffer_import_dlpack` only: the library does not call the deleter. After the last use `cushim_drain`
+    /// returns the tensor, as an item of kind `CUSHIM_ITEM_RELEASE`, and the program calls its deleter.
+    CUSHIM_DLPACK_PULL = 4,
 }
 
 const READ_ONLY_FLAG: u32 = cushim_dlpack_flags::CUSHIM_DLPACK_READ_ONLY as u32;
 const UNVERSIONED: u32 = cushim_dlpack_flags::CUSHIM_DLPACK_UNVERSIONED as u32;
+const PULL: u32 = cushim_dlpack_flags::CUSHIM_DLPACK_PULL as u32;
 
 /// Options of `cushim_buffer_export_dlpack`. Zero means the default.
 #[repr(C)]
@@ -347,12 +351,14 @@ unsafe extern "C" fn delete<M>(tensor: *mut M) {
 }
 
 /// Wraps the memory of a DLPack tensor as a buffer. The tensor's deleter is called after the last use, as the
-/// `release` of a `cushim_owner` is.
+/// `release` of a `cushim_owner` is; with `CUSHIM_DLPACK_PULL` the program calls it.
 ///
 /// @param[in] driver The driver.
 /// @param[in, taken] tensor A `DLManagedTensorVersioned` of DLPack 1.x, or a `DLManagedTensor`, with contiguous
 ///   elements. If the call fails, it still belongs to the caller.
-/// @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`, otherwise 0.
+/// @param[in, flags(cushim_dlpack_flags)] flags `CUSHIM_DLPACK_UNVERSIONED` for a `DLManagedTensor`;
+///   `CUSHIM_DLPACK_PULL` to have the tensor drained (`cushim_drain`) instead of its deleter called, as a language
+///   wants it whose code must not run on foreign threads; otherwise 0.
 /// @param[out, nullable] read_only Receives 1 if nobody may write the memory, otherwise 0.
 /// @param[out, owned] buffer The buffer.
 /// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a tensor that is not contiguous, is of another version, or is on a
@@ -379,17 +385,18 @@ pub unsafe extern "C" fn cushim_buffer_import_dlpack(
             )
         }?;
         pointer::check(tensor.cast::<Versioned>(), "tensor")?;
-        options::check_flags(flags, UNVERSIONED)?;
+        options::check_flags(flags, UNVERSIONED | PULL)?;
+        let pull = flags & PULL != 0;
         let driver = &hold(driver)?.driver;
         let reserved = reserve()?;
         let (made, its_flags) = if flags & UNVERSIONED != 0 {
             // SAFETY: the caller vouches for the tensor.
-            unsafe { take_in::<Unversioned>(lending, driver, tensor.cast()) }
+            unsafe { take_in::<Unversioned>(lending, driver, tensor.cast(), pull) }
         } else {
             // SAFETY: the caller vouches for the tensor.
             unsafe {
                 check_version(tensor.cast())?;
-                take_in::<Versioned>(lending, driver, tensor.cast())
+                take_in::<Versioned>(lending, driver, tensor.cast(), pull)
             }
         }?;
         *buffer = reserved.of(made);
@@ -398,7 +405,7 @@ pub unsafe extern "C" fn cushim_buffer_import_dlpack(
     })
 }
 
-/// Makes a buffer that deletes the tensor in the end; answers with the tensor's flags, too.
+/// Makes a buffer that in the end deletes the tensor, or has it drained; answers with the tensor's flags, too.
 ///
 /// # Safety
 /// As for `cushim_buffer_import_dlpack`; the tensor has this layout.
@@ -406,6 +413,7 @@ unsafe fn take_in<M: Managed>(
     lending: &Lending,
     driver: &Driver,
     managed: *mut M,
+    pull: bool,
 ) -> Result<(Arc<Buffer>, u64), Error> {
     // SAFETY: the caller vouches for the tensor.
     let tensor = unsafe { &*managed };
@@ -413,8 +421,9 @@ unsafe fn take_in<M: Managed>(
     let (start, bytes) = unsafe { range_of(driver, tensor.tensor()) }?;
     let (flags, deleter, taken) = (tensor.flags(), tensor.deleter(), Taken(managed));
     // SAFETY: the caller vouches for the deleter, which the owner calls once.
-    let owner =
-        lending.lend_to(move || deleter.into_iter().for_each(|deleter| unsafe { deleter(taken.get()) }));
+    let delete = move || deleter.into_iter().for_each(|deleter| unsafe { deleter.call((taken.get(),)) });
+    // SAFETY: without a function nothing is called.
+    let owner = if pull { unsafe { lending.lend(managed.cast(), None) } } else { lending.lend_to(delete) };
     // SAFETY: the caller vouches for the memory.
     let made = unsafe { Buffer::wrap(driver, start, bytes, Home::Owner(owner), None) };
     let made = made.map_err(|(failure, _)| failure)?;

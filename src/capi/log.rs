@@ -5,6 +5,7 @@
 
 use super::callback::{self, cushim_owner};
 use super::error::{call, call_taking, cushim_status};
+use crate::object::callback::Foreign;
 use crate::object::callback::pull::Data;
 use crate::object::error::{Error, Status};
 use crate::object::{handle, logging};
@@ -97,7 +98,9 @@ pub unsafe extern "C" fn cushim_log_set_callback(
                 let _owner = &owner;
                 let (target, message) = (text(target), text(message));
                 // SAFETY: the caller vouches for the function.
-                unsafe { callback(user.get(), level_number(level), target.as_ptr(), message.as_ptr()) };
+                unsafe {
+                    callback.call((user.get(), level_number(level), target.as_ptr(), message.as_ptr()))
+                };
             }),
         );
         Ok(())

@@ -6,6 +6,8 @@ use super::node::{Repeatable, call_again};
 use super::{Captured, Operation, Traits};
 use crate::context::Context;
 use crate::driver::calls::host_function as calls;
+#[cfg(feature = "capi")]
+use crate::object::callback::Foreign;
 use crate::object::callback::{self, Owner, Task, call_waiting, take_back};
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
@@ -44,7 +46,7 @@ impl HostFunction {
     #[cfg(feature = "capi")]
     pub(crate) unsafe fn given(given: Given) -> Self {
         // SAFETY: the caller vouches for it. The whole is captured, which may be used on every thread.
-        let call = move || unsafe { (given.function)({ given }.data) };
+        let call = move || unsafe { given.function.call(({ given }.data,)) };
         Self::repeatable(Repeatable { call: Box::new(call), given: Some(given) })
     }
 

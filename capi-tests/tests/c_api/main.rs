@@ -17,6 +17,7 @@ mod go;
 mod header;
 mod install;
 mod interface;
+mod interpreters;
 mod kernels;
 mod linking;
 mod softcuda;

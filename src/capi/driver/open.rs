@@ -7,7 +7,8 @@ use super::handle::cushim_driver;
 use crate::capi::driver_object::DriverObject;
 use crate::capi::error::{call, cushim_status, long_call};
 use crate::capi::{options, out, text};
-use crate::driver::{Choice, CustomGetter, OpenOptions};
+use crate::driver::{Choice, CustomGetter, GetProcAddress, OpenOptions};
+use crate::object::callback::Foreign;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, Token};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -89,8 +90,9 @@ pub unsafe extern "C" fn cushim_driver_open(
         let driver = unsafe { out::cleared(driver, std::ptr::null_mut(), "driver") }?;
         let _guard = handle::enter()?;
         let reserved = handle::reserve()?;
+        let mut getter = None;
         // SAFETY: the caller vouches for `options`.
-        let opened = unsafe { open_options(options) }?.open()?;
+        let opened = unsafe { open_options(options, &mut getter) }?.open()?;
         *driver = reserved.of(DriverObject::new(opened)).to_pointer();
         Ok(())
     })
@@ -106,9 +108,37 @@ fn has(options: &cushim_driver_options, flag: u32) -> bool {
     options.flags & flag != 0
 }
 
+/// A getter of the program's.
+struct GivenGetter {
+    function: GetProcAddress,
+    user: *mut c_void,
+}
+
+/// Asks the program's getter, which may end the thread.
+unsafe extern "C" fn ask(
+    getter: *mut c_void,
+    symbol: *const c_char,
+    address: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+    found: *mut c_int,
+) -> c_int {
+    // SAFETY: it was made of such a reference, for the time of the opening, and is there.
+    let Some(GivenGetter { function, user }) = (unsafe { &*getter.cast::<Option<GivenGetter>>() }) else {
+        return -1;
+    };
+    // SAFETY: the caller vouches for the getter.
+    unsafe { function.call((*user, symbol, address, version, flags, found)) }
+}
+
+/// The options to open with; `getter`, where the caller's stays, lives until the driver is open.
+///
 /// # Safety
 /// As for `cushim_driver_open`.
-unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOptions, Error> {
+unsafe fn open_options(
+    options: *const cushim_driver_options,
+    getter: &mut Option<GivenGetter>,
+) -> Result<OpenOptions, Error> {
     // SAFETY: the caller vouches for `options`; all its members may be zero.
     let options = unsafe { options::read(options, "options") }?;
     let mut open = OpenOptions::new();
@@ -117,10 +147,11 @@ unsafe fn open_options(options: *const cushim_driver_options) -> Result<OpenOpti
         open = open.choice(Choice::from(os_string(unsafe { text::bytes(options.driver, "driver") }?)?));
     }
     let (ignore_environment, getter_v1) = (has(&options, IGNORE_ENVIRONMENT), has(&options, GETTER_V1));
-    if let Some(getter) = options.getter {
-        // SAFETY: the caller vouches for the getter.
-        let getter = unsafe { CustomGetter::new(getter, options.getter_user) };
-        open = open.getter(if getter_v1 { getter.v1() } else { getter });
+    if let Some(function) = options.getter {
+        *getter = Some(GivenGetter { function, user: options.getter_user });
+        // SAFETY: the caller vouches for the getter, which is where it is as long as it may be called.
+        let framed = unsafe { CustomGetter::new(ask, std::ptr::from_mut(getter).cast()) };
+        open = open.getter(if getter_v1 { framed.v1() } else { framed });
     }
     let known = IGNORE_ENVIRONMENT | GETTER_V1 | CHECK_GRAPHS;
     if options.flags & !known != 0 || options.reserved != 0 {

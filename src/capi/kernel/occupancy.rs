@@ -10,6 +10,7 @@ use crate::capi::handles::{enter, get, hold};
 use crate::capi::out;
 use crate::capi::stream::cushim_stream;
 use crate::kernel::{DynamicShared, Kernel, LaunchConfig};
+use crate::object::callback::Foreign;
 use crate::object::error::Error;
 use crate::stream::Stream;
 use std::ffi::c_void;
@@ -77,7 +78,7 @@ pub unsafe extern "C" fn cushim_kernel_suggest_block_size(
         let found = match shared_memory {
             // SAFETY: the caller vouches for the function.
             Some(function) => kernel.suggest_block_size(
-                DynamicShared::PerBlock(&mut |threads| unsafe { function(data, threads) }),
+                DynamicShared::PerBlock(&mut |threads| unsafe { function.call((data, threads)) }),
                 limit,
             ),
             None => kernel.suggest_block_size(DynamicShared::Bytes(shared_bytes), limit),

@@ -11,7 +11,7 @@ use crate::capi::handles::{borrowed, hold, owned};
 use crate::capi::stream::cushim_stream;
 use crate::capi::{options, out};
 use crate::memory::{Allocator, DevicePointer, Properties, Resource};
-use crate::object::callback::{Lending, Owner};
+use crate::object::callback::{Foreign, Lending, Owner};
 use crate::object::error::{Error, Status};
 use crate::stream::Stream;
 use std::ffi::c_void;
@@ -134,7 +134,7 @@ fn properties_of(functions: &cushim_resource_functions) -> Result<Properties, Er
     let mut told = cushim_memory_properties::from(Properties::host(false));
     if let Some(properties) = functions.properties {
         // SAFETY: the caller vouches for the function; the struct is valid for writes.
-        let status = unsafe { properties(functions.user, &raw mut told) };
+        let status = unsafe { properties.call((functions.user, &raw mut told)) };
         answered("properties", status, || "when it was asked who can use the memory".to_owned())?;
     }
     if told.device_accessible == 0 && told.host_accessible == 0 {
@@ -175,7 +175,7 @@ impl Allocator for Custom {
         };
         let (mut pointer, stream) = (0, stream_handle(stream)?);
         // SAFETY: the caller vouches for the function; the pointer is valid for writes.
-        let status = unsafe { allocate(self.functions.user, stream, bytes, &raw mut pointer) };
+        let status = unsafe { allocate.call((self.functions.user, stream, bytes, &raw mut pointer)) };
         answered("allocate", status, || format!("for {bytes} bytes"))?;
         if pointer == 0 {
             let refusal = format!(
@@ -196,7 +196,7 @@ impl Allocator for Custom {
         // Whatever becomes of the stream's handle, the function is called.
         let stream = stream_handle(stream).unwrap_or(null_mut());
         // SAFETY: the caller vouches for the function.
-        let status = unsafe { deallocate(self.functions.user, stream, pointer.0, bytes) };
+        let status = unsafe { deallocate.call((self.functions.user, stream, pointer.0, bytes)) };
         answered("deallocate", status, || format!("for the {bytes} bytes at {pointer}"))
     }
 }

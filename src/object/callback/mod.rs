@@ -12,6 +12,8 @@
 //! | `worker` | the thread that releases |
 //! | `due` | what the driver releases on a thread of its own, for who waits |
 //! | `signals` | keeps signals away from it |
+//! | `frame` | the frame through which functions of the program are called |
+//! | `parking` | threads that such a function has ended |
 //! | `waiting` | functions that wait in a stream for their turn |
 //! | `pull` | what is queued for programs that want no calls |
 //! | `event_fd` | the descriptor on which they wait |
@@ -19,10 +21,13 @@
 mod due;
 #[cfg(feature = "capi")]
 mod event_fd;
+#[cfg(feature = "capi")]
+mod frame;
 mod inside;
 #[cfg(feature = "capi")]
 mod lending;
 mod owner;
+mod parking;
 #[cfg(feature = "capi")]
 pub(crate) mod pull;
 mod signals;
@@ -31,6 +36,8 @@ mod worker;
 
 pub(crate) use due::{Due, expect};
 #[cfg(feature = "capi")]
+pub(crate) use frame::Foreign;
+#[cfg(feature = "capi")]
 pub(crate) use inside::refused_inside;
 pub(crate) use inside::{check_allowed, inside_driver, is_inside};
 #[cfg(feature = "capi")]
@@ -38,4 +45,6 @@ pub(crate) use lending::Lending;
 pub use owner::Owner;
 pub(crate) use waiting::{abandon, call_waiting, take_back, wait};
 pub use worker::flush as flush_callbacks;
+#[cfg(feature = "capi")]
+pub(crate) use worker::leaked_releases;
 pub(crate) use worker::{Task, ask_until, caught, hand_over, is_worker, later};

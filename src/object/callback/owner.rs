@@ -1,5 +1,7 @@
 //! A lifetime that a caller lends.
 
+#[cfg(feature = "capi")]
+use super::frame::Foreign;
 use super::worker::{self, Task};
 use std::fmt;
 
@@ -47,7 +49,7 @@ impl Release {
             #[cfg(feature = "capi")]
             Self::CallC(data, release) => {
                 // SAFETY: the caller vouched for the function, and this is the only time that it is called.
-                worker::hand_over(Box::new(move || unsafe { release(data.get()) }));
+                worker::hand_over(Box::new(move || unsafe { release.call((data.get(),)) }));
             }
             #[cfg(feature = "capi")]
             Self::Pull(data) => super::pull::push(super::pull::Item::Release(data)),

@@ -9,14 +9,23 @@ pub(super) struct Blocked(libc::sigset_t);
 #[cfg(unix)]
 impl Blocked {
     pub(super) fn new() -> Self {
-        let faults = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+        Self::except(&[libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS])
+    }
+
+    /// Those that tell of its own faults, too.
+    #[cfg(framed)]
+    pub(super) fn all() -> Self {
+        Self::except(&[])
+    }
+
+    fn except(open: &[libc::c_int]) -> Self {
         // SAFETY: a set of zeros is a value of the type; the calls write sets that are ours, and with these arguments
         // none of them fails.
         unsafe {
             let (mut set, mut before) = (std::mem::zeroed(), std::mem::zeroed());
             libc::sigfillset(&raw mut set);
-            for signal in faults {
-                libc::sigdelset(&raw mut set, signal);
+            for signal in open {
+                libc::sigdelset(&raw mut set, *signal);
             }
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, &raw mut before);
             Self(before)

@@ -5,10 +5,12 @@
 //! Driver 580 calls none after a sticky error (measured); what waits in a context that turns out to be corrupted, or that is
 //! reset, is released uncalled.
 
+use super::parking::unless_parked;
 use super::worker::Task;
 use super::{Owner, caught, inside_driver, later};
 use parking_lot::Mutex;
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::fmt;
@@ -48,8 +50,10 @@ fn take(number: usize) -> Option<Waiting> {
 pub(crate) extern "C" fn call_waiting(number: *mut c_void) {
     let Some(Waiting { function, owner, context }) = take(number.addr()) else { return };
     inside_driver(move || {
-        caught("a host function", function);
-        drop((owner, context));
+        // What it held is released, whether it comes back or ends the thread.
+        let held = Cell::new(Some((owner, context)));
+        unless_parked(|| caught("a host function", function), || drop(held.take()));
+        drop(held);
     });
 }
 

@@ -1,12 +1,16 @@
 //! The worker: one thread, started when there is first something for it, that runs what may run neither inside a
 //! function that the driver called nor under a lock.
 //!
-//! It sleeps when there is nothing to do, and keeps no process alive. What it asks of drivers, creates and destroys there it does in the
+//! It sleeps when there is nothing to do. What it asks of drivers, creates and destroys there it does in the
 //! relaxed capture mode: others may capture streams without a word of it here, and in any other mode a question or a free of this thread
 //! would invalidate a capture in the mode GLOBAL.
+//!
+//! If a function of the program ends the thread, another one takes its place; not more than eight times, after which nothing is released
+//! any more.
 
 use super::due;
 use super::inside::is_inside;
+use super::parking::unless_parked;
 use super::signals;
 use crate::driver::calls::capture_mode::relax_thread;
 use crate::object::cancellation::Deferred;
@@ -14,7 +18,7 @@ use crate::object::error::{Error, Status};
 use crate::object::handle::{self, forked};
 use crate::object::thread;
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -47,7 +51,14 @@ struct Queue {
     resting: bool,
     /// Whether it has questions to ask.
     asking: bool,
+    /// How many of its threads the program's functions have ended.
+    ended: u32,
+    /// How many tasks were leaked since there is no thread any more.
+    leaked: u64,
 }
+
+/// How many threads take the place of those that were ended: a program whose functions end each of them gets no more.
+const MOST_REPLACED: u32 = 8;
 
 static QUEUE: Mutex<Queue> = Mutex::new(Queue {
     tasks: VecDeque::new(),
@@ -58,6 +69,8 @@ static QUEUE: Mutex<Queue> = Mutex::new(Queue {
     running: false,
     resting: false,
     asking: false,
+    ended: 0,
+    leaked: 0,
 });
 /// Wakes the worker.
 static WORK: Condvar = Condvar::new();
@@ -75,6 +88,10 @@ pub(crate) fn hand_over(task: Task) {
         return std::mem::forget(task);
     }
     let mut queue = QUEUE.lock();
+    if queue.is_over() {
+        queue.leaked += 1;
+        return std::mem::forget(task);
+    }
     queue.tasks.push_back(task);
     queue.handed_over += 1;
     if IS_WORKER.get() {
@@ -100,6 +117,10 @@ pub(crate) fn ask_until(is_done: impl FnMut() -> bool + Send + 'static) {
         return std::mem::forget(is_done);
     }
     let mut queue = QUEUE.lock();
+    if queue.is_over() {
+        queue.leaked += 1;
+        return std::mem::forget(is_done);
+    }
     queue.questions.push(Box::new(is_done));
     queue.asking = true;
     drop(queue);
@@ -124,52 +145,137 @@ fn start() {
 
 fn work() -> ! {
     IS_WORKER.set(true);
-    // For good: a release function may cancel the thread that it runs on, which others need.
-    std::mem::forget(Deferred::new());
-    let (mut tasks, mut questions) = (VecDeque::new(), Vec::new());
-    let mut pause = SHORTEST_PAUSE;
-    loop {
-        wait_for(&mut tasks, &mut questions, pause);
-        let (count, asked) = (tasks.len() as u64, questions.len());
-        // Again and again: a driver may have been opened since.
-        relax_thread();
-        for task in tasks.drain(..) {
-            caught("a release function", task);
+    let round = Round::default();
+    unless_parked(|| round.serve(), || round.leave_to_another())
+}
+
+/// What the thread has taken on.
+#[derive(Default)]
+struct Round {
+    tasks: RefCell<VecDeque<Task>>,
+    /// Those that it has not asked in this round, and those whose answer was no.
+    questions: RefCell<VecDeque<Question>>,
+    open: RefCell<VecDeque<Question>>,
+    /// How many tasks it has done in this round, the one that it is in included.
+    done: Cell<u64>,
+}
+
+impl Round {
+    fn serve(&self) -> ! {
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            uncancelled();
+            self.wait_for(pause);
+            let asked = self.questions.borrow().len();
+            // Again and again: a driver may have been opened since.
+            relax_thread();
+            while let Some(task) = next(&self.tasks) {
+                self.done.set(self.done.get() + 1);
+                caught("a release function", task);
+                uncancelled();
+            }
+            while let Some(mut is_done) = next(&self.questions) {
+                let mut answer = true;
+                caught("a release function", || answer = is_done());
+                uncancelled();
+                if !answer {
+                    self.open.borrow_mut().push_back(is_done);
+                }
+            }
+            std::mem::swap(&mut *self.questions.borrow_mut(), &mut *self.open.borrow_mut());
+            let still = self.questions.borrow().len();
+            let is_waiting = self.done.get() == 0 && still == asked;
+            pause = if is_waiting { LONGEST_PAUSE.min(2 * pause) } else { SHORTEST_PAUSE };
+            let mut queue = QUEUE.lock();
+            queue.done += self.done.take();
+            queue.asking = still > 0 || !queue.questions.is_empty();
+            drop(queue);
+            DONE.notify_all();
         }
-        questions.retain_mut(|is_done: &mut Question| {
-            let mut answer = true;
-            caught("a release function", || answer = is_done());
-            !answer
-        });
-        let is_waiting = count == 0 && questions.len() == asked;
-        pause = if is_waiting { LONGEST_PAUSE.min(2 * pause) } else { SHORTEST_PAUSE };
+    }
+
+    /// Takes all tasks, in exchange for the empty queue, and all new questions; comes back without any when there is something to ask
+    /// again.
+    fn wait_for(&self, pause: Duration) {
+        let mut questions = self.questions.borrow_mut();
         let mut queue = QUEUE.lock();
-        queue.done += count;
-        queue.asking = !questions.is_empty() || !queue.questions.is_empty();
+        if queue.tasks.is_empty() {
+            queue.resting = true;
+            WORK.wait_for(&mut queue, REST);
+            queue.resting = false;
+        }
+        // One pause for all wake-ups without tasks: who flushes again and again must not keep it from asking.
+        let ask_again = Instant::now() + pause;
+        while queue.tasks.is_empty() {
+            if questions.is_empty() {
+                WORK.wait(&mut queue);
+            } else if WORK.wait_until(&mut queue, ask_again).timed_out() {
+                break;
+            }
+        }
+        std::mem::swap(&mut queue.tasks, &mut *self.tasks.borrow_mut());
+        questions.extend(queue.questions.drain(..));
+    }
+
+    /// A function of the program has ended the thread: what it was in counts as done, and another thread does the rest, if there may be
+    /// one more.
+    fn leave_to_another(&self) {
+        let mut queue = QUEUE.lock();
+        queue.done += self.done.take();
+        queue.ended += 1;
+        let (mut tasks, since) = (self.tasks.take(), std::mem::take(&mut queue.tasks));
+        tasks.extend(since);
+        queue.tasks = tasks;
+        queue.questions.extend(self.questions.take().into_iter().chain(self.open.take()));
+        let is_over = queue.is_over();
+        if is_over {
+            queue.leak();
+        }
         drop(queue);
         DONE.notify_all();
+        if is_over {
+            log::error!(
+                target: "cushim",
+                "functions of the program have ended {} threads that make releases; from now on what is due for release is leaked",
+                MOST_REPLACED + 1
+            );
+        } else {
+            start();
+        }
     }
 }
 
-/// Takes all tasks, in exchange for the empty queue, and all new questions; comes back without any when there is something to ask again.
-fn wait_for(tasks: &mut VecDeque<Task>, questions: &mut Vec<Question>, pause: Duration) {
-    let mut queue = QUEUE.lock();
-    if queue.tasks.is_empty() {
-        queue.resting = true;
-        WORK.wait_for(&mut queue, REST);
-        queue.resting = false;
+/// The next one, which is borrowed from nothing.
+fn next<T>(all: &RefCell<VecDeque<T>>) -> Option<T> {
+    all.borrow_mut().pop_front()
+}
+
+/// A release function may cancel the thread that it runs on, or allow that: the thread is needed by others.
+fn uncancelled() {
+    std::mem::forget(Deferred::new());
+}
+
+impl Queue {
+    /// Whether there is no thread any more.
+    fn is_over(&self) -> bool {
+        self.ended > MOST_REPLACED
     }
-    // One pause for all wake-ups without tasks: who flushes again and again must not keep it from asking.
-    let ask_again = Instant::now() + pause;
-    while queue.tasks.is_empty() {
-        if questions.is_empty() {
-            WORK.wait(&mut queue);
-        } else if WORK.wait_until(&mut queue, ask_again).timed_out() {
-            break;
-        }
+
+    /// Leaks what waits: nobody is there to release it, and nobody waits for it.
+    fn leak(&mut self) {
+        let (tasks, questions) = (std::mem::take(&mut self.tasks), std::mem::take(&mut self.questions));
+        self.leaked += (tasks.len() + questions.len()) as u64;
+        std::mem::forget((tasks, questions));
+        self.done = self.handed_over;
+        self.asking = false;
     }
-    std::mem::swap(&mut queue.tasks, tasks);
-    questions.append(&mut queue.questions);
+}
+
+/// How many releases were leaked, because functions of the program had ended the thread that makes them, and each of the eight in
+/// its place.
+#[cfg(feature = "capi")]
+pub(crate) fn leaked_releases() -> u64 {
+    QUEUE.lock().leaked
 }
 
 /// Runs code of a caller's, from which no panic escapes.
@@ -204,6 +310,10 @@ pub fn flush(timeout: Duration) -> Result<bool, Error> {
             Status::IN_CALLBACK,
             "waiting for callbacks inside a callback would never end; wait for them on a thread of your own",
         ));
+    }
+    if QUEUE.lock().is_over() {
+        // What is leaked is waited for by nobody.
+        return Ok(true);
     }
     // A time beyond what the clock can express is no limit.
     let deadline = Instant::now().checked_add(timeout);

@@ -49,6 +49,8 @@ pub(crate) use kind::Kind;
 pub(crate) use object::{Header, Object, Owned, Ref, object};
 #[cfg(feature = "capi")]
 pub(crate) use threads::Refused;
+#[cfg(framed)]
+pub(crate) use threads::leave_for_good;
 pub(crate) use threads::{Hold, hold_releases, holds_releases, owes_releases};
 pub(crate) use token::{DefaultStream, Token};
 

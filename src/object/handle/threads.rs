@@ -183,6 +183,18 @@ fn run_errands(record: &'static Record) {
     }
 }
 
+/// The thread never comes back from the call that it may be inside: for the others it is over. Answers whether releases were left to
+/// it, so that somebody has to [`collect`](super::collect) in its stead.
+#[cfg(framed)]
+pub(crate) fn leave_for_good() -> bool {
+    let Some(record) = THREAD.with(|thread| thread.record.get()).filter(|_| !forked()) else { return false };
+    let call = record.call.load(Relaxed);
+    if is_inside(call) {
+        record.call.store(call + 1, Release);
+    }
+    record.errands.load(Relaxed) & (LEFT | ALL_LEFT) != 0
+}
+
 /// While the result lives, the thread lets go of no object whose release others left to it: for the time inside a
 /// callback of the driver, which refuses calls there. What was held back waits for [`collect`](super::collect), for the
 /// thread's next call outside callbacks, or for the next destroy that finds no thread inside a call.
