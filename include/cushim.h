@@ -4846,7 +4846,8 @@ cushim_status cushim_graph_get_id(cushim_graph graph, uint32_t *id);
  *
  * @param[in] graph The graph; also a child graph.
  * @param[out, owned] clone The copy.
- * @errors `CUDA_ERROR_NOT_SUPPORTED` (801) for a graph that allocates memory or has conditional nodes.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if one of its kernels sets a condition of a graph around it;
+ *   `CUDA_ERROR_NOT_SUPPORTED` (801) for a graph that allocates memory or has conditional nodes.
  * @driver any
  */
 cushim_status cushim_graph_clone(cushim_graph graph, cushim_graph *clone);
@@ -5994,12 +5995,14 @@ cushim_status cushim_node_set_host_function_bytes(cushim_node node,
  * @param[in] node The child graph node.
  * @param[in] exec The exec.
  * @param[in] graph The graph; any graph of the same driver.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type;
- *   `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or edges. If it fails, the exec is as
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT` for a node of another graph or type, and for a graph of which a kernel sets a
+ *   condition of a graph around it; `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE` (910) for a graph with other nodes or edges. If it fails, the exec is as
  *   it was.
  * @driver any
  */
-cushim_status cushim_node_set_child(cushim_node node, cushim_exec exec, cushim_graph graph);
+cushim_status cushim_node_set_child(cushim_node node,
+                                    cushim_exec exec,
+                                    cushim_graph graph);
 
 /*
  * Changes the operations of a memory operations node (`cuGraphBatchMemOpNodeSetParams`,

@@ -8,7 +8,7 @@ use super::foreign;
 use super::object::NodeObject;
 use super::state::{GraphId, GraphState, NodeId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, Node, moved, refusal, relations, remove, restriction, updatable};
+use super::{Graph, GraphKind, Node, moved, refusal, relations, remove, restriction, setters, updatable};
 use crate::driver::Version;
 use crate::driver::calls::graph::node::{self as calls, RawNode};
 use crate::driver::calls::graph::query;
@@ -114,6 +114,7 @@ impl Graph {
         pair.outer.check_depth(self.object.id, pair.inner().height(child.object.id))?;
         known.check_parameters(&pair.outer)?;
         updatable::check_copied(&child.definition.tree, pair.inner(), child)?;
+        setters::check_alone(pair.inner(), child, "embedded")?;
         let native = pair
             .add(self, child, &natives, RawNode::Child)
             .map_err(|failure| refusal::of_add(failure, after))?;

@@ -7,7 +7,7 @@ use super::below::list_below;
 use super::foreign;
 use super::state::{GraphId, NodeState, State};
 use super::tree::Tree;
-use super::{Graph, GraphKind, Node, refusal, relations, updatable};
+use super::{Graph, GraphKind, Node, refusal, relations, setters, updatable};
 use crate::context::Context;
 use crate::driver::calls::graph::query;
 use crate::object::error::{Error, Status};
@@ -20,12 +20,13 @@ impl Graph {
     /// A copy of the graph, which keeps what the original keeps, on its own account.
     ///
     /// # Errors
-    /// [`Status::INVALID_HANDLE`] if the graph was removed; the driver's, for a graph that allocates memory or has conditional
-    /// nodes.
+    /// [`Status::INVALID_HANDLE`] if the graph was removed; [`Status::INVALID_ARGUMENT`] if one of its kernels sets a condition of a graph
+    /// around it; the driver's, for a graph that allocates memory or has conditional nodes.
     pub fn duplicate(&self) -> Result<Self, Error> {
         let tree = &self.definition.tree;
         let mut state = self.lock()?;
         tree.check_contexts(&state, self.object.as_ref())?;
+        setters::check_alone(&state, self, "cloned")?;
         let original = &state.graph(self.object.id);
         let relatives = relations::changed();
         let made = original.native.duplicate();

@@ -19,6 +19,7 @@
 //! | `condition`, `conditional` | conditions, and the nodes that look at them |
 //! | `depth` | how deep graphs stand in each other |
 //! | `restriction`, `refusal` | what a graph cannot hold, and why the driver refuses something |
+//! | `setters` | kernels that set conditions of graphs around theirs |
 //! | `updatable` | kernel nodes that kernels update |
 //! | `unasked` | captured nodes that the driver was not asked for yet |
 //! | `exec` | what is instantiated from a definition |
@@ -56,6 +57,7 @@ mod relations;
 mod remove;
 mod restriction;
 mod set;
+mod setters;
 mod state;
 mod tree;
 mod unasked;

@@ -488,6 +488,78 @@ static void unknown_kinds(void) {
   CHECK_OK(cushim_graph_destroy(graph));
 }
 
+static void refused_alone(cushim_graph bound) {
+  cushim_graph other = new_graph(), clone = (cushim_graph)NOT_NULL, inner = (cushim_graph)NOT_NULL;
+  cushim_node node = (cushim_node)NOT_NULL;
+  cushim_exec exec = (cushim_exec)NOT_NULL;
+  cushim_builder builder = NULL;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_clone(bound, &clone));
+  CHECK_CONTAINS(last_message(), "cannot be cloned: kernel ");
+  CHECK_CONTAINS(last_message(), "sets condition \"outer\", which belongs to a graph around it");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_child(other, NULL, 0, bound, CUSHIM_CHILD_CLONE, &node, &inner));
+  CHECK_CONTAINS(last_message(), "cannot be embedded: kernel ");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_exec_create(bound, NULL, &exec, NULL));
+  CHECK_CONTAINS(last_message(), "instantiate the graph that it is part of; one of its kernels sets a condition from there");
+  CHECK(clone == NULL && node == NULL && inner == NULL && exec == NULL && node_count(other) == 0);
+  CHECK_OK(cushim_builder_create(all.context, NULL, &builder));
+  CHECK_OK(cushim_builder_begin(builder));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_builder_embed(builder, bound, CUSHIM_CHILD_CLONE, &node));
+  CHECK_CONTAINS(last_message(), "cannot be embedded: kernel ");
+  CHECK_OK(cushim_builder_destroy(builder));
+  CHECK_OK(cushim_graph_destroy(other));
+}
+
+/* A graph with one kernel, as the child of another. */
+static cushim_graph child_with(cushim_graph graph, cushim_condition condition, uint32_t value, cushim_node *setter) {
+  cushim_graph empty = new_graph(), inner = NULL;
+  CHECK_OK(cushim_graph_add_child(graph, NULL, 0, empty, CUSHIM_CHILD_CLONE, NULL, &inner));
+  CHECK_OK(cushim_graph_destroy(empty));
+  *setter = add_set(inner, NULL, condition, value);
+  return inner;
+}
+
+/* A kernel that sets a condition of a graph around its own means nothing without that: a copy would lose the context. */
+static void bound_to_what_is_around(void) {
+  cushim_graph graph = new_graph(), other = new_graph(), body = NULL, in_body = NULL, clone = NULL;
+  cushim_condition outer = new_condition(graph, 0), its_own;
+  cushim_node setter = NULL, after = NULL, its_setter = NULL, taking = NULL;
+  cushim_graph bound = child_with(graph, outer, 1, &setter), deeper;
+  cushim_exec exec = NULL;
+  cushim_arg arg;
+  const uint64_t number = 0;
+  size_t count = 0;
+  CHECK_OK(cushim_set_label(outer, "outer"));
+  CHECK_OK(cushim_graph_get_parent(bound, &after));
+  add_conditional(graph, after, outer, CUSHIM_CONDITIONAL_IF, 1, &body);
+  add_append(body, NULL, 0, 1);
+  in_body = child_with(body, outer, 0, &its_setter);
+  deeper = child_with(bound, outer, 1, &its_setter);
+  refused_alone(bound);
+  refused_alone(body);
+  refused_alone(in_body);
+  refused_alone(deeper);
+  CHECK(result_of(graph) == 1);
+  /* Nor can an exec of another graph take it over. */
+  its_own = new_condition(other, 0);
+  CHECK_OK(cushim_graph_get_parent(child_with(other, its_own, 1, &its_setter), &taking));
+  CHECK_OK(cushim_exec_create(other, NULL, &exec, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_child(taking, exec, in_body));
+  CHECK_CONTAINS(last_message(), "cannot be taken over: kernel ");
+  CHECK_OK(cushim_exec_destroy(exec));
+  /* Once it sets nothing there, it is a graph like others; and again not. */
+  arg = CUSHIM_ARG(number);
+  CHECK_OK(cushim_node_set_argument(setter, NULL, 0, &arg));
+  CHECK_OK(cushim_graph_get_nodes(deeper, &its_setter, 1, &count));
+  CHECK_OK(cushim_node_set_argument(its_setter, NULL, 0, &arg));
+  CHECK_OK(cushim_graph_clone(bound, &clone));
+  CHECK_OK(cushim_graph_destroy(clone));
+  arg = condition_arg(outer);
+  CHECK_OK(cushim_node_set_argument(its_setter, NULL, 0, &arg));
+  refused_alone(bound);
+  CHECK_OK(cushim_graph_destroy(other));
+  CHECK_OK(cushim_graph_destroy(graph));
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -512,6 +584,7 @@ int main(void) {
       removed_nodes();
       changes();
       kept_by_a_body();
+      bound_to_what_is_around();
       close_conditions();
     }
   }

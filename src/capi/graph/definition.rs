@@ -259,7 +259,8 @@ pub unsafe extern "C" fn cushim_graph_get_id(graph: cushim_graph, id: *mut u32) 
 ///
 /// @param[in] graph The graph; also a child graph.
 /// @param[out, owned] clone The copy.
-/// @errors `CUDA_ERROR_NOT_SUPPORTED` (801) for a graph that allocates memory or has conditional nodes.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT` if one of its kernels sets a condition of a graph around it;
+///   `CUDA_ERROR_NOT_SUPPORTED` (801) for a graph that allocates memory or has conditional nodes.
 /// @driver any
 ///
 /// # Safety

@@ -7,7 +7,7 @@ use super::{Exec, State};
 use crate::driver::sys;
 use crate::graph::state::{self, GraphId, NodeId};
 use crate::graph::tree::Tree;
-use crate::graph::{Graph, Node, conditional, relations};
+use crate::graph::{Graph, Node, conditional, relations, setters};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use crate::op::node::{Holds, NodeType};
@@ -45,6 +45,9 @@ impl Exec {
         self.check_age(&node.object, trees.own(), id)?;
         let source = &graph.definition.tree;
         source.check_contexts(trees.source(), graph.object.as_ref())?;
+        if trees.source.is_some() {
+            setters::check_alone(trees.source(), graph, "taken over")?;
+        }
         conditional::cure(source, trees.source_mut())?;
         let Some(raw) = &state.raw else { return Err(self.gone()) };
         let failed = |error| source.failed(error, graph.object.as_ref());

@@ -6,7 +6,9 @@ use crate::driver::Version;
 use crate::driver::calls::graph::exec::RawExec;
 use crate::driver::sys;
 use crate::graph::state::GraphId;
-use crate::graph::{Graph, GraphKind, Node, conditional, refusal, relations, restriction, updatable};
+use crate::graph::{
+    Graph, GraphKind, Node, conditional, refusal, relations, restriction, setters, updatable,
+};
 use crate::object::error::{Error, Status};
 use crate::object::release::report;
 use crate::stream::Stream;
@@ -185,7 +187,10 @@ impl Graph {
             GraphKind::Child => "the graph of a child graph node",
             GraphKind::Body(_) => "a body of a conditional node",
         };
-        let refusal = format!("{self} is {what}: instantiate the graph that it is part of, or a clone");
+        let is_bound = self.lock().is_ok_and(|state| setters::is_bound(&state, self.object.id));
+        let instead =
+            if is_bound { "; one of its kernels sets a condition from there" } else { ", or a clone" };
+        let refusal = format!("{self} is {what}: instantiate the graph that it is part of{instead}");
         Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(self.object.as_ref()))
     }
 }

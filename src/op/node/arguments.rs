@@ -23,6 +23,8 @@ pub struct KeptArguments {
     block: Option<u32>,
     /// Whether they are somebody else's, and the driver does not tell them: then none are listed.
     is_untold: bool,
+    /// Whether one was the number of a condition when it was given.
+    has_conditions: bool,
     /// The objects among them.
     objects: SmallVec<[(u32, Weak<dyn Operand>); 2]>,
     /// The names of parameters, and of which arguments.
@@ -67,6 +69,7 @@ impl KeptArguments {
         if !arguments.names().is_empty() {
             self.names.extend_from_slice(arguments.names());
         }
+        self.has_conditions |= arguments.has_conditions();
         for (index, held) in arguments.objects() {
             self.objects.push((*index, held.downgrade()));
         }
@@ -155,6 +158,7 @@ impl KeptArguments {
         let Place { offset, size } = self.places()[index];
         let (offset, size) = (offset as usize, size as usize);
         self.all_mut()[offset..offset + size].swap_with_slice(&mut other.all_mut()[..size]);
+        self.has_conditions |= other.has_conditions;
         if !(self.is_plain() && other.is_plain()) {
             let (own, new): (Vec<_>, _) = self.names.drain(..).partition(|(of, _)| *of as usize == index);
             self.names = new;
@@ -202,6 +206,12 @@ impl KeptArguments {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Whether one is the condition with this number.
+    pub(crate) fn has_condition(&self, number: u64) -> bool {
+        let is_it = |index| self.bytes(index) == Some(&number.to_ne_bytes());
+        self.has_conditions && (0..self.len()).any(is_it)
     }
 
     /// The bytes of one; `None` if there are not so many.
@@ -356,6 +366,7 @@ impl Clone for KeptArguments {
             names: self.names.clone(),
             block: self.block,
             is_untold: self.is_untold,
+            has_conditions: self.has_conditions,
         }
     }
 }
