@@ -5,6 +5,7 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: scripts/fuzz.sh [--graphs] [--faults] [CALLS [SEED]]
+       scripts/fuzz.sh --threads [ROUNDS [SEED]]
 
 Makes CALLS random calls (default: 100000000) of the functions of cushim.h on softcuda, on as many processors as there are,
 each with a seed of its own, counted up from SEED (default: the time). Handles are good, stale, foreign, of another kind or
@@ -20,6 +21,10 @@ capi-tests/c/fuzz/graphs.c says what is checked. --faults has calls of the drive
 what is answered may then be anything but an internal error, and no call may crash or stand still. FUZZ_VERSION=12.4 has
 softcuda be that driver, with all of these.
 
+--threads has three threads share graphs, nodes, execs, builders, streams and buffers, and call their functions at random for
+ROUNDS rounds (default: 20000) of 1,200 calls; capi-tests/c/fuzz/threads.c says what is checked after each round. A failure
+says its round, which need not fail again: the machine decides what comes first.
+
 To compare softcuda with a GPU, let both print what every call answers, and compare. The pack of scripts/gpu-pack.sh does
 it; by hand, with the program from the pack:
 
@@ -34,8 +39,12 @@ TEXT
 }
 
 options=()
+if [ "${1-}" = --threads ]; then
+  options=(--threads --captures)
+  shift
+fi
 for option in --graphs --faults; do
-  if [ "${1-}" = $option ]; then
+  if [ ${#options[@]} -lt 2 ] && [ "${1-}" = $option ]; then
     options+=($option)
     shift
   fi
@@ -50,14 +59,20 @@ if (($# > 2)); then
 fi
 command -v cargo > /dev/null || { echo 'fuzz.sh: needs cargo; install Rust (https://rustup.rs)' >&2; exit 69; }
 cd "$(dirname "$0")/.."
-calls=${1-100000000}
+what=calls
+default=100000000
+if [ "${options[0]-}" = --threads ]; then
+  what=rounds
+  default=20000
+fi
+calls=${1-$default}
 seed=${2-$(date +%s)}
 processes=$(nproc)
 
 cargo build -q --release -p capi-tests --bin fuzz
 running=()
 for ((i = 0; i < processes; i++)); do
-  echo "seed $((seed + i)): $((calls / processes)) calls"
+  echo "seed $((seed + i)): $((calls / processes)) $what"
   "${CARGO_TARGET_DIR-target}/release/fuzz" "${options[@]}" $((calls / processes)) $((seed + i)) &
   running+=($!)
 done

@@ -72,8 +72,15 @@ const ATTEMPTS: usize = 4;
 
 /// Left out: a fuzzer takes every answer that its model does not foresee for a failure, and stops at the first; two make 100,000
 /// events, or changes of an exec, whose traces take gigabytes; and what one makes depends on which of two threads is first.
-const LEFT_OUT: &[&str] =
-    &["fuzz/fuzz", "fuzz/graphs", "graphs/often", "graphs/raced", "graphs/vanishing", "objects/bounds"];
+const LEFT_OUT: &[&str] = &[
+    "fuzz/fuzz",
+    "fuzz/graphs",
+    "fuzz/threads",
+    "graphs/often",
+    "graphs/raced",
+    "graphs/vanishing",
+    "objects/bounds",
+];
 
 /// Programs that may leave things behind: the first two let go of them while the process exits, when the driver has ended and
 /// the trace is closed; the others make them by the driver's own functions, and they are theirs to release.

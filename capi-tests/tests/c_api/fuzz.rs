@@ -30,6 +30,16 @@ fn two_hundred_thousand_calls_of_graphs() {
     });
 }
 
+/// Of graphs on several threads, which destroy, move and end what the others use.
+#[test]
+fn a_million_calls_on_three_threads() {
+    let program = Build::new("fuzz/threads").link(Link::Static).option("-O1").program().expect("it compiles");
+    for_each([("1", "eager"), ("1001", "lazy"), ("2001", "seeded")], |(seed, schedule)| {
+        let run = Run::new(&program, Driver::Software(ONE_VERSION)).env("SOFTCUDA_SCHEDULE", schedule);
+        run.arg("200").arg(seed).checks()
+    });
+}
+
 /// While calls of the driver fail: nothing crashes, stands still, or is an internal error.
 #[test]
 fn fifty_thousand_calls_with_faults() {

@@ -1,0 +1,124 @@
+/*
+ * Random calls of the functions of graphs, nodes, execs and builders, and of what a graph can capture, on several threads at a time:
+ * `threads [--captures] [ROUNDS [SEED [THREADS]]]`. Without --captures one thread captures, or several do not.
+ *
+ * The threads share their handles, so that one destroys, moves or ends what others use. No call may crash, stand still or answer
+ * CUSHIM_ERROR_INTERNAL, and a failed call gives no handle. At the end of each round everything is destroyed; then every stream and
+ * the context synchronise, so nothing captures any more, and every owner was released once if its call had succeeded, and never if
+ * it had failed. The seed decides what each thread calls, the machine what comes first: a failure says the seed, and need not come again, except
+ * with one thread.
+ */
+#include "threads/actions.h"
+
+#include <pthread.h>
+
+enum { MOST_THREADS = 16, CALLS = 400, REMEMBERED = 12 };
+
+static int with_captures, thread_count;
+
+/* What a thread called last, for who looks at a failure. */
+struct thread {
+  pthread_t thread;
+  struct drawer drawer;
+  struct {
+    const char *name;
+    cushim_status status;
+  } last[REMEMBERED];
+};
+
+static struct thread threads[MOST_THREADS];
+
+static void *call_at_random(void *data) {
+  struct thread *const thread = (struct thread *)data;
+  int i;
+  for (i = 0; i < CALLS; i++) {
+    const uint32_t drawn = below(&thread->drawer, with_captures ? ACTIONS : GRAPH_ACTIONS);
+    thread->last[i % REMEMBERED].name = actions[drawn].name;
+    thread->last[i % REMEMBERED].status = 0;
+    thread->last[i % REMEMBERED].status = actions[drawn].run(&thread->drawer);
+    if (thread->last[i % REMEMBERED].status == CUSHIM_ERROR_INTERNAL) CHECK_STATUS(CUSHIM_SUCCESS, CUSHIM_ERROR_INTERNAL);
+  }
+  return NULL;
+}
+
+static void begin_round(uint64_t seed) {
+  int i;
+  for (i = 0; i < USER_STREAMS; i++) user_streams[i] = new_stream(all.context);
+  CHECK_OK(cushim_resource_create_graph(all.device, &graph_memory));
+  CHECK_OK(cushim_resource_create_arena(all.context, 4096, &arena));
+  CHECK_OK(cushim_resource_create_device_pool(all.device, NULL, &pool));
+  for (i = 0; i < thread_count; i++) {
+    threads[i].drawer.number = i;
+    threads[i].drawer.state = (seed * MOST_THREADS + (uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
+    CHECK(pthread_create(&threads[i].thread, NULL, call_at_random, &threads[i]) == 0);
+  }
+}
+
+/* Nothing is left that captures, and nothing that anybody keeps. */
+static void end_round(void) {
+  static const enum kind order[KINDS] = {BUILDERS, STREAMS, NODES, CONDITIONS, EXECS, GRAPHS, BUFFERS, EVENTS};
+  int i;
+  uint32_t place;
+  int32_t done = 0;
+  for (i = 0; i < KINDS; i++) {
+    for (place = 0; place < PLACES; place++) CHECK(exchange(order[i], place, NULL) != CUSHIM_ERROR_INTERNAL);
+  }
+  CHECK_OK(cushim_context_synchronize(all.context));
+  for (i = 0; i < USER_STREAMS; i++) CHECK_OK(cushim_stream_synchronize(user_streams[i]));
+  for (i = 0; i < USER_STREAMS; i++) CHECK_OK(cushim_stream_destroy(user_streams[i]));
+  CHECK_OK(cushim_resource_destroy(graph_memory));
+  CHECK_OK(cushim_resource_destroy(arena));
+  CHECK_OK(cushim_resource_destroy(pool));
+  CHECK_OK(cushim_flush_callbacks(30000, &done));
+  CHECK(done == 1);
+  check_owners();
+}
+
+static void show_calls(void) {
+  int i, call;
+  for (i = 0; i < thread_count; i++) {
+    fprintf(stderr, "  thread %d:", i);
+    for (call = CALLS; call < CALLS + REMEMBERED; call++) {
+      fprintf(stderr, " %s %d,", threads[i].last[call % REMEMBERED].name, (int)threads[i].last[call % REMEMBERED].status);
+    }
+    fprintf(stderr, "\n");
+  }
+}
+
+static void run_rounds(uint64_t rounds, uint64_t seed, int several, int captures) {
+  uint64_t round;
+  int i;
+  thread_count = several;
+  with_captures = captures;
+  for (round = 0; round < rounds && check_failures == 0; round++) {
+    alarm(CHECK_HANGS_AFTER);
+    begin_round(seed + round);
+    for (i = 0; i < thread_count; i++) CHECK(pthread_join(threads[i].thread, NULL) == 0);
+    end_round();
+  }
+  if (check_failures == 0) return;
+  fprintf(stderr, "  after threads %s1 %llu %d\n", captures ? "--captures " : "", (unsigned long long)(seed + round - 1), several);
+  show_calls();
+}
+
+int main(int count, char **arguments) {
+  uint64_t rounds = 20, seed = 1;
+  int captures = 0, several = 3;
+  if (count > 1 && strcmp(arguments[1], "--captures") == 0) {
+    captures = 1;
+    count--;
+    arguments++;
+  }
+  if (count > 1) rounds = strtoull(arguments[1], NULL, 10);
+  if (count > 2) seed = strtoull(arguments[2], NULL, 10);
+  if (count > 3) several = atoi(arguments[3]);
+  if (several < 1 || several > MOST_THREADS) return 2;
+  check_begin();
+  if (!open_graphs()) return close_graphs();
+  if (version >= 12030) open_conditions();
+  run_rounds(rounds, seed, several, captures);
+  if (!captures) run_rounds(rounds, seed, 1, 1);
+  if (check_failures != 0) return check_done(); /* what is left may keep the driver from ending */
+  if (version >= 12030) close_conditions();
+  return close_graphs();
+}
