@@ -36,6 +36,7 @@ pub mod sys;
 #[allow(clippy::type_complexity)] // the driver's functions take as many parameters as they take
 mod table;
 mod told_init;
+mod unknown_variable;
 mod version;
 
 pub use call::CallError;

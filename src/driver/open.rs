@@ -12,6 +12,7 @@ use super::options::{Choice, OpenOptions};
 use super::report::{Candidate, LoadReport, Origin, Outcome};
 use super::resolve::Resolver;
 use super::sys::{CUDA_ERROR_STUB_LIBRARY, CUDA_SUCCESS, CUresult, result_name};
+use super::unknown_variable;
 use super::version::Version;
 use std::ffi::{CStr, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub(super) fn open(options: &OpenOptions) -> Result<Driver, OpenError> {
     module::pin();
     let environment = Environment::read(options.environment);
     let checks_graphs = options.check_graphs || environment.checks_graphs();
-    environment.tell_unknown();
+    unknown_variable::tell(&environment);
     let driver = search(options, environment)?;
     if checks_graphs {
         driver.check_graphs();
