@@ -3,21 +3,26 @@
 use std::fs::read_to_string;
 use std::sync::LazyLock;
 
-/// What a device has is a multiple of this, and no less.
+/// What a device has is a multiple of this, where that is not too much, or else of the least that a setting may say.
 const UNIT: u64 = 64 << 20;
-/// As much as a setting may say.
+/// As little and as much as a setting may say.
+const LEAST: u64 = 1 << 20;
 const MOST: u64 = 1 << 40;
+
+/// Of the memory that is available, all devices together have one part in so many: the program needs some, and others do.
+const SHARE: u64 = 2;
 
 /// Addresses of the process that a byte of a device may need at most: the devices' memory is mapped twice, with room for
 /// fragments.
 const ADDRESSES: u64 = 16;
 
-/// Bytes for each of so many devices: what is available to this process, shared among them.
+/// Bytes for each of so many devices: half of what is available to this process, shared among them.
 pub(super) fn memory_for(devices: usize) -> u64 {
     let limits = control_group().into_iter().chain(address_space()).chain(commitment());
     let available = limits.fold(field("/proc/meminfo", "MemAvailable").unwrap_or(UNIT), u64::min);
-    let each = available / devices.max(1) as u64;
-    (each / UNIT * UNIT).clamp(UNIT, MOST)
+    let each = available / SHARE / devices.max(1) as u64;
+    let unit = if each < UNIT { LEAST } else { UNIT };
+    (each / unit * unit).clamp(LEAST, MOST)
 }
 
 /// Bytes of memory that the machine has, and of what it can put aside; more than any has if it does not say.
@@ -81,14 +86,16 @@ fn commitment() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{UNIT, field, memory_for};
+    use super::{LEAST, UNIT, field, memory_for};
 
     #[test]
     fn devices_share_what_is_available() {
         let physical = field("/proc/meminfo", "MemTotal").unwrap();
-        let (one, four) = (memory_for(1), memory_for(4));
-        assert!((UNIT..=physical).contains(&one), "{one} of {physical}");
-        assert!(four <= one && four.is_multiple_of(UNIT) && memory_for(1 << 40) == UNIT, "{four} of {one}");
+        let (one, four, many) = (memory_for(1), memory_for(4), memory_for(64));
+        assert!(one <= physical / 2 && one.is_multiple_of(UNIT), "{one} of {physical}");
+        assert!(4 * four <= physical / 2 && 64 * many <= physical / 2, "{four} and {many} of {physical}");
+        assert!(many >= LEAST && many.is_multiple_of(LEAST), "{many}");
+        assert_eq!(memory_for(1 << 40), LEAST);
         assert_eq!(field("/proc/meminfo", "MemTot"), None);
     }
 }

@@ -24,10 +24,21 @@ pub(crate) struct Settings {
     pub(crate) concurrent_managed: bool,
     /// Whether there are memory pools.
     pub(crate) memory_pools: bool,
+    /// How far kernels reach beyond their memory.
+    pub(crate) bounds: Bounds,
     /// Instructions that a thread of a kernel may execute; `None`: as many as it likes.
     pub(crate) kernel_budget: Option<u64>,
     /// Whether a launch returns when the kernel is done.
     pub(crate) launch_blocking: bool,
+}
+
+/// Where the memory ends that kernels may use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    /// Where the program's allocation does.
+    Exact,
+    /// Where that of a GPU does, which is larger.
+    Allocation,
 }
 
 const DEFAULT_VERSION: u32 = 13000;
@@ -65,6 +76,11 @@ pub(crate) fn memory_pools() -> bool {
 /// Whether a launch returns when the kernel is done.
 pub(crate) fn launch_blocking() -> bool {
     settings().is_some_and(|settings| settings.launch_blocking)
+}
+
+/// Whether kernels may use memory beyond their allocations, as far as a GPU maps it.
+pub(crate) fn bounds_are_wide() -> bool {
+    settings().is_some_and(|settings| settings.bounds == Bounds::Allocation)
 }
 
 /// How many instructions a thread of a kernel may execute, if that is limited.
@@ -107,6 +123,11 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
     })?;
     let concurrent_managed = variable("SOFTCUDA_CONCURRENT_MANAGED", true, switch)?;
     let memory_pools = variable("SOFTCUDA_MEMORY_POOLS", true, switch)?;
+    let bounds = variable("SOFTCUDA_BOUNDS", Bounds::Exact, |text| match text {
+        "exact" => Ok(Bounds::Exact),
+        "allocation" => Ok(Bounds::Allocation),
+        _ => Err("exact or allocation".to_owned()),
+    })?;
     let kernel_budget = variable("SOFTCUDA_KERNEL_BUDGET", None, |text| {
         text.parse()
             .ok()
@@ -124,6 +145,7 @@ fn read(claimed: Option<u32>) -> Result<Settings, String> {
         schedule,
         concurrent_managed,
         memory_pools,
+        bounds,
         kernel_budget,
         launch_blocking,
     })

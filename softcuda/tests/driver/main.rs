@@ -6,6 +6,7 @@
 mod common;
 
 mod batches;
+mod bounds;
 mod capture;
 mod capture_threads;
 mod capture_work;

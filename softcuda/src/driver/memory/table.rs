@@ -8,20 +8,21 @@ use crate::driver::context::{self, Activation};
 use crate::driver::device::Device;
 use crate::driver::signal::Listener;
 use crate::driver::space::host_pages::HostPages;
-use crate::driver::space::window::Range;
+use crate::driver::space::window;
 use crate::instruments::live::{self, Source};
 use crate::instruments::settings::concurrent_managed;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 
 /// What an allocation is, with what holds its bytes.
 pub(crate) enum Kind {
     /// Device memory.
-    Device(#[allow(dead_code)] Range), // held for its drop
+    Device(#[allow(dead_code)] window::Range), // held for its drop
     /// Device memory that a variable of loaded code lies in; unloading frees it.
-    Variable(#[allow(dead_code)] Range), // held for its drop
+    Variable(#[allow(dead_code)] window::Range), // held for its drop
     /// Memory of a pool.
     Pooled(Pooled),
     /// Memory of a graph.
@@ -250,6 +251,28 @@ pub(crate) fn find_usable(address: usize) -> Option<Arc<Allocation>> {
         it.is_usable() && address.checked_sub(it.address).is_some_and(|at| at < it.size)
     };
     find(address).filter(covers).or_else(|| LEAVING.read().values().find(|it| covers(it)).cloned())
+}
+
+/// The addresses around one that are no allocation's, where a GPU maps memory all the same: device memory in blocks, the host's in pages.
+/// With one whose block or page it is; `None` if that is nobody's who may use it.
+pub(crate) fn gap(
+    address: usize,
+    may_use: impl Fn(&Allocation) -> bool,
+) -> Option<(Arc<Allocation>, Range<usize>)> {
+    let page = address / PAGE * PAGE;
+    let block = window::block(address).unwrap_or(page..page + PAGE);
+    let table = TABLE.read();
+    let ends = |one: &Allocation| one.address + one.size;
+    let before =
+        table.range(..block.start).next_back().map(|(_, one)| one).filter(|one| ends(one) > block.start);
+    let all = || before.into_iter().chain(table.range(block.clone()).map(|(_, one)| one));
+    let owner = all().find(|one| one.is_usable() && may_use(one))?;
+    if all().any(|one| (one.address..ends(one)).contains(&address)) {
+        return None;
+    }
+    let start = all().map(|one| ends(one)).filter(|end| *end <= address).max();
+    let end = all().map(|one| one.address).filter(|start| *start > address).min();
+    Some((Arc::clone(owner), start.unwrap_or(block.start)..end.unwrap_or(block.end)))
 }
 
 /// What lies at or near an address that a kernel cannot use, for a message.

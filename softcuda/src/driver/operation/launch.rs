@@ -15,9 +15,10 @@ use crate::driver::kernel::found::Found;
 use crate::driver::kernel::shape::Shape;
 use crate::driver::memory::table::{self, Allocation};
 use crate::driver::memory::{access, pages};
+use crate::driver::space::window;
 use crate::executor::{Turn, WorkKind};
 use crate::instruments::complain::complain;
-use crate::instruments::settings::kernel_budget;
+use crate::instruments::settings::{bounds_are_wide, kernel_budget};
 use crate::ptx::{self, Fault, FaultKind, Host, Region};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -159,19 +160,35 @@ impl Memory<'_> {
         Some(())
     }
 
+    /// What is no allocation's, and mapped on a GPU, if kernels may use that.
+    fn gap(&self, address: usize) -> Option<Region> {
+        if !bounds_are_wide() {
+            return None;
+        }
+        let (beside, range) = table::gap(address, |one| self.is_in_reach(one))?;
+        self.hold(beside)?;
+        Some(Region {
+            start: range.start as u64,
+            size: range.len() as u64,
+            bytes: window::place(range.start),
+        })
+    }
+
     fn is_in_reach(&self, allocation: &Allocation) -> bool {
         access::access(self.context, allocation) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     }
 }
 
 // SAFETY: an allocation's bytes can be read and written, and `held` keeps it; those of the barrier, too, as long as this.
-// Blocks of the heap lie in the window, which stays mapped: after a `free` a kernel may reach them, as on a GPU.
+// Blocks of the heap, and gaps of device memory, lie in the window, which stays mapped; those of the host's pages are kept by the
+// allocation whose page it is. Of blocks: after a `free` a kernel may reach them, as on a GPU.
 unsafe impl Host for Memory<'_> {
     fn region(&self, address: u64) -> Option<Region> {
         let place = address as usize;
         let found = table::find_usable(place).filter(|found| self.is_in_reach(found));
         let Some(allocation) = found else {
-            return self.context.heap().region(place).or_else(|| self.barrier(address));
+            let own = self.context.heap().region(place).or_else(|| self.barrier(address));
+            return own.or_else(|| self.gap(place));
         };
         let (mut start, mut size) = (allocation.address, allocation.size);
         if let Some(pages) = &allocation.pages {
@@ -181,6 +198,11 @@ unsafe impl Host for Memory<'_> {
             (start, size) = (allocation.address + page.start, page.len());
         }
         let bytes = allocation.locate(start, size).ok()?;
+        let (end, last) = (start + size, allocation.address + allocation.size);
+        if let Some(gap) = self.gap(end).filter(|_| end == last) {
+            // In one piece, for accesses of some bytes on either side.
+            size += gap.size as usize;
+        }
         self.hold(allocation)?;
         Some(Region { start: start as u64, size: size as u64, bytes })
     }

@@ -122,6 +122,25 @@ pub(crate) fn used(device: usize) -> u64 {
     WINDOW.as_ref().map_or(0, |window| window.used[device].load(Ordering::Relaxed))
 }
 
+/// What a GPU maps at once: who may use memory of it may use all.
+const BLOCK: usize = 2 << 20;
+
+/// The device pointers of the block that one lies in; `None` where there is no device memory.
+pub(crate) fn block(address: usize) -> Option<std::ops::Range<usize>> {
+    let window = WINDOW.as_ref().filter(|_| contains(address))?;
+    let start = (address - window.front) / BLOCK * BLOCK;
+    let end = (start + BLOCK).min(window.size);
+    Some(window.front + start..window.front + end)
+}
+
+/// Where the byte is that an address of the window means; outside of it, at the address.
+pub(crate) fn place(address: usize) -> *mut u8 {
+    match WINDOW.as_ref().filter(|_| contains(address)) {
+        Some(window) => (window.back + address - window.front) as *mut u8,
+        None => address as *mut u8,
+    }
+}
+
 /// Whether the address can only be a device pointer, valid or stale.
 pub(crate) fn contains(address: usize) -> bool {
     WINDOW.as_ref().is_some_and(|w| (w.front..w.front + w.size).contains(&address))
