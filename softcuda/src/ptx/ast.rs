@@ -141,6 +141,8 @@ pub(super) struct Instruction<'a> {
     pub(super) opcode: &'a str,
     pub(super) modifiers: Vec<&'a str>,
     pub(super) operands: Vec<Operand<'a>>,
+    /// The bytes of a load that are used, one bit each, if a `.pragma "used_bytes_mask"` says so: the others need not exist.
+    pub(super) used: Option<u64>,
 }
 
 /// An operand.
@@ -159,6 +161,12 @@ pub(super) enum Operand<'a> {
     Sum(&'a str, i64),
     /// `[base+offset]`; no base is an absolute address.
     Address(Option<&'a str>, i64),
+    /// `array[index+add]`, counted in elements.
+    Element {
+        array: &'a str,
+        index: Option<&'a str>,
+        add: i64,
+    },
     /// `{a, b}`
     Vector(Vec<Operand<'a>>),
     /// `(a, b)` of a call.

@@ -9,13 +9,18 @@ pub(super) enum Token<'a> {
     Name(&'a str),
     /// `.global`, `.L2::128B`: without the dot.
     Dot(&'a str),
+    /// A number that is signed, unless only an unsigned one can hold it.
     Integer(u64),
+    /// `12U`
+    Unsigned(u64),
     /// `0f3F800000`: the bits.
     Single(u32),
     /// `0d…` or a decimal number with a point: the bits.
     Double(u64),
     Text(&'a str),
     Mark(char),
+    /// An operator of two characters.
+    Operator(&'static str),
     End,
 }
 
@@ -26,6 +31,9 @@ pub(super) struct Spot<'a> {
     pub(super) line: u32,
 }
 
+/// The operators of two characters.
+const OPERATORS: [&str; 8] = ["<<", ">>", "<=", ">=", "==", "!=", "&&", "||"];
+
 /// Splits a text; the last token is `End`. Lines that only a debugger reads are left out.
 pub(super) fn tokens(text: &str) -> Result<Vec<Spot<'_>>, JitError> {
     let mut lexer = Lexer { text, at: 0, line: 1 };
@@ -35,6 +43,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Spot<'_>>, JitError> {
         match spot.token {
             Token::Dot("loc" | "file") => lexer.skip_line(),
             Token::Mark('@') if lexer.rest().starts_with('@') => lexer.skip_line(),
+            Token::Mark('#') => lexer.line_marker()?,
             _ => all.push(spot),
         }
         if spot.token == Token::End {
@@ -60,6 +69,25 @@ impl<'a> Lexer<'a> {
 
     fn skip_line(&mut self) {
         self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+    }
+
+    /// What a preprocessor leaves to say where a line came from: `# 7 "a.cu" 2`, `#line 7 "a.cu"`. Its other lines are for
+    /// a preprocessor, which a driver has not, and are refused.
+    fn line_marker(&mut self) -> Result<(), JitError> {
+        let rest = self.rest();
+        let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        self.at += line.len();
+        let numbers = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c.is_ascii_whitespace());
+        let words = line.trim_start();
+        let is_marker = match words.strip_prefix("line").unwrap_or(words).split('"').collect::<Vec<_>>()[..] {
+            [number, _, flags] => !number.trim().is_empty() && numbers(number) && numbers(flags),
+            _ => false,
+        };
+        if is_marker {
+            return Ok(());
+        }
+        let what = format!("`#{}`: a driver has no preprocessor", line.trim_end());
+        Err(JitError::syntax(self.line, &what))
     }
 
     /// Takes characters while they fit.
@@ -103,6 +131,7 @@ impl<'a> Lexer<'a> {
                 self.while_fits(in_name);
                 Token::Name(&self.text[start..self.at]).plain_percent()
             }
+            Some('.') if self.begins_number() => self.number()?,
             Some('.') if rest[1..].starts_with(|c: char| in_name(c)) => {
                 self.at += 1;
                 Token::Dot(self.while_fits(|c| in_name(c) || c == ':'))
@@ -116,12 +145,22 @@ impl<'a> Lexer<'a> {
                 Token::Text(&rest[1..=length])
             }
             Some(c) if c.is_ascii_punctuation() => {
-                self.at += 1;
-                Token::Mark(c)
+                let operator = OPERATORS.into_iter().find(|operator| rest.starts_with(operator));
+                self.at += operator.map_or(1, str::len);
+                operator.map_or(Token::Mark(c), Token::Operator)
             }
             Some(c) => return Err(JitError::syntax(line, &format!("the character {c:?}"))),
         };
         Ok(Spot { token, line })
+    }
+
+    /// Whether `.5` stands here and not a modifier, as in `tex.2d`.
+    fn begins_number(&self) -> bool {
+        let rest = &self.rest()[1..];
+        let word = &rest[..rest.find(|c| !in_name(c)).unwrap_or(rest.len())];
+        let (digits, exponent) = word.split_once(['e', 'E']).unwrap_or((word, "0"));
+        let are_digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+        !digits.is_empty() && are_digits(digits) && are_digits(exponent)
     }
 
     fn number(&mut self) -> Result<Token<'a>, JitError> {
@@ -140,14 +179,16 @@ impl<'a> Lexer<'a> {
         if exponent || self.rest().starts_with('.') {
             return self.decimal(word).ok_or_else(|| bad(self));
         }
-        let digits = word.strip_suffix(['u', 'U']).unwrap_or(word);
+        let unsigned = word.strip_suffix(['u', 'U']);
+        let digits = unsigned.unwrap_or(word);
         let value = match head {
             "0x" | "0X" => hex(digits.get(2..).unwrap_or("")),
             "0b" | "0B" => u64::from_str_radix(digits.get(2..).unwrap_or(""), 2).ok(),
             _ if digits.len() > 1 && digits.starts_with('0') => u64::from_str_radix(digits, 8).ok(),
             _ => digits.parse().ok(),
         };
-        value.map(Token::Integer).ok_or_else(|| bad(self))
+        let token = if unsigned.is_some() { Token::Unsigned } else { Token::Integer };
+        value.map(token).ok_or_else(|| bad(self))
     }
 
     /// `1.5`, `2.e10`, `1e-3`, of which `whole` has been taken.
@@ -179,9 +220,10 @@ mod tests {
     #[test]
     fn numbers_and_names() {
         let text =
-            "ld.global.L2::128B %r1, [x+0x10]; // c\n 0f3F800000 0d3FF0000000000000 1.5 1e3 017 12U \"a\"";
+            "ld.global.L2::128B %r1, [x+0x10]; // c\n 0f3F800000 0d3FF0000000000000 1.5 1e3 017 12U \"a\"
+            # 7 \"b.cu\" 2\n.5e-1 tex.2d<<=";
         let all: Vec<Token<'_>> = tokens(text).unwrap().into_iter().map(|spot| spot.token).collect();
-        use Token::{Dot, Double, End, Integer, Mark, Name, Single, Text};
+        use Token::{Dot, Double, End, Integer, Mark, Name, Operator, Single, Text, Unsigned};
         let expected = [
             Name("ld"),
             Dot("global"),
@@ -199,8 +241,13 @@ mod tests {
             Double(1.5f64.to_bits()),
             Double(1e3f64.to_bits()),
             Integer(15),
-            Integer(12),
+            Unsigned(12),
             Text("a"),
+            Double(0.05f64.to_bits()),
+            Name("tex"),
+            Dot("2d"),
+            Operator("<<"),
+            Mark('='),
             End,
         ];
         assert_eq!(all, expected);
@@ -208,7 +255,9 @@ mod tests {
 
     #[test]
     fn what_is_not_ptx() {
-        for bad in ["\u{e9}", "/* x", "\"x", "0xg", "09", "0f12"] {
+        let preprocessor =
+            ["#define N 4", "#include \"a\"", "#", "#line 3", "# \"a\"", "# 1 \"a\" b", "# 1 \"a"];
+        for bad in ["\u{e9}", "/* x", "\"x", "0xg", "09", "0f12"].into_iter().chain(preprocessor) {
             assert!(tokens(bad).is_err(), "{bad}");
         }
     }

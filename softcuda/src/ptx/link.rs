@@ -212,6 +212,10 @@ fn operand<'a>(item: &mut Operand<'a>, names: &'a Names) {
         | Operand::Not(symbol)
         | Operand::Sum(symbol, _)
         | Operand::Address(Some(symbol), _) => name(symbol, names),
+        Operand::Element { array, index, .. } => {
+            name(array, names);
+            index.iter_mut().for_each(|index| name(index, names));
+        }
         Operand::Vector(items) | Operand::List(items) => {
             items.iter_mut().for_each(|item| operand(item, names))
         }

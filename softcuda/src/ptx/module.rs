@@ -37,7 +37,7 @@ pub struct Function {
     pub param_bytes: usize,
     /// Bytes of shared memory that the kernel declares.
     pub shared_bytes: usize,
-    /// 32-bit registers a thread, as the text declares them and the module uses them.
+    /// 32-bit registers a thread, as the text names them and the module uses them.
     pub registers: u32,
     /// Bytes of local memory a thread, without what recursion takes.
     pub local_bytes: usize,
@@ -382,13 +382,19 @@ fn library(syntax: Syntax<'_>) -> Result<Library<'_>, JitError> {
         if variable.space == Space::Shared {
             shared.entry(variable.name).or_insert(number);
         }
+        if variable.family.is_some() {
+            let what = format!("{}: numbered names are only for variables of functions", variable.name);
+            return Err(JitError::uncovered(variable.line, what));
+        }
         if matches!(variable.space, Space::Local | Space::Param | Space::Reg) {
             let what = format!("{}: a variable of this space cannot stand here", variable.name);
             return Err(JitError::uncovered(variable.line, what));
         }
     }
     let taken = taken(&syntax, &functions);
-    Ok(Library { syntax, functions, globals, shared, taken })
+    let arrays = syntax.variables.iter().filter(|variable| !variable.dimensions.is_empty());
+    let arrays = arrays.map(|variable| (variable.name, variable.ty.size())).collect();
+    Ok(Library { syntax, functions, globals, shared, arrays, taken })
 }
 
 fn module_variables<'s, 'a>(syntax: &'s Syntax<'a>) -> impl Iterator<Item = &'s Variable<'a>> {

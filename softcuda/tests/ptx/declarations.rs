@@ -123,3 +123,81 @@ fn results_that_nobody_wants_need_not_be_declared() {
     let wanted = refused(vprintf, "call (a), vprintf, (a, b);").unwrap();
     assert!(wanted.ends_with("1 values are passed for 0"), "{wanted}");
 }
+
+#[test]
+fn registers_are_as_many_as_are_named() {
+    let many = text(
+        ".visible .entry k(.param .u64 out) {
+    .reg .b64 %o; .reg .b32 %r<2000000000>; .reg .pred %p<1000000>;
+    ld.param.u64 %o, [out];
+    mov.u32 %r1999999999, 5; add.u32 %r131072, %r1999999999, 1;
+    setp.eq.u32 %p999999, %r131072, 6;
+    @%p999999 st.global.v2.u32 [%o], {%r131072, %r1999999999};
+    ret; }",
+    );
+    assert_eq!(results::<u32>(&many, 2), [6, 5]);
+    assert!(device::compile(&many).unwrap().functions()[0].registers < 16);
+}
+
+/// As unrolled loops have them, each used once.
+#[test]
+fn a_kernel_uses_more_registers_than_131072() {
+    const MANY: usize = 140_000;
+    let chain: String = (1..MANY).map(|n| format!("add.u32 %r{n}, %r{}, 1;\n", n - 1)).collect();
+    let body = format!(
+        ".visible .entry k(.param .u64 out) {{ .reg .b64 %o; .reg .b32 %r<{MANY}>;
+    ld.param.u64 %o, [out]; mov.u32 %r0, 7;\n{chain}st.global.u32 [%o], %r{}; ret; }}",
+        MANY - 1
+    );
+    assert_eq!(results::<u32>(&text(&body), 1), [MANY as u32 + 6]);
+}
+
+#[test]
+fn numbered_names() {
+    // ptxas reads the number, and not how it is written.
+    let registers = "mov.u32 %r1, 5; mov.u32 %r01, 7; mov.u32 %r2, 9;";
+    let slots = ".local .align 4 .b8 l<3>[4]; .shared .u32 s<2>; .shared .u32 after;
+    st.local.u32 [l1], 1; st.local.u32 [l2], 2; ld.local.u32 %r3, [l1]; ld.local.u32 %r4, [l2];
+    st.shared.u32 [s0], 3; st.shared.u32 [s1], 4; st.shared.u32 [after], 5; ld.shared.u32 %r5, [s1];";
+    let body = format!(
+        ".visible .entry k(.param .u64 out) {{ .reg .b64 %o; .reg .b32 %r<8>;
+    ld.param.u64 %o, [out]; {registers} {slots}
+    st.global.v2.u32 [%o], {{%r1, %r2}}; st.global.v2.u32 [%o+8], {{%r3, %r4}}; st.global.u32 [%o+16], %r5; ret; }}"
+    );
+    assert_eq!(results::<u32>(&text(&body), 5), [7, 9, 1, 2, 4]);
+    for (declaration, sentence) in [
+        (".reg .b32 %r<2>; .reg .b32 %r<3>;", "%r is declared twice"),
+        (".reg .b32 %r<2>; mov.u32 %r2, 1;", "unknown name %r2"),
+        (".reg .b32 %r<0>; mov.u32 %r0, 1;", "unknown name %r0"),
+        (".reg .b32 %r1<3>; mov.u32 %r12, 1;", "unknown name %r12"),
+        (".reg .b32 %r<2147483649>;", "too many registers %r"),
+        (".reg .b32 %r<99999999999>;", "too many registers %r"),
+        (".reg .b32 %r<-1>;", "too many registers %r"),
+        (".reg .b32 %r<1.5>;", "an integer is wanted"),
+        (".local .b64 l<4000000000>;", "l is too large"),
+        (".shared .b64 l<4000000000>;", "too much shared data"),
+    ] {
+        let log = device::compile(&text(&format!(".entry k() {{ {declaration} ret; }}"))).err().unwrap().log;
+        assert!(log.contains(sentence), "{declaration}: {log}");
+    }
+    let log = device::compile(&text(".global .u32 g<3>; .entry k() { ret; }")).err().unwrap().log;
+    assert!(log.ends_with("numbered names are only for variables of functions"), "{log}");
+}
+
+#[test]
+fn lines_of_a_preprocessor() {
+    let marked = text(
+        "# 7 \"k.cu\" 2
+.visible .entry k(.param .u64 out) { .reg .b64 %o; # 8 \"k.cu\"
+    ld.param.u64
+#line 9 \"a b.h\"
+    %o, [out];
+  # line 10 \"k.cu\"
+    st.global.u32 [%o], 7; ret; }",
+    );
+    assert_eq!(results::<u32>(&marked, 1), [7]);
+    for line in ["#define N 4", "#include \"x.h\"", "#if 0", "#pragma once", "# 1", "#"] {
+        let log = device::compile(&text(&format!("{line}\n.entry k() {{ ret; }}"))).err().unwrap().log;
+        assert_eq!(log, format!("line 4: syntax error at `{line}`: a driver has no preprocessor"));
+    }
+}

@@ -54,8 +54,11 @@ fn try_all(module: &Module, device: &Device) -> usize {
 
 fn garble(source: &str, rounds: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels").join(source);
-    let text = std::fs::read_to_string(path).expect("a kernel can be read");
-    let words = words(&text);
+    garble_text(source, &std::fs::read_to_string(path).expect("a kernel can be read"), rounds);
+}
+
+fn garble_text(source: &str, text: &str, rounds: usize) {
+    let words = words(text);
     let mut random = Random(source.len() as u64);
     let (mut refused, mut run) = (0, 0);
     for _ in 0..rounds {
@@ -90,9 +93,39 @@ fn halves() {
     garble("nvrtc-12.8-sm_90/halves.ptx", 150);
 }
 
+/// What compilers seldom write: elements, vectors in registers, constant expressions, bytes that are not used.
+#[test]
+fn operands() {
+    let text = device::text(
+        "# 1 \"a.cu\"
+.global .u32 g[1 < 2 ? 8 : 4] = {2, WARP_SZ / 2, (.s64)-5 >> 1, 07 && 3, ~1U, 0xff(g)};
+.global .f32 f[2] = {.5 * 2.0, -1.0};
+.extern .shared .align 8 .b8 open[32];
+.func (.param .b32 r) part(.param .align 16 .b8 p[12]) {
+    .reg .b32 %r<5>;
+    .pragma \"used_bytes_mask 0x7ff\";
+    ld.param.v4.b32 {%r1, %r2, %r3, %r4}, [p];
+    st.param.b32 [r], %r3; ret; }
+.visible .entry k(.param .u64 out, .param .align 4 .u16 q[4]) {
+    .reg .b64 %o, %d<4>; .reg .b32 %r<20>; .reg .v4 .u32 %v<2>; .reg .v2 .b32 %u; .reg .pred %p<2>;
+    .local .u32 l[4]; .local .align 8 .b8 n<3>[4]; .shared .u32 s[8];
+    ld.param.u64 %o, [out];
+    mov.v4.u32 %v0, %tid; mov.v4.u32 {%r1, %r2, _, %r4}, %v0;
+    ld.param.u16 %r5, q[%r2+1]; st.local.u32 l[%r2+2], %r5; ld.local.u32 %r6, l[3];
+    st.shared.u32 s[%r2+1], 1 ? 2 : 3; ld.global.u32 %r7, g[%r2+3]; mov.u64 %d1, g[%r2];
+    st.shared.v2.u32 [open+8], {%r5, 3 > 2}; st.local.u32 [n2], 5;
+    mov.b64 %d2, %u; mov.u32 %v1.y, %r7; st.global.v4.u32 [%o], %v1;
+    { .param .align 16 .b8 a[12]; .param .b32 b; call (b), part, (a); ld.param.b32 %r8, [b]; }
+    .pragma \"used_bytes_mask 0x30\"; ld.global.v2.u32 %u, [%d1];
+    ret; }",
+    );
+    garble_text("operands", &text, 600);
+}
+
 #[test]
 fn deep_nesting_is_refused() {
-    let all = ["{", "(", "-", "[", "{ ("].map(|mark| mark.repeat(100_000));
+    let all = ["{", "(", "-", "[", "{ (", "1 ? ", "1 + (", "!", "0 ? 1 : ", "(.u64)", "x[", "1 < "];
+    let all = all.map(|mark| mark.repeat(100_000));
     for inner in all {
         for head in ["", "add.u32 %r, ", ".reg .b32 x", ".reg .b32 x = "] {
             let text = device::text(&format!(".entry k() {{ {head}{inner}"));

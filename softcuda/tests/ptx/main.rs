@@ -4,8 +4,10 @@ mod device;
 
 mod basic;
 mod compiled;
+mod constants;
 mod declarations;
 mod forms;
 mod garbled;
 mod language;
 mod machine;
+mod operands;

@@ -134,7 +134,11 @@ impl Block {
         if fits {
             return Ok(());
         }
-        let message = format!("{} bytes of local memory for each of {threads} threads", job.stride);
+        let registers = core.program.routines[0].registers / 32;
+        let message = format!(
+            "{} bytes of local memory and {registers} of registers for each of {threads} threads",
+            job.stride
+        );
         let trouble = Trouble { kind: FaultKind::OutOfMemory, lane: 0, address: None, message };
         Err(self.fault(core, 0, &trouble, 0))
     }

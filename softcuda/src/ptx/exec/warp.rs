@@ -118,7 +118,9 @@ impl Warp {
         });
         let kept = lines.min(self.registers.len());
         self.registers[..kept].fill(Line([0; 64]));
-        self.registers.resize(lines.max(self.registers.len()), Line([0; 64]));
+        if !self.has_registers(lines) {
+            return false;
+        }
         self.local.clear();
         self.turn = None;
         let local = (stride as usize * LANES).div_ceil(64);
@@ -126,6 +128,16 @@ impl Warp {
             return false;
         }
         self.local.resize(local, Line([0; 64]));
+        true
+    }
+
+    /// Sees to it that there are so many lines of registers; false if the host has no memory for them.
+    fn has_registers(&mut self, lines: usize) -> bool {
+        let more = lines.saturating_sub(self.registers.len());
+        if self.registers.try_reserve_exact(more).is_err() {
+            return false;
+        }
+        self.registers.resize(self.registers.len() + more, Line([0; 64]));
         true
     }
 
@@ -362,7 +374,9 @@ impl Warp {
         }
         let registers = self.frames.last().map_or(0, |frame| frame.registers + frame.lines);
         let lines = callee.registers as usize / 64;
-        self.registers.resize(self.registers.len().max(registers + lines), Line([0; 64]));
+        if !self.has_registers(registers + lines) {
+            return Err(trouble(core, FaultKind::OutOfMemory, None));
+        }
         self.registers[registers..registers + lines].fill(Line([0; 64]));
         let (lanes, depth) = (group.mask, parent.depth + 1);
         let frame = Frame { registers, lines, local, routine, parent: group.frame, call: op, depth, lanes };

@@ -45,40 +45,41 @@ impl Constants {
     }
 }
 
-/// The most bytes of registers that a function may have, for 32 lanes.
-const MOST: u32 = 1 << 24;
+/// The most bytes of registers that a function may have, for 32 lanes: what a [`Reg`] can say.
+const MOST: u64 = 1 << 31;
 
 /// The registers of a function.
 #[derive(Default)]
 pub(super) struct Registers {
-    used: u32,
-    predicates: u32,
-    predicate_end: u32,
+    used: u64,
+    predicates: u64,
+    predicate_end: u64,
 }
 
 impl Registers {
-    pub(super) fn take(&mut self, ty: Type, count: u32) -> Option<Reg> {
-        if width(ty) == 0 {
-            if count == 1 && self.predicates < self.predicate_end {
-                self.predicates += 4;
-                return Some(Reg(self.predicates - 4));
+    /// So many registers of the type, one after the other. What lies beyond the most is never used: `size` refuses then.
+    pub(super) fn take(&mut self, ty: Type, count: u32) -> Reg {
+        let at = if width(ty) == 0 && count == 1 {
+            if self.predicates == self.predicate_end {
+                self.predicates = self.line(64);
+                self.predicate_end = self.predicates + 64;
             }
-            if count > MOST / 4 {
-                return None;
-            }
-            let start = self.used;
-            self.used = start.checked_add((4 * count).next_multiple_of(64))?;
-            (self.predicates, self.predicate_end) = (start + 4 * count, self.used);
-            return Some(Reg(start)).filter(|_| self.used < MOST);
-        }
-        let start = self.used;
-        self.used = start.checked_add(room(ty).checked_mul(count)?)?;
-        Some(Reg(start)).filter(|_| self.used < MOST)
+            self.predicates += 4;
+            self.predicates - 4
+        } else {
+            self.line((u64::from(room(ty)) * u64::from(count)).next_multiple_of(64))
+        };
+        if at < MOST { Reg(at as u32) } else { NIL }
     }
 
-    /// Bytes, in whole lines.
-    pub(super) fn size(&self) -> u32 {
-        self.used.next_multiple_of(64).max(64)
+    fn line(&mut self, bytes: u64) -> u64 {
+        self.used = self.used.saturating_add(bytes);
+        self.used.saturating_sub(bytes)
+    }
+
+    /// Bytes, in whole lines; `None` is more than there can be.
+    pub(super) fn size(&self) -> Option<u32> {
+        (self.used <= MOST).then_some(self.used.max(64) as u32)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Bodies: declarations, labels, guards, and each instruction in its turn.
 
-use super::emit::{Constants, NIL, Registers, op};
+use super::emit::{Constants, NIL, op};
 use super::modifiers::Modifiers;
-use super::names::{Library, Names, Register, Symbol, width};
+use super::names::{Family, Library, Names, Register, Symbol, width};
 use super::table;
 use crate::ptx::ast::{Instruction, Routine as Source, Space, Statement, Variable};
 use crate::ptx::error::JitError;
@@ -21,6 +21,9 @@ const MOST_LOCAL: u32 = 512 << 10;
 
 /// Bytes of shared memory that a kernel can declare, with the functions that it reaches.
 const MOST_SHARED: u64 = 48 << 10;
+
+/// Registers that one declaration can have.
+const MOST_REGISTERS: u32 = 1 << 31;
 
 /// Bytes of parameters that a kernel can have.
 const MOST_PARAMS: u64 = 32764;
@@ -41,7 +44,6 @@ pub(super) struct Lowering<'a, 's> {
     shared_align: u32,
     // The function at hand:
     pub(super) names: Names<'a, 's>,
-    registers: Registers,
     routine: u32,
     pub(super) is_kernel: bool,
     local: u32,
@@ -69,6 +71,15 @@ pub(in crate::ptx) fn lower_kernel(library: &Library<'_>, index: u32) -> Result<
         lowering.function(function, routine)?;
     }
     lowering.finish()
+}
+
+fn declared_twice(variable: &Variable<'_>) -> JitError {
+    JitError::invalid(variable.line, format!("{} is declared twice", variable.name))
+}
+
+fn global_inside(variable: &Variable<'_>) -> JitError {
+    let what = format!("{}: global variables inside functions are not supported", variable.name);
+    JitError::uncovered(variable.line, what)
 }
 
 impl<'a, 's> Lowering<'a, 's> {
@@ -101,7 +112,6 @@ impl<'a, 's> Lowering<'a, 's> {
             shared: HashMap::new(),
             shared_align: 16,
             names: Names::of(library),
-            registers: Registers::default(),
             routine: 0,
             is_kernel: true,
             local: 0,
@@ -195,9 +205,8 @@ impl<'a, 's> Lowering<'a, 's> {
             return Err(JitError::invalid(source.line, what));
         };
         self.names = Names::of(library);
-        self.registers = Registers::default();
         // Operands that are not there have register 0, which nobody else may have.
-        self.registers.take(Type::B64, 1);
+        self.names.registers.take(Type::B64, 1);
         self.routine = routine;
         self.is_kernel = routine == 0;
         self.local = 0;
@@ -217,11 +226,14 @@ impl<'a, 's> Lowering<'a, 's> {
             opcode: "ret",
             modifiers: Vec::new(),
             operands: Vec::new(),
+            used: None,
         };
         self.instruction(&plain)?;
         self.resolve()?;
+        let too_many = || JitError::invalid(source.line, format!("{} has too many registers", source.name));
+        let registers = self.names.registers.size().ok_or_else(too_many)?;
         let done = &mut self.program.routines[routine as usize];
-        done.registers = self.registers.size();
+        done.registers = registers;
         done.local = self.local;
         Ok(())
     }
@@ -237,6 +249,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 offset = offset.next_multiple_of(param.alignment());
                 let size = param.size() as u32;
                 self.names.add(param.name, Symbol::Param(Slot { offset, size }));
+                self.note_array(param);
                 offset += size;
             }
             self.program.params = offset;
@@ -259,13 +272,20 @@ impl<'a, 's> Lowering<'a, 's> {
         if variable.space != Space::Reg {
             let slot = self.slot(variable)?;
             self.names.add(variable.name, Symbol::Slot(slot));
+            self.note_array(variable);
             return Ok(slot);
         }
-        let register = self.register(variable, variable.ty, 1)?;
         let size = variable.ty.size();
         if size == 0 {
             return Err(JitError::uncovered(variable.line, "a predicate as parameter of a function"));
         }
+        if variable.vector > 1 {
+            return Err(JitError::uncovered(
+                variable.line,
+                "a vector of registers as parameter of a function",
+            ));
+        }
+        let register = self.register(variable);
         let slot = self.reserve(size, size);
         self.names.add(variable.name, Symbol::Register(register));
         if is_result {
@@ -315,16 +335,14 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn register(&mut self, variable: &Variable<'_>, ty: Type, count: u32) -> Result<Register, JitError> {
-        let all = count.checked_mul(variable.vector);
-        let reg = all.and_then(|all| self.registers.take(ty, all));
-        let what = || JitError::invalid(variable.line, format!("too many registers {}", variable.name));
-        Ok(Register { reg: reg.ok_or_else(what)?, ty, vector: variable.vector })
+    fn register(&mut self, variable: &Variable<'_>) -> Register {
+        let reg = self.names.registers.take(variable.ty, variable.vector);
+        Register { reg, ty: variable.ty, vector: variable.vector }
     }
 
     /// A register of the compiler's own.
     pub(super) fn temporary(&mut self, ty: Type) -> Reg {
-        self.registers.take(ty, 1).unwrap_or(NIL)
+        self.names.registers.take(ty, 1)
     }
 
     pub(super) fn constant(&mut self, value: u64, ty: Type) -> Reg {
@@ -380,26 +398,60 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     fn variable(&mut self, variable: &'s Variable<'a>) -> Result<(), JitError> {
+        if let Some(count) = variable.family {
+            return self.family(variable, count);
+        }
         let symbol = match variable.space {
-            Space::Reg => {
-                if let Some(count) = variable.family {
-                    let register = self.register(variable, variable.ty, count)?;
-                    self.names.add_family(variable.name, register.reg, variable.ty, count);
-                    return Ok(());
-                }
-                Symbol::Register(self.register(variable, variable.ty, 1)?)
-            }
+            Space::Reg => Symbol::Register(self.register(variable)),
             Space::Local | Space::Param => Symbol::Slot(self.slot(variable)?),
             Space::Shared => self.shared(variable)?,
-            Space::Global | Space::Const => {
-                let what = format!("{}: global variables inside functions are not supported", variable.name);
-                return Err(JitError::uncovered(variable.line, what));
-            }
+            Space::Global | Space::Const => return Err(global_inside(variable)),
         };
-        if self.names.add(variable.name, symbol) {
+        if !self.names.add(variable.name, symbol) {
+            return Err(declared_twice(variable));
+        }
+        self.note_array(variable);
+        Ok(())
+    }
+
+    fn note_array(&mut self, variable: &'s Variable<'a>) {
+        if !variable.dimensions.is_empty() {
+            self.names.add_array(variable.name, variable.ty.size());
+        }
+    }
+
+    /// `%r<5>`
+    fn family(&mut self, variable: &'s Variable<'a>, count: u32) -> Result<(), JitError> {
+        let bytes = variable.size().next_multiple_of(variable.alignment().into());
+        let all = Variable {
+            ty: Type::B8,
+            vector: 1,
+            dimensions: vec![bytes.saturating_mul(count.into())],
+            align: Some(variable.alignment()),
+            ..variable.clone()
+        };
+        let family = match variable.space {
+            Space::Reg if count > MOST_REGISTERS => {
+                let what = format!("too many registers {}", variable.name);
+                return Err(JitError::invalid(variable.line, what));
+            }
+            Space::Reg => {
+                Family::Registers { ty: variable.ty, vector: variable.vector, places: HashMap::new() }
+            }
+            Space::Local | Space::Param => {
+                let first = Slot { size: variable.size() as u32, ..self.slot(&all)? };
+                Family::Slots(first, bytes as u32)
+            }
+            Space::Shared => match self.shared(&all)? {
+                Symbol::Shared(first) => Family::Shared(first, bytes as u32),
+                _ => Family::Shared(0, 0),
+            },
+            Space::Global | Space::Const => return Err(global_inside(variable)),
+        };
+        if self.names.add_family(variable.name, family, count) {
             Ok(())
         } else {
-            Err(JitError::invalid(variable.line, format!("{} is declared twice", variable.name)))
+            Err(declared_twice(variable))
         }
     }
 

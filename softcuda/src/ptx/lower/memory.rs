@@ -4,7 +4,8 @@ use super::emit::{NIL, op};
 use super::function::Lowering;
 use super::modifiers::Modifiers;
 use super::names::width;
-use super::operand::Place;
+use super::operand::{Place, resize};
+use super::transfer::join;
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::access::{argument, check_alignment, load, store};
@@ -124,19 +125,22 @@ fn access<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'
     }
     let (address, value) =
         if is_store { (&i.operands[0], &i.operands[1]) } else { (&i.operands[1], &i.operands[0]) };
-    let parts = match value {
-        Operand::Vector(parts) => parts.as_slice(),
-        single => std::slice::from_ref(single),
+    let components = l.components(value);
+    let parts = match (value, &components) {
+        (Operand::Vector(parts), _) | (_, Some(parts)) => parts.as_slice(),
+        (single, None) => std::slice::from_ref(single),
     };
     if parts.len() != count {
         return Err(m.invalid(&format!("{count} values are wanted")));
     }
-    let place = l.address(address)?;
+    let place = l.place(address)?;
     let place = l.place_in(place, space, m)?;
     if release {
         l.emit(op(fence, NIL, NIL, NIL));
     }
-    let place = if count > 1 { l.checked(place, space, ty.size() * count as u32, !is_store) } else { place };
+    let used = |at: usize| used_bytes(i, at, ty);
+    let in_parts = count > 1 || (0..count).any(|at| used(at) != every_byte(ty));
+    let place = if in_parts { l.checked(place, space, ty.size() * count as u32, !is_store) } else { place };
     for (at, part) in parts.iter().enumerate() {
         let offset = at as i64 * i64::from(ty.size());
         if is_store {
@@ -147,7 +151,11 @@ fn access<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'
                 continue;
             }
             let (d, widen) = l.destination_widened(part, ty)?;
-            l.load_from(&place, space, offset, ty, d, m)?;
+            if used(at) == every_byte(ty) {
+                l.load_from(&place, space, offset, ty, d, m)?;
+            } else {
+                l.load_bytes(&place, space, (offset, used(at)), ty, d, m)?;
+            }
             if let Some(widen) = widen {
                 l.emit(widen);
             }
@@ -157,6 +165,19 @@ fn access<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'
         l.emit(op(fence, NIL, NIL, NIL));
     }
     Ok(())
+}
+
+fn every_byte(ty: Type) -> u64 {
+    (1 << ty.size()) - 1
+}
+
+/// Which bytes of a part are used, one bit each.
+fn used_bytes(i: &Instruction<'_>, part: usize, ty: Type) -> u64 {
+    let mask = match i.used {
+        Some(mask) if i.opcode != "st" => mask.checked_shr(part as u32 * ty.size()).unwrap_or(0),
+        _ => u64::MAX,
+    };
+    mask & every_byte(ty)
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -171,6 +192,8 @@ impl<'a> Lowering<'a, '_> {
             (Place::Shared(reg, imm), Space::Shared) => Place::Register(reg, 4, imm),
             (Place::Slot(at, end), Space::Local | Space::Param) => Place::Slot(at, end),
             (Place::Param(at, end), Space::Param) => Place::Param(at, end),
+            (Place::Local(reg), Space::Local | Space::Param) => Place::Local(reg),
+            (Place::Arguments(reg, imm), Space::Param) => Place::Arguments(reg, imm),
             (Place::Register(reg, 8, imm), Space::Shared) => {
                 let narrow = self.temporary(Type::B32);
                 self.emit(op(unary(|a: u64| a as u32), narrow, reg, NIL));
@@ -189,11 +212,17 @@ impl<'a> Lowering<'a, '_> {
     /// Before the parts of a vector are accessed one by one: its alignment is checked, and the address is copied if a part
     /// could replace it.
     fn checked(&mut self, place: Place, space: Space, size: u32, copied: bool) -> Place {
-        let Place::Register(reg, width, imm) = place else { return place };
+        let (reg, width, imm) = match place {
+            Place::Register(reg, width, imm) => (reg, width, imm),
+            // Their registers are the compiler's own, which no part replaces.
+            Place::Local(reg) => (reg, 8, 0),
+            Place::Arguments(reg, imm) => (reg, 8, imm),
+            _ => return place,
+        };
         let run = if width == 4 { check_alignment::<u32>() } else { check_alignment::<u64>() };
         self.emit(Op { imm, extra: size, ..op(run, NIL, reg, NIL) });
-        if !copied || reg.is_constant() {
-            return Place::Register(reg, width, imm);
+        if !copied || reg.is_constant() || !matches!(place, Place::Register(..)) {
+            return place;
         }
         let ty = if space == Space::Shared { Type::B32 } else { Type::B64 };
         let copy = self.temporary(ty);
@@ -216,6 +245,14 @@ impl<'a> Lowering<'a, '_> {
                 let run = self.loader(space, ty).ok_or_else(|| m.bad_type(ty))?;
                 self.emit(Op { imm: imm.wrapping_add(offset), ..op(run, d, a, NIL) });
             }
+            Place::Local(a) => {
+                let run = self.loader(Space::Local, ty).ok_or_else(|| m.bad_type(ty))?;
+                self.emit(Op { imm: offset, ..op(run, d, a, NIL) });
+            }
+            Place::Arguments(a, imm) => {
+                let run = self.loader(Space::Param, ty).ok_or_else(|| m.bad_type(ty))?;
+                self.emit(Op { imm: imm.wrapping_add(offset), ..op(run, d, a, NIL) });
+            }
             Place::Slot(at, end) => {
                 let at = inside(at, end, offset, ty).ok_or_else(|| m.invalid("the variable ends before"))?;
                 self.load_slot(d, ty, at);
@@ -236,6 +273,27 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
+    /// A load of only some bytes, each by itself, since the others may not exist; they are zero.
+    fn load_bytes(
+        &mut self,
+        place: &Place,
+        space: Space,
+        (offset, used): (i64, u64),
+        ty: Type,
+        d: Reg,
+        m: &Modifiers<'a>,
+    ) -> Result<(), JitError> {
+        let copy = resize(width(ty), width(ty), false).ok_or_else(|| m.bad_type(ty))?;
+        let (zero, byte) = (self.constant(0, ty), self.temporary(Type::B8));
+        self.emit(op(copy, d, zero, NIL));
+        for at in (0..ty.size()).filter(|at| used >> at & 1 != 0) {
+            self.load_from(place, space, offset + i64::from(at), Type::B8, byte, m)?;
+            let c = self.constant(u64::from(8 * at), Type::U32);
+            self.emit(Op { c, ..op(join(ty, Type::B8), d, d, byte) });
+        }
+        Ok(())
+    }
+
     fn store_at(
         &mut self,
         place: &Place,
@@ -249,6 +307,10 @@ impl<'a> Lowering<'a, '_> {
             Place::Register(a, _, imm) => {
                 let run = self.storer(space, ty).ok_or_else(|| m.bad_type(ty))?;
                 self.emit(Op { imm: imm.wrapping_add(offset), ..op(run, NIL, a, b) });
+            }
+            Place::Local(a) => {
+                let run = self.storer(Space::Local, ty).ok_or_else(|| m.bad_type(ty))?;
+                self.emit(Op { imm: offset, ..op(run, NIL, a, b) });
             }
             Place::Slot(at, end) => {
                 let at = inside(at, end, offset, ty).ok_or_else(|| m.invalid("the variable ends before"))?;

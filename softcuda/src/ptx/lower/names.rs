@@ -1,5 +1,6 @@
 //! What names mean.
 
+use super::emit::Registers;
 use crate::ptx::ast::{Prototype, Syntax};
 use crate::ptx::exec::core::Reg;
 use crate::ptx::exec::program::Slot;
@@ -15,6 +16,8 @@ pub(in crate::ptx) struct Library<'a> {
     pub(in crate::ptx) globals: HashMap<&'a str, u32>,
     /// Shared variables by their place in the syntax.
     pub(in crate::ptx) shared: HashMap<&'a str, usize>,
+    /// Arrays, with the bytes of an element's scalar.
+    pub(in crate::ptx) arrays: HashMap<&'a str, u32>,
     /// Functions whose address is taken somewhere.
     pub(in crate::ptx) taken: Vec<u32>,
 }
@@ -67,17 +70,21 @@ pub(super) fn width(ty: Type) -> u32 {
     }
 }
 
-/// Registers `name0` to `name(count-1)`.
-struct Family {
-    first: Reg,
-    ty: Type,
-    count: u32,
+/// What `name0` to `name(count-1)` are.
+pub(super) enum Family {
+    /// Registers of the type and number of components: only those that the text names get a place.
+    Registers { ty: Type, vector: u32, places: HashMap<u32, Reg> },
+    /// Variables in the frame's local memory, so far apart.
+    Slots(Slot, u32),
+    /// Shared variables, so far apart.
+    Shared(u32, u32),
 }
 
 #[derive(Default)]
 struct Scope<'a> {
     symbols: HashMap<&'a str, Symbol<'a>>,
-    families: HashMap<&'a str, Family>,
+    families: HashMap<&'a str, (Family, u32)>,
+    arrays: HashMap<&'a str, u32>,
 }
 
 /// The scopes around a statement, the innermost last, and around them all the module, which every function looks into
@@ -85,11 +92,12 @@ struct Scope<'a> {
 pub(super) struct Names<'a, 's> {
     library: &'s Library<'a>,
     scopes: Vec<Scope<'a>>,
+    pub(super) registers: Registers,
 }
 
 impl<'a, 's> Names<'a, 's> {
     pub(super) fn of(library: &'s Library<'a>) -> Self {
-        Self { library, scopes: vec![Scope::default()] }
+        Self { library, scopes: vec![Scope::default()], registers: Registers::default() }
     }
 
     pub(super) fn open(&mut self) {
@@ -100,28 +108,42 @@ impl<'a, 's> Names<'a, 's> {
         self.scopes.pop();
     }
 
+    fn innermost(&mut self) -> &mut Scope<'a> {
+        self.scopes.last_mut().expect("the outermost scope is never closed")
+    }
+
     /// False if the name is taken in the innermost scope.
     pub(super) fn add(&mut self, name: &'a str, symbol: Symbol<'a>) -> bool {
-        let scope = self.scopes.last_mut().expect("the outermost scope is never closed");
-        scope.symbols.insert(name, symbol).is_none()
+        self.innermost().symbols.insert(name, symbol).is_none()
     }
 
-    pub(super) fn add_family(&mut self, name: &'a str, first: Reg, ty: Type, count: u32) {
-        let scope = self.scopes.last_mut().expect("the outermost scope is never closed");
-        scope.families.insert(name, Family { first, ty, count });
+    /// As `add`, with how many there are.
+    pub(super) fn add_family(&mut self, name: &'a str, family: Family, count: u32) -> bool {
+        self.innermost().families.insert(name, (family, count)).is_none()
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<Symbol<'a>> {
+    /// Notes that a name that was added is an array of scalars of so many bytes, or of vectors of them.
+    pub(super) fn add_array(&mut self, name: &'a str, element: u32) {
+        self.innermost().arrays.insert(name, element);
+    }
+
+    pub(super) fn find(&mut self, name: &str) -> Option<Symbol<'a>> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        for scope in self.scopes.iter().rev() {
+        for scope in self.scopes.iter_mut().rev() {
             if let Some(symbol) = scope.symbols.get(name) {
                 return Some(symbol.clone());
             }
-            if let Some(symbol) = scope.member(stem, &name[stem.len()..]) {
+            if let Some(symbol) = scope.member(stem, &name[stem.len()..], &mut self.registers) {
                 return Some(symbol);
             }
         }
         self.library.find(name)
+    }
+
+    /// Bytes of the scalars that the array of the name consists of; `None` if that is no array.
+    pub(super) fn element(&self, name: &str) -> Option<u32> {
+        let local = self.scopes.iter().rev().find(|scope| scope.symbols.contains_key(name));
+        local.map_or(&self.library.arrays, |scope| &scope.arrays).get(name).copied()
     }
 }
 
@@ -133,10 +155,20 @@ impl<'a> Library<'a> {
 }
 
 impl<'a> Scope<'a> {
-    fn member(&self, stem: &str, number: &str) -> Option<Symbol<'a>> {
-        let family = self.families.get(stem)?;
-        let number: u32 = number.parse().ok().filter(|number| *number < family.count)?;
-        let reg = Reg(family.first.0 + number * room(family.ty));
-        Some(Symbol::Register(Register { reg, ty: family.ty, vector: 1 }))
+    /// The member of a family. The number may have zeros in front, as ptxas has it.
+    fn member(&mut self, stem: &str, number: &str, registers: &mut Registers) -> Option<Symbol<'a>> {
+        let (family, count) = self.families.get_mut(stem)?;
+        let number: u32 = number.parse().ok().filter(|number| number < &*count)?;
+        Some(match family {
+            Family::Registers { ty, vector, places } => {
+                let (ty, vector) = (*ty, *vector);
+                let reg = *places.entry(number).or_insert_with(|| registers.take(ty, vector));
+                Symbol::Register(Register { reg, ty, vector })
+            }
+            Family::Slots(first, apart) => {
+                Symbol::Slot(Slot { offset: first.offset + number * *apart, size: first.size })
+            }
+            Family::Shared(first, apart) => Symbol::Shared(*first + number * *apart),
+        })
     }
 }

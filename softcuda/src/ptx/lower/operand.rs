@@ -6,7 +6,7 @@ use super::names::{Register, Symbol, room, width};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
 use crate::ptx::exec::core::{Handler, Op, Reg};
-use crate::ptx::exec::map::{logic, unary};
+use crate::ptx::exec::map::{binary, logic, ternary, unary};
 use crate::ptx::exec::space::{CODE_STEP, CODE_WINDOW};
 use crate::ptx::exec::{access, special};
 use crate::ptx::types::Type;
@@ -21,6 +21,10 @@ pub(super) enum Place {
     Param(u32, u32),
     /// A shared variable: its address, 32 bits.
     Shared(Reg, i64),
+    /// An element of a variable in local memory: its address, 64 bits.
+    Local(Reg),
+    /// An element of a kernel's parameter: its place among them, 64 bits, and what is added.
+    Arguments(Reg, i64),
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -67,6 +71,9 @@ impl<'a> Lowering<'a, '_> {
         match self.register_named(name, *part)? {
             Some(register) => Ok(register),
             None if self.names.find(name).is_some() => Err(self.invalid(format!("{name} is not a register"))),
+            None if special::named(name, Some("x")).is_some() => {
+                Err(self.invalid(format!("{name} is a vector")))
+            }
             None => Err(self.invalid(format!("unknown name {name}"))),
         }
     }
@@ -106,20 +113,17 @@ impl<'a> Lowering<'a, '_> {
                 };
                 Ok(self.constant(truncated(value, ty), ty))
             }
-            Operand::Single(bits) => {
-                let value = f32::from_bits(*bits);
-                let bits = match ty {
-                    Type::F64 => f64::from(value).to_bits(),
-                    _ => u64::from(*bits),
-                };
-                Ok(self.constant(bits, ty))
+            // A double gets the bits as they are, like ptxas does it.
+            Operand::Single(bits) if ty == Type::F64 || ty.size() == 4 => {
+                Ok(self.constant(u64::from(*bits), ty))
             }
-            Operand::Double(bits) => {
-                let bits = match ty {
-                    Type::F32 => u64::from((f64::from_bits(*bits) as f32).to_bits()),
-                    _ => *bits,
-                };
-                Ok(self.constant(bits, ty))
+            Operand::Double(bits) if ty == Type::F32 => {
+                Ok(self.constant(u64::from((f64::from_bits(*bits) as f32).to_bits()), ty))
+            }
+            Operand::Double(bits) if ty.size() == 8 => Ok(self.constant(*bits, ty)),
+            Operand::Single(_) | Operand::Double(_) => {
+                let name = format!("{ty:?}").to_lowercase();
+                Err(self.invalid(format!("a number with a point cannot be a .{name}")))
             }
             Operand::Not(_) if ty == Type::Pred => self.predicate(operand),
             _ => Err(self.invalid("a value is wanted")),
@@ -307,6 +311,102 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
+    /// An operand in brackets, or an element of an array.
+    pub(super) fn place(&mut self, operand: &Operand<'a>) -> Result<Place, JitError> {
+        let Operand::Element { array, index, add } = operand else { return self.address(operand) };
+        let Some(index) = index else {
+            let offset = self.element_offset(array, *add)?;
+            return self.address(&Operand::Address(Some(array), offset));
+        };
+        let offset = self.index_offset(array, index, *add)?;
+        match self.find(array)? {
+            Symbol::Shared(at) => Ok(Place::Shared(offset, at.into())),
+            Symbol::DynamicShared => {
+                let first = self.dynamic_shared(0);
+                let sum = self.temporary(Type::B32);
+                self.emit(op(binary(|a: u32, b: u32| a.wrapping_add(b)), sum, first, offset));
+                Ok(Place::Shared(sum, 0))
+            }
+            Symbol::Param(slot) => {
+                let wide = self.temporary(Type::B64);
+                self.emit(op(unary(|a: u32| u64::from(a)), wide, offset, NIL));
+                Ok(Place::Arguments(wide, slot.offset.into()))
+            }
+            symbol => {
+                let sum = self.element_address(array, offset, Type::B64)?;
+                let is_local = matches!(symbol, Symbol::Slot(_));
+                Ok(if is_local { Place::Local(sum) } else { Place::Register(sum, 8, 0) })
+            }
+        }
+    }
+
+    /// Where `array[at]` is from the array's begin, in bytes.
+    fn element_offset(&self, array: &str, at: i64) -> Result<i64, JitError> {
+        match self.names.element(array) {
+            Some(size) => Ok(at.wrapping_mul(size.into())),
+            None => Err(self.invalid(format!("{array} is no array, and has no elements"))),
+        }
+    }
+
+    /// The same with a register, in 32 bits without a sign, which is how ptxas counts, whatever the register has.
+    fn index_offset(&mut self, array: &str, index: &'a str, add: i64) -> Result<Reg, JitError> {
+        let size = self.element_offset(array, 1)?;
+        let index = self.any_register(&Operand::Name(index, None))?;
+        let narrow = self.temporary(Type::B32);
+        let run = if index.ty.is_float() { None } else { resize(width(index.ty), 4, index.ty.is_signed()) };
+        let run = run.ok_or_else(|| self.invalid("an index is an integer of 16, 32 or 64 bits"))?;
+        self.emit(op(run, narrow, index.reg, NIL));
+        let (add, size) =
+            (self.constant(u64::from(add as u32), Type::B32), self.constant(size as u64, Type::B32));
+        let d = self.temporary(Type::B32);
+        let run = ternary(|index: u32, add: u32, size: u32| index.wrapping_add(add).wrapping_mul(size));
+        self.emit(Op { c: size, ..op(run, d, narrow, add) });
+        Ok(d)
+    }
+
+    fn element_address(&mut self, array: &str, offset: Reg, ty: Type) -> Result<Reg, JitError> {
+        let first = self.address_of(array, 0, ty)?;
+        let sum = self.temporary(ty);
+        let run: Handler = match width(ty) {
+            4 => binary(|a: u32, b: u32| a.wrapping_add(b)),
+            _ => binary(|a: u64, b: u32| a.wrapping_add(b.into())),
+        };
+        self.emit(op(run, sum, first, offset));
+        Ok(sum)
+    }
+
+    /// The address that an operand without brackets stands for; `None` if it is a value.
+    pub(super) fn address_value(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Option<Reg>, JitError> {
+        let (name, add) = match operand {
+            Operand::Sum(name, add) => (*name, *add),
+            Operand::Name(name, None) if self.is_address(name) => (*name, 0),
+            Operand::Element { array, index: None, add } => (*array, self.element_offset(array, *add)?),
+            Operand::Element { array, index: Some(index), add } => {
+                let offset = self.index_offset(array, index, *add)?;
+                return self.element_address(array, offset, ty).map(Some);
+            }
+            _ => return Ok(None),
+        };
+        self.address_of(name, add, ty).map(Some)
+    }
+
+    /// Whether a name is neither a register nor special.
+    fn is_address(&mut self, name: &str) -> bool {
+        let is_special = [None, Some("x")].iter().any(|part| special::named(name, *part).is_some());
+        !is_special && !matches!(self.names.find(name), Some(Symbol::Register(_)))
+    }
+
+    /// The components of a vector in registers; `None` if the operand is something else.
+    pub(super) fn components(&mut self, operand: &Operand<'a>) -> Option<Vec<Operand<'a>>> {
+        let Operand::Name(name, None) = operand else { return None };
+        match self.names.find(name) {
+            Some(Symbol::Register(register)) if register.vector > 1 => {
+                Some(named_components(name, register.vector as usize))
+            }
+            _ => None,
+        }
+    }
+
     /// The operands, of which there must be so many.
     pub(super) fn operands<'i, const N: usize>(
         &self,
@@ -319,6 +419,11 @@ impl<'a> Lowering<'a, '_> {
             .try_into()
             .map_err(|_| self.invalid(format!("{} has {N} operands, not {found}", instruction.opcode)))
     }
+}
+
+/// The first components of a vector.
+pub(super) fn named_components<'a>(vector: &'a str, count: usize) -> Vec<Operand<'a>> {
+    ["x", "y", "z", "w"][..count].iter().map(|part| Operand::Name(vector, Some(part))).collect()
 }
 
 fn truncated(value: u64, ty: Type) -> u64 {

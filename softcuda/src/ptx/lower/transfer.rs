@@ -4,13 +4,13 @@ use super::emit::{NIL, op};
 use super::function::Lowering;
 use super::modifiers::Modifiers;
 use super::names::width;
-use super::operand::resize;
+use super::operand::{named_components, resize};
 use crate::ptx::ast::{Instruction, Operand};
 use crate::ptx::error::JitError;
-use crate::ptx::exec::copy;
-use crate::ptx::exec::core::{Handler, Op};
+use crate::ptx::exec::core::{Handler, Op, Reg};
 use crate::ptx::exec::map::{binary, compare, logic, ternary, unary};
 use crate::ptx::exec::space::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_BITS, SHARED_WINDOW, within};
+use crate::ptx::exec::{copy, special};
 use crate::ptx::types::Type;
 use Type::{B16, B32, B64, Pred, U32, U64};
 
@@ -29,11 +29,18 @@ pub(super) fn lower<'a>(
 }
 
 fn mov<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>) -> Result<(), JitError> {
+    let is_vector = m.one_of(&["v2", "v4"]).is_some();
     let ty = m.ty()?;
     let [to, from] = l.operands(i)?;
-    match (to, from) {
-        (Operand::Vector(parts), _) => return unpack(l, parts, from, ty, m),
-        (_, Operand::Vector(parts)) => return pack(l, to, parts, ty, m),
+    let [to_parts, from_parts] = [l.parts(to, is_vector), l.parts(from, is_vector)];
+    match (to_parts, from_parts) {
+        (Some(to), Some(from)) if is_vector && i.modifiers.contains(&vector_name(to.len())) => {
+            return move_parts(l, &to, &from, ty, m);
+        }
+        _ if is_vector => return Err(m.invalid("two vectors of this length are wanted")),
+        (Some(_), Some(_)) => return Err(m.invalid("one of the operands is a scalar")),
+        (Some(parts), None) => return unpack(l, &parts, from, ty, m),
+        (None, Some(parts)) => return pack(l, to, &parts, ty, m),
         _ => {}
     }
     if ty == Pred {
@@ -42,26 +49,60 @@ fn mov<'a>(l: &mut Lowering<'a, '_>, i: &Instruction<'a>, m: &mut Modifiers<'a>)
         l.emit(op(logic(|a, _, _| a), d, a, NIL));
         return Ok(());
     }
-    let a = match from {
-        Operand::Sum(name, add) => l.address_of(name, *add, ty)?,
-        Operand::Name(name, None) if l.is_address(name) => l.address_of(name, 0, ty)?,
-        _ => l.source(from, ty)?,
-    };
+    let a = l.address_or_value(from, ty)?;
     let d = l.destination(to, ty)?;
     let run = resize(width(ty), width(ty), false).ok_or_else(|| m.bad_type(ty))?;
     l.emit(op(run, d, a, NIL));
     Ok(())
 }
 
-impl Lowering<'_, '_> {
-    /// Whether a name is neither a register nor special.
-    fn is_address(&self, name: &str) -> bool {
-        use super::names::Symbol;
-        if crate::ptx::exec::special::named(name, None).is_some() {
-            return false;
+fn vector_name(count: usize) -> &'static str {
+    if count == 2 { "v2" } else { "v4" }
+}
+
+impl<'a> Lowering<'a, '_> {
+    fn address_or_value(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Reg, JitError> {
+        match self.address_value(operand, ty)? {
+            Some(address) => Ok(address),
+            None => self.source(operand, ty),
         }
-        !matches!(self.names.find(name), Some(Symbol::Register(_)))
     }
+
+    /// The components of a vector, in registers or in braces, and if a vector is moved, of a special one.
+    fn parts(&mut self, operand: &Operand<'a>, is_vector: bool) -> Option<Vec<Operand<'a>>> {
+        match operand {
+            Operand::Vector(parts) => Some(parts.clone()),
+            Operand::Name(name, None) if is_vector && special::named(name, Some("x")).is_some() => {
+                Some(named_components(name, 4))
+            }
+            _ => self.components(operand),
+        }
+    }
+}
+
+/// `mov.v4`: all components are read before one is written, for the vectors may be the same.
+fn move_parts<'a>(
+    l: &mut Lowering<'a, '_>,
+    to: &[Operand<'a>],
+    from: &[Operand<'a>],
+    ty: Type,
+    m: &Modifiers<'a>,
+) -> Result<(), JitError> {
+    if to.len() != from.len() || !matches!(to.len(), 2 | 4) {
+        return Err(m.invalid("two vectors of one length are wanted"));
+    }
+    let run = resize(width(ty), width(ty), false).ok_or_else(|| m.bad_type(ty))?;
+    let mut copies = Vec::new();
+    for operand in from {
+        let (a, copy) = (l.source(operand, ty)?, l.temporary(ty));
+        l.emit(op(run, copy, a, NIL));
+        copies.push(copy);
+    }
+    for (operand, copy) in to.iter().zip(copies) {
+        let d = l.destination(operand, ty)?;
+        l.emit(op(run, d, copy, NIL));
+    }
+    Ok(())
 }
 
 fn part_type(ty: Type, parts: usize) -> Option<Type> {
@@ -120,6 +161,21 @@ fn unpack<'a>(
     Ok(())
 }
 
+/// `a` with the part `b` put in at bit `c`, where it has zeros.
+pub(super) fn join(whole: Type, part: Type) -> Handler {
+    match (whole.size(), part.size()) {
+        (4, 2) => ternary(|d: u32, a: u16, by: u32| d | u32::from(a) << by),
+        (8, 4) => ternary(|d: u64, a: u32, by: u32| d | u64::from(a) << by),
+        (8, 2) => ternary(|d: u64, a: u16, by: u32| d | u64::from(a) << by),
+        (1 | 2, 1) => ternary(|d: u16, a: u16, by: u32| d | (a & 0xff) << by),
+        (4, 1) => ternary(|d: u32, a: u16, by: u32| d | u32::from(a & 0xff) << by),
+        (8, 1) => ternary(|d: u64, a: u16, by: u32| d | u64::from(a & 0xff) << by),
+        (_, 1) => ternary(|d: u128, a: u16, by: u32| d | u128::from(a & 0xff) << by),
+        (16, 8) => ternary(|d: u128, a: u64, by: u32| d | u128::from(a) << by),
+        _ => ternary(|d: u128, a: u32, by: u32| d | u128::from(a) << by),
+    }
+}
+
 fn pack<'a>(
     l: &mut Lowering<'a, '_>,
     to: &Operand<'a>,
@@ -139,16 +195,7 @@ fn pack<'a>(
     l.emit(op(copy, d, zero, NIL));
     for (at, source) in sources.into_iter().enumerate() {
         let c = l.constant(at as u64 * u64::from(part.size()) * 8, U32);
-        let run: Handler = match (ty.size(), part.size()) {
-            (4, 2) => ternary(|d: u32, a: u16, by: u32| d | u32::from(a) << by),
-            (8, 4) => ternary(|d: u64, a: u32, by: u32| d | u64::from(a) << by),
-            (8, 2) => ternary(|d: u64, a: u16, by: u32| d | u64::from(a) << by),
-            (2, 1) => ternary(|d: u16, a: u16, by: u32| d | (a & 0xff) << by),
-            (4, 1) => ternary(|d: u32, a: u16, by: u32| d | u32::from(a & 0xff) << by),
-            (16, 8) => ternary(|d: u128, a: u64, by: u32| d | u128::from(a) << by),
-            _ => ternary(|d: u128, a: u32, by: u32| d | u128::from(a) << by),
-        };
-        l.emit(Op { c, ..op(run, d, d, source) });
+        l.emit(Op { c, ..op(join(ty, part), d, d, source) });
     }
     Ok(())
 }
@@ -176,11 +223,7 @@ fn to_generic<'a>(
         return Err(m.bad_type(ty));
     }
     let [to, from] = l.operands(i)?;
-    let a = match from {
-        Operand::Sum(name, add) => l.address_of(name, *add, ty)?,
-        Operand::Name(name, None) if l.is_address(name) => l.address_of(name, 0, ty)?,
-        _ => l.source(from, ty)?,
-    };
+    let a = l.address_or_value(from, ty)?;
     let d = l.destination(to, ty)?;
     let window = match space {
         "global" | "const" => 0,
@@ -237,11 +280,7 @@ fn map_address<'a>(
     let shared = m.take("shared::cluster");
     let ty = m.ty()?;
     let [to, from, rank] = l.operands(i)?;
-    let a = match from {
-        Operand::Sum(name, add) => l.address_of(name, *add, ty)?,
-        Operand::Name(name, None) if l.is_address(name) => l.address_of(name, 0, ty)?,
-        _ => l.source(from, ty)?,
-    };
+    let a = l.address_or_value(from, ty)?;
     let rank = l.source(rank, B32)?;
     let d = l.destination(to, ty)?;
     let (mut narrow, mapped) = (a, l.temporary(B32));

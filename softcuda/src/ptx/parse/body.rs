@@ -1,6 +1,7 @@
 //! The body of a function: statements and operands.
 
 use super::Parser;
+use super::expression::Constant;
 use crate::ptx::ast::{Instruction, Linkage, Operand, Prototype, Statement};
 use crate::ptx::error::JitError;
 use crate::ptx::lexer::Token;
@@ -28,7 +29,7 @@ impl<'a> Parser<'a> {
                 Token::Mark(';') => {
                     self.take();
                 }
-                Token::Dot("pragma") => self.until_semicolon(),
+                Token::Dot("pragma") => self.pragmas()?,
                 Token::Dot(_) => {
                     let mut variables = Vec::new();
                     self.variables(Linkage::Private, &mut variables)?;
@@ -45,6 +46,32 @@ impl<'a> Parser<'a> {
                     all.push(Statement::Instruction(instruction));
                 }
                 _ => return Err(self.unexpected("a statement")),
+            }
+        }
+    }
+
+    /// `.pragma "nounroll", "used_bytes_mask 0xf";` of which only the bytes that a load uses mean something here.
+    fn pragmas(&mut self) -> Result<(), JitError> {
+        self.take();
+        loop {
+            let Token::Text(text) = self.peek() else { return Err(self.unexpected("a pragma in quotes")) };
+            if let Some(mask) = text.trim().strip_prefix("used_bytes_mask") {
+                let mask = mask.trim();
+                let number = match mask.strip_prefix("0x").or(mask.strip_prefix("0X")) {
+                    Some(digits) => u64::from_str_radix(digits, 16),
+                    None => mask.parse(),
+                };
+                let what = || {
+                    JitError::invalid(
+                        self.line(),
+                        format!("the pragma `{text}` has no mask that is a number"),
+                    )
+                };
+                self.used = Some(number.map_err(|_| what())?);
+            }
+            self.take();
+            if !self.mark(',') {
+                return self.expect(';');
             }
         }
     }
@@ -102,14 +129,18 @@ impl<'a> Parser<'a> {
         let mut operands = Vec::new();
         if !self.mark(';') {
             loop {
-                operands.push(self.operand()?);
+                // A parenthesis holds what a call passes or gets; elsewhere it belongs to a constant expression.
+                let is_list = opcode == "call" && self.mark('(');
+                let operand =
+                    if is_list { Operand::List(self.operands_until(')')?) } else { self.operand()? };
+                operands.push(operand);
                 if !self.mark(',') {
                     self.expect(';')?;
                     break;
                 }
             }
         }
-        Ok(Instruction { line, guard, opcode, modifiers, operands })
+        Ok(Instruction { line, guard, opcode, modifiers, operands, used: self.used.take() })
     }
 
     fn operand(&mut self) -> Result<Operand<'a>, JitError> {
@@ -130,11 +161,7 @@ impl<'a> Parser<'a> {
                 self.take();
                 Ok(Operand::Vector(self.operands_until('}')?))
             }
-            Token::Mark('(') if self.opens_list() => {
-                self.take();
-                Ok(Operand::List(self.operands_until(')')?))
-            }
-            Token::Mark('!') if matches!(self.peek_second(), Token::Name(_)) => {
+            Token::Mark('!') if matches!(self.peek_second(), Token::Name(name) if name != "WARP_SZ") => {
                 self.take();
                 Ok(Operand::Not(self.name()?))
             }
@@ -142,17 +169,12 @@ impl<'a> Parser<'a> {
                 self.take();
                 Ok(Operand::Single(bits))
             }
-            Token::Double(bits) => {
+            Token::Mark('-') if matches!(self.peek_second(), Token::Single(_)) => {
                 self.take();
-                Ok(Operand::Double(bits))
-            }
-            Token::Mark('-') if matches!(self.peek_second(), Token::Single(_) | Token::Double(_)) => {
-                self.take();
-                Ok(match self.take() {
-                    Token::Single(bits) => Operand::Single(bits ^ 1 << 31),
-                    Token::Double(bits) => Operand::Double(bits ^ 1 << 63),
-                    _ => return Err(self.unexpected("a number")),
-                })
+                match self.take() {
+                    Token::Single(bits) => Ok(Operand::Single(bits ^ 1 << 31)),
+                    _ => Err(self.unexpected("a number")),
+                }
             }
             Token::Name("_") => {
                 self.take();
@@ -165,32 +187,32 @@ impl<'a> Parser<'a> {
                         self.take();
                         Ok(Operand::Name(name, Some(part)))
                     }
+                    Token::Mark('[') => self.element(name),
                     Token::Mark('+' | '-') => Ok(Operand::Sum(name, self.integer()? as i64)),
                     _ => Ok(Operand::Name(name, None)),
                 }
             }
-            _ => Ok(Operand::Integer(self.integer_operand()?)),
+            _ => Ok(match self.constant()? {
+                Constant::Signed(value) => Operand::Integer(value as u64),
+                Constant::Unsigned(value) => Operand::Integer(value),
+                Constant::Float(value) => Operand::Double(value.to_bits()),
+            }),
         }
     }
 
-    /// An expression in which `|` joins two operands instead.
-    fn integer_operand(&mut self) -> Result<u64, JitError> {
-        self.integer()
-    }
-
-    /// Whether a parenthesis holds a call's operands and not a constant expression.
-    fn opens_list(&self) -> bool {
-        match self.peek_second() {
-            Token::Name(name) => name != "WARP_SZ",
-            Token::Mark(')') | Token::Single(_) | Token::Double(_) => true,
-            Token::Integer(_) => {
-                let after = self.tokens[(self.at + 2).min(self.tokens.len() - 1)].token;
-                let closes = after == Token::Mark(')');
-                let next = self.tokens[(self.at + 3).min(self.tokens.len() - 1)].token;
-                after == Token::Mark(',') || closes && matches!(next, Token::Mark(',' | ';'))
-            }
-            _ => false,
+    /// `[3]`, `[%r]` or `[%r+3]` after an array's name.
+    fn element(&mut self, array: &'a str) -> Result<Operand<'a>, JitError> {
+        self.expect('[')?;
+        let mut index = None;
+        if let Token::Name(name) = self.peek()
+            && name != "WARP_SZ"
+        {
+            self.take();
+            index = Some(name);
         }
+        let add = if index.is_some() && self.peek() == Token::Mark(']') { 0 } else { self.integer()? as i64 };
+        self.expect(']')?;
+        Ok(Operand::Element { array, index, add })
     }
 
     fn operands_until(&mut self, end: char) -> Result<Vec<Operand<'a>>, JitError> {

@@ -113,6 +113,7 @@ impl<'a> Parser<'a> {
         let name = self.name()?;
         let params = if self.peek() == Token::Mark('(') { self.parameters()? } else { Vec::new() };
         let limits = self.limits()?;
+        self.used = None;
         let body = if self.mark('{') {
             Some(self.statements()?)
         } else {

@@ -11,7 +11,7 @@ use super::lexer::{Spot, Token, tokens};
 
 /// Reads a whole text.
 pub(super) fn parse(text: &str) -> Result<Syntax<'_>, JitError> {
-    Parser { tokens: tokens(text)?, at: 0, depth: 0 }.text()
+    Parser { tokens: tokens(text)?, at: 0, depth: 0, used: None }.text()
 }
 
 /// How deep braces and parentheses may be nested.
@@ -21,6 +21,8 @@ struct Parser<'a> {
     tokens: Vec<Spot<'a>>,
     at: usize,
     depth: usize,
+    /// What a pragma says of the instruction to come.
+    used: Option<u64>,
 }
 
 impl<'a> Parser<'a> {
@@ -81,8 +83,9 @@ impl<'a> Parser<'a> {
         let found = match self.peek() {
             Token::Name(name) => name.to_owned(),
             Token::Dot(name) => format!(".{name}"),
-            Token::Integer(value) => value.to_string(),
+            Token::Integer(value) | Token::Unsigned(value) => value.to_string(),
             Token::Mark(mark) => format!("{mark:?}"),
+            Token::Operator(operator) => format!("{operator:?}"),
             Token::End => "the end of the text".to_owned(),
             Token::Text(text) => format!("{text:?}"),
             Token::Single(_) | Token::Double(_) => "a number".to_owned(),

@@ -1,6 +1,7 @@
 //! Declarations of variables and registers, with initialisers.
 
 use super::Parser;
+use super::expression::Constant;
 use crate::ptx::ast::{Initial, Linkage, Space, Value, Variable};
 use crate::ptx::error::JitError;
 use crate::ptx::lexer::Token;
@@ -28,7 +29,11 @@ impl<'a> Parser<'a> {
     /// One parameter: `.param .u64 .ptr .global .align 4 name[8]`; the name may be missing in prototypes.
     pub(super) fn parameter(&mut self) -> Result<Variable<'a>, JitError> {
         let head = self.variable_head(Linkage::Private)?;
-        self.declarator(head)
+        let parameter = self.declarator(head)?;
+        match parameter.family {
+            None => Ok(parameter),
+            Some(_) => Err(JitError::invalid(parameter.line, "parameters are declared one by one")),
+        }
     }
 
     fn variable_head(&mut self, linkage: Linkage) -> Result<Variable<'a>, JitError> {
@@ -78,8 +83,11 @@ impl<'a> Parser<'a> {
         if !typed {
             return Err(self.unexpected("a type"));
         }
-        if head.ty == Type::Pred && head.space != Space::Reg {
-            return Err(JitError::invalid(head.line, "a predicate can only be in a register"));
+        if head.ty == Type::Pred && (head.space != Space::Reg || head.vector > 1) {
+            return Err(JitError::invalid(head.line, "a predicate can only be in a register of its own"));
+        }
+        if head.element() > 16 {
+            return Err(JitError::invalid(head.line, "a vector has 128 bits at most"));
         }
         Ok(head)
     }
@@ -142,8 +150,11 @@ impl<'a> Parser<'a> {
             variable.name = name;
         }
         if self.mark('<') {
-            variable.family = Some(self.integer()?.min(u64::from(u32::MAX)) as u32);
+            variable.family = Some(self.bracketed_integer()?.min(u64::from(u32::MAX)) as u32);
             self.expect('>')?;
+        }
+        if variable.space == Space::Reg && self.peek() == Token::Mark('[') {
+            return Err(JitError::invalid(variable.line, "a register is no array"));
         }
         while self.mark('[') {
             let size = if self.peek() == Token::Mark(']') { 0 } else { self.integer()? };
@@ -153,6 +164,10 @@ impl<'a> Parser<'a> {
             }
             variable.dimensions.push(size);
             self.expect(']')?;
+        }
+        if self.peek() == Token::Mark('=') && !matches!(variable.space, Space::Global | Space::Const) {
+            let what = format!("{}: only global and constant variables have first values", variable.name);
+            return Err(JitError::invalid(variable.line, what));
         }
         if self.mark('=') {
             let mut at = 0;
@@ -199,40 +214,47 @@ impl<'a> Parser<'a> {
     }
 
     fn initial_value(&mut self, ty: Type) -> Result<Value<'a>, JitError> {
-        let size = ty.size();
+        let (line, size) = (self.line(), ty.size());
         if size > 8 {
-            return Err(JitError::invalid(self.line(), "a variable of 128 bits cannot have a first value"));
+            return Err(JitError::invalid(line, "a variable of 128 bits cannot have a first value"));
         }
-        let negative = matches!(self.peek(), Token::Mark('-'))
-            && matches!(self.peek_second(), Token::Single(_) | Token::Double(_));
-        if negative {
+        let mismatch = || JitError::invalid(line, "the first value is not of the variable's type");
+        let minus = matches!((self.peek(), self.peek_second()), (Token::Mark('-'), Token::Single(_)));
+        if minus {
             self.take();
         }
         match self.peek() {
             Token::Single(bits) => {
                 self.take();
-                let value = f32::from_bits(bits);
-                Ok(Value::Bytes(float_bits(f64::from(if negative { -value } else { value }), ty), size))
-            }
-            Token::Double(bits) => {
-                self.take();
-                let value = f64::from_bits(bits);
-                Ok(Value::Bytes(float_bits(if negative { -value } else { value }, ty), size))
+                let bits = bits ^ u32::from(minus) << 31;
+                // A double gets the bits as they are, like ptxas does it.
+                let fits = matches!(ty, Type::F32 | Type::B32 | Type::F64);
+                fits.then(|| Value::Bytes(bits.into(), size)).ok_or_else(mismatch)
             }
             Token::Name(name) if name != "WARP_SZ" => self.address_value(size),
             _ => {
-                let value = self.integer()?;
-                if self.mark('(') {
-                    // 0xff00(symbol): the byte of the address that the mask shows.
-                    let inner = self.address_value(size)?;
-                    self.expect(')')?;
-                    if let Value::Address { symbol, generic, add, .. } = inner {
-                        let byte = Some(value.trailing_zeros() / 8);
-                        return Ok(Value::Address { symbol, generic, add, byte, size });
-                    }
+                let constant = self.constant()?;
+                if self.peek() == Token::Mark('(') {
+                    return self.masked_address(constant, size);
                 }
-                Ok(Value::Bytes(if ty.is_float() { float_bits(value as f64, ty) } else { value }, size))
+                initial_bits(constant, ty).map(|bits| Value::Bytes(bits, size)).ok_or_else(mismatch)
             }
+        }
+    }
+
+    /// `0xff00(symbol)`: the byte of the address that the mask shows.
+    fn masked_address(&mut self, mask: Constant, size: u32) -> Result<Value<'a>, JitError> {
+        let line = self.line();
+        self.expect('(')?;
+        let inner = self.address_value(size)?;
+        self.expect(')')?;
+        let byte = (0..8).find(|byte| mask == Constant::Signed(0xff << (8 * byte)));
+        let byte = byte.or((mask == Constant::Unsigned(0xff << 56)).then_some(7));
+        match (inner, byte) {
+            (Value::Address { symbol, generic, add, .. }, Some(_)) => {
+                Ok(Value::Address { symbol, generic, add, byte, size })
+            }
+            _ => Err(JitError::invalid(line, "a mask of an address shows one of its bytes, as 0xff00 does")),
         }
     }
 
@@ -261,10 +283,18 @@ fn product(dimensions: &[u64], element: u64) -> u64 {
     dimensions.iter().fold(element, |size, &n| size.saturating_mul(n))
 }
 
-fn float_bits(value: f64, ty: Type) -> u64 {
-    match ty {
-        Type::F32 => u64::from((value as f32).to_bits()),
-        Type::F64 => value.to_bits(),
-        _ => value as i64 as u64,
+/// What the constant is in a variable of the type.
+fn initial_bits(constant: Constant, ty: Type) -> Option<u64> {
+    let single = |value: f64| u64::from((value as f32).to_bits());
+    match (constant, ty) {
+        (Constant::Float(value), Type::F32 | Type::B32) => Some(single(value)),
+        (Constant::Float(value), Type::F64 | Type::B64) => Some(value.to_bits()),
+        (Constant::Float(_), _) => None,
+        (Constant::Signed(value), Type::F32) => Some(single(value as f64)),
+        (Constant::Signed(value), Type::F64) => Some((value as f64).to_bits()),
+        (Constant::Unsigned(value), Type::F32) => Some(single(value as f64)),
+        (Constant::Unsigned(value), Type::F64) => Some((value as f64).to_bits()),
+        (Constant::Signed(value), _) => Some(value as u64),
+        (Constant::Unsigned(value), _) => Some(value),
     }
 }
