@@ -3932,7 +3932,8 @@ cushim_status cushim_resource_create_custom(cushim_driver driver,
  * contents are undefined.
  *
  * @param[in] resource The resource.
- * @param[in, nullable] stream The stream. May be NULL if the resource is not stream-ordered, which ignores it.
+ * @param[in, nullable] stream The stream. May be NULL if the resource is not stream-ordered: a stream that is given
+ *   is checked, and the memory is there when the call returns.
  * @param[in] bytes The size in bytes; 0 returns the pointer 0.
  * @param[out, freed_by(cushim_resource_deallocate)] pointer The address.
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
@@ -3947,11 +3948,11 @@ cushim_status cushim_resource_allocate(cushim_resource resource,
 
 /*
  * Frees memory of a resource: in stream order if the resource is stream-ordered, otherwise synchronously, after
- * waiting for the stream.
+ * waiting for the stream if there is one.
  *
  * @param[in] resource The resource.
  * @param[in, nullable] stream The stream; it need not be the one in which the memory was allocated. May be NULL if
- *   the resource is not stream-ordered.
+ *   the resource is not stream-ordered: a stream that is given is checked, and waited for before the memory is freed.
  * @param[in, freed] pointer A pointer from `cushim_resource_allocate`; 0 does nothing.
  * @param[in] bytes The size that was allocated.
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
@@ -4042,7 +4043,8 @@ cushim_status cushim_resource_change_peers(cushim_resource resource,
  *
  * @param[in] resource The resource.
  * @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
- *   stream-ordered, which ignores it.
+ *   stream-ordered: a stream that is given is checked, and is not the deallocation stream; one that
+ *   `cushim_buffer_set_stream` or `cushim_buffer_destroy_on` names is waited for before the memory is freed.
  * @param[in] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
  * @param[out, owned] buffer The buffer.
  * @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
@@ -4061,8 +4063,8 @@ cushim_status cushim_buffer_create(cushim_resource resource,
  * memory must outlive the buffer and the work that uses it.
  *
  * @param[in] driver The driver.
- * @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered; otherwise ignored, and may
- *   be NULL.
+ * @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered. Otherwise it may be NULL: a
+ *   stream that is given is checked, and is not the deallocation stream.
  * @param[in] pointer The start of the memory; 0 only if it has no bytes.
  * @param[in] bytes The size in bytes.
  * @param[in, nullable] resource The resource that frees the memory. NULL: none does.
@@ -4280,7 +4282,8 @@ cushim_status cushim_device_set_resource(cushim_device device, cushim_resource r
  *
  * @param[in] device The device.
  * @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
- *   stream-ordered, which ignores it.
+ *   stream-ordered: a stream that is given is checked, and is not the deallocation stream; one that
+ *   `cushim_buffer_set_stream` or `cushim_buffer_destroy_on` names is waited for before the memory is freed.
  * @param[in] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
  * @param[out, owned] buffer The buffer.
  * @errors as `cushim_buffer_create`: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered;
@@ -4643,10 +4646,10 @@ cushim_status cushim_kernel_get_parameter(cushim_kernel kernel, size_t index, si
  * @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. Up to 256 are
  *   passed on without allocating.
  * @param[in] arg_count How many.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for arguments that are not the kernel's, with the argument's number
- *   as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for; `CUDA_ERROR_INVALID_VALUE`
- *   (1) for a size that the device or the kernel does not take, with the limit in the sentence. If it fails nothing
- *   is enqueued, and no owner is released.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that the device or the kernel does not take, with the limit
+ *   in the sentence, and for arguments that are not the kernel's, with the argument's number as the error's `item`;
+ *   `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for. If it fails nothing is enqueued, and no owner is
+ *   released.
  * @driver any
  */
 cushim_status cushim_kernel_launch(cushim_kernel kernel,
@@ -4665,9 +4668,9 @@ cushim_status cushim_kernel_launch(cushim_kernel kernel,
  * @param[in, bytes(size), nullable_if_zero(size)] block The block.
  * @param[in] size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a
  *   struct.
- * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that is not the kernel's; `CUSHIM_ERROR_UNSUPPORTED` for
- *   what the driver is too old for; `CUDA_ERROR_INVALID_VALUE` (1) for a size that the device or the kernel does not
- *   take, with the limit in the sentence. If it fails nothing is enqueued.
+ * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a block that is not as long as the kernel's parameters, and for a
+ *   size that the device or the kernel does not take, with the limit in the sentence; `CUSHIM_ERROR_UNSUPPORTED` for
+ *   what the driver is too old for. If it fails nothing is enqueued.
  * @driver any
  */
 cushim_status cushim_kernel_launch_packed(cushim_kernel kernel,

@@ -71,7 +71,7 @@ void launches(cushim::library_ref library, cushim::stream_ref stream, cushim::bu
     CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, add.parameter_count());
   }
   CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, nothing.launch(stream, {0, 1}));
-  CHECK_FAILS(CUDA_ERROR_INVALID_VALUE, nothing.launch(stream, {1, 100000}));
+  CHECK_FAILS(CUSHIM_ERROR_INVALID_ARGUMENT, nothing.launch(stream, {1, 100000}));
   if (check::version() >= 11080) nothing.launch(stream, cushim::launch_config().with_priority(0));
   else CHECK_FAILS(CUSHIM_ERROR_UNSUPPORTED, nothing.launch(stream, cushim::launch_config().with_priority(0)));
 

@@ -47,7 +47,8 @@ impl Incomplete for cushim_buffer_s {
 ///
 /// @param[in] resource The resource.
 /// @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
-///   stream-ordered, which ignores it.
+///   stream-ordered: a stream that is given is checked, and is not the deallocation stream; one that
+///   `cushim_buffer_set_stream` or `cushim_buffer_destroy_on` names is waited for before the memory is freed.
 /// @param[in, example(64)] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
 /// @param[out, owned] buffer The buffer.
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
@@ -80,8 +81,8 @@ pub unsafe extern "C" fn cushim_buffer_create(
 /// memory must outlive the buffer and the work that uses it.
 ///
 /// @param[in] driver The driver.
-/// @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered; otherwise ignored, and may
-///   be NULL.
+/// @param[in, nullable] stream The deallocation stream, if the resource is stream-ordered. Otherwise it may be NULL: a
+///   stream that is given is checked, and is not the deallocation stream.
 /// @param[in, address] pointer The start of the memory; 0 only if it has no bytes.
 /// @param[in, example(64)] bytes The size in bytes.
 /// @param[in, nullable] resource The resource that frees the memory. NULL: none does.
@@ -539,7 +540,8 @@ pub extern "C" fn cushim_device_set_resource(
 ///
 /// @param[in] device The device.
 /// @param[in, nullable] stream The stream, which is also the deallocation stream. May be NULL if the resource is not
-///   stream-ordered, which ignores it.
+///   stream-ordered: a stream that is given is checked, and is not the deallocation stream; one that
+///   `cushim_buffer_set_stream` or `cushim_buffer_destroy_on` names is waited for before the memory is freed.
 /// @param[in, example(64)] bytes The size in bytes; 0 gives a buffer whose pointer is 0.
 /// @param[out, owned] buffer The buffer.
 /// @errors as `cushim_buffer_create`: `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered;

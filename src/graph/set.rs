@@ -105,8 +105,12 @@ unsafe fn set<C: NodeChange>(
     drop(related);
     set.map_err(|error| {
         let name = updatable::is_updatable(tree, state, id).then(|| state.name_of(id));
-        let failure = refusal::of_set(failed(error), &parameters);
-        change.why(refusal::of_updatable(failure, name, "it keeps this attribute"), &parameters, at)
+        // The driver says nothing of memory that a graph allocates, which is none the worse.
+        let failure = match state.has_memory_of(&parameters) {
+            true => failed(error),
+            false => change.why(failed(error), &parameters, at),
+        };
+        refusal::of_updatable(refusal::of_set(failure, &parameters), name, "it keeps this attribute")
     })?;
     // From here on nothing fails.
     let attachment = keeping::kept(keeps, prepared, || change.kept(kept).0);

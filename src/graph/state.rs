@@ -428,6 +428,21 @@ impl State {
         }
     }
 
+    /// Whether a node of the definition allocates the memory at the address.
+    pub(super) fn allocates(&self, address: u64) -> bool {
+        self.nodes().any(|(_, node)| match &node.parameters {
+            Parameters::Allocation(own) => address.wrapping_sub(own.pointer().0) < own.bytes() as u64,
+            _ => false,
+        })
+    }
+
+    /// Whether a node that does this uses memory that one of the definition allocates.
+    pub(super) fn has_memory_of(&self, parameters: &Parameters) -> bool {
+        let mut has = false;
+        parameters.each_address(|_, address| has |= self.allocates(address));
+        has
+    }
+
     /// How many bytes the value of a parameter has.
     pub(super) fn parameter_size(&self, name: &str) -> Option<u32> {
         self.parameters.get(name).copied()

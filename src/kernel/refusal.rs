@@ -41,11 +41,35 @@ pub(crate) fn explain(mut failure: Error, launch: &LaunchConfig<'_>, kernel: &Ke
         failure.message.push_str(". Only a node of a graph is device-updatable, added to it or captured");
         return failure;
     }
-    let limit = limit(&failure, &launch.filled(), kernel, at).or_else(|| by_number(&failure, launch));
-    let Some(limit) = limit else { return failure };
-    failure.message.push_str(". ");
-    failure.message.push_str(&limit);
+    let filled = launch.filled();
+    if let Some(beyond) = beyond_limits(&failure, &filled, kernel, at) {
+        // As where it is refused before the driver is asked: in a stream under capture.
+        failure.status = Status::INVALID_ARGUMENT;
+        failure.message.push_str(". ");
+        failure.message.push_str(&beyond);
+        return failure;
+    }
+    let guess = limit(&failure, &filled, kernel, at).or_else(|| by_number(&failure, launch));
+    if let Some(guess) = guess {
+        failure.message.push_str(". ");
+        failure.message.push_str(&guess);
+    }
     failure
+}
+
+/// Which number of the launch is beyond what the kernel or the device takes.
+fn beyond_limits(
+    failure: &Error,
+    launch: &LaunchConfig<'_>,
+    kernel: &Kernel,
+    at: &Context,
+) -> Option<String> {
+    match sys::CUresult(failure.status.0) {
+        sys::CUDA_ERROR_INVALID_VALUE | sys::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
+            shape(launch, kernel, at.device())
+        }
+        _ => None,
+    }
 }
 
 /// Attributes of which only the number is known here.
@@ -61,12 +85,8 @@ fn by_number(failure: &Error, launch: &LaunchConfig<'_>) -> Option<String> {
 }
 
 /// What the driver would refuse of a launch in a stream under capture, and invalidate the capture with it (measured on 580): a grid, a
-/// block, shared memory or a cluster that is too large.
-pub(crate) fn shape_beyond_limits(
-    launch: &LaunchConfig<'_>,
-    kernel: &Kernel,
-    at: &Context,
-) -> Option<String> {
+/// block, shared memory or a cluster that is too large. With the status that the launch has elsewhere.
+pub(crate) fn shape_beyond_limits(launch: &LaunchConfig<'_>, kernel: &Kernel, at: &Context) -> Option<Error> {
     let ([x, y, z], [columns, rows, slices]) = (launch.block, launch.grid);
     let is_common_grid = columns <= i32::MAX.cast_unsigned() && rows.max(slices) <= 65_535;
     let is_common = x <= 32 && y <= 1 && z <= 1 && is_common_grid && launch.shared == 0;
@@ -74,8 +94,12 @@ pub(crate) fn shape_beyond_limits(
         return None;
     }
     let launch = launch.filled();
-    let shape = if is_common { None } else { shape(&launch, kernel, at.device()) };
-    shape.or_else(|| cluster_beyond_limits(&launch, kernel))
+    let refused = |status, why| Error::new(status, why).about(kernel);
+    if !is_common && let Some(why) = shape(&launch, kernel, at.device()) {
+        return Some(refused(Status::INVALID_ARGUMENT, why));
+    }
+    let why = cluster_beyond_limits(&launch, kernel)?;
+    Some(refused(Status(sys::CUDA_ERROR_INVALID_CLUSTER_SIZE.0), why))
 }
 
 /// Blocks of a cluster that every device takes, and those that one may take of kernels that say so.
@@ -100,9 +124,7 @@ fn limit(failure: &Error, launch: &LaunchConfig<'_>, kernel: &Kernel, at: &Conte
     let device = at.device();
     match sys::CUresult(failure.status.0) {
         sys::CUDA_ERROR_INVALID_VALUE | sys::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
-            shape(launch, kernel, device)
-                .or_else(|| features(launch, device))
-                .or_else(|| unchecked_arguments(kernel))
+            features(launch, device).or_else(|| unchecked_arguments(kernel))
         }
         sys::CUDA_ERROR_INVALID_CLUSTER_SIZE => cluster(launch, kernel, at),
         sys::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => cooperative(launch, kernel, device),

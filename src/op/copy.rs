@@ -1,6 +1,7 @@
 //! Copies of a range.
 
 use super::peers::Peers;
+use super::refusal::End;
 use super::region::Checked as CheckedRegion;
 use super::region::Strides;
 use super::{Captured, Endpoint, Extent, Operation, Side, Synchronous, Traits, copy_3d, refusal};
@@ -52,6 +53,11 @@ impl<'a> Copy<'a> {
     #[cfg(feature = "capi")]
     pub(crate) fn endpoints_mut(&mut self) -> [&mut Endpoint<'a>; 2] {
         [&mut self.to, &mut self.from]
+    }
+
+    /// Both ends, the destination first, with as much as the copy reaches.
+    pub(super) fn ends(&self) -> [End; 2] {
+        [&self.to, &self.from].map(|end| End { side: end.side(), bytes: self.bytes })
     }
 
     #[cold]

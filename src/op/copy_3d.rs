@@ -1,6 +1,7 @@
 //! Copies of boxes: rows of bytes, slices of rows.
 
 use super::peers::Peers;
+use super::refusal::End;
 use super::region::Checked as CheckedRegion;
 use super::{Captured, Endpoint, Extent, Operation, Region, Side, Synchronous, Traits, refusal};
 use crate::context::Context;
@@ -43,6 +44,12 @@ impl<'a> Copy3d<'a> {
 
     fn ends(&self) -> [&Endpoint<'a>; 2] {
         [&self.to.at, &self.from.at]
+    }
+
+    /// Both ends, the destination first, with as much as the copy reaches.
+    pub(super) fn reaches(&self) -> [End; 2] {
+        [&self.to, &self.from]
+            .map(|region| End { side: region.at.side(), bytes: region.span(self.extent).unwrap_or(0) })
     }
 
     #[cold]

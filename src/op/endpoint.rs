@@ -1,7 +1,7 @@
 //! Where an operation reads or writes.
 
-use super::invalid;
 use super::operand::{Held, check_operand};
+use super::{invalid, reach};
 use crate::context::Context;
 use crate::driver::sys;
 use crate::object::callback::Owner;
@@ -347,10 +347,7 @@ impl<'a> Endpoint<'a> {
         self.check_end(what, bytes)?;
         let is_said = matches!(self.side, Side::Device(_)) && self.hold.is_none();
         if is_said && PointerAttributes::memory_type(at.driver(), address)?.is_none() {
-            return Err(invalid(format!(
-                "the {what}, {address:#x}, is said to be device memory and is not memory of this driver: it was never \
-                 allocated, or it was freed"
-            )));
+            return Err(invalid(format!("the {what}, {}", reach::no_device_memory(address, reach::AS_HOST))));
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::driver::calls::kernel::launch::{self as calls, RawArguments, RawAttri
 use crate::event::Event;
 use crate::kernel::{Kernel, LaunchConfig, refusal};
 use crate::object::callback::Owner;
-use crate::object::error::{Error, Status};
+use crate::object::error::Error;
 use crate::stream::Stream;
 use std::sync::Arc;
 
@@ -188,8 +188,8 @@ impl Operation for Launch<'_, '_> {
     }
 
     unsafe fn enqueue_captured(&self, checked: Checked<'_>, stream: &Stream) -> Result<(), Error> {
-        if let Some(why) = refusal::shape_beyond_limits(self.config, self.kernel, stream.context()) {
-            return Err(Error::new(Status::INVALID_ARGUMENT, why).about(self.kernel.as_ref()));
+        if let Some(refusal) = refusal::shape_beyond_limits(self.config, self.kernel, stream.context()) {
+            return Err(refusal);
         }
         // SAFETY: as the caller vouches.
         unsafe { self.issue(checked, stream) }

@@ -1,6 +1,7 @@
 //! Operations on values in memory: waiting for them, and writing them, in the order of a stream.
 
 use super::endpoint::Endpoint;
+use super::refusal::{self, End};
 use super::{Captured, Operation, Side, Traits, invalid};
 use crate::context::Context;
 use crate::driver::Driver;
@@ -83,6 +84,11 @@ impl<'a, 'v> MemoryOperations<'a, 'v> {
 }
 
 impl MemoryOperation<'_> {
+    /// Where the value stands, and its bytes.
+    fn value_end(&self) -> Option<End> {
+        self.at.as_ref().map(|at| End { side: at.side(), bytes: self.action.bytes() as usize })
+    }
+
     fn address(&self, at: &Context) -> Result<u64, Error> {
         let bytes = self.action.bytes();
         let Some(place) = &self.at else {
@@ -182,7 +188,8 @@ impl Operation for MemoryOperations<'_, '_> {
         let context = stream.context();
         // SAFETY: the caller vouches for the places; the stream is alive.
         unsafe { calls::enqueue(context.table(), &mut checked, stream.raw()) }.map_err(|error| {
-            let mut failure = context.failed(error, stream);
+            let values = self.0.iter().filter_map(MemoryOperation::value_end);
+            let mut failure = refusal::of_values(context.failed(error, stream), context, values);
             if failure.status.0 == sys::CUDA_ERROR_INVALID_VALUE.0 {
                 let addresses = self.0.iter().filter_map(|operation| operation.address(context).ok());
                 failure.message.push_str(&why_no_values(context.driver(), addresses, |_| false));

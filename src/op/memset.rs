@@ -139,8 +139,8 @@ impl<'a> Memset<'a> {
     #[cold]
     pub(super) fn refused(&self, failure: Error, at: &Context) -> Error {
         let bytes = if self.width == 0 || self.height == 0 { 0 } else { self.bytes().unwrap_or(0) };
-        let failure = self.at.explain_memset(failure);
-        refusal::of_memset(failure, at, self.at.address().unwrap_or_default(), bytes)
+        let held = self.at.held().map(|held| held.operand().to_string());
+        self.at.explain_memset(refusal::of_memset(failure, at, self.at.side(), bytes, held.as_deref()))
     }
 }
 

@@ -39,18 +39,36 @@ fn is_known(driver: &Driver, address: u64) -> Result<bool, Error> {
 
 #[cold]
 fn refusal(address: u64, found: Found, at: &Context) -> Error {
-    let device = at.device();
     invalid(match found {
         Found::Host => format!(
-            "the place, {address:#x}, is said to be device memory and is host memory, which {device} does not reach: copy it to a \
-             buffer, or page-lock it (cushim_context_register_host)"
+            "the place, {address:#x}, is said to be device memory and is host memory, which {} does not reach: copy it to a buffer, or \
+             page-lock it (cushim_context_register_host)",
+            at.device()
         ),
-        _ => format!(
-            "the place, {address:#x}, is said to be device memory and is not memory of this driver: it was never allocated, or it \
-             was freed"
-        ),
+        _ => format!("the place, {}", no_device_memory(address, "")),
     })
 }
+
+/// Whether an address of which the driver knows nothing may be that of memory that a graph allocates.
+pub(super) fn may_be_of_graph(address: u64) -> bool {
+    Found::at(address) == Found::Reserved
+}
+
+/// What is wrong with an address that is said to be device memory, and of which the driver knows nothing; and what to do if it is host memory.
+#[cold]
+pub(super) fn no_device_memory(address: u64, advice: &str) -> String {
+    match Found::at(address) {
+        Found::Host => format!(
+            "{address:#x}, is said to be device memory and is host memory of which this driver knows nothing; {advice}"
+        ),
+        _ => format!(
+            "{address:#x}, is said to be device memory and is not memory of this driver: it was never allocated, or it was freed"
+        ),
+    }
+}
+
+/// What a copy is told instead of host memory that is said to be a device's.
+pub(super) const AS_HOST: &str = "say that it is host memory (CUSHIM_PLACE_HOST)";
 
 /// What the process has at an address of which the driver knows nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

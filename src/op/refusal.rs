@@ -1,49 +1,43 @@
 //! Why the driver refused a copy or a memset: its own answer is one number for everything. What it knows of the memory at
-//! each end says which one is to blame.
+//! each end says which one is to blame. An argument that is wrong by itself, which other calls find out before the driver does, has the
+//! status that it has there: the same mistake has the same status everywhere.
 
 use super::peers::are_peers;
-use super::{Copy, Copy3d, Endpoint, Side};
+use super::{Copy, Copy3d, Endpoint, Side, reach};
 use crate::context::Context;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::{Driver, sys};
-use crate::object::error::Error;
+use crate::object::error::{Error, Status};
 use crate::pointer::{DevicePointer, PointerAttributes};
 
 /// Adds to the refusal of a copy which end has no memory, or too little, or is out of the context's reach.
 #[cold]
 pub(super) fn of_copy(failure: Error, at: &Context, copy: &Copy<'_>) -> Error {
-    explain(failure, || {
-        let (to, from) = (copy.to.side(), copy.from.side());
-        short(at.driver(), "", to, from, copy.bytes)
-            .or_else(|| if are_peers(at, &copy.to, &copy.from) { None } else { beyond(at, "", to, from) })
-    })
+    let failure = blame(failure, || short(at.driver(), "", copy.ends()));
+    if are_peers(at, &copy.to, &copy.from) {
+        return failure;
+    }
+    explain(failure, || beyond(at, "", copy.to.side(), copy.from.side()))
 }
 
-/// Adds to the refusal of a box which end is out of the context's reach.
+/// The same of a box.
 #[cold]
 pub(super) fn of_copy_3d(failure: Error, at: &Context, copy: &Copy3d<'_>) -> Error {
     let (to, from): (&Endpoint<'_>, &Endpoint<'_>) = (&copy.to.at, &copy.from.at);
+    let failure = blame(failure, || short(at.driver(), "", copy.reaches()));
     if are_peers(at, to, from) {
         return failure;
     }
     explain(failure, || beyond(at, "", to.side(), from.side()))
 }
 
-/// Adds to the refusal of a copy node the same, where it is known how many `bytes` there are. A node copies in one context, and is not helped
-/// by what its ends say of theirs.
+/// Adds to the refusal of a copy node the same. A node copies in one context, and is not helped by what its ends say of theirs.
 #[cold]
-pub(super) fn of_copy_node(
-    failure: Error,
-    at: &Context,
-    to: Side,
-    from: Side,
-    bytes: Option<usize>,
-) -> Error {
-    explain(failure, || {
-        bytes.and_then(|bytes| short(at.driver(), "", to, from, bytes)).or_else(|| {
-            let not_copied = |what: &str, end| Distant::of(at, end)?.not_copied(at, what, "");
-            not_copied("destination", to).or_else(|| not_copied("source", from))
-        })
+pub(super) fn of_copy_node(failure: Error, at: &Context, ends: [End; 2]) -> Error {
+    explain(blame(failure, || short(at.driver(), "", ends)), || {
+        let not_copied = |what: &str, end: End| Distant::of(at, end.side)?.not_copied(at, what, "");
+        let [to, from] = ends;
+        not_copied("destination", to).or_else(|| not_copied("source", from))
     })
 }
 
@@ -64,21 +58,47 @@ pub(super) fn of_captured_copy(
 /// Adds to the refusal of several copies, of which `first` is the first, which one is to blame, and why.
 #[cold]
 pub(super) fn of_copies(failure: Error, at: &Context, copies: &[Copy<'_>], first: usize) -> Error {
-    explain(failure, || {
-        copies.iter().enumerate().find_map(|(index, item)| {
-            let (of, to, from) = (format!(" of item {}", first + index), item.to.side(), item.from.side());
-            short(at.driver(), &of, to, from, item.bytes).or_else(|| beyond(at, &of, to, from))
-        })
-    })
+    let items =
+        || copies.iter().enumerate().map(|(index, item)| (format!(" of item {}", first + index), item));
+    let failure = blame(failure, || items().find_map(|(of, item)| short(at.driver(), &of, item.ends())));
+    explain(failure, || items().find_map(|(of, item)| beyond(at, &of, item.to.side(), item.from.side())))
 }
 
 /// Adds to the refusal of a memset whether there is no memory, or too little, or it is out of the context's reach.
 #[cold]
-pub(super) fn of_memset(failure: Error, at: &Context, address: u64, bytes: usize) -> Error {
-    let side = Side::Device(address);
-    explain(failure, || {
-        end(at.driver(), "memory to set", side, bytes)
-            .or_else(|| Distant::of(at, side)?.not_set(at, DevicePointer(address)))
+pub(super) fn of_memset(
+    failure: Error,
+    at: &Context,
+    side: Side,
+    bytes: usize,
+    object: Option<&str>,
+) -> Error {
+    let Some(address) = side.address() else { return failure };
+    let what =
+        object.map_or_else(|| "memory to set".to_owned(), |object| format!("memory to set, in {object}"));
+    let why = || {
+        wrong(at.driver(), &what, End { side, bytes }, ON_HOST).or_else(|| {
+            let is_known = PointerAttributes::memory_type(at.driver(), address).ok()?.is_some();
+            (!is_known && bytes != 0).then(|| {
+                format!(
+                    "The {what}, {address:#x}, is host memory of which this driver knows nothing; {ON_HOST}"
+                )
+            })
+        })
+    };
+    explain(blame(failure, why), || Distant::of(at, side)?.not_set(at, DevicePointer(address)))
+}
+
+/// What a memset of host memory is told.
+const ON_HOST: &str = "set it on the host";
+
+/// Adds to the refusal of memory operations that a value is in no memory of the driver's.
+#[cold]
+pub(super) fn of_values(failure: Error, at: &Context, mut values: impl Iterator<Item = End>) -> Error {
+    blame(failure, || {
+        values.find_map(|value| {
+            wrong(at.driver(), "place of the value", value, "page-lock it (cushim_context_register_host)")
+        })
     })
 }
 
@@ -91,14 +111,43 @@ fn explain(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
     failure
 }
 
-/// Which end has no memory, or too little.
-fn short(driver: &Driver, of: &str, to: Side, from: Side, bytes: usize) -> Option<String> {
-    end(driver, &format!("destination{of}"), to, bytes)
-        .or_else(|| end(driver, &format!("source{of}"), from, bytes))
+/// The same for what is wrong with an argument by itself, which other calls find out before the driver does.
+fn blame(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
+    let was = failure.message.len();
+    failure = explain(failure, why);
+    if failure.message.len() > was {
+        failure.status = Status::INVALID_ARGUMENT;
+    }
+    failure
+}
+
+/// One end of a copy: where it begins, and how many bytes from there on the copy reaches; 0 if nobody knows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) side: Side,
+    pub(super) bytes: usize,
+}
+
+/// Which end, the destination or the source, has no memory, or too little. One that may be memory of a graph, of which the driver says
+/// nothing until that is launched, is to blame only if the other one is not.
+fn short(driver: &Driver, of: &str, [to, from]: [End; 2]) -> Option<String> {
+    let (destination, source) = (format!("destination{of}"), format!("source{of}"));
+    let ends = [(&destination, to), (&source, from)];
+    let may_be_of_graph =
+        |end: End| matches!(end.side, Side::Device(address) if reach::may_be_of_graph(address));
+    let to_blame = |(what, end): &(&String, End)| wrong(driver, what, *end, reach::AS_HOST);
+    let sure =
+        ends.iter().filter(|(_, end)| !may_be_of_graph(*end) || is_known(driver, *end)).find_map(to_blame);
+    sure.or_else(|| ends.iter().find_map(to_blame))
+}
+
+fn is_known(driver: &Driver, end: End) -> bool {
+    let address = end.side.address().unwrap_or_default();
+    PointerAttributes::memory_type(driver, address).is_ok_and(|known| known.is_some())
 }
 
 /// What is wrong with one end. Of ordinary host memory the driver knows nothing, and nothing is said.
-fn end(driver: &Driver, what: &str, side: Side, bytes: usize) -> Option<String> {
+fn wrong(driver: &Driver, what: &str, End { side, bytes }: End, advice: &str) -> Option<String> {
     let address = side.address().filter(|_| bytes != 0)?;
     let known = PointerAttributes::of(driver, address).ok()?;
     match known.range {
@@ -110,9 +159,9 @@ fn end(driver: &Driver, what: &str, side: Side, bytes: usize) -> Option<String> 
                 )
             })
         }
-        None if known.memory_type.is_none() && matches!(side, Side::Device(_)) => Some(format!(
-            "The {what}, {address:#x}, is not memory of this driver: it was never allocated, or it was freed"
-        )),
+        None if known.memory_type.is_none() && matches!(side, Side::Device(_)) => {
+            Some(format!("The {what}, {}", reach::no_device_memory(address, advice)))
+        }
         None => None,
     }
 }

@@ -81,7 +81,6 @@ impl<'a> Region<'a> {
     }
 
     /// Bytes from the start of the memory to the end of the box; `None` if the numbers make no sense.
-    #[cfg(feature = "capi")]
     pub(crate) fn span(&self, extent: Extent) -> Option<usize> {
         if extent.is_empty() { Some(0) } else { self.strides("region", extent).ok()?.bytes(extent) }
     }
@@ -143,7 +142,7 @@ impl Checked {
 
 impl Strides {
     /// From the start of the memory to the end of the box.
-    fn bytes(&self, extent: Extent) -> Option<usize> {
+    pub(super) fn bytes(&self, extent: Extent) -> Option<usize> {
         let last_slice = self.z.checked_add(extent.depth - 1)?;
         let last_row = self.y.checked_add(extent.height - 1)?;
         let slices = self.pitch.checked_mul(self.rows)?.checked_mul(last_slice)?;

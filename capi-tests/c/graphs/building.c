@@ -305,7 +305,7 @@ static void refusals(void) {
 
   config.grid.x = 1;
   config.block.x = 5000;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_graph_add_kernel(graph, NULL, 0, all.kernel, &config, args, 2, &none));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, NULL, 0, all.kernel, &config, args, 2, &none));
   CHECK_CONTAINS(last_message(), "5000");
   config.block.x = 0;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, NULL, 0, all.kernel, &config, args, 2, &none));

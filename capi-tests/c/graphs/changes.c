@@ -175,7 +175,7 @@ static void refusals(void) {
   for (i = 0; i < 2; i++) {
     cushim_exec at = both[i];
     config.block.x = 5000;
-    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_kernel(kernel, at, all.kernel, &config, args, 2));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(kernel, at, all.kernel, &config, args, 2));
     CHECK_CONTAINS(last_message(), "5000");
     config.block.x = 0;
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(kernel, at, NULL, &config, args, 2));
@@ -195,7 +195,7 @@ static void refusals(void) {
     CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_set_event(fill, at, NULL));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_host_function(empty, at, call, NULL, &owner));
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(fill, at, &to, 1, 3, 1));
-    CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_node_set_fill(fill, at, NULL, 1, 4, (size_t)1 << 20));
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(fill, at, NULL, 1, 4, (size_t)1 << 20));
     CHECK_CONTAINS(last_message(), "left in its allocation");
     CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_fill(rows, at, &to, 1, 4, 1));
     CHECK_CONTAINS(last_message(), "sets rows");

@@ -153,7 +153,7 @@ static void refused_parameters(void) {
   config.grid.x = 1;
   config.block.x = 5000;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, &foreign, 1, sum, NULL, args, 2, NULL));
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_graph_add_kernel(graph, NULL, 0, sum, &config, args, 2, NULL));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_kernel(graph, NULL, 0, sum, &config, args, 2, NULL));
   args[1] = cushim_arg_make(CUSHIM_ARG_PARAMETER, &second);
   CHECK_OK(cushim_graph_add_kernel(graph, NULL, 0, all.kernel, NULL, args, 2, NULL));
   CHECK(result_of(graph) == 3);

@@ -351,7 +351,7 @@ static void packed(void) {
   CHECK(number_at(memory) == 4331);
   CHECK_OK(cushim_kernel_launch_packed(nothing, all.stream, NULL, NULL, 0));
   config.block.x = 100000;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_launch_packed(nothing, all.stream, &config, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch_packed(nothing, all.stream, &config, NULL, 0));
   config.block.x = 1;
   config.flags = CUSHIM_LAUNCH_PRIORITY;
   CHECK_STATUS(version < 11080 ? CUSHIM_ERROR_UNSUPPORTED : CUSHIM_SUCCESS,
@@ -418,7 +418,7 @@ static void owned_arguments(void) {
   args[0].value = &owned;
   args[1] = bytes(&number, sizeof number);
   config.block.x = 100000;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_launch(store, all.stream, &config, args, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(store, all.stream, &config, args, 2));
   args[0].size = 8;
   CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(store, all.stream, NULL, args, 2));
   CHECK_OK(cushim_flush_callbacks(20000, &done));
@@ -488,22 +488,22 @@ static void host_numbers(void) {
 static void refusals(void) {
   cushim_kernel nothing = kernel_of("nothing"), narrow = kernel_of("narrow");
   cushim_launch_config config = shape(1, 65);
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_launch(narrow, all.stream, &config, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(narrow, all.stream, &config, NULL, 0));
   CHECK_CONTAINS(last_message(), "A block of 65 threads; kernel narrow takes at most 64 on");
   config = shape(1, 1);
   config.block.z = 65;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
   CHECK_CONTAINS(last_message(), "The block is 65 in z");
   config = shape(1, 1);
   config.grid.y = 65536;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
   CHECK_CONTAINS(last_message(), "The grid is 65536 in y");
   config = shape(1, 1);
   config.shared_bytes = 50000;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
   CHECK_CONTAINS(last_message(), "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES");
   config.shared_bytes = 1 << 30;
-  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_kernel_launch(nothing, all.stream, &config, NULL, 0));
   CHECK_CONTAINS(last_message(), "has at most");
   config = shape(1000000, 64);
   config.flags = CUSHIM_LAUNCH_COOPERATIVE;

@@ -172,7 +172,7 @@ static void nothing_is_released_by_a_failure(void) {
     if (is_launch(i)) continue; /* to which the memory means nothing */
     told_of(use_here(i, nowhere, from) == CUSHIM_ERROR_INVALID_ARGUMENT, i, "a destination that is NULL");
     told_of(is_memset(i) || use_here(i, to, nowhere) == CUSHIM_ERROR_INVALID_ARGUMENT, i, "a source that is NULL");
-    told_of(use_here(i, beyond, from) == CUDA_ERROR_INVALID_VALUE, i, "what the driver refuses");
+    told_of(use_here(i, beyond, from) == CUSHIM_ERROR_INVALID_ARGUMENT, i, "what the driver refuses");
   }
   a_batch_whose_last_copy_is_bad(to, from, odd);
   CHECK(releases() == 0);

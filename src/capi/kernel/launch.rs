@@ -367,10 +367,10 @@ fn refused(why: &str) -> Error {
 /// @param[in, array(arg_count), nullable_if_zero(arg_count)] args An argument for each parameter. Up to 256 are
 ///   passed on without allocating.
 /// @param[in] arg_count How many.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for arguments that are not the kernel's, with the argument's number
-///   as the error's `item`; `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for; `CUDA_ERROR_INVALID_VALUE`
-///   (1) for a size that the device or the kernel does not take, with the limit in the sentence. If it fails nothing
-///   is enqueued, and no owner is released.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that the device or the kernel does not take, with the limit
+///   in the sentence, and for arguments that are not the kernel's, with the argument's number as the error's `item`;
+///   `CUSHIM_ERROR_UNSUPPORTED` for what the driver is too old for. If it fails nothing is enqueued, and no owner is
+///   released.
 /// @driver any
 ///
 /// # Safety
@@ -463,9 +463,9 @@ unsafe fn launch_with_objects(
 /// @param[in, bytes(size), nullable_if_zero(size)] block The block.
 /// @param[in] size Its bytes; from driver 12.4 on up to 15 more than the kernel takes are accepted, as the end of a
 ///   struct.
-/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a size that is not the kernel's; `CUSHIM_ERROR_UNSUPPORTED` for
-///   what the driver is too old for; `CUDA_ERROR_INVALID_VALUE` (1) for a size that the device or the kernel does not
-///   take, with the limit in the sentence. If it fails nothing is enqueued.
+/// @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a block that is not as long as the kernel's parameters, and for a
+///   size that the device or the kernel does not take, with the limit in the sentence; `CUSHIM_ERROR_UNSUPPORTED` for
+///   what the driver is too old for. If it fails nothing is enqueued.
 /// @driver any
 ///
 /// # Safety

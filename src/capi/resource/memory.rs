@@ -14,7 +14,8 @@ use crate::memory::DevicePointer;
 /// contents are undefined.
 ///
 /// @param[in] resource The resource.
-/// @param[in, nullable] stream The stream. May be NULL if the resource is not stream-ordered, which ignores it.
+/// @param[in, nullable] stream The stream. May be NULL if the resource is not stream-ordered: a stream that is given
+///   is checked, and the memory is there when the call returns.
 /// @param[in, example(64)] bytes The size in bytes; 0 returns the pointer 0.
 /// @param[out, freed_by(cushim_resource_deallocate)] pointer The address.
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a
@@ -42,11 +43,11 @@ pub unsafe extern "C" fn cushim_resource_allocate(
 }
 
 /// Frees memory of a resource: in stream order if the resource is stream-ordered, otherwise synchronously, after
-/// waiting for the stream.
+/// waiting for the stream if there is one.
 ///
 /// @param[in] resource The resource.
 /// @param[in, nullable] stream The stream; it need not be the one in which the memory was allocated. May be NULL if
-///   the resource is not stream-ordered.
+///   the resource is not stream-ordered: a stream that is given is checked, and waited for before the memory is freed.
 /// @param[in, freed] pointer A pointer from `cushim_resource_allocate`; 0 does nothing.
 /// @param[in, example(64)] bytes The size that was allocated.
 /// @errors `CUSHIM_ERROR_STREAM_REQUIRED` if the resource is stream-ordered; `CUSHIM_ERROR_INVALID_ARGUMENT` for a

@@ -311,7 +311,7 @@ impl Exec {
         }
         let (own, state) = (self.state.lock(), self.tree.lock());
         let addresses = self.addresses_of_values(&own, &state);
-        let is_of_graph = |address| allocates(&state, address);
+        let is_of_graph = |address| state.allocates(address);
         let why = why_no_values(self.tree.driver(), addresses.into_iter(), is_of_graph);
         if !why.is_empty() {
             failure.message.push_str(&why);
@@ -334,14 +334,6 @@ impl Exec {
         let nodes = state.nodes().filter(|(_, node)| node.number < self.kept.born);
         nodes.flat_map(|(id, _)| self.now(own, state, id, places).unwrap_or_default()).collect()
     }
-}
-
-/// Whether a node of the definition allocates the memory at the address.
-fn allocates(state: &super::state::State, address: u64) -> bool {
-    state.nodes().any(|(_, node)| match &node.parameters {
-        Parameters::Allocation(own) => address.wrapping_sub(own.pointer().0) < own.bytes() as u64,
-        _ => false,
-    })
 }
 
 /// What becomes of an instance that cannot be launched.

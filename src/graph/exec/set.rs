@@ -253,7 +253,12 @@ impl Exec {
         let set = checked.and_then(|()| {
             // SAFETY: the caller vouches for what the change uses; the node is there, which the lock keeps.
             unsafe { Setting::of(raw).set(tree.node(id).native, parameters, at) }.map_err(|error| {
-                change.why(explain(self.failed(error), parameters, is_elsewhere), parameters, at)
+                // The driver says nothing of memory that a graph allocates, which is none the worse.
+                let failure = match tree.has_memory_of(parameters) {
+                    true => self.failed(error),
+                    false => change.why(self.failed(error), parameters, at),
+                };
+                explain(failure, parameters, is_elsewhere)
             })
         });
         match set {

@@ -564,7 +564,10 @@ impl NodeChange for CopyChange<'_> {
         Kept(holds)
     }
 
-    fn why(&self, failure: Error, _refused: &Parameters, _at: &Arc<Context>) -> Error {
-        failure
+    fn why(&self, failure: Error, refused: &Parameters, at: &Arc<Context>) -> Error {
+        match refused {
+            Parameters::Copy(copy) => copy.explain(failure, at),
+            _ => failure,
+        }
     }
 }

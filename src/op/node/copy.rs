@@ -13,7 +13,7 @@ use crate::driver::sys::{
 use crate::object::error::Error;
 use crate::op::copy_3d::parameters;
 use crate::op::endpoint::Endpoint;
-use crate::op::refusal;
+use crate::op::refusal::{self, End};
 use crate::op::region::{Checked, Strides};
 use crate::op::{Copy, Copy3d, Extent, Side, Traits, invalid};
 use crate::pointer::PointerAttributes;
@@ -117,6 +117,39 @@ impl CopyParameters {
         (self.raw.srcHost, self.raw.srcDevice, self.raw.srcArray) =
             (raw.srcHost, raw.srcDevice, raw.srcArray);
         self.from = KeptMemory::of(from);
+    }
+
+    /// Adds to the refusal of the copy which end is to blame.
+    #[cold]
+    pub(super) fn explain(&self, failure: Error, at: &Context) -> Error {
+        let raw = &self.raw;
+        let extent = Extent { width: raw.WidthInBytes, height: raw.Height, depth: raw.Depth };
+        let end = |memory_type, memory: &KeptMemory, strides: Strides| End {
+            side: match memory_type {
+                CU_MEMORYTYPE_HOST => Side::Host(memory.address()),
+                CU_MEMORYTYPE_ARRAY => Side::Array(std::ptr::null_mut()),
+                _ => Side::Device(memory.address()),
+            },
+            bytes: if extent.is_empty() { 0 } else { strides.bytes(extent).unwrap_or(0) },
+        };
+        let (to, from) = (
+            Strides {
+                x: raw.dstXInBytes,
+                y: raw.dstY,
+                z: raw.dstZ,
+                pitch: raw.dstPitch,
+                rows: raw.dstHeight,
+            },
+            Strides {
+                x: raw.srcXInBytes,
+                y: raw.srcY,
+                z: raw.srcZ,
+                pitch: raw.srcPitch,
+                rows: raw.srcHeight,
+            },
+        );
+        let ends = [end(raw.dstMemoryType, &self.to, to), end(raw.srcMemoryType, &self.from, from)];
+        refusal::of_copy_node(failure, at, ends)
     }
 
     /// Refuses more bytes than the memory of an object has that stays.
@@ -244,7 +277,7 @@ impl NodeOperation for Copy<'_> {
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
-        refusal::of_copy_node(failure, at, self.to.side(), self.from.side(), Some(self.bytes))
+        refusal::of_copy_node(failure, at, self.ends())
     }
 }
 
@@ -292,6 +325,6 @@ impl NodeOperation for Copy3d<'_> {
     }
 
     fn explain(&self, failure: Error, at: &Arc<Context>) -> Error {
-        refusal::of_copy_node(failure, at, self.to.at.side(), self.from.at.side(), None)
+        refusal::of_copy_node(failure, at, self.reaches())
     }
 }

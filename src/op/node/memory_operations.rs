@@ -11,6 +11,7 @@ use crate::driver::sys::{
 use crate::object::callback::Owner;
 use crate::object::error::Error;
 use crate::op::operand::Held;
+use crate::op::reach::{self, Sink};
 use crate::op::{Endpoint, MemoryOperation, MemoryOperations, Operation, Traits};
 use std::fmt;
 use std::sync::Arc;
@@ -62,6 +63,14 @@ impl fmt::Debug for MemoryOperationsParameters {
 }
 
 impl MemoryOperations<'_, '_> {
+    fn check_reach(&self, at: &Context) -> Result<(), Error> {
+        self.0.iter().enumerate().try_for_each(|(index, operation)| {
+            let of_nobody = operation.at.as_ref().filter(|place| place.held().is_none());
+            let checked = of_nobody.map_or(Ok(()), |place| reach::check(place.side(), at, Sink::Graph));
+            checked.map_err(|failure| failure.of_item("operation", index))
+        })
+    }
+
     fn places(&self) -> impl Iterator<Item = &Endpoint<'_>> {
         self.0.iter().filter_map(|operation| operation.at.as_ref())
     }
@@ -81,6 +90,8 @@ impl NodeOperation for MemoryOperations<'_, '_> {
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
         let raw = self.raw(at)?;
         self.places().try_for_each(|place| check_kept(place, "place of the value", at))?;
+        // The driver looks at them only when the graph is launched.
+        self.check_reach(at)?;
         let place = |operation: &MemoryOperation<'_>| operation.at.as_ref().map(KeptMemory::of);
         Ok(Parameters::MemoryOperations(Box::new(MemoryOperationsParameters {
             raw: raw.into(),

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::driver::sys::CUDA_MEMSET_NODE_PARAMS;
 use crate::object::error::Error;
-use crate::op::{Memset, Traits, Value, invalid, refusal};
+use crate::op::{Memset, Side, Traits, Value, invalid, refusal};
 use std::fmt;
 use std::sync::Arc;
 
@@ -49,8 +49,9 @@ impl MemsetParameters {
         refusal::of_memset(
             failure,
             at,
-            self.raw.dst,
+            Side::Device(self.raw.dst),
             self.raw.width.saturating_mul(self.raw.elementSize as usize),
+            None,
         )
     }
 
