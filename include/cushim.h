@@ -1723,7 +1723,7 @@ typedef struct cushim_launch_attribute {
   uint8_t value[64];
 } cushim_launch_attribute;
 
-/* How a kernel is launched. Zero means the default. */
+/* How a kernel is launched. Zero means the default, except in `grid.x` and `block.x`, which are at least 1. */
 typedef struct cushim_launch_config {
   /* Bytes of this struct, `sizeof(cushim_launch_config)`. */
   size_t struct_size;
@@ -1863,7 +1863,7 @@ typedef struct cushim_condition_options {
  */
 typedef struct cushim_condition_s *cushim_condition;
 
-/* What `cushim_graph_add_allocation` allocates. Zero means the default. */
+/* What `cushim_graph_add_allocation` allocates. Zero means the default, but of `bytes`. */
 typedef struct cushim_graph_allocation {
   /* Bytes of this struct, `sizeof(cushim_graph_allocation)`. */
   size_t struct_size;
@@ -3087,8 +3087,9 @@ cushim_status cushim_context_get_memory_info(cushim_context context, size_t *fre
  * @param[in] from The source.
  * @param[in] bytes How many.
  * @errors `CUSHIM_ERROR_INVALID_ARGUMENT`, also for a place that is NULL, is past the end of its buffer or of all
- *   addresses, and for an owner in a stream that is being captured; `CUSHIM_ERROR_INVALID_HANDLE`, also for an
- *   object of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
+ *   addresses, is said to be device memory and is none, and, in a stream that is being captured, for host memory that
+ *   nothing keeps for the graph (`cushim_place_flags`, or an owner); `CUSHIM_ERROR_INVALID_HANDLE`, also for an object
+ *   of another driver; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) for a buffer whose context was reset.
  * @driver any
  */
 cushim_status cushim_stream_copy(cushim_stream stream,

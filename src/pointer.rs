@@ -196,7 +196,14 @@ impl Context {
     /// The driver's.
     pub fn pointer_attributes(&self, address: u64) -> Result<PointerAttributes, Error> {
         let _current = self.enter()?;
-        PointerAttributes::of(self.driver(), address)
+        PointerAttributes::of(self.driver(), address).map_err(|failure| self.at_address(failure, address))
+    }
+
+    /// A failure of the driver's about an address, which it names no more than the context.
+    #[cold]
+    pub(crate) fn at_address(&self, mut failure: Error, address: u64) -> Error {
+        failure.message.push_str(&format!(". It was about the address {address:#x}"));
+        failure.about(self)
     }
 
     /// The allocation that a pointer lies in, device memory or host memory that the device reaches: its start, and its
@@ -206,7 +213,9 @@ impl Context {
     /// # Errors
     /// The driver's: `CUDA_ERROR_NOT_FOUND` (500) if it lies in none, or in none that the context reaches.
     pub fn address_range(&self, pointer: DevicePointer) -> Result<(DevicePointer, usize), Error> {
-        let (start, bytes) = self.here(|there| calls::range(there, pointer.0))?;
+        let (start, bytes) = self
+            .here(|there| calls::range(there, pointer.0))
+            .map_err(|failure| self.at_address(failure, pointer.0))?;
         Ok((DevicePointer(start), bytes))
     }
 }

@@ -74,7 +74,9 @@ impl Context {
     fn accessors(&self, range: &Range) -> Result<Vec<Location>, Error> {
         // All devices, and the host.
         let most = Device::count(self.driver())?.unsigned_abs() as usize + 1;
-        let told = self.here(|context| calls::accessed_by(context, range.native(), most))?;
+        let told = self
+            .here(|context| calls::accessed_by(context, range.native(), most))
+            .map_err(|failure| range.named(failure))?;
         Ok(told.into_iter().map(Location::told).collect())
     }
 

@@ -151,8 +151,7 @@ impl Context {
 
     #[cold]
     fn refused_advice(&self, error: CallError, range: &Range) -> Error {
-        let mut failure = self.failed(error, self);
-        failure.message.push_str(&format!(". It was advice for {range}"));
+        let mut failure = range.named(self.failed(error, self));
         let is_of_pool = || {
             PointerAttributes::of(self.driver(), range.pointer().0).is_ok_and(|known| !known.pool.is_null())
         };

@@ -27,7 +27,9 @@ impl Context {
     /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a range that is not managed memory; the driver's.
     pub fn range_attributes(&self, range: &Range) -> Result<RangeAttributes, Error> {
         self.check_question(range)?;
-        let told = self.here(|context| calls::of(context, range.native()))?;
+        let told = self
+            .here(|context| calls::of(context, range.native()))
+            .map_err(|failure| range.named(failure))?;
         Ok(RangeAttributes {
             read_mostly: told.read_mostly,
             preferred_location: Location::told(told.preferred),

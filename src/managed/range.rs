@@ -93,7 +93,23 @@ impl Range {
             Some(_) => return Ok(()),
             None => format!("the range reaches past the end of all addresses: {bytes} bytes from {pointer}"),
         };
-        Err(Error::new(Status::INVALID_ARGUMENT, refusal))
+        Err(self.with_buffer(Error::new(Status::INVALID_ARGUMENT, refusal)))
+    }
+
+    /// The same failure with the buffer that the range is of, if it is one's.
+    #[cold]
+    fn with_buffer(&self, failure: Error) -> Error {
+        match self.buffer.as_ref().and_then(|known| known.buffer.upgrade()) {
+            Some(buffer) => failure.about(buffer.as_ref()),
+            None => failure,
+        }
+    }
+
+    /// A failure of the driver's about the range, which it does not name.
+    #[cold]
+    pub(super) fn named(&self, mut failure: Error) -> Error {
+        failure.message.push_str(&format!(". It was about {self}"));
+        self.with_buffer(failure)
     }
 
     /// Refuses a range whose first or last byte is not managed memory, nor what the device treats as such.
@@ -138,7 +154,7 @@ impl Range {
              cuMemAllocManaged or from a managed pool{}",
             if operation.pageable { ", or use a device with the feature pageable-memory-access" } else { "" }
         );
-        Error::new(Status::INVALID_ARGUMENT, refusal)
+        self.with_buffer(Error::new(Status::INVALID_ARGUMENT, refusal))
     }
 }
 

@@ -158,7 +158,9 @@ impl Context {
     /// # Errors
     /// The driver's: `CUDA_ERROR_INVALID_VALUE` (1) if the device does not reach it.
     pub fn device_pointer(&self, address: *mut c_void) -> Result<DevicePointer, Error> {
-        let pointer = self.here(|there| calls::device_pointer(there, address))?;
+        let pointer = self
+            .here(|there| calls::device_pointer(there, address))
+            .map_err(|failure| self.at_address(failure, address.addr() as u64))?;
         Ok(DevicePointer(pointer))
     }
 }

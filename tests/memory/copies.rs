@@ -253,15 +253,16 @@ fn a_wrong_endpoint_is_refused_before_the_driver() {
     });
 }
 
-/// Of an address the driver knows how far its memory reaches. What it refuses leaves the stream as it was.
+/// Of an address the driver knows how far its memory reaches. What it refuses leaves the stream as it was, and has the status of what is
+/// refused without it.
 #[test]
-fn a_copy_past_the_end_is_the_drivers_error() {
+fn a_copy_past_the_end_is_found_by_the_driver() {
     in_every_order(|context, order| {
         let memory = holding(context, &[1; 64]);
         let mut bytes = [0u8; 128];
         let source = || Endpoint::device(memory.pointer());
         let error = copy(order, Endpoint::host(&mut bytes), source(), 65).expect_err("one too many");
-        assert_eq!((error.status, error.driver_code), (Status(1), 1));
+        assert_eq!((error.status, error.driver_code), (Status::INVALID_ARGUMENT, 1));
         assert!(error.function.starts_with("cuMemcpyDtoH"), "{}", error.function);
         assert!(error.message.contains("The source, 0x"), "{error}");
         assert!(error.message.contains("64 bytes left in its allocation of 64, too few for 65"), "{error}");

@@ -97,12 +97,12 @@ fn what_does_not_fit_is_refused_before_the_driver() {
 
 /// Of an address the driver knows how far its memory reaches.
 #[test]
-fn a_memset_past_the_end_is_the_drivers_error() {
+fn a_memset_past_the_end_is_found_by_the_driver() {
     in_every_order(|context, order| {
         let memory = holding(context, &[0; 64]);
         let at = || Endpoint::device(memory.pointer());
         let error = set(order, at(), 0, Value::U32(1), 17, 1).expect_err("one too many");
-        assert_eq!((error.status, error.driver_code), (Status(1), 1));
+        assert_eq!((error.status, error.driver_code), (Status::INVALID_ARGUMENT, 1));
         assert!(error.function.starts_with("cuMemsetD32"), "{}", error.function);
         assert!(error.message.contains("64 bytes left in its allocation of 64, too few for 68"), "{error}");
         set(order, at(), 0, Value::U32(0x0202_0202), 16, 1).expect("set");

@@ -119,6 +119,35 @@ static void of_the_kernel(void) {
   CHECK_CONTAINS(last_message(), "argument 1");
 }
 
+/* The same kernel takes as many arguments as before, also where the driver does not tell how many those are (before CUDA 12.4). */
+static void fewer_arguments(void) {
+  cushim_arg args[2], now[2];
+  uint64_t values[2], to = slot(0);
+  char block[12] = {0};
+  cushim_graph own = new_graph();
+  cushim_node packed = NULL;
+  size_t count = 0;
+  int i;
+  args[0] = CUSHIM_ARG(to);
+  args[1] = CUSHIM_ARG(three);
+  for (i = 0; i < 4; i++) {
+    const cushim_exec where = i < 2 ? NULL : exec;
+    const cushim_kernel kernel = i % 2 == 0 ? NULL : add;
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(node, where, kernel, NULL, args, 1));
+    CHECK_CONTAINS(last_message(), "kernel add");
+    CHECK_CONTAINS(last_message(), "2 arguments, and 1 ");
+    CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel(node, where, kernel, NULL, args, 0));
+    CHECK_OK(cushim_node_get_arguments(node, where, now, 2, &count, values, sizeof values, NULL));
+    CHECK(count == 2 && *(const uint32_t *)now[1].value == 3);
+    CHECK_OK(cushim_node_set_kernel(node, where, kernel, NULL, args, 2));
+  }
+  memcpy(block, &to, sizeof to);
+  CHECK_OK(cushim_graph_add_kernel_packed(own, NULL, 0, add, NULL, block, sizeof block, &packed));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_node_set_kernel_packed(packed, NULL, NULL, NULL, block, 8));
+  CHECK_OK(cushim_node_set_kernel_packed(packed, NULL, NULL, NULL, block, sizeof block));
+  CHECK_OK(cushim_graph_destroy(own));
+}
+
 int main(void) {
   cushim_arg args[2];
   uint64_t to;
@@ -136,6 +165,7 @@ int main(void) {
   handles();
   places();
   of_the_kernel();
+  fewer_arguments();
   CHECK_OK(cushim_exec_destroy(exec));
   CHECK_OK(cushim_graph_destroy(graph));
   CHECK_OK(cushim_graph_destroy(other));

@@ -306,11 +306,8 @@ static void refused_updates(void) {
   size_t count = 0;
   add_append(other, NULL, 0, 1);
   CHECK_STATUS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cushim_exec_update(exec, other, &result));
-  /* The call of before 12.0 has another reason for it. */
-  if (version >= 12000) {
-    CHECK(result.reason == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
-    CHECK_CONTAINS(last_message(), "other nodes or edges");
-  }
+  CHECK(result.reason == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && result.node == NULL);
+  CHECK_CONTAINS(last_message(), "other nodes or edges");
   changed = add_append(types, NULL, 0, 1);
   add_append(types, changed, 0, 9);
   CHECK_STATUS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cushim_exec_update(exec, types, &result));

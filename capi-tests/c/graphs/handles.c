@@ -277,6 +277,22 @@ static void after_the_graph(void) {
   CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_remove(node));
 }
 
+/* A handle of what its graph alone keeps says so: there is no reference of a node or a condition to be taken. */
+static void gone_with_the_graph(void) {
+  cushim_graph graph = new_graph();
+  cushim_node node = add_append(graph, NULL, 0, 1);
+  cushim_condition condition = version >= 12030 ? new_condition(graph, 1) : NULL;
+  int32_t type = 0;
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_node_get_type(node, &type));
+  CHECK_CONTAINS(last_message(), "keep a handle of that one (cushim_graph_ref)");
+  CHECK(strstr(last_message(), "reference of your own") == NULL);
+  if (condition == NULL) return;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_HANDLE, cushim_set_label(condition, "late"));
+  CHECK_CONTAINS(last_message(), "keep a handle of that one (cushim_graph_ref)");
+  CHECK(strstr(last_message(), "reference of your own") == NULL);
+}
+
 int main(void) {
   check_begin();
   if (open_graphs()) {
@@ -287,6 +303,7 @@ int main(void) {
     moved();
     refused_removal();
     after_the_graph();
+    gone_with_the_graph();
     if (version >= 12030) close_conditions();
   }
   return close_graphs();

@@ -70,6 +70,44 @@ static void prefetches(void) {
   CHECK_OK(cushim_resource_destroy(resource));
 }
 
+/* What is asked of a range, a set or an address names the labelled object, in the sentence and beside it. */
+static void questions(void) {
+  cushim_resource pool = NULL;
+  cushim_buffer buffer = NULL;
+  cushim_range of_buffer;
+  cushim_range_attributes attributes;
+  cushim_location set[2] = {{0, 0}, {0, 0}};
+  size_t count = 0;
+  uint64_t pointer = 0;
+  size_t bytes = 0;
+  memset(&attributes, 0, sizeof attributes);
+  attributes.struct_size = sizeof attributes;
+  CHECK_OK(cushim_device_get_resource(all.device, &pool));
+  CHECK_OK(cushim_buffer_create(pool, all.stream, 4096, &buffer));
+  CHECK_OK(cushim_set_label(buffer, "weights"));
+  CHECK_OK(cushim_set_label(all.context, "main"));
+  of_buffer = cushim_range_of(buffer);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_get_range_attributes(all.context, &of_buffer, &attributes));
+  names("buffer \"weights\"");
+  CHECK(strcmp(last_detail()->label, "weights") == 0);
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_get_accessed_by(all.context, &of_buffer, set, 2, &count));
+  names("buffer \"weights\"");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_set_accessed_by(all.context, &of_buffer, NULL, 0));
+  names("buffer \"weights\"");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_add_accessed_by(all.context, &of_buffer, &first, 1));
+  names("buffer \"weights\"");
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_context_advise(all.context, &of_buffer, CU_MEM_ADVISE_SET_READ_MOSTLY, NULL));
+  names("buffer \"weights\"");
+  CHECK_STATUS(CUDA_ERROR_NOT_FOUND, cushim_context_get_address_range(all.context, 0x1230, &pointer, &bytes));
+  CHECK_CONTAINS(last_message(), "\"main\"");
+  CHECK_CONTAINS(last_message(), "0x1230");
+  CHECK_STATUS(CUDA_ERROR_INVALID_VALUE, cushim_context_get_device_pointer(all.context, set, &pointer));
+  CHECK_CONTAINS(last_message(), "\"main\"");
+  CHECK_CONTAINS(last_message(), "address 0x");
+  CHECK_OK(cushim_set_label(all.context, NULL));
+  CHECK_OK(cushim_buffer_destroy(buffer));
+}
+
 /* Names of the header, not those of the library's inside. */
 static void pools(void) {
   cushim_device_pool_options options;
@@ -165,6 +203,7 @@ int main(void) {
     events();
     buffers();
     prefetches();
+    questions();
     pools();
     out_structs();
     current_stream();

@@ -186,7 +186,7 @@ unsafe fn add_fill(at: Where, to: *const cushim_place, of: Written) -> cushim_st
     }
 }
 
-/// What `cushim_graph_add_allocation` allocates. Zero means the default.
+/// What `cushim_graph_add_allocation` allocates. Zero means the default, but of `bytes`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_graph_allocation {

@@ -76,7 +76,7 @@ pub struct cushim_launch_attribute {
     pub value: [u8; 64],
 }
 
-/// How a kernel is launched. Zero means the default.
+/// How a kernel is launched. Zero means the default, except in `grid.x` and `block.x`, which are at least 1.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct cushim_launch_config {

@@ -78,6 +78,12 @@ impl HandleError {
         format!("cushim_{}_ref", self.token.kind().map_or("X", |kind| kind.owned().name()))
     }
 
+    /// The kind of what the object goes with, if it has no owning handles of its own: a graph of its nodes and conditions.
+    fn kept_by(&self) -> Option<&'static str> {
+        let kind = self.token.kind()?;
+        (kind.owned() != kind).then(|| kind.owned().name())
+    }
+
     /// What was passed: `an event "copied"`.
     fn passed(&self) -> One<'_> {
         One(Named { kind: self.token.kind(), label: self.label.as_deref() })
@@ -106,12 +112,21 @@ impl fmt::Display for HandleError {
                 "{needed} is needed, but this is the handle of {passed}; pass the other one, without a cast that hides \
                  which is which"
             ),
-            Fault::Destroyed if self.token.is_borrowed() => write!(
-                f,
-                "{needed} is needed, but this borrowed handle is of {passed} that is gone; take a reference of your own \
-                 ({}) before the last owner destroys its handle",
-                self.reference()
-            ),
+            Fault::Destroyed if self.token.is_borrowed() => {
+                write!(f, "{needed} is needed, but this borrowed handle is of {passed} that is gone; ")?;
+                match self.kept_by() {
+                    Some(owner) => write!(
+                        f,
+                        "it went with its {owner}, so keep a handle of that one ({}) while you use it",
+                        self.reference()
+                    ),
+                    None => write!(
+                        f,
+                        "take a reference of your own ({}) before the last owner destroys its handle",
+                        self.reference()
+                    ),
+                }
+            }
             Fault::Destroyed => write!(
                 f,
                 "{needed} is needed, but this handle of {passed} was destroyed; use it only until you destroy it, or take \

@@ -218,6 +218,20 @@ impl<'a, 'v> KernelChange<'a, 'v> {
     }
 }
 
+/// Before CUDA 12.4 nobody tells how many arguments a kernel takes, but the node has had them all: the driver would read beyond the end of fewer.
+fn check_as_many(kernel: &Kernel, now: &KeptArguments, given: &KeptArguments) -> Result<(), Error> {
+    let (has, gets, what) = match (now.block(), given.block()) {
+        (None, None) => (now.len(), given.len(), "arguments"),
+        (Some(now), Some(given)) => (now.len(), given.len(), "bytes of arguments"),
+        _ => return Ok(()),
+    };
+    if gets >= has || now.are_untold() {
+        return Ok(());
+    }
+    let refusal = format!("the node runs {kernel} with {has} {what}, and {gets} are given; give all of them");
+    Err(Error::new(Status::INVALID_ARGUMENT, refusal).about(kernel))
+}
+
 impl Default for KernelChange<'_, '_> {
     fn default() -> Self {
         Self::new()
@@ -265,6 +279,9 @@ impl NodeChange for KernelChange<'_, '_> {
         if let Some(kernel) = self.kernel.or(own.as_ref()) {
             let is_other = own.as_ref().is_none_or(|own| !Arc::ptr_eq(own, kernel));
             let arguments = self.check(kernel, is_other, at)?;
+            if let Some(given) = arguments.as_ref().filter(|_| !is_other && kernel.layout().is_none()) {
+                check_as_many(kernel, now.arguments(), given)?;
+            }
             changed.set_kernel(kernel);
             changed.set_arguments(arguments);
         } else if self.arguments.is_some() {

@@ -5,7 +5,8 @@ use crate::driver::calls::capture_mode::relaxed;
 use crate::driver::calls::gone_at_exit;
 use crate::driver::calls::stream::RawStream;
 use crate::driver::sys::{
-    CU_GRAPH_EXEC_UPDATE_ERROR, CU_GRAPH_EXEC_UPDATE_SUCCESS, CUDA_GRAPH_INSTANTIATE_ERROR,
+    CU_GRAPH_EXEC_UPDATE_ERROR, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED,
+    CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, CU_GRAPH_EXEC_UPDATE_SUCCESS, CUDA_GRAPH_INSTANTIATE_ERROR,
     CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_GRAPH_INSTANTIATE_SUCCESS,
     CUgraphExec, CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo_v1, CUgraphInstantiateResult,
     CUgraphNode, CUstream,
@@ -146,10 +147,16 @@ impl RawExec {
                 ),
             }
         };
+        let is_older = self.table.cuGraphExecUpdate_12000.is_none();
         result.map_err(|error| NotUpdated {
             error,
             reason: match info.result {
                 CU_GRAPH_EXEC_UPDATE_SUCCESS => CU_GRAPH_EXEC_UPDATE_ERROR,
+                // The older function names the node that it does not support; where it names none, the graphs have not the same
+                // nodes (measured on 580).
+                CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED if info.errorNode.is_null() && is_older => {
+                    CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
+                }
                 reason => reason,
             },
             node: info.errorNode,
