@@ -3029,6 +3029,8 @@ cushim_status cushim_context_allocate(cushim_context context, size_t bytes, uint
  *
  * @param[in] context The context.
  * @param[in, freed] pointer A pointer from `cushim_context_allocate` or `cuMemAlloc`; 0 does nothing.
+ * @errors `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if the context was reset and the memory is another's that is still
+ *   there: it is not freed.
  * @driver any
  * @sync context
  */
@@ -3057,10 +3059,12 @@ cushim_status cushim_stream_allocate(cushim_stream stream, size_t bytes, uint64_
  *
  * @param[in] stream The stream; it need not be the one in which the memory was allocated.
  * @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
- * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools.
+ * @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if the
+ *   stream's context was reset and the memory is still there, as memory of another context is: it is not freed.
  * @driver any
  */
-cushim_status cushim_stream_free(cushim_stream stream, uint64_t pointer);
+cushim_status cushim_stream_free(cushim_stream stream,
+                                 uint64_t pointer);
 
 /*
  * Returns how much memory of the context's device is free, and how much it has.

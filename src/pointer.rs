@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::driver::calls::memory::allocation::info as memory_info;
 use crate::driver::calls::memory::pointer as calls;
 use crate::driver::{Driver, sys};
-use crate::object::error::Error;
+use crate::object::error::{Error, Status, Subject};
 use std::ffi::c_void;
 use std::fmt;
 
@@ -177,6 +177,42 @@ impl PointerAttributes {
             calls::attributes(driver.object_table(), address, [sys::CU_POINTER_ATTRIBUTE_MEMORY_TYPE], [0])
                 .map_err(|error| Error::of_call(driver, error))?;
         Ok((found != 0).then_some(sys::CUmemorytype(found as i32)))
+    }
+}
+
+/// Freeing in a context that is gone: what was in it went with it, but memory that is still there is another's, and success would leak it.
+impl Context {
+    /// Refuses memory that is still there.
+    #[cold]
+    pub(crate) fn check_went(&self, address: u64, object: &dyn Subject) -> Result<(), Error> {
+        match self.living(address) {
+            Some(_) => Err(self.still_there(address, object)),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for memory that was in this context when it was allocated: what stands there in the context that the driver has made since
+    /// at the same place is other memory.
+    #[cold]
+    pub(crate) fn check_went_with_it(&self, address: u64, object: &dyn Subject) -> Result<(), Error> {
+        match self.living(address) {
+            Some(of) if of != self.native() => Err(self.still_there(address, object)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The context of the memory at the address, or NULL; `None` if there is no memory. A driver that cannot be asked has none.
+    fn living(&self, address: u64) -> Option<sys::CUcontext> {
+        let found = PointerAttributes::of(self.driver(), address).ok()?;
+        found.memory_type.map(|_| found.context)
+    }
+
+    fn still_there(&self, address: u64, object: &dyn Subject) -> Error {
+        let refusal = format!(
+            "{self} was destroyed or reset, and the memory at {address:#x} is still there, so it is not freed: free it in the context \
+             that it belongs to, or in a stream of a context that was not reset"
+        );
+        Error::new(Status(sys::CUDA_ERROR_CONTEXT_IS_DESTROYED.0), refusal).about(object)
     }
 }
 

@@ -203,7 +203,7 @@ impl Order {
     unsafe fn free(&self, pointer: DevicePointer, block: &Block) -> Result<(), Error> {
         let context = self.context();
         if context.is_gone() {
-            return Ok(());
+            return context.check_went_with_it(pointer.0, block);
         }
         let freed = match self {
             // What was allocated outside of a graph is not freed in one; the driver waits for what uses it.
@@ -250,11 +250,12 @@ impl Context {
     /// # Safety
     /// As for [`DeviceMemory::from_pointer`].
     pub(crate) unsafe fn free(&self, pointer: DevicePointer) -> Result<(), Error> {
+        let block = block(0, pointer);
         if self.is_gone() {
-            return Ok(());
+            return self.check_went_with_it(pointer.0, &block);
         }
         // SAFETY: as the caller vouches.
-        let freed = unsafe { self.free_block(pointer, &block(0, pointer)) };
+        let freed = unsafe { self.free_block(pointer, &block) };
         self.forgiven(freed).map_err(|failure| explain_free(failure, self.driver(), pointer))
     }
 

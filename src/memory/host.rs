@@ -77,6 +77,7 @@ impl HostRange {
     fn release(&mut self) -> Result<(), Error> {
         let block = self.block();
         match self.raw.take() {
+            Some(_) if self.context.is_gone() => self.context.check_went_with_it(block.address, &block),
             Some(raw) => {
                 native::destroy(raw, self.context.as_ref(), &block).map_err(|error| explain(error, &block))
             }

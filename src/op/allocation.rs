@@ -141,22 +141,27 @@ impl Stream {
 
     /// Frees memory after the work that is in the stream by now: [`Free`]. Memory that was destroyed with its context is free,
     /// and so is that of a corrupted context, which ends with the process.
+    /// Memory of another context is not freed in a stream whose own was reset.
     ///
     /// # Safety
     /// `pointer` is the start of an allocation that the driver can free in stream order, nobody else frees it, and what uses
     /// it comes before in the stream's order.
     ///
     /// # Errors
-    /// The driver's.
+    /// `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if the stream's context was reset and the memory is still there; the driver's.
     #[inline]
     pub unsafe fn free(&self, pointer: DevicePointer) -> Result<(), Error> {
         // The driver is not asked whether others reset the context, no more than by other calls on a stream: that is a second
         // call of the driver.
-        if self.context().is_known_gone() {
-            return Ok(());
+        let context = self.context();
+        if !context.is_known_gone() {
+            // SAFETY: as the caller vouches.
+            let freed = unsafe { self.enqueue(&mut Free::new(pointer)) };
+            if freed.is_ok() || !context.is_known_gone() {
+                return context.forgiven(freed);
+            }
         }
-        // SAFETY: as the caller vouches.
-        self.context().forgiven(unsafe { self.enqueue(&mut Free::new(pointer)) })
+        context.check_went(pointer.0, self)
     }
 }
 

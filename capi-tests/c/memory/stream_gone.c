@@ -1,6 +1,7 @@
 /*
  * Memory that is freed when a stream has done its work goes although the context of that stream was reset: nothing has to be
- * waited for, and nobody can say whether the stream is being captured.
+ * waited for, and nobody can say whether the stream is being captured. What is not freed, because the stream or the context that was
+ * named is gone and the memory is not, says so.
  */
 #include "objects.h"
 
@@ -34,6 +35,67 @@ static cushim_buffer waiting_buffer(cushim_resource resource, cushim_stream stre
   return buffer;
 }
 
+#define STILL_THERE(call)                                            \
+  (CHECK_STATUS(CUDA_ERROR_CONTEXT_IS_DESTROYED, call), CHECK_CONTAINS(last_message(), "is still there, so it is not freed"))
+
+static uint64_t allocated_in(cushim_stream stream) {
+  uint64_t pointer = 0;
+  CHECK_OK(cushim_stream_allocate(stream, 4096, &pointer));
+  return pointer;
+}
+
+static uint64_t used_of(cushim_resource pool) {
+  uint64_t bytes = 0;
+  CHECK_OK(cushim_resource_get_attribute(pool, CUSHIM_POOL_USED_CURRENT, &bytes));
+  return bytes;
+}
+
+/* The reset may be made through cushim or behind its back; memory of a context that was not reset is not freed by the way. */
+static void living(cushim_context mine, int by_others) {
+  static char range[4096];
+  cushim_device_pool_options options = CUSHIM_OPTIONS(cushim_device_pool_options);
+  cushim_context reset = primary_context(all.device);
+  cushim_stream gone = new_stream(reset), there = new_stream(mine);
+  cushim_resource pool = NULL;
+  cushim_buffer buffer = NULL, moved = NULL;
+  uint64_t lost = allocated_in(gone), living = allocated_in(there), wrapped = 0, plain = 0, before;
+  void *host = NULL;
+  options.choice = CUSHIM_POOL_OWN;
+  CHECK_OK(cushim_resource_create_device_pool(all.device, &options, &pool));
+  CHECK_OK(cushim_resource_allocate(pool, there, 4096, &wrapped));
+  CHECK_OK(cushim_buffer_wrap(all.driver, gone, wrapped, 4096, pool, NULL, &buffer));
+  CHECK_OK(cushim_buffer_create(pool, there, 4096, &moved));
+  CHECK_OK(cushim_buffer_set_stream(moved, gone));
+  CHECK_OK(cushim_context_allocate(mine, 4096, &plain));
+  CHECK_OK(cushim_context_allocate_host(mine, 4096, 0, &host));
+  CHECK_OK(cushim_context_register_host(mine, range, sizeof range, 0));
+  CHECK_OK(cushim_stream_synchronize(gone));
+  CHECK_OK(cushim_stream_synchronize(there));
+  before = used_of(pool);
+  if (by_others) CHECK_STATUS(CUDA_SUCCESS, table_of(all.driver, CUSHIM_TABLE_LEGACY_STREAM)->cuDevicePrimaryCtxReset_11000(0));
+  else CHECK_OK(cushim_device_reset_primary_context(all.device));
+  STILL_THERE(cushim_stream_free(gone, living));
+  CHECK_OK(cushim_stream_free(gone, lost)); /* went with the context */
+  CHECK_OK(cushim_stream_free(gone, 0));
+  STILL_THERE(cushim_context_free(reset, plain));
+  STILL_THERE(cushim_context_free_host(reset, host));
+  STILL_THERE(cushim_context_unregister_host(reset, range));
+  STILL_THERE(cushim_buffer_destroy(buffer));
+  CHECK_OK(cushim_buffer_destroy(moved)); /* in its own context */
+  CHECK_OK(cushim_stream_free(there, living));
+  CHECK_OK(cushim_resource_deallocate(pool, there, wrapped, 4096));
+  CHECK_OK(cushim_stream_synchronize(there));
+  CHECK_OK(cushim_context_synchronize(mine));
+  CHECK(before == 2 * 4096 && used_of(pool) == 0);
+  CHECK_OK(cushim_context_free(mine, plain));
+  CHECK_OK(cushim_context_free_host(mine, host));
+  CHECK_OK(cushim_context_unregister_host(mine, range));
+  CHECK_OK(cushim_resource_destroy(pool));
+  CHECK_OK(cushim_stream_destroy(gone));
+  CHECK_OK(cushim_stream_destroy(there));
+  CHECK_OK(cushim_context_destroy(reset));
+}
+
 int main(void) {
   cushim_context context = NULL;
   cushim_resource resources[2];
@@ -59,6 +121,9 @@ int main(void) {
     CHECK_OK(cushim_resource_destroy(resources[i]));
   }
   CHECK_OK(cushim_stream_destroy(stream));
+  living(context, 0);
+  /* Before 12.0 nobody can be asked whether others reset a context, until a call in it fails. */
+  if (given_number("CHECK_VERSION") >= 12000) living(context, 1);
   CHECK_OK(cushim_context_destroy(context));
   close_objects(&all);
   return check_done();

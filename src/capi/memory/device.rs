@@ -38,6 +38,8 @@ pub unsafe extern "C" fn cushim_context_allocate(
 ///
 /// @param[in] context The context.
 /// @param[in, freed] pointer A pointer from `cushim_context_allocate` or `cuMemAlloc`; 0 does nothing.
+/// @errors `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if the context was reset and the memory is another's that is still
+///   there: it is not freed.
 /// @driver any
 /// @sync context
 ///
@@ -87,7 +89,8 @@ pub unsafe extern "C" fn cushim_stream_allocate(
 ///
 /// @param[in] stream The stream; it need not be the one in which the memory was allocated.
 /// @param[in, freed] pointer A pointer from `cushim_stream_allocate` or `cuMemAllocAsync`; 0 does nothing.
-/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools.
+/// @errors `CUSHIM_ERROR_UNSUPPORTED` if the device has no memory pools; `CUDA_ERROR_CONTEXT_IS_DESTROYED` (709) if the
+///   stream's context was reset and the memory is still there, as memory of another context is: it is not freed.
 /// @driver any
 ///
 /// # Safety

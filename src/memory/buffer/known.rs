@@ -19,6 +19,8 @@ pub(super) struct Known {
     pub(super) device: Option<i32>,
     /// The context in which it was allocated, with which it is destroyed.
     pub(super) origin: Option<Arc<Context>>,
+    /// Whether it was allocated elsewhere, perhaps in another context than what is taken for its origin.
+    pub(super) is_taken_in: bool,
     /// What operations keep for it.
     pub(super) keeper: Keeper,
 }
@@ -58,6 +60,7 @@ impl Known {
             on_host: properties.host_accessible && !properties.managed,
             device: properties.device.filter(|_| !properties.host_accessible),
             origin: resource.context().or_else(of_stream).cloned(),
+            is_taken_in: false,
             keeper: match resource.arena_block() {
                 Some(block) => Keeper::Arena(Arc::clone(block), capture_of(stream)),
                 None if resource.kind() == ResourceKind::Graph => Keeper::Graph,
@@ -69,7 +72,7 @@ impl Known {
     /// Memory of others': as the driver says. What it does not know is host memory, and so is all memory while there is no
     /// driver, or it is not initialised.
     pub(super) fn of_others(driver: &Driver, pointer: DevicePointer) -> Result<Self, Error> {
-        let unknown = Self { on_host: true, device: None, origin: None, keeper: Keeper::Buffer };
+        let unknown = Self { on_host: true, device: None, origin: None, is_taken_in: true, keeper: Keeper::Buffer };
         if pointer.is_null() {
             return Ok(unknown);
         }

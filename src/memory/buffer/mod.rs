@@ -165,7 +165,7 @@ impl Buffer {
     pub fn at(self: &Arc<Self>, offset: u64) -> Endpoint<'_> {
         let end = self.pointer.0 + self.bytes as u64;
         let address = self.pointer.0.saturating_add(offset);
-        let Known { on_host, device, ref origin, ref keeper } = self.known;
+        let Known { on_host, device, ref origin, ref keeper, .. } = self.known;
         let side = if on_host { Side::Host(address) } else { Side::Device(address) };
         match keeper {
             Keeper::Buffer => Endpoint::of_object(Held(self), side, end, device, origin.as_ref()),

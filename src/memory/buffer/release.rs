@@ -8,6 +8,7 @@ use crate::driver::Driver;
 use crate::memory::{Block, DevicePointer, Resource};
 use crate::object::error::{Error, Status, Subject};
 use crate::object::native;
+use crate::object::release::report;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -29,12 +30,16 @@ impl Drop for Buffer {
             resource,
             order: self.order.get_mut().take(),
             origin: self.known.origin.take(),
+            is_taken_in: self.known.is_taken_in,
             block: self.block(),
             capture: self.known.keeper.capture(),
             standing: self.standing,
         };
-        if self.pointer.is_null() || remains.is_gone() {
+        if self.pointer.is_null() {
             return;
+        }
+        if remains.is_gone() {
+            return remains.went(self);
         }
         // SAFETY: the memory came from the resource, and nobody holds it any more.
         native::release_by(self, remains, |remains, buffer| unsafe { remains.free(buffer) });
@@ -52,6 +57,8 @@ struct Remains {
     resource: Arc<Resource>,
     order: Option<Order>,
     origin: Option<Arc<Context>>,
+    /// Whether the memory may be of another context.
+    is_taken_in: bool,
     block: Block,
     /// Of a part of an arena: the capture for which it is one.
     capture: Option<u64>,
@@ -66,6 +73,15 @@ impl Remains {
                 !self.resource.is_custom() && self.origin.as_ref().is_some_and(|origin| origin.is_gone())
             }
             known => known == Standing::Gone,
+        }
+    }
+
+    /// The memory went with its context, unless it was another's that is still there: nobody can tell whether that is still the same
+    /// memory, so it is not freed.
+    #[cold]
+    fn went(&self, buffer: &dyn Subject) {
+        if let Some(origin) = self.origin.as_ref().filter(|_| self.is_taken_in) {
+            report(self.resource.driver(), origin.check_went_with_it(self.block.address, buffer));
         }
     }
 
