@@ -37,7 +37,7 @@ pub struct Function {
     pub param_bytes: usize,
     /// Bytes of shared memory that the kernel declares.
     pub shared_bytes: usize,
-    /// 32-bit registers a thread, as the text names them and the module uses them.
+    /// 32-bit registers a thread, as the text declares them and the module uses them.
     pub registers: u32,
     /// Bytes of local memory a thread, without what recursion takes.
     pub local_bytes: usize,
@@ -512,7 +512,7 @@ fn function(source: &super::ast::Routine<'_>, program: Program, const_bytes: usi
         offset += size;
     }
     let threads = source.limits.exact_threads.or(source.limits.most_threads);
-    let registers = program.routines.iter().map(|routine| routine.registers / 128).max().unwrap_or(0);
+    let registers = program.routines.iter().map(|routine| routine.declared).max().unwrap_or(0);
     let local = program.routines[0].local.max(program.deepest.unwrap_or(0));
     Function {
         name: source.name.to_owned(),

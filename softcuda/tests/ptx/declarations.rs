@@ -136,7 +136,8 @@ fn registers_are_as_many_as_are_named() {
     ret; }",
     );
     assert_eq!(results::<u32>(&many, 2), [6, 5]);
-    assert!(device::compile(&many).unwrap().functions()[0].registers < 16);
+    // What is declared is told, as much as a GPU has.
+    assert_eq!(device::compile(&many).unwrap().functions()[0].registers, 255);
 }
 
 /// As unrolled loops have them, each used once.

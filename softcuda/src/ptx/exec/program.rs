@@ -41,6 +41,8 @@ pub(in crate::ptx) struct Routine {
     pub(in crate::ptx) entry: u32,
     /// Bytes of registers, in whole lines.
     pub(in crate::ptx) registers: u32,
+    /// Registers of 32 bits a thread, as the text declares them; only those that it names are among `registers`.
+    pub(in crate::ptx) declared: u32,
     /// Bytes of local memory per thread, parameters and results included.
     pub(in crate::ptx) local: u32,
     /// The places of parameters and results in local memory.

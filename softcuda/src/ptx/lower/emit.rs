@@ -52,6 +52,8 @@ const MOST: u64 = 1 << 31;
 #[derive(Default)]
 pub(super) struct Registers {
     used: u64,
+    /// Bytes of registers that are declared and have no place.
+    unnamed: u64,
     predicates: u64,
     predicate_end: u64,
 }
@@ -70,6 +72,21 @@ impl Registers {
             self.line((u64::from(room(ty)) * u64::from(count)).next_multiple_of(64))
         };
         if at < MOST { Reg(at as u32) } else { NIL }
+    }
+
+    /// Counts registers that are declared together, and get a place by `take_declared` if somebody names them.
+    pub(super) fn declare(&mut self, ty: Type, count: u64) {
+        self.unnamed = self.unnamed.saturating_add(count.saturating_mul(room(ty).into()));
+    }
+
+    pub(super) fn take_declared(&mut self, ty: Type, count: u32) -> Reg {
+        self.unnamed = self.unnamed.saturating_sub(u64::from(room(ty)) * u64::from(count));
+        self.take(ty, count)
+    }
+
+    /// Registers of 32 bits a thread, as the text declares them.
+    pub(super) fn declared(&self) -> u32 {
+        u32::try_from(self.used.saturating_add(self.unnamed) / 128).unwrap_or(u32::MAX)
     }
 
     fn line(&mut self, bytes: u64) -> u64 {

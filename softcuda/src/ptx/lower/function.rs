@@ -234,6 +234,7 @@ impl<'a, 's> Lowering<'a, 's> {
         let registers = self.names.registers.size().ok_or_else(too_many)?;
         let done = &mut self.program.routines[routine as usize];
         done.registers = registers;
+        done.declared = self.names.registers.declared();
         done.local = self.local;
         Ok(())
     }
@@ -436,6 +437,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 return Err(JitError::invalid(variable.line, what));
             }
             Space::Reg => {
+                self.names.registers.declare(variable.ty, u64::from(variable.vector) * u64::from(count));
                 Family::Registers { ty: variable.ty, vector: variable.vector, places: HashMap::new() }
             }
             Space::Local | Space::Param => {

@@ -162,7 +162,7 @@ impl<'a> Scope<'a> {
         Some(match family {
             Family::Registers { ty, vector, places } => {
                 let (ty, vector) = (*ty, *vector);
-                let reg = *places.entry(number).or_insert_with(|| registers.take(ty, vector));
+                let reg = *places.entry(number).or_insert_with(|| registers.take_declared(ty, vector));
                 Symbol::Register(Register { reg, ty, vector })
             }
             Family::Slots(first, apart) => {
