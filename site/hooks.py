@@ -1,10 +1,12 @@
 """What the site has beside the pages in docs/, for MkDocs: see its documentation, "hooks"."""
 
+import json
 import os
 import posixpath
 import re
 from pathlib import Path
 
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, InclusionLevel
 from pygments.formatters import HtmlFormatter
 
@@ -34,11 +36,33 @@ MEANS = {
     "catalogue/abis.csv": "reference/abis.md",
 }
 
+# How much a page counts in the search, by how its place begins. Whoever types a message means the page of messages; what was measured
+# on some day, and how the project is made, few look for.
+COUNTS = {"troubleshooting.md": 2, "reference/index.md": 1, "reference/versions.md": 0.3, "reference/abis.md": 0.3, "verified/": 0.2, "project/": 0.5,
+          "measurements.md": 0.5, "architecture.md": 0.5, "reference/": 1.3}
+
+# Words of CUDA's for what a page is about and does not call so.
+ALSO = {
+    "tasks/memory.md": ["malloc", "memcpy", "memcpy async", "memset"],
+    "tasks/kernels.md": ["PTX", "cubin", "NVRTC", "launch kernel"],
+    "tasks/callbacks.md": ["launch host func", "user object"],
+}
+
 LANGUAGES = {".c": "c", ".h": "c", ".cu": "c++", ".rs": "rust", ".py": "python", ".sh": "sh", ".toml": "toml", ".json": "json"}
 
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
 
 the_reference = reference.Reference(ROOT)
+
+# The sections of the navigation, by the pages in them.
+sections = {}
+
+
+def on_config(config):
+    """Adds the runs on GPUs to the navigation, the newest first."""
+    sections_of = {title: pages for item in config.nav for title, pages in item.items()}
+    runs = next(pages for item in sections_of["Project"] for title, pages in item.items() if title == "Runs on real GPUs")
+    runs += sorted((f"verified/{page.name}" for page in (ROOT / "docs/verified").glob("2*.md")), reverse=True)
 
 
 def on_files(files, config):
@@ -61,7 +85,12 @@ def add(files, config, place, text, inclusion=InclusionLevel.UNDEFINED):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Leads links to files of the repository to their places on the site."""
+    """Leads links to files of the repository to their places on the site, and says what the page is to the search."""
+    place = page.file.src_uri
+    count = next((count for start, count in COUNTS.items() if place.startswith(start)), 1)
+    page.meta["search"] = {"exclude": place.startswith("source/"), "boost": count}
+    if place in ALSO:
+        page.meta["tags"] = ALSO[place]
     def led(link):
         path = in_repository(page.file.src_uri, link[2])
         if path is None or not (ROOT / path).exists():
@@ -69,6 +98,26 @@ def on_page_markdown(markdown, page, config, files):
         place = posixpath.relpath(place_of(path), posixpath.dirname(page.file.src_uri) or ".")
         return link[1] + place + link[3]
     return LINK.sub(led, markdown)
+
+
+def on_nav(nav, config, files):
+    """Keeps where each page stands: several have the same title."""
+    for page in nav.pages:
+        sections.update({page.file.url: page.parent.title} if page.parent else {})
+
+
+@event_priority(-100)  # when the index is there
+def on_post_build(config):
+    """Names the pages in the index of the search by their places, too: "Streams (Reference)"."""
+    path = Path(config.site_dir, "search/search_index.json")
+    index = json.loads(path.read_text())
+    for entry in index["docs"]:
+        if entry["location"] in sections:
+            entry["title"] += f" ({sections[entry['location']]})"
+        elif entry["location"].startswith("troubleshooting.html"):
+            # Of two messages that have all words that are asked for, the one that has no others.
+            entry["boost"] += 1 / len(entry["title"].split())
+    path.write_text(json.dumps(index, separators=(",", ":")))
 
 
 def in_repository(page, target):
