@@ -4,7 +4,7 @@ mod captured;
 
 use crate::context::Context;
 use crate::driver::calls::event::RawEvent;
-use crate::driver::{CallError, Driver, sys};
+use crate::driver::{CallError, Driver, Kind as DriverKind, sys};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Header, object};
 use crate::object::in_place::arc_of;
@@ -213,12 +213,12 @@ impl Event {
         }
     }
 
-    /// The driver's own handle, a `CUevent`.
+    /// The driver's own handle, a `CUevent`. NULL on the driver "none", which has none.
     #[must_use]
     pub fn native(self: &Arc<Self>) -> sys::CUevent {
         self.is_known_to_others();
         self.list();
-        self.raw().handle()
+        if self.driver().kind() == DriverKind::None { std::ptr::null_mut() } else { self.raw().handle() }
     }
 
     /// The same for a graph, of which the driver tells it: others do not record the event for that.

@@ -7,7 +7,7 @@ pub(crate) use capturing::CapturedBy;
 use crate::context::Context;
 use crate::driver::calls::context::Current;
 use crate::driver::calls::stream::RawStream;
-use crate::driver::{CallError, Driver, sys};
+use crate::driver::{CallError, Driver, Kind as DriverKind, sys};
 use crate::object::callback;
 use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{DefaultStream, Header, object};
@@ -218,11 +218,13 @@ impl Stream {
         self.context().driver()
     }
 
-    /// The driver's own handle, a `CUstream` (the runtime's `cudaStream_t` has the same value).
+    /// The driver's own handle, a `CUstream` (the runtime's `cudaStream_t` has the same value). NULL for a stream that was created on the
+    /// driver "none": there is none, and who passes it on means no stream of anybody's.
     #[must_use]
     pub fn native(&self) -> sys::CUstream {
         self.is_known_to_others();
-        self.raw().handle()
+        let is_nobodys = self.kind == StreamKind::Created && self.driver().kind() == DriverKind::None;
+        if is_nobodys { std::ptr::null_mut() } else { self.raw().handle() }
     }
 
     /// What the stream is.

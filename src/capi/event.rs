@@ -189,7 +189,7 @@ pub unsafe extern "C" fn cushim_event_get_context(
 /// Returns the driver's own handle of an event; a `cudaEvent_t` is the same.
 ///
 /// @param[in] event The event.
-/// @param[out] native The handle, which cushim keeps.
+/// @param[out] native The handle, which cushim keeps; NULL on the driver "none".
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.

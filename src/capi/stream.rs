@@ -342,7 +342,7 @@ fn kind_number(kind: StreamKind) -> cushim_stream_kind {
 /// which means the default stream of whichever context is current.
 ///
 /// @param[in] stream The stream.
-/// @param[out] native The handle, which cushim keeps.
+/// @param[out] native The handle, which cushim keeps; NULL for a created stream of the driver "none".
 ///
 /// # Safety
 /// `native` is NULL or valid for writes.
