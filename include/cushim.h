@@ -2748,7 +2748,7 @@ cushim_status cushim_stream_get_kind(cushim_stream stream, cushim_stream_kind *k
  * which means the default stream of whichever context is current.
  *
  * @param[in] stream The stream.
- * @param[out] native The handle, which cushim keeps.
+ * @param[out] native The handle, which cushim keeps; NULL for a created stream of the driver "none".
  */
 cushim_status cushim_stream_native(cushim_stream stream, CUstream *native);
 
@@ -2929,7 +2929,7 @@ cushim_status cushim_event_get_context(cushim_event event, cushim_context *conte
  * Returns the driver's own handle of an event; a `cudaEvent_t` is the same.
  *
  * @param[in] event The event.
- * @param[out] native The handle, which cushim keeps.
+ * @param[out] native The handle, which cushim keeps; NULL on the driver "none".
  */
 cushim_status cushim_event_native(cushim_event event, CUevent *native);
 
@@ -3799,6 +3799,12 @@ cushim_status cushim_resource_native(cushim_resource resource, CUmemoryPool *nat
 /*
  * Creates a resource of a memory pool of a device, which is stream-ordered, except on a device without pools.
  *
+ * A pool keeps no unused memory by default: what is free when a stream, event or context is synchronised goes back to
+ * the system, and the next allocation has to get it from there again. A program that synchronises between its
+ * allocations sets `CUSHIM_POOL_RELEASE_THRESHOLD` to what the pool may keep
+ * (`cushim_resource_set_attribute(resource, CUSHIM_POOL_RELEASE_THRESHOLD, UINT64_MAX)`: all of it), as frameworks do
+ * for the default pool; the setting is the pool's, for all who use it.
+ *
  * On a device without pools (`cushim_device_supports` "memory-pools") the resource allocates and frees
  * synchronously, in the primary context; `cushim_resource_get_kind` tells.
  *
@@ -4264,7 +4270,8 @@ cushim_status cushim_buffer_destroy_scratch(cushim_buffer buffer, cushim_stream 
 
 /*
  * Returns the resource of a device: the one that was set, or else that of the device's current pool when it is first
- * asked for.
+ * asked for. By default that pool keeps no unused memory when a stream is synchronised: see
+ * `cushim_resource_create_device_pool`.
  *
  * @param[in] device The device.
  * @param[out, borrowed] resource The resource, valid until another one is set.

@@ -499,7 +499,8 @@ pub unsafe extern "C" fn cushim_buffer_destroy_scratch(
 }
 
 /// Returns the resource of a device: the one that was set, or else that of the device's current pool when it is first
-/// asked for.
+/// asked for. By default that pool keeps no unused memory when a stream is synchronised: see
+/// `cushim_resource_create_device_pool`.
 ///
 /// @param[in] device The device.
 /// @param[out, borrowed] resource The resource, valid until another one is set.

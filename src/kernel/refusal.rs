@@ -44,10 +44,7 @@ pub(crate) fn explain(mut failure: Error, launch: &LaunchConfig<'_>, kernel: &Ke
     let filled = launch.filled();
     if let Some(beyond) = beyond_limits(&failure, &filled, kernel, at) {
         // As where it is refused before the driver is asked: in a stream under capture.
-        failure.status = Status::INVALID_ARGUMENT;
-        failure.message.push_str(". ");
-        failure.message.push_str(&beyond);
-        return failure;
+        return failure.of_arguments(&beyond);
     }
     let guess = limit(&failure, &filled, kernel, at).or_else(|| by_number(&failure, launch));
     if let Some(guess) = guess {

@@ -172,6 +172,17 @@ impl Error {
         self.at_item(index)
     }
 
+    /// The same failure, where it is known what is wrong with the arguments: as when that is found out before the driver is asked, whose answer
+    /// says less. It stays beside the sentence.
+    #[cold]
+    #[must_use]
+    pub(crate) fn of_arguments(mut self, why: &str) -> Self {
+        self.status = Status::INVALID_ARGUMENT;
+        let object = if self.object.is_empty() { String::new() } else { format!("{}: ", self.object) };
+        self.message = format!("{object}{} refused the arguments. {why}", self.function);
+        self
+    }
+
     /// The same failure, with the object that it is about, and its label. A driver's answer does not name the object, so the
     /// sentence does.
     #[must_use]

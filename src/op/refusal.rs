@@ -7,7 +7,7 @@ use super::{Copy, Copy3d, Endpoint, Side, reach};
 use crate::context::Context;
 use crate::driver::calls::memory::pool::RawPool;
 use crate::driver::{Driver, sys};
-use crate::object::error::{Error, Status};
+use crate::object::error::Error;
 use crate::pointer::{DevicePointer, PointerAttributes};
 
 /// Adds to the refusal of a copy which end has no memory, or too little, or is out of the context's reach.
@@ -112,13 +112,14 @@ fn explain(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
 }
 
 /// The same for what is wrong with an argument by itself, which other calls find out before the driver does.
-fn blame(mut failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
-    let was = failure.message.len();
-    failure = explain(failure, why);
-    if failure.message.len() > was {
-        failure.status = Status::INVALID_ARGUMENT;
+fn blame(failure: Error, why: impl FnOnce() -> Option<String>) -> Error {
+    if failure.status.0 != sys::CUDA_ERROR_INVALID_VALUE.0 {
+        return failure;
     }
-    failure
+    match why() {
+        Some(why) => failure.of_arguments(&why),
+        None => failure,
+    }
 }
 
 /// One end of a copy: where it begins, and how many bytes from there on the copy reaches; 0 if nobody knows.

@@ -130,6 +130,24 @@ static void launches(void) {
   }
 }
 
+/* The status that a refused allocation has is the one that its sentence says, whatever the driver answered. */
+static void places_of_allocations(void) {
+  cushim_graph own = new_graph();
+  int32_t kind;
+  CHECK_OK(cushim_set_label(own, "own"));
+  for (kind = 2; kind <= 4; kind++) { /* the host, a NUMA node, that of the calling thread */
+    cushim_graph_allocation what = CUSHIM_OPTIONS(cushim_graph_allocation);
+    uint64_t pointer = 7;
+    what.bytes = 64;
+    what.location.kind = kind;
+    CHECK_STATUS(CUDA_ERROR_NOT_SUPPORTED, cushim_graph_add_allocation(own, NULL, 0, &what, NULL, &pointer));
+    CHECK_CONTAINS(last_message(), "CUDA_ERROR_NOT_SUPPORTED (801)");
+    CHECK_CONTAINS(last_message(), "graph \"own\"");
+    CHECK(strstr(last_message(), "(1)") == NULL && pointer == 0);
+  }
+  CHECK_OK(cushim_graph_destroy(own));
+}
+
 int main(void) {
   check_begin();
   if (!open_graphs()) return close_graphs();
@@ -137,6 +155,7 @@ int main(void) {
   copies();
   memory_of_a_graph();
   launches();
+  places_of_allocations();
   CHECK_OK(cushim_graph_destroy(graph));
   return close_graphs();
 }

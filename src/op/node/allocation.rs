@@ -204,11 +204,14 @@ impl NodeOperation for GraphAllocation<'_> {
         if is_place
             && [sys::CUDA_ERROR_INVALID_VALUE.0, sys::CUDA_ERROR_NOT_SUPPORTED.0].contains(&failure.status.0)
         {
-            failure.status = Status(sys::CUDA_ERROR_NOT_SUPPORTED.0);
             let what = if self.managed { "managed memory" } else { "memory" };
-            failure.message.push_str(&format!(
-                ". This driver allocates no {what} of {place} in graphs; allocate it before, and use its address"
-            ));
+            let status = Status(sys::CUDA_ERROR_NOT_SUPPORTED.0);
+            let object =
+                if failure.object.is_empty() { String::new() } else { format!("{}: ", failure.object) };
+            failure.status = status;
+            failure.message = format!(
+                "{object}{status}: this driver allocates no {what} of {place} in graphs; allocate it before, and use its address"
+            );
         }
         failure
     }
