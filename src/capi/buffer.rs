@@ -24,8 +24,8 @@ use crate::object::release;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// Memory of any kind that is freed when nothing uses it any more: neither an owning handle nor an object or tensor
-/// made from it.
+/// Memory of any kind that is freed when no owning handle is left, nor an object or tensor made from it. Work in a stream
+/// does not keep it.
 ///
 /// Memory of a stream-ordered resource is freed in the order of its *deallocation stream*: the stream in which it was
 /// allocated, unless `cushim_buffer_set_stream`, `cushim_buffer_destroy_on` or `cushim_buffer_destroy_scratch` has
@@ -150,10 +150,13 @@ pub unsafe extern "C" fn cushim_buffer_ref(
     unsafe { handles::reference(buffer, reference) }
 }
 
-/// Destroys an owning handle of a buffer. When nothing uses the buffer any more, the memory is freed: in the order of
-/// the deallocation stream, or synchronously if it is not stream-ordered.
+/// Destroys an owning handle of a buffer. When no other handle, graph or tensor has the buffer, the memory is freed: in
+/// the order of the deallocation stream, or synchronously if it is not stream-ordered.
 ///
-/// If something else still uses the buffer, the memory is freed later; a failure is then logged and counted by
+/// Work that uses it in another stream is the caller's to order: by `cushim_buffer_destroy_on`, or by
+/// `cushim_stream_wait_stream`, with the deallocation stream as the one that waits.
+///
+/// If something else still has the buffer, the memory is freed later; a failure is then logged and counted by
 /// `cushim_driver_get_unreported_errors`. If the deallocation stream is a per-thread default stream, the memory is
 /// freed after the work that is in the calling thread's stream now.
 ///

@@ -72,7 +72,8 @@ impl Known {
     /// Memory of others': as the driver says. What it does not know is host memory, and so is all memory while there is no
     /// driver, or it is not initialised.
     pub(super) fn of_others(driver: &Driver, pointer: DevicePointer) -> Result<Self, Error> {
-        let unknown = Self { on_host: true, device: None, origin: None, is_taken_in: true, keeper: Keeper::Buffer };
+        let unknown =
+            Self { on_host: true, device: None, origin: None, is_taken_in: true, keeper: Keeper::Buffer };
         if pointer.is_null() {
             return Ok(unknown);
         }
