@@ -3,11 +3,20 @@
 use super::types::Type;
 
 /// A whole text.
+#[derive(Default)]
 pub(super) struct Syntax<'a> {
     pub(super) version: (u32, u32),
     pub(super) targets: Vec<(&'a str, u32)>,
     pub(super) variables: Vec<Variable<'a>>,
     pub(super) functions: Vec<Routine<'a>>,
+    pub(super) aliases: Vec<Alias<'a>>,
+}
+
+/// `.alias name, target;`: the declared function `name` is `target`.
+pub(super) struct Alias<'a> {
+    pub(super) line: u32,
+    pub(super) name: &'a str,
+    pub(super) target: &'a str,
 }
 
 /// Where a variable lives.

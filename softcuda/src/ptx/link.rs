@@ -43,8 +43,7 @@ fn names<'s>(unit: &'s Syntax<'_>) -> impl Iterator<Item = (&'s str, Linkage)> {
 
 /// One syntax of all.
 pub(super) fn link<'a>(units: Vec<Syntax<'a>>, renamed: &'a Renamed) -> Result<Syntax<'a>, JitError> {
-    let mut all =
-        Syntax { version: (0, 0), targets: Vec::new(), variables: Vec::new(), functions: Vec::new() };
+    let mut all = Syntax::default();
     for (number, (mut unit, names)) in units.into_iter().zip(&renamed.0).enumerate() {
         if !names.is_empty() {
             rename(&mut unit, names);
@@ -54,6 +53,7 @@ pub(super) fn link<'a>(units: Vec<Syntax<'a>>, renamed: &'a Renamed) -> Result<S
         all.targets.append(&mut unit.targets);
         all.variables.append(&mut unit.variables);
         all.functions.append(&mut unit.functions);
+        all.aliases.append(&mut unit.aliases);
     }
     check_shared(&all.variables)?;
     all.variables = settle(all.variables)?;
@@ -159,6 +159,10 @@ type Names = HashMap<String, String>;
 fn rename<'a>(unit: &mut Syntax<'a>, names: &'a Names) {
     for item in &mut unit.variables {
         variable(item, names);
+    }
+    for alias in &mut unit.aliases {
+        name(&mut alias.name, names);
+        name(&mut alias.target, names);
     }
     for function in &mut unit.functions {
         name(&mut function.name, names);

@@ -1,6 +1,6 @@
 //! Modules: what a text becomes, and how its kernels are started.
 
-use super::ast::{Linkage, Operand, Space, Statement, Syntax, Value, Variable};
+use super::ast::{Alias, Linkage, Operand, Routine, Space, Statement, Syntax, Value, Variable};
 use super::error::{JitError, Refusal};
 use super::exec::fault::Fault;
 use super::exec::grid::Job;
@@ -8,7 +8,7 @@ use super::exec::host::Host;
 use super::exec::program::Program;
 use super::exec::space::{CODE_STEP, CODE_WINDOW};
 use super::link::{Renamed, link};
-use super::lower::{Library, lower_kernel};
+use super::lower::{Library, lower_kernel, numbered_global};
 use super::parse::parse;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
@@ -366,6 +366,10 @@ fn library(syntax: Syntax<'_>) -> Result<Library<'_>, JitError> {
             functions.insert(source.name, number as u32);
         }
     }
+    for alias in &syntax.aliases {
+        let target = aliased(&syntax, &functions, alias)?;
+        functions.insert(alias.name, target);
+    }
     let mut globals = HashMap::new();
     for variable in module_variables(&syntax) {
         if variable.linkage == Linkage::Extern {
@@ -383,8 +387,7 @@ fn library(syntax: Syntax<'_>) -> Result<Library<'_>, JitError> {
             shared.entry(variable.name).or_insert(number);
         }
         if variable.family.is_some() {
-            let what = format!("{}: numbered names are only for variables of functions", variable.name);
-            return Err(JitError::uncovered(variable.line, what));
+            return Err(numbered_global(variable));
         }
         if matches!(variable.space, Space::Local | Space::Param | Space::Reg) {
             let what = format!("{}: a variable of this space cannot stand here", variable.name);
@@ -392,9 +395,55 @@ fn library(syntax: Syntax<'_>) -> Result<Library<'_>, JitError> {
         }
     }
     let taken = taken(&syntax, &functions);
+    let inner = inner_variables(&syntax).into_iter().zip(globals.len() as u32..);
+    let inner_globals = inner.map(|(variable, number)| (std::ptr::from_ref(variable), number)).collect();
     let arrays = syntax.variables.iter().filter(|variable| !variable.dimensions.is_empty());
     let arrays = arrays.map(|variable| (variable.name, variable.ty.size())).collect();
-    Ok(Library { syntax, functions, globals, shared, arrays, taken })
+    Ok(Library { syntax, functions, globals, inner_globals, shared, arrays, taken })
+}
+
+/// The function, by number, that an alias names anew.
+fn aliased(syntax: &Syntax<'_>, functions: &HashMap<&str, u32>, alias: &Alias<'_>) -> Result<u32, JitError> {
+    let refusal = |what: &str| {
+        Err(JitError::invalid(alias.line, format!("the alias {} of {}: {what}", alias.name, alias.target)))
+    };
+    let find = |name| functions.get(name).map(|number| (*number, &syntax.functions[*number as usize]));
+    let (Some((number, target)), Some((_, declared))) = (find(alias.target), find(alias.name)) else {
+        return refusal("one of them is not declared");
+    };
+    let bytes = |variables: &[Variable<'_>]| variables.iter().map(Variable::size).collect::<Vec<_>>();
+    let shape = |function: &Routine<'_>| [bytes(&function.results), bytes(&function.params)];
+    if declared.body.is_some() {
+        return refusal("the alias is defined, too");
+    }
+    if target.body.is_none() || target.kernel {
+        return refusal("there is no such function");
+    }
+    if shape(declared) != shape(target) {
+        return refusal("they have different parameters");
+    }
+    Ok(number)
+}
+
+/// Global and constant variables that stand in functions.
+fn inner_variables<'s, 'a>(syntax: &'s Syntax<'a>) -> Vec<&'s Variable<'a>> {
+    let mut all = Vec::new();
+    for function in &syntax.functions {
+        gather(function.body.as_deref().unwrap_or(&[]), &mut all);
+    }
+    all
+}
+
+fn gather<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Variable<'a>>) {
+    for statement in statements {
+        match statement {
+            Statement::Variable(variable) if matches!(variable.space, Space::Global | Space::Const) => {
+                all.push(variable);
+            }
+            Statement::Scope(inner) => gather(inner, all),
+            _ => {}
+        }
+    }
 }
 
 fn module_variables<'s, 'a>(syntax: &'s Syntax<'a>) -> impl Iterator<Item = &'s Variable<'a>> {
@@ -442,13 +491,18 @@ fn visit(statements: &[Statement<'_>], note: &mut impl FnMut(&str)) {
 
 fn globals(library: &Library<'_>) -> Result<Vec<Global>, JitError> {
     let mut all = Vec::new();
-    for variable in module_variables(&library.syntax) {
+    let inner = inner_variables(&library.syntax);
+    // Names that no other text can mean, as ptxas makes them.
+    let inner =
+        inner.iter().enumerate().map(|(at, variable)| (*variable, format!("$__{}__{at}", variable.name)));
+    let outer = module_variables(&library.syntax).map(|variable| (variable, variable.name.to_owned()));
+    for (variable, name) in outer.chain(inner) {
         let size = usize::try_from(variable.size()).unwrap_or(usize::MAX);
         if size > 1 << 40 {
             return Err(JitError::invalid(variable.line, format!("{} is too large", variable.name)));
         }
         let mut global = Global {
-            name: variable.name.to_owned(),
+            name,
             size,
             align: variable.alignment() as usize,
             constant: variable.space == Space::Const,
@@ -502,7 +556,7 @@ fn initialise(
     Ok(())
 }
 
-fn function(source: &super::ast::Routine<'_>, program: Program, const_bytes: usize) -> Function {
+fn function(source: &Routine<'_>, program: Program, const_bytes: usize) -> Function {
     let mut offset = 0usize;
     let mut params = Vec::new();
     for param in &source.params {

@@ -182,7 +182,7 @@ fn numbered_names() {
         assert!(log.contains(sentence), "{declaration}: {log}");
     }
     let log = device::compile(&text(".global .u32 g<3>; .entry k() { ret; }")).err().unwrap().log;
-    assert!(log.ends_with("numbered names are only for variables of functions"), "{log}");
+    assert!(log.ends_with("numbered names of global variables are not supported"), "{log}");
 }
 
 #[test]
@@ -200,5 +200,58 @@ fn lines_of_a_preprocessor() {
     for line in ["#define N 4", "#include \"x.h\"", "#if 0", "#pragma once", "# 1", "#"] {
         let log = device::compile(&text(&format!("{line}\n.entry k() {{ ret; }}"))).err().unwrap().log;
         assert_eq!(log, format!("line 4: syntax error at `{line}`: a driver has no preprocessor"));
+    }
+}
+
+#[test]
+fn variables_of_a_function_that_stay() {
+    let body = text(
+        ".global .u32 g = 1;
+.visible .entry k(.param .u64 out) { .reg .b64 %o; .reg .b32 %r<6>;
+    ld.param.u64 %o, [out];
+    { .global .u32 g = 5; ld.global.u32 %r1, [g]; }
+    { .global .u32 g[2] = {6, 7}; ld.global.u32 %r2, g[1]; st.global.u32 [g], 9; ld.global.u32 %r4, [g]; }
+    { .const .u32 c = 8; ld.const.u32 %r3, [c]; }
+    ld.global.u32 %r5, [g];
+    st.global.v4.u32 [%o], {%r1, %r2, %r3, %r4}; st.global.u32 [%o+16], %r5; ret; }",
+    );
+    assert_eq!(results::<u32>(&body, 5), [5, 7, 8, 9, 1]);
+    let module = device::compile(&body).unwrap();
+    let names: Vec<&str> = module.globals().iter().map(|global| global.name.as_str()).collect();
+    assert_eq!(names, ["g", "$__g__0", "$__g__1", "$__c__2"]);
+    let twice = ".entry k() { .global .u32 g; .global .u32 g; ret; }";
+    assert!(device::compile(&text(twice)).err().unwrap().log.ends_with("g is declared twice"));
+    let numbered = ".entry k() { .global .u32 g<2>; ret; }";
+    assert!(device::compile(&text(numbered)).err().unwrap().log.contains("numbered names"));
+}
+
+#[test]
+fn aliases() {
+    let four = ".func (.param .b32 r) four() .abi_preserve 8 { st.param.b32 [r], 4; ret; }";
+    let declared = |name: &str| format!(".visible .func (.param .b32 r) {name}();");
+    let kernel = |name: &str| {
+        format!(
+            ".visible .entry k(.param .u64 out) {{ .reg .b64 %o; .reg .b32 %r; .param .b32 p;
+    ld.param.u64 %o, [out]; call (p), {name}, (); ld.param.b32 %r, [p]; st.global.u32 [%o], %r; ret; }}"
+        )
+    };
+    let all =
+        [four, &declared("a"), ".alias a, four;", &declared("b"), ".alias b, a;", &kernel("b")].concat();
+    assert_eq!(results::<u32>(&text(&all), 1), [4]);
+    // Of another text.
+    let own = format!("{four} {} .alias a, four;", declared("a"));
+    let others = format!(".extern .func (.param .b32 r) a(); .func four() {{ ret; }} {}", kernel("a"));
+    Module::link(&[text(&own), text(&others)], 90, 90).unwrap();
+    for (body, sentence) in [
+        (format!("{four} .alias a, four;"), "one of them is not declared"),
+        (format!("{} .alias a, four;", declared("a")), "one of them is not declared"),
+        (format!("{} {} .alias a, b;", declared("a"), declared("b")), "there is no such function"),
+        (format!("{} .entry b() {{ ret; }} .alias a, b;", declared("a")), "there is no such function"),
+        (format!("{four} .func a(); .alias a, four;"), "they have different parameters"),
+        (format!("{four} {} .alias four, a;", declared("a")), "the alias is defined, too"),
+        (format!("{four} {} .alias a four;", declared("a")), "',' is wanted"),
+    ] {
+        let log = device::compile(&text(&body)).err().unwrap().log;
+        assert!(log.contains(sentence), "{body}: {log}");
     }
 }

@@ -77,8 +77,9 @@ fn declared_twice(variable: &Variable<'_>) -> JitError {
     JitError::invalid(variable.line, format!("{} is declared twice", variable.name))
 }
 
-fn global_inside(variable: &Variable<'_>) -> JitError {
-    let what = format!("{}: global variables inside functions are not supported", variable.name);
+/// The refusal of `.global .u32 g<3>;`
+pub(in crate::ptx) fn numbered_global(variable: &Variable<'_>) -> JitError {
+    let what = format!("{}: numbered names of global variables are not supported", variable.name);
     JitError::uncovered(variable.line, what)
 }
 
@@ -406,7 +407,10 @@ impl<'a, 's> Lowering<'a, 's> {
             Space::Reg => Symbol::Register(self.register(variable)),
             Space::Local | Space::Param => Symbol::Slot(self.slot(variable)?),
             Space::Shared => self.shared(variable)?,
-            Space::Global | Space::Const => return Err(global_inside(variable)),
+            Space::Global | Space::Const => {
+                let number = self.library.inner_globals.get(&std::ptr::from_ref(variable));
+                Symbol::Global(*number.ok_or_else(|| self.invalid("a variable that stands nowhere"))?)
+            }
         };
         if !self.names.add(variable.name, symbol) {
             return Err(declared_twice(variable));
@@ -448,7 +452,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 Symbol::Shared(first) => Family::Shared(first, bytes as u32),
                 _ => Family::Shared(0, 0),
             },
-            Space::Global | Space::Const => return Err(global_inside(variable)),
+            Space::Global | Space::Const => return Err(numbered_global(variable)),
         };
         if self.names.add_family(variable.name, family, count) {
             Ok(())

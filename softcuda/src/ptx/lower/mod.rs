@@ -24,5 +24,5 @@ mod table;
 mod transcendental;
 mod transfer;
 
-pub(super) use function::lower_kernel;
+pub(super) use function::{lower_kernel, numbered_global};
 pub(super) use names::Library;

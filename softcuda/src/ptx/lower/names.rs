@@ -1,7 +1,7 @@
 //! What names mean.
 
 use super::emit::Registers;
-use crate::ptx::ast::{Prototype, Syntax};
+use crate::ptx::ast::{Prototype, Syntax, Variable};
 use crate::ptx::exec::core::Reg;
 use crate::ptx::exec::program::Slot;
 use crate::ptx::types::Type;
@@ -14,6 +14,8 @@ pub(in crate::ptx) struct Library<'a> {
     pub(in crate::ptx) functions: HashMap<&'a str, u32>,
     /// Global and constant variables by their number.
     pub(in crate::ptx) globals: HashMap<&'a str, u32>,
+    /// Those of a function's body, by where they stand in the syntax.
+    pub(in crate::ptx) inner_globals: HashMap<*const Variable<'a>, u32>,
     /// Shared variables by their place in the syntax.
     pub(in crate::ptx) shared: HashMap<&'a str, usize>,
     /// Arrays, with the bytes of an element's scalar.

@@ -1,14 +1,13 @@
 //! What stands at the outermost level: the header, variables, functions.
 
 use super::Parser;
-use crate::ptx::ast::{Limits, Linkage, Routine, Syntax, Variable};
+use crate::ptx::ast::{Alias, Limits, Linkage, Routine, Syntax, Variable};
 use crate::ptx::error::{JitError, Refusal};
 use crate::ptx::lexer::Token;
 
 impl<'a> Parser<'a> {
     pub(super) fn text(mut self) -> Result<Syntax<'a>, JitError> {
-        let mut syntax =
-            Syntax { version: (0, 0), targets: Vec::new(), variables: Vec::new(), functions: Vec::new() };
+        let mut syntax = Syntax::default();
         if !self.accept(Token::Dot("version")) {
             return Err(JitError::new(Refusal::NotPtx, 0, "the image does not start with .version"));
         }
@@ -28,9 +27,20 @@ impl<'a> Parser<'a> {
                 }
                 Token::Dot("section") => self.section()?,
                 Token::Dot("pragma") => self.until_semicolon(),
+                Token::Dot("alias") => self.alias(&mut syntax)?,
                 _ => self.item(&mut syntax)?,
             }
         }
+    }
+
+    fn alias(&mut self, syntax: &mut Syntax<'a>) -> Result<(), JitError> {
+        let line = self.line();
+        self.take();
+        let name = self.name()?;
+        self.expect(',')?;
+        let target = self.name()?;
+        syntax.aliases.push(Alias { line, name, target });
+        self.expect(';')
     }
 
     fn version(&mut self) -> Result<(u32, u32), JitError> {
@@ -147,7 +157,12 @@ impl<'a> Parser<'a> {
                 "reqntid" => limits.exact_threads = Some(self.triple()?),
                 "reqnctapercluster" => limits.cluster = Some(self.triple()?),
                 "explicitcluster" => limits.explicit_cluster = true,
-                "minnctapersm" | "maxnctapersm" | "maxnreg" | "maxclusterrank" => {
+                "minnctapersm"
+                | "maxnctapersm"
+                | "maxnreg"
+                | "maxclusterrank"
+                | "abi_preserve"
+                | "abi_preserve_control" => {
                     self.integer()?;
                 }
                 "noreturn" => {}
