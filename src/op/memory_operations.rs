@@ -53,7 +53,8 @@ pub struct MemoryOperation<'a> {
     pub action: MemoryAction,
     /// The driver's flags for it.
     pub flags: u32,
-    /// Where the value stands: device memory, or page-locked host memory that the device reaches. `None` for what has none.
+    /// Where the value stands: device memory, or page-locked host memory that the device reaches. `None` for what has none;
+    /// of an endpoint that is given all the same, the owner is kept, and nothing else is used.
     pub at: Option<Endpoint<'a>>,
     /// The value; of four bytes the lower half.
     pub value: u64,
@@ -84,9 +85,14 @@ impl<'a, 'v> MemoryOperations<'a, 'v> {
 }
 
 impl MemoryOperation<'_> {
-    /// Where the value stands, and its bytes.
+    /// Where the value stands; `None` for what has none.
+    pub(super) fn value_at(&self) -> Option<&Endpoint<'_>> {
+        self.at.as_ref().filter(|_| self.action.bytes() > 0)
+    }
+
+    /// The same, with its bytes.
     fn value_end(&self) -> Option<End> {
-        self.at.as_ref().map(|at| End { side: at.side(), bytes: self.action.bytes() as usize })
+        self.value_at().map(|at| End { side: at.side(), bytes: self.action.bytes() as usize })
     }
 
     fn address(&self, at: &Context) -> Result<u64, Error> {

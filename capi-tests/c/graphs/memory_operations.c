@@ -75,6 +75,68 @@ static void operations(void) {
   CHECK(released_soon(&counts[0], 1) == 1);
 }
 
+/* What has no value may have an owner all the same: taken, and released once; where the call fails, the caller's. */
+static void owners_without_a_value(void) {
+  int counts[5] = {0}, flushed;
+  const cushim_owner owners[5] = {counted(&counts[0]), counted(&counts[1]), counted(&counts[2]), counted(&counts[3]), counted(&counts[4])};
+  cushim_graph graph = new_graph();
+  cushim_memory_operation list[2], wrong[2];
+  cushim_node node = NULL;
+  cushim_exec exec;
+  memset(list, 0, sizeof list);
+  list[0].action = CUSHIM_MEMORY_BARRIER;
+  list[0].at.owner = &owners[0];
+  list[1].action = CUSHIM_MEMORY_BARRIER;
+  list[1].at.owner = &owners[1];
+  memcpy(wrong, list, sizeof wrong);
+  wrong[1].action = (cushim_memory_action)99;
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_memory_operations(all.stream, wrong, 2));
+  wrong[1].action = CUSHIM_MEMORY_WRITE_32; /* to NULL */
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_stream_memory_operations(all.stream, wrong, 2));
+  CHECK_STATUS(CUSHIM_ERROR_INVALID_ARGUMENT, cushim_graph_add_memory_operations(graph, NULL, 0, wrong, 2, &node));
+  CHECK(released(&counts[0]) == 0 && released(&counts[1]) == 0);
+  CHECK_OK(cushim_stream_memory_operations(all.stream, list, 2));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(released_soon(&counts[0], 1) == 1 && released_soon(&counts[1], 1) == 1);
+
+  /* Where the device flushes. */
+  list[0].action = CUSHIM_MEMORY_FLUSH_REMOTE_WRITES;
+  list[0].at.owner = &owners[4];
+  flushed = cushim_stream_memory_operations(all.stream, list, 1) == CUDA_SUCCESS;
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(released_soon(&counts[4], flushed) == flushed);
+  list[0].action = CUSHIM_MEMORY_BARRIER;
+
+  list[0].at.owner = &owners[2];
+  list[1].at.owner = &owners[3];
+  CHECK_OK(cushim_graph_add_memory_operations(graph, NULL, 0, list, 2, &node));
+  exec = new_exec(graph);
+  CHECK_OK(cushim_exec_launch(exec, all.stream));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(released(&counts[2]) == 0 && released(&counts[3]) == 0);
+  list[0].at.owner = list[1].at.owner = NULL;
+  CHECK_OK(cushim_node_set_memory_operations(node, NULL, list, 2));
+  CHECK(released(&counts[2]) == 0); /* the exec keeps what it has */
+  CHECK_OK(cushim_exec_destroy(exec));
+  CHECK(released_soon(&counts[2], 1) == 1 && released_soon(&counts[3], 1) == 1);
+  CHECK_OK(cushim_graph_destroy(graph));
+  CHECK(released(&counts[0]) == 1 && released(&counts[1]) == 1 && released(&counts[2]) == 1 && released(&counts[3]) == 1);
+}
+
+/* The same of what has no bytes. */
+static void owners_without_bytes(void) {
+  int counts[3] = {0};
+  const cushim_owner owners[3] = {counted(&counts[0]), counted(&counts[1]), counted(&counts[2])};
+  cushim_place from = cushim_at_device(slot(0)), to = cushim_at_device(slot(1));
+  from.owner = &owners[0];
+  to.owner = &owners[1];
+  CHECK_OK(cushim_stream_copy(all.stream, &to, &from, 0));
+  to.owner = &owners[2];
+  CHECK_OK(cushim_stream_fill(all.stream, &to, 0, 1, 0));
+  CHECK_OK(cushim_stream_synchronize(all.stream));
+  CHECK(released_soon(&counts[0], 1) == 1 && released_soon(&counts[1], 1) == 1 && released_soon(&counts[2], 1) == 1);
+}
+
 /* Memory of a pool, and of the graph: added, and refused by the launch, which says where the value is. */
 static void refused_by_the_launch(void) {
   cushim_graph graph = new_graph(), allocating = new_graph();
@@ -111,8 +173,10 @@ static void refused_by_the_launch(void) {
 int main(void) {
   check_begin();
   if (open_graphs()) {
+    owners_without_bytes();
     if (version >= 11070) {
       operations();
+      owners_without_a_value();
       refused_by_the_launch();
     } else {
       too_old();

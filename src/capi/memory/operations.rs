@@ -40,8 +40,8 @@ pub struct cushim_memory_operation {
     pub action: i32,
     /// The driver's flags for it.
     pub flags: u32,
-    /// Where the value stands: device memory, or page-locked host memory that the device reaches. Without effect for
-    /// actions that have no value.
+    /// Where the value stands: device memory, or page-locked host memory that the device reaches. Actions that have no
+    /// value use only its `owner`.
     pub at: cushim_place,
     /// The value; of four bytes the lower half.
     pub value: u64,
@@ -68,7 +68,10 @@ pub(in crate::capi) unsafe fn look_up_operations(
 ) -> Result<Given<'_>, Error> {
     let look_up = |operation: &cushim_memory_operation| {
         let action = action(operation.action)?;
-        let place = if action.bytes() > 0 { Some(Place::of(guard, operation.at, "at")?) } else { None };
+        let place = match action.bytes() {
+            0 => Place::of_owner_alone(operation.at)?,
+            _ => Some(Place::of(guard, operation.at, "at")?),
+        };
         Ok((*operation, action, place))
     };
     // SAFETY: the caller vouches for the array.
@@ -84,6 +87,7 @@ impl Given<'_> {
         let mut list = Vec::with_capacity(self.0.len());
         for (given, action, place) in &self.0 {
             let at = match place {
+                Some(place) if action.bytes() == 0 => Some(place.nowhere()),
                 // SAFETY: no bytes are read.
                 Some(place) => Some(unsafe { place.endpoint(Role::Destination, || 0) }?),
                 None => None,

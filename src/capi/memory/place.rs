@@ -240,6 +240,18 @@ impl<'g> Place<'g> {
         Ok(Self { given, what, buffer, context })
     }
 
+    /// A place that is no memory, with an owner all the same; `None` if there is none.
+    pub(in crate::capi) fn of_owner_alone(given: cushim_place) -> Result<Option<Self>, Error> {
+        pointer::check_if_given(given.owner, "owner")?;
+        let place = Self { given, what: "at", buffer: None, context: None };
+        Ok(if given.owner.is_null() { None } else { Some(place) })
+    }
+
+    /// What an operation is told of such a place.
+    pub(in crate::capi) fn nowhere(&self) -> Endpoint<'static> {
+        Endpoint::at(Side::Host(0))
+    }
+
     /// Whether a copy may have to wait for ordinary host memory.
     #[inline]
     pub(in crate::capi) fn may_block(&self) -> bool {

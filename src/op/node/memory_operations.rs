@@ -74,6 +74,10 @@ impl MemoryOperations<'_, '_> {
     fn places(&self) -> impl Iterator<Item = &Endpoint<'_>> {
         self.0.iter().filter_map(|operation| operation.at.as_ref())
     }
+
+    fn values(&self) -> impl Iterator<Item = Option<&Endpoint<'_>>> {
+        self.0.iter().map(MemoryOperation::value_at)
+    }
 }
 
 impl NodeOperation for MemoryOperations<'_, '_> {
@@ -89,13 +93,12 @@ impl NodeOperation for MemoryOperations<'_, '_> {
 
     fn parameters(&mut self, at: &Arc<Context>) -> Result<Parameters, Error> {
         let raw = self.raw(at)?;
-        self.places().try_for_each(|place| check_kept(place, "place of the value", at))?;
+        self.values().flatten().try_for_each(|place| check_kept(place, "place of the value", at))?;
         // The driver looks at them only when the graph is launched.
         self.check_reach(at)?;
-        let place = |operation: &MemoryOperation<'_>| operation.at.as_ref().map(KeptMemory::of);
         Ok(Parameters::MemoryOperations(Box::new(MemoryOperationsParameters {
             raw: raw.into(),
-            places: self.0.iter().map(place).collect(),
+            places: self.values().map(|place| place.map(KeptMemory::of)).collect(),
         })))
     }
 
