@@ -13,9 +13,11 @@ use crate::object::error::{Error, Status, Subject};
 use crate::object::handle::{DefaultStream, Header, object};
 use crate::object::native::{self, Handle, HasNative, Native, Ownership};
 use crate::object::registry::Registry;
+use crate::object::thread_end::{at_end, has_ended};
 use capturing::Capturing;
 use std::cell::RefCell;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -378,7 +380,8 @@ impl Stream {
 
 thread_local! {
     /// This thread's current stream is the last of these. Whoever pushes a stream keeps it alive.
-    static CURRENT: RefCell<Vec<Pushed>> = const { RefCell::new(Vec::new()) };
+    /// Without a destructor of the standard library's, which takes memory that may not be there: see `thread_end`.
+    static CURRENT: ManuallyDrop<RefCell<Vec<Pushed>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// A stream that was made current. A default stream is there as long as its context is, whoever holds it.
@@ -403,9 +406,13 @@ impl Pushed {
     }
 }
 
-/// A thread that is ending has none: what a process does as it exits may still ask.
-fn with_current<T: Default>(body: impl FnOnce(&mut Vec<Pushed>) -> T) -> T {
-    CURRENT.try_with(|stack| body(&mut stack.borrow_mut())).unwrap_or_default()
+fn with_current<T>(body: impl FnOnce(&mut Vec<Pushed>) -> T) -> T {
+    CURRENT.with(|stack| body(&mut stack.borrow_mut()))
+}
+
+/// Forgets the thread's current streams, as the thread ends.
+fn forget_current() {
+    drop(CURRENT.with(|stack| stack.take()));
 }
 
 /// The current stream of a thread: a choice that a program makes once and names wherever a stream is asked for.
@@ -426,7 +433,10 @@ fn with_current<T: Default>(body: impl FnOnce(&mut Vec<Pushed>) -> T) -> T {
 impl Stream {
     /// Makes the stream the thread's current one, until it is popped or the thread ends. This does not keep it alive.
     pub fn push_current(self: &Arc<Self>) {
-        with_current(|stack| stack.push(Pushed::new(self)));
+        // A thread that is ending has none.
+        if at_end(forget_current) || !has_ended() {
+            with_current(|stack| stack.push(Pushed::new(self)));
+        }
     }
 
     /// Takes the thread's current stream away; the one before it becomes current. `None` if it is gone.

@@ -6,10 +6,12 @@
 use super::options::OutStruct;
 use crate::object::callback::Lending;
 use crate::object::cancellation::Deferred;
-use crate::object::error::{Error, Status};
+use crate::object::error::{Error, FORKED_TEXT, Status};
+use crate::object::handle::forked;
+use crate::object::thread_end::{at_end, has_ended};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
-use std::mem::offset_of;
+use std::mem::{ManuallyDrop, offset_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The result of a call: `CUSHIM_SUCCESS` (0); the driver's own `CUresult`, unchanged, which is positive; or a
@@ -127,10 +129,22 @@ pub(super) fn tell(error: Option<&Error>, mut detail: OutStruct<'_, cushim_error
     detail.finish();
 }
 
-thread_local! {
-    static LAST: RefCell<Option<Error>> = const { RefCell::new(None) };
+/// A thread's last error.
+struct Last {
+    error: Option<Error>,
     /// The text that `cushim_last_error_message` handed out last.
-    static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
+    message: Option<CString>,
+}
+
+thread_local! {
+    /// Without a destructor of the standard library's, which takes memory and the loader's lock: see `thread_end`.
+    static LAST: ManuallyDrop<RefCell<Last>> = const { ManuallyDrop::new(RefCell::new(Last { error: None, message: None })) };
+}
+
+/// Forgets the thread's last error, as the thread ends.
+fn forget() {
+    let last = LAST.with(|last| last.replace(Last { error: None, message: None }));
+    drop(last);
 }
 
 /// Runs the body of an exported function: an error becomes the thread's last error and its status, a panic an
@@ -165,14 +179,27 @@ pub(super) fn long_call(body: impl FnOnce() -> Result<(), Error>) -> cushim_stat
 #[cold]
 pub(super) fn fail(error: Error) -> cushim_status {
     let status = error.status.0;
-    // A thread that is ending has no last error any more; the status still reaches the caller.
-    let _ = LAST.try_with(|last| last.replace(Some(error)));
+    put(error);
     status
+}
+
+/// Makes the error the thread's last one, without a word.
+fn put(error: Error) {
+    if forked() {
+        // Nothing is freed: the allocator's lock may be held for ever.
+        return std::mem::forget(LAST.with(|last| last.borrow_mut().error.replace(error)));
+    }
+    // A thread that is ending has no last error any more. Where the C library has no memory to say when it ends, its last one is leaked.
+    if !at_end(forget) && has_ended() {
+        return;
+    }
+    let before = LAST.with(|last| last.borrow_mut().error.replace(error));
+    drop(before);
 }
 
 /// Takes the thread's last error away.
 pub(super) fn take() -> Option<Error> {
-    LAST.try_with(|last| last.take()).ok().flatten()
+    LAST.with(|last| last.borrow_mut().error.take())
 }
 
 #[cold]
@@ -199,8 +226,7 @@ pub unsafe extern "C" fn cushim_last_error(detail: *mut cushim_error_detail) -> 
         let detail = unsafe { OutStruct::cleared(detail, "detail") }?;
         let last = take();
         tell(last.as_ref(), detail);
-        // A thread that is ending keeps none.
-        let _ = LAST.try_with(|place| place.replace(last));
+        last.into_iter().for_each(put);
         Ok(())
     })
 }
@@ -211,16 +237,18 @@ pub unsafe extern "C" fn cushim_last_error(detail: *mut cushim_error_detail) -> 
 ///   function again or ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_last_error_message() -> *const c_char {
-    let message =
-        LAST.try_with(|last| last.borrow().as_ref().map(|error| error.message.clone())).ok().flatten();
-    let text = CString::new(message.unwrap_or_default().replace('\0', " ")).unwrap_or_default();
-    MESSAGE
-        .try_with(|kept| {
-            let mut kept = kept.borrow_mut();
-            *kept = text;
-            kept.as_ptr()
-        })
-        .unwrap_or(c"".as_ptr())
+    LAST.with(|last| {
+        let Last { error, message } = &mut *last.borrow_mut();
+        match error {
+            None => c"".as_ptr(),
+            // In the child of a fork nothing is allocated.
+            Some(error) if error.is_kept() => FORKED_TEXT.as_ptr(),
+            Some(error) => {
+                let text = CString::new(error.message.replace('\0', " ")).unwrap_or_default();
+                message.insert(text).as_ptr()
+            }
+        }
+    })
 }
 
 /// Copies a text into a fixed field, cut and marked where it does not fit.
@@ -256,7 +284,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_internal_error() {
         assert_eq!(call(|| panic!("boom")), Status::INTERNAL.0);
-        let last = LAST.with(|last| last.borrow().clone()).expect("a last error");
+        let last = take().expect("a last error");
         assert!(last.message.contains("boom"), "{last}");
     }
 

@@ -1,8 +1,10 @@
 //! What went wrong, as a number for programs and a sentence for people.
 
 use crate::driver::{CallError, Driver, OpenError};
+use std::ffi::CStr;
 use std::fmt;
-use std::sync::Arc;
+use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
 
 /// A status of the C ABI: 0 is success, a positive number is the driver's own `CUresult`, a negative one is cushim's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,9 +83,13 @@ impl fmt::Display for Status {
 }
 
 /// A failure: the status, a sentence that says what to do, and what it is about.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .0.message)]
-pub struct Error(Box<Failure>); // one word, so that success costs no more than a status
+// One word, so that success costs no more than a status: a box of its own, or what the process keeps (`FORKED`).
+pub struct Error(NonNull<Failure>);
+
+// SAFETY: a failure that it owns is nobody else's, and the one that it does not own is never written.
+unsafe impl Send for Error {}
+// SAFETY: as above; a shared reference to it only reads.
+unsafe impl Sync for Error {}
 
 /// What an [`Error`] says. Reached through it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,22 +121,71 @@ impl std::ops::Deref for Error {
     type Target = Failure;
 
     fn deref(&self) -> &Failure {
-        &self.0
+        // SAFETY: it is there as long as the error is, or the process.
+        unsafe { self.0.as_ref() }
     }
 }
 
 impl std::ops::DerefMut for Error {
     fn deref_mut(&mut self) -> &mut Failure {
-        &mut self.0
+        if self.is_kept() {
+            *self = Self::boxed(Failure::clone(self));
+        }
+        // SAFETY: it is this error's own.
+        unsafe { self.0.as_mut() }
     }
 }
 
-impl Error {
-    /// A failure with a sentence, in which no driver function is concerned.
-    pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self(Box::new(Failure {
+impl Drop for Error {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_kept() {
+            // SAFETY: it was made of a box, and nobody else has it.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+impl Clone for Error {
+    fn clone(&self) -> Self {
+        if self.is_kept() { Self(self.0) } else { Self::boxed(Failure::clone(self)) }
+    }
+}
+
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Error {}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Error").field(&**self).finish()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What every call answers in the child of a fork, made before there is any: there a lock of the allocator may be held for ever.
+static FORKED: OnceLock<Failure> = OnceLock::new();
+
+/// Its sentence.
+pub(crate) const FORKED_TEXT: &CStr = c"this process was forked after the library was used, and CUDA does not work in such a child; fork before \
+    the first call, or start the child with exec";
+
+impl Failure {
+    fn new(status: Status, message: String) -> Self {
+        Self {
             status,
-            message: message.into(),
+            message,
             function: String::new(),
             abi: 0,
             driver_code: 0,
@@ -139,7 +194,42 @@ impl Error {
             object: String::new(),
             label: String::new(),
             item: None,
-        }))
+        }
+    }
+
+    fn forked() -> Self {
+        Self::new(Status::FORKED, FORKED_TEXT.to_string_lossy().into_owned())
+    }
+}
+
+impl Error {
+    /// A failure with a sentence, in which no driver function is concerned.
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
+        Self::boxed(Failure::new(status, message.into()))
+    }
+
+    fn boxed(failure: Failure) -> Self {
+        Self(NonNull::from(Box::leak(Box::new(failure))))
+    }
+
+    /// That this process is the child of a fork: without an allocation, after [`prepare_for_forks`](Self::prepare_for_forks).
+    pub(crate) fn forked() -> Self {
+        match FORKED.get() {
+            Some(kept) => Self(NonNull::from(kept)),
+            None => Self::boxed(Failure::forked()),
+        }
+    }
+
+    /// Makes what children of later forks are told.
+    #[cfg(all(unix, not(loom)))]
+    pub(crate) fn prepare_for_forks() {
+        FORKED.get_or_init(Failure::forked);
+    }
+
+    /// Whether the process keeps it, and it is neither written nor freed.
+    #[inline]
+    pub(crate) fn is_kept(&self) -> bool {
+        FORKED.get().is_some_and(|kept| std::ptr::eq(kept, self.0.as_ptr()))
     }
 
     /// The same failure, with the driver function that it is about.
@@ -168,6 +258,9 @@ impl Error {
     #[cold]
     #[must_use]
     pub(crate) fn of_item(mut self, what: &str, index: usize) -> Self {
+        if self.is_kept() {
+            return self;
+        }
         self.message = format!("{what} {index}: {}", self.message);
         self.at_item(index)
     }
@@ -187,6 +280,9 @@ impl Error {
     /// sentence does.
     #[must_use]
     pub(crate) fn about(mut self, object: &dyn Subject) -> Self {
+        if self.is_kept() {
+            return self;
+        }
         self.object = object.to_string();
         if !self.function.is_empty() && !self.message.contains(&self.object) {
             self.message = format!("{}: {}", self.object, self.message);

@@ -11,6 +11,7 @@
 //! | `registry` | finds the object of a native handle |
 //! | `release` | what becomes of errors when the last hold on an object goes |
 //! | `thread` | threads, without the memory that the standard library takes for them |
+//! | `thread_end` | what is done when a thread ends |
 //! | `cancellation` | threads that are cancelled in the middle of a call |
 //! | `spare` | memory for when the process has none left |
 //! | `slot` | what an object keeps for objects that it does not know |
@@ -32,3 +33,5 @@ pub(crate) mod release;
 pub(crate) mod slot;
 mod spare;
 pub(crate) mod thread;
+#[cfg_attr(loom, allow(dead_code))]
+pub(crate) mod thread_end;

@@ -5,14 +5,16 @@
 
 use crate::driver::{Driver, sys};
 use crate::object::error::Error;
+use crate::object::thread_end::{at_end, has_ended};
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 
 thread_local! {
     /// Has no destructor, so that a destroy which releases without an error finds all that it needs at once.
     static COLLECTING: Collecting = const { Collecting { depth: Cell::new(0), errors: Cell::new(0) } };
     /// The errors of what was released in the destroys that are under way on this thread, each with the destroy's depth.
-    static ERRORS: RefCell<Vec<(u32, Error)>> = const { RefCell::new(Vec::new()) };
+    static ERRORS: ManuallyDrop<RefCell<Vec<(u32, Error)>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// The destroys that are under way on a thread, one within the release of another.
@@ -53,13 +55,11 @@ fn put_down(error: Error) -> Result<(), Error> {
     if depth == 0 {
         return Err(error);
     }
-    let mut left = Some(error);
-    // A thread that is ending collects nothing any more.
-    let _ = ERRORS.try_with(|errors| {
-        errors.borrow_mut().extend(left.take().map(|error| (depth, error)));
-        COLLECTING.with(|collecting| collecting.errors.set(collecting.errors.get() + 1));
-    });
-    left.map_or(Ok(()), Err)
+    // Each destroy takes its errors away when it ends; what stays is room for more.
+    at_end(|| ERRORS.with(|errors| drop(errors.take())));
+    ERRORS.with(|errors| errors.borrow_mut().push((depth, error)));
+    COLLECTING.with(|collecting| collecting.errors.set(collecting.errors.get() + 1));
+    Ok(())
 }
 
 fn count(driver: &Driver) {
@@ -113,15 +113,16 @@ impl<'a> Collector<'a> {
     #[cold]
     fn take() -> Vec<Error> {
         let left = COLLECTING.with(|collecting| collecting.depth.get());
-        ERRORS
-            .try_with(|errors| {
-                let mut errors = errors.borrow_mut();
-                let taken: Vec<_> =
-                    errors.extract_if(.., |(depth, _)| *depth > left).map(|(_, error)| error).collect();
-                COLLECTING.with(|collecting| collecting.errors.set(errors.len() as u32));
-                taken
-            })
-            .unwrap_or_default()
+        ERRORS.with(|errors| {
+            let mut errors = errors.borrow_mut();
+            let taken: Vec<_> =
+                errors.extract_if(.., |(depth, _)| *depth > left).map(|(_, error)| error).collect();
+            COLLECTING.with(|collecting| collecting.errors.set(errors.len() as u32));
+            if has_ended() {
+                drop(std::mem::take(&mut *errors));
+            }
+            taken
+        })
     }
 }
 

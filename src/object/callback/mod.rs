@@ -12,6 +12,7 @@
 //! | `worker` | the thread that releases |
 //! | `due` | what the driver releases on a thread of its own, for who waits |
 //! | `signals` | keeps signals away from it |
+//! | `termination` | signals that end the process, where no other thread is left to take them |
 //! | `frame` | the frame through which functions of the program are called |
 //! | `parking` | threads that such a function has ended |
 //! | `waiting` | functions that wait in a stream for their turn |
@@ -31,6 +32,8 @@ mod parking;
 #[cfg(feature = "capi")]
 pub(crate) mod pull;
 mod signals;
+#[cfg(target_os = "linux")]
+mod termination;
 mod waiting;
 mod worker;
 

@@ -12,11 +12,15 @@ use super::due;
 use super::inside::is_inside;
 use super::parking::unless_parked;
 use super::signals;
+#[cfg(target_os = "linux")]
+use super::termination;
 use crate::driver::calls::capture_mode::relax_thread;
 use crate::object::cancellation::Deferred;
 use crate::object::error::{Error, Status};
 use crate::object::handle::{self, forked};
 use crate::object::thread;
+#[cfg(target_os = "linux")]
+use crate::object::thread_end;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -137,6 +141,8 @@ pub(crate) fn later(value: impl Send + 'static) {
 #[cold]
 fn start() {
     handle::watch_forks();
+    #[cfg(target_os = "linux")]
+    thread_end::after_each(termination::look);
     let _blocked = signals::Blocked::new();
     if !thread::start(work) {
         QUEUE.lock().running = false;

@@ -165,11 +165,7 @@ pub(crate) struct Forked;
 
 impl From<Forked> for Error {
     fn from(_: Forked) -> Self {
-        Self::new(
-            Status::FORKED,
-            "this process was forked after the library was used, and CUDA does not work in such a child; fork before the \
-             first call, or start the child with exec",
-        )
+        Self::forked()
     }
 }
 

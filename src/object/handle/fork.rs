@@ -3,6 +3,8 @@
 //! `fork` calls a hook. A child that was made without it (`_Fork`, a bare `clone`) finds a page empty that the kernel wipes there
 //! (Linux 4.14); an older kernel does not, so there the number of the process is compared.
 
+#[cfg(all(unix, not(loom)))]
+use crate::object::error::Error;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 /// What the sign says; in a child it is 0.
@@ -42,6 +44,7 @@ pub(crate) fn watch() {
     }
 
     WATCHED.call_once(|| {
+        Error::prepare_for_forks();
         match wiped_page() {
             Some(page) => {
                 page.store(NO_CHILD, Ordering::Relaxed);

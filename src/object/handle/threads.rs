@@ -6,7 +6,7 @@ use super::Forked;
 use super::fork::{self, forked};
 use super::record::{ALL_LEFT, Call, LEFT, Record, TRANSIENT, is_inside};
 use super::records::Records;
-use super::sync::{per_thread, publish, spin_loop, table};
+use super::sync::{at_end, per_thread, publish, spin_loop, table};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -21,19 +21,14 @@ struct Thread {
 
 per_thread! {
     static THREAD: Thread = const { Thread { record: Cell::new(None), holds: Cell::new(0) } };
-    static AT_EXIT: AtExit = const { AtExit(Cell::new(None)) };
 }
 
 /// Gives the thread's record back when the thread ends.
-struct AtExit(Cell<Option<&'static Record>>);
-
-impl Drop for AtExit {
-    fn drop(&mut self) {
-        let _ = THREAD.try_with(|thread| thread.record.set(None));
-        // A guard that was never dropped: the call never ends, and nobody else may continue it.
-        if let Some(record) = self.0.take().filter(|record| !is_inside(record.call.load(Relaxed))) {
-            give_back(record);
-        }
+fn end() {
+    let own = THREAD.try_with(|thread| thread.record.take()).ok().flatten();
+    // A guard that was never dropped: the call never ends, and nobody else may continue it.
+    if let Some(record) = own.filter(|record| !is_inside(record.call.load(Relaxed))) {
+        give_back(record);
     }
 }
 
@@ -141,7 +136,7 @@ fn first() -> &'static Record {
     fork::watch();
     let record = table().records.take();
     THREAD.with(|thread| thread.record.set(Some(record)));
-    if AT_EXIT.try_with(|at_exit| at_exit.0.set(Some(record))).is_err() {
+    if !at_end(end) {
         record.errands.fetch_or(TRANSIENT, Relaxed);
     }
     record
