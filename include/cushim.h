@@ -1396,8 +1396,8 @@ typedef struct cushim_memory_operation {
   /* The driver's flags for it. */
   uint32_t flags;
   /*
-   * Where the value stands: device memory, or page-locked host memory that the device reaches. Without effect for
-   * actions that have no value.
+   * Where the value stands: device memory, or page-locked host memory that the device reaches. Actions that have no
+   * value use only its `owner`.
    */
   struct cushim_place at;
   /* The value; of four bytes the lower half. */
