@@ -6122,7 +6122,8 @@ cushim_status cushim_builder_destroy(cushim_builder builder);
 
 /*
  * Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
- * Graphs that it gave live on. Closing a closed builder does nothing.
+ * Graphs that it gave live on. Closing a closed builder does nothing. If the driver does not end the capture, its error
+ * is returned, and the builder captures as before: close it again.
  *
  * A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
  * the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured
@@ -6183,7 +6184,8 @@ cushim_status cushim_builder_recapture(cushim_builder builder, cushim_graph grap
  *   than the one that began unless the mode is relaxed, while forks are to be joined, and while a body in it is
  *   being captured: the capture goes on then; `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` (901) for a capture that
  *   something else has invalidated, which is over then; `CUDA_ERROR_GRAPH_RECAPTURE_FAILURE` (918) if a recapture
- *   lacks nodes: the graph is lost.
+ *   lacks nodes: the graph is lost. Where the driver fails otherwise and captures all the same, so does the builder:
+ *   end it again, or close it.
  * @driver any
  */
 cushim_status cushim_builder_end(cushim_builder builder, cushim_graph *graph);

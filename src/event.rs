@@ -2,6 +2,8 @@
 
 mod captured;
 
+pub(crate) use captured::HeldMark;
+
 use crate::context::Context;
 use crate::driver::calls::event::RawEvent;
 use crate::driver::{CallError, Driver, Kind as DriverKind, sys};

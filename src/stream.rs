@@ -2,7 +2,7 @@
 
 mod capturing;
 
-pub(crate) use capturing::CapturedBy;
+pub(crate) use capturing::{Blocking, CapturedBy};
 
 use crate::context::Context;
 use crate::driver::calls::context::Current;

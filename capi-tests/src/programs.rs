@@ -116,6 +116,7 @@ const FAULTS: &[Condition] = &[
     Condition("softcuda/every_fault", &["11.4", ONE_VERSION, "13.5"], &[]),
     Condition("softcuda/graph_faults", &["11.4", "12.2", "12.4", ONE_VERSION], &[]),
     Condition("softcuda/capture_faults", &["11.4", "12.2", "12.4", ONE_VERSION, "13.5"], &[]),
+    Condition("softcuda/ends_fail", &["11.4", "12.3", ONE_VERSION, "13.5"], &[]),
 ];
 
 /// A program, versions, and what the driver finds in its environment.

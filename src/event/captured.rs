@@ -2,7 +2,7 @@
 
 use super::Event;
 use crate::object::error::{Error, Status};
-use crate::object::slot::{Exposed, Slot};
+use crate::object::slot::{Exposed, Locked, Slot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -26,6 +26,26 @@ impl Mark {
     /// `is_shared`: whether others have the native event, too.
     pub(super) fn new(is_shared: bool) -> Self {
         Self { state: AtomicU8::new(if is_shared { OTHERS } else { 0 }), capture: Slot::new() }
+    }
+}
+
+/// See [`Event::held_mark`].
+pub(crate) struct HeldMark<'a> {
+    event: &'a Event,
+    capture: Locked<'a, dyn Exposed>,
+}
+
+impl HeldMark<'_> {
+    /// The capture of this library's that has recorded it last, if one has.
+    pub(crate) fn captured_in<T: Exposed>(&self) -> Option<Arc<T>> {
+        if self.event.is_captured() { self.capture.get() } else { None }
+    }
+
+    /// A capture has recorded it.
+    pub(crate) fn was_captured(&mut self, capture: Arc<dyn Exposed>) {
+        drop(self.capture.replace(Some(capture)));
+        self.event.mark.state.fetch_and(!THEIRS, Relaxed);
+        self.event.mark.state.fetch_or(OURS, Relaxed);
     }
 }
 
@@ -74,11 +94,9 @@ impl Event {
         self.has(OURS)
     }
 
-    /// A capture has recorded it.
-    pub(crate) fn was_captured(&self, capture: Arc<dyn Exposed>) {
-        drop(self.mark.capture.replace(Some(capture)));
-        self.mark.state.fetch_and(!THEIRS, Relaxed);
-        self.mark.state.fetch_or(OURS, Relaxed);
+    /// Where it was recorded, while no capture of this library's can record it: what is asked here is so when the driver is called.
+    pub(crate) fn held_mark(&self) -> HeldMark<'_> {
+        HeldMark { event: self, capture: self.mark.capture.lock() }
     }
 
     /// Somebody else's capture has recorded it.

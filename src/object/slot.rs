@@ -69,6 +69,11 @@ impl<V: Kept + ?Sized> Locked<'_, V> {
         self.0.clone().and_then(|value| value.any().downcast().ok())
     }
 
+    /// The same, of whatever type it is.
+    pub(crate) fn value(&self) -> Option<&V> {
+        self.0.as_deref()
+    }
+
     /// Puts a value in, or none; the one before comes out, to be dropped when the lock is not held any more.
     pub(crate) fn replace(&mut self, value: Option<Arc<V>>) -> Option<Arc<V>> {
         std::mem::replace(&mut *self.0, value)

@@ -140,7 +140,7 @@ impl<'a> Wait<'a> {
     #[inline]
     #[must_use]
     pub fn new(event: &'a Arc<Event>) -> Self {
-        Self(Awaited { event, stream: None }, AsNode::No)
+        Self(Awaited::of(event), AsNode::No)
     }
 
     /// For this event, which stands for what is in the stream by now.
@@ -163,6 +163,13 @@ impl<'a> Wait<'a> {
 pub struct Awaited<'a> {
     pub(crate) event: &'a Arc<Event>,
     stream: Option<&'a Stream>,
+}
+
+impl<'a> Awaited<'a> {
+    /// The event.
+    pub(crate) fn of(event: &'a Arc<Event>) -> Self {
+        Self { event, stream: None }
+    }
 }
 
 impl fmt::Display for Awaited<'_> {

@@ -2,6 +2,7 @@
 
 use super::{Stream, StreamKind};
 use crate::driver::calls::host_function::is_capturing;
+use crate::driver::calls::stream::RawStream;
 use crate::object::error::{Error, Status};
 use crate::object::slot::{Exposed, Slot};
 use std::sync::Arc;
@@ -28,6 +29,10 @@ impl Capturing {
         Self { state: AtomicU8::new(if is_shared { ASK } else { 0 }), capture: Slot::new() }
     }
 }
+
+/// Whether a stream waits for the legacy default stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blocking(pub(crate) bool);
 
 /// Who captures a stream.
 pub(crate) enum CapturedBy<T> {
@@ -107,14 +112,19 @@ impl Stream {
     /// would be captured, and nothing would keep what it uses.
     ///
     /// # Errors
-    /// Those of `begin`; the stream is as it was then.
+    /// [`Status::INVALID_ARGUMENT`] if another capture has it by then; those of `begin`. The stream is as it was then.
     pub(crate) fn capture_begins<T>(
         &self,
-        begin: impl FnOnce() -> Result<(T, Arc<dyn Exposed>), Error>,
+        begin: impl FnOnce(Blocking) -> Result<(T, Arc<dyn Exposed>), Error>,
     ) -> Result<T, Error> {
         let mut slot = self.capturing.capture.lock();
+        if slot.value().is_some_and(|capture| !capture.is_over()) {
+            return Err(self.under_capture("takes part in one capture at a time"));
+        }
+        // Asked of a stream under capture, the driver would invalidate that.
+        let is_blocking = self.is_default() || !self.here(RawStream::is_non_blocking)?;
         let state = self.capturing.state.fetch_or(OURS, SeqCst);
-        match begin() {
+        match begin(Blocking(is_blocking)) {
             Ok((begun, capture)) => {
                 let before = slot.replace(Some(capture));
                 drop(slot);

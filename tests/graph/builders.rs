@@ -53,8 +53,8 @@ fn each_state_takes_what_belongs_to_it() {
     out_of_order("builder \"b\" has ended");
     refused(builder.begin(), "captures once");
     assert_eq!(builder.graph().expect("its graph"), graph);
-    builder.close();
-    builder.close();
+    builder.close().expect("closed");
+    builder.close().expect("closed");
     assert_eq!(builder.state(), BuilderState::Closed);
     out_of_order("builder \"b\" is closed");
     refused(builder.begin(), "is closed");
@@ -100,7 +100,7 @@ fn a_given_stream_is_captured_and_given_back() {
     builder.begin().expect("it begins");
     refused(second.begin(), "is being captured");
     append(&scene, &scene.stream, &number, 1);
-    builder.close();
+    builder.close().expect("closed");
     assert_eq!(builder.state(), BuilderState::Closed);
     append(&scene, &scene.stream, &number, 2);
     scene.stream.synchronize().expect("done");
@@ -159,7 +159,7 @@ fn a_fork_that_is_dropped_is_named() {
     forks[0].set_label(Some("forgotten"));
     drop(forks);
     refused(builder.end(), "\"forgotten\"");
-    builder.close();
+    builder.close().expect("closed");
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn a_capture_that_is_given_up_lets_go() {
     let mut wrong = Memset::new(memory.at(1).owned_by(refused.owner()), Value::U32(0), 1);
     // SAFETY: it is refused.
     unsafe { stream.enqueue(&mut wrong) }.expect_err("it is not aligned");
-    builder.close();
+    builder.close().expect("closed");
     assert_eq!((kept.soon_released(), refused.released()), (1, 0));
     drop(wrong);
     assert_eq!(refused.released(), 1);

@@ -9,7 +9,7 @@ use super::definition::{cushim_condition, cushim_graph, cushim_node, invalid, ow
 use crate::capi::context::cushim_context;
 use crate::capi::error::{call, cushim_status};
 use crate::capi::handles::{
-    self, Incomplete, NewHandle, borrowed, enter, enter_anywhere, get, owned, reserve,
+    self, Incomplete, NewHandle, borrowed, end_owning, enter, enter_anywhere, get, owned, reserve,
 };
 use crate::capi::stream::{cushim_stream, of_builder};
 use crate::capi::{input, options, out};
@@ -17,7 +17,7 @@ use crate::graph::{
     Builder, BuilderKind, BuilderOptions, BuilderState, CaptureMode, Condition, Embedding, Graph,
 };
 use crate::object::error::Error;
-use crate::object::handle;
+use crate::object::{handle, release};
 use std::sync::Arc;
 
 /// Captures what is enqueued in its stream as a graph. From `cushim_builder_begin` to `cushim_builder_end` every
@@ -191,11 +191,28 @@ pub unsafe extern "C" fn cushim_builder_ref(
 /// Always safe to call.
 #[unsafe(no_mangle)]
 pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_status {
-    handles::destroy(builder)
+    call(|| {
+        if builder.is_null() {
+            return Ok(());
+        }
+        let guard = enter()?;
+        let held = Arc::clone(&*get(&guard, builder)?);
+        let is_last = Arc::strong_count(&held) == 2;
+        let released = end_owning(guard, builder)?;
+        release::collect(|| {
+            drop(released);
+            if is_last {
+                // What it captures ends now, also where the handle waits for calls of other threads. The release answers for an error.
+                let _ = held.close();
+            }
+            drop(held);
+        })
+    })
 }
 
 /// Closes a builder. What it captures is given up, with its forks and the bodies in it; the stream can be used again.
-/// Graphs that it gave live on. Closing a closed builder does nothing.
+/// Graphs that it gave live on. Closing a closed builder does nothing. If the driver does not end the capture, its error
+/// is returned, and the builder captures as before: close it again.
 ///
 /// A body keeps what its builder has captured by then, also in forks that are not joined. To give that up, too, close
 /// the builder of the graph around it. A forked builder that is closed cannot be joined any more: if it has captured
@@ -210,8 +227,7 @@ pub extern "C" fn cushim_builder_destroy(builder: cushim_builder) -> cushim_stat
 pub extern "C" fn cushim_builder_close(builder: cushim_builder) -> cushim_status {
     call(|| {
         let guard = enter()?;
-        get(&guard, builder)?.close();
-        Ok(())
+        get(&guard, builder)?.close()
     })
 }
 
@@ -287,7 +303,8 @@ pub extern "C" fn cushim_builder_recapture(builder: cushim_builder, graph: cushi
 ///   than the one that began unless the mode is relaxed, while forks are to be joined, and while a body in it is
 ///   being captured: the capture goes on then; `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` (901) for a capture that
 ///   something else has invalidated, which is over then; `CUDA_ERROR_GRAPH_RECAPTURE_FAILURE` (918) if a recapture
-///   lacks nodes: the graph is lost.
+///   lacks nodes: the graph is lost. Where the driver fails otherwise and captures all the same, so does the builder:
+///   end it again, or close it.
 /// @driver any
 ///
 /// # Safety

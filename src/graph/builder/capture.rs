@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::driver::calls::graph::capture::{self as calls, RawCapture};
 use crate::driver::sys::{CUDA_ERROR_GRAPH_RECAPTURE_FAILURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED};
 use crate::driver::{CallError, Table};
-use crate::event::Event;
+use crate::event::{Event, HeldMark};
 use crate::graph::object::GraphObject;
 use crate::graph::state::{NodeId, NodeState, State};
 use crate::graph::tree::Tree;
@@ -33,7 +33,7 @@ use crate::op::capture::{
 };
 use crate::op::event::Awaited;
 use crate::op::node::Parameters;
-use crate::stream::Stream;
+use crate::stream::{Blocking, CapturedBy, Stream};
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::ptr::null_mut;
@@ -271,14 +271,18 @@ impl Capture {
 
     /// The event stands for a place in the graph from now on.
     fn was_recorded(&self, event: &Event, stream: &Stream) {
+        self.was_recorded_in(event, &mut event.held_mark(), stream);
+    }
+
+    fn was_recorded_in(&self, event: &Event, mark: &mut HeldMark<'_>, stream: &Stream) {
         event.was_recorded();
         let after = self.branches.lock().before_end_of(self.table(), stream);
-        event.was_captured(Arc::new(Recorded { sink: self.weak(), after }));
+        mark.was_captured(Arc::new(Recorded { sink: self.weak(), after }));
     }
 
     /// What comes before the place for which the event stands; `None` if nobody can tell, because others may have recorded it.
-    fn before(&self, event: &Event) -> Option<Clock> {
-        let recorded = event.captured_in::<Recorded>().filter(|_| !event.may_be_recorded_by_others())?;
+    fn before(&self, event: &Event, mark: &HeldMark<'_>) -> Option<Clock> {
+        let recorded = mark.captured_in::<Recorded>().filter(|_| !event.may_be_recorded_by_others())?;
         let is_here = std::ptr::addr_eq(recorded.sink.as_ptr(), self);
         recorded.after.clone().filter(|_| is_here)
     }
@@ -332,25 +336,28 @@ impl Capture {
     }
 
     /// A stream waits for an event of the capture, and is part of it from then on.
-    fn takes_in(&self, stream: &Stream, event: &Event) -> Result<(), Error> {
+    fn takes_in(&self, stream: &Stream, event: &Event, before: Option<&Clock>) -> Result<(), Error> {
         let wait = || stream.here(|raw| raw.wait(event.raw()));
-        let is_blocking = stream.is_default() || !stream.is_non_blocking()?;
         let (Some(shared), Some(this)) = (stream.shared(), self.this.upgrade()) else { return wait() };
         // A default stream stands for another one on each thread: the driver is asked whether it captures.
-        if stream.is_default() {
+        let Blocking(is_blocking) = if stream.is_default() {
             wait()?;
+            Blocking(true)
         } else {
             let sink = Arc::new(Sink(this));
-            stream.capture_begins(|| wait().map(|()| ((), sink as Arc<dyn Exposed>)))?;
-        }
-        self.branches.lock().was_forked(self.table(), &shared, self.before(event).as_ref());
+            stream.capture_begins(|blocking| {
+                begin::let_others_leave(stream, begin::PATIENCE_OF_JOIN);
+                wait().map(|()| (blocking, sink as Arc<dyn Exposed>))
+            })?
+        };
+        self.branches.lock().was_forked(self.table(), &shared, before);
         self.parts.lock().members.push(Member::new(shared, is_blocking));
         Ok(())
     }
 
-    fn check_wait(&self, what: Awaited<'_>, stream: &Stream) -> Result<(), Error> {
+    fn check_wait(&self, what: Awaited<'_>, mark: &HeldMark<'_>, stream: &Stream) -> Result<(), Error> {
         let event = what.event;
-        let why = if let Some(recorded) = event.captured_in::<Recorded>() {
+        let why = if let Some(recorded) = mark.captured_in::<Recorded>() {
             match recorded.sink.upgrade() {
                 None => return Err(ended(what)),
                 Some(sink) if std::ptr::eq(Arc::as_ptr(&sink).cast(), std::ptr::from_ref(self)) => {
@@ -387,15 +394,24 @@ impl CaptureSink for Capture {
                 self.share_with_others_if(event.may_be_recorded_by_others())?;
                 // SAFETY: as above.
                 let mut issue = || unsafe { operation.issue(stream, None) };
-                let record = || issue().map(|()| self.was_recorded(&event, stream));
+                let record = || {
+                    let mut mark = event.held_mark();
+                    issue().map(|()| self.was_recorded_in(&event, &mut mark, stream))
+                };
                 self.capture_plainly("a record", record, stream)
             }
             Captured::Wait(what) => {
                 let event = Arc::clone(what.event);
-                self.check_wait(what, stream)?;
+                self.check_wait(what, &event.held_mark(), stream)?;
                 // SAFETY: as above.
                 let issue = || unsafe { operation.issue(stream, None) };
-                self.capture_plainly("a wait", || self.waits(stream, &event, issue), stream)
+                let wait = || {
+                    let mark = event.held_mark();
+                    // Another thread may have recorded it since.
+                    self.check_wait(Awaited::of(&event), &mark, stream)?;
+                    self.waits(stream, self.before(&event, &mark).as_ref(), issue)
+                };
+                self.capture_plainly("a wait", wait, stream)
             }
         }
     }
@@ -436,7 +452,18 @@ impl CaptureSink for Capture {
         }
         self.share_with_others_if(stream.may_be_known_to_others())?;
         // Under the lock, so that whoever ends the capture knows all of its streams.
-        let wait = || self.takes_in(stream, what.event);
+        let wait = || {
+            let mark = what.event.held_mark();
+            let before = self.before(what.event, &mark);
+            // It may have been recorded elsewhere since, or another thread has had the stream wait.
+            self.check_wait(what, &mark, stream)?;
+            match stream.captured_by::<Sink>()? {
+                CapturedBy::Us(sink) if std::ptr::addr_eq(Arc::as_ptr(&sink.0), self) => {
+                    self.waits(stream, before.as_ref(), || stream.here(|raw| raw.wait(what.event.raw())))
+                }
+                _ => self.takes_in(stream, what.event, before.as_ref()),
+            }
+        };
         let is_captured = self.capture_plainly("a fork", wait, &self.stream)?;
         if is_captured { Ok(()) } else { Err(ended(what)) }
     }

@@ -24,11 +24,12 @@ impl Builder {
         let streams: Result<Vec<_>, _> =
             (0..count).map(|_| Stream::create(context, &StreamOptions::default())).collect();
         let (streams, event) = (streams?, Event::create(context, &EventOptions::default())?);
+        // Nobody else has them: none of their calls is to be waited for.
+        streams.iter().for_each(|stream| stream.belongs_to_builder());
         event.record(&self.stream)?;
         // What was forked and has no work need not be joined.
         streams.iter().try_for_each(|stream| stream.wait_event(&event))?;
         let forked = |stream: Arc<Stream>| {
-            stream.belongs_to_builder();
             let phase = Phase::Capturing(Arc::clone(&capture));
             let fork = Self::new(BuilderKind::Forked, self.mode, Of::Builder(stream), None, phase);
             capture.was_forked(&fork);
@@ -66,7 +67,8 @@ impl Builder {
         for (index, other) in others.iter().enumerate() {
             let joined = event.record(&other.stream).and_then(|()| self.stream.wait_event(&event));
             joined.map_err(|failure| of_item(failure, index))?;
-            other.close();
+            // Of one that was forked, nothing is ended.
+            other.close()?;
         }
         Ok(())
     }

@@ -25,8 +25,10 @@ use crate::context::Context;
 use crate::driver::Driver;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys;
+use crate::object::callback::ask_until;
 use crate::object::error::Error;
 use crate::object::handle::{Header, object};
+use crate::object::release::report;
 use crate::stream::{Stream, StreamOptions};
 use capture::Target;
 use parking_lot::Mutex;
@@ -254,10 +256,19 @@ impl Builder {
 
     /// Closes the builder. What it captures is given up, but a body keeps what was captured by now, also by forks that were not joined.
     /// The stream can be used again. Closing it again does nothing.
-    pub fn close(&self) {
-        let phase = std::mem::replace(&mut *self.phase.lock(), Phase::Closed);
-        if let (Phase::Capturing(capture), BuilderKind::Primary | BuilderKind::Body) = (phase, self.kind) {
-            capture.give_up();
+    ///
+    /// # Errors
+    /// The driver's, if it captures all the same: so does the builder then. Close it again.
+    pub fn close(&self) -> Result<(), Error> {
+        let Some(capture) = self.take_capture() else { return Ok(()) };
+        capture.give_up().inspect_err(|_| *self.phase.lock() = Phase::Capturing(capture))
+    }
+
+    /// Closes the builder; answers with what is to be ended.
+    fn take_capture(&self) -> Option<Arc<Capture>> {
+        match (std::mem::replace(&mut *self.phase.lock(), Phase::Closed), self.kind) {
+            (Phase::Capturing(capture), BuilderKind::Primary | BuilderKind::Body) => Some(capture),
+            _ => None,
         }
     }
 
@@ -278,7 +289,11 @@ impl Builder {
 
 impl Drop for Builder {
     fn drop(&mut self) {
-        self.close();
+        let Some(capture) = self.take_capture() else { return };
+        let Err(failure) = capture.give_up() else { return };
+        report(self.driver(), Err(failure));
+        // Nobody else could: a stream of the program's would be captured for ever.
+        ask_until(move || capture.give_up().is_ok());
     }
 }
 

@@ -4,7 +4,6 @@ use super::{Capture, CheckedNode};
 use crate::driver::CallError;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::sys::CUgraphNode;
-use crate::event::Event;
 use crate::graph::state::State;
 use crate::object::error::Error;
 use crate::op::capture::{Capturable, Clock, Position, is_valid};
@@ -100,15 +99,14 @@ impl Capture {
         unsafe { calls::set_dependencies(self.table(), stream.raw(), &mut nodes) }
     }
 
-    /// A stream of the capture waits for an event of it.
+    /// A stream of the capture waits for an event of it, which comes after this; `None` if nobody can tell.
     pub(super) fn waits(
         &self,
         stream: &Stream,
-        event: &Event,
+        after: Option<&Clock>,
         wait: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let after = self.before(event);
-        self.branches.lock().waits(self.table(), stream, after.as_ref(), wait)?;
+        self.branches.lock().waits(self.table(), stream, after, wait)?;
         if std::ptr::eq(stream, Arc::as_ptr(&self.stream)) {
             self.goes_on_with_those_beside();
         }

@@ -16,7 +16,7 @@ use crate::object::native::Ownership;
 use crate::object::slot::Exposed;
 use crate::object::thread::ThreadId;
 use crate::op::capture::{Sink, info, known};
-use crate::stream::Stream;
+use crate::stream::{Blocking, Stream};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Weak};
@@ -33,11 +33,21 @@ pub(in crate::graph::builder) enum Target<'a> {
 /// How long calls of other threads are waited for, most of which take less: some wait for this thread.
 const PATIENCE: Duration = Duration::from_millis(5);
 
+/// The same before a stream joins a capture, which happens more often, and while others wait for that.
+pub(super) const PATIENCE_OF_JOIN: Duration = Duration::from_micros(200);
+
+/// Whoever else has the stream may be about to enqueue something, and believe that it is done at once, or to ask what would invalidate
+/// the capture.
+pub(super) fn let_others_leave(stream: &Stream, patience: Duration) {
+    if !stream.is_of_builder() {
+        handle::let_others_leave(patience);
+    }
+}
+
 /// A capture that is about to begin.
 pub(super) struct Beginning<'a> {
     pub(super) stream: &'a Arc<Stream>,
     pub(super) mode: CaptureMode,
-    is_blocking: bool,
     is_again: bool,
     builder: &'a Weak<Builder>,
 }
@@ -53,25 +63,13 @@ impl Capture {
         if stream.is_capturing()? {
             return Err(stream.under_capture("is captured once at a time"));
         }
-        let (context, is_blocking) = (stream.context(), !stream.is_non_blocking()?);
-        // Before the driver knows of it, so that no query in between invalidates it.
-        context.capture_began();
-        if is_blocking {
-            context.blocking_stream_captured();
-        }
         let is_again = matches!(target, Target::Again(_));
-        let beginning = Beginning { stream, mode, is_blocking, is_again, builder };
-        let begun = match target {
+        let beginning = Beginning { stream, mode, is_again, builder };
+        match target {
             Target::New => beginning.into_new(),
             Target::Body(body) => beginning.into_body(body),
             Target::Again(graph) => beginning.into_again(graph),
-        };
-        begun.inspect_err(|_| {
-            context.capture_ended();
-            if is_blocking {
-                context.blocking_stream_released();
-            }
-        })
+        }
     }
 }
 
@@ -81,26 +79,26 @@ impl Beginning<'_> {
         &self,
         begin: impl FnOnce() -> Result<(Graph, CUgraph), Error>,
     ) -> Result<Arc<Capture>, Error> {
-        self.stream.capture_begins(|| {
-            // Whoever else has the stream may be about to enqueue something, and believe that it is done at once.
-            if !self.stream.is_of_builder() {
-                handle::let_others_leave(PATIENCE);
-            }
+        self.stream.capture_begins(|Blocking(is_blocking)| {
+            // Before the driver knows of it, so that no query in between invalidates it.
+            let counted = Counted::new(self.stream, is_blocking);
+            let_others_leave(self.stream, PATIENCE);
             let (graph, native) = begin()?;
-            let capture = self.capture(graph);
+            let capture = self.capture(graph, is_blocking);
+            counted.stay();
             known::began(native, capture.weak());
             let sink = Arc::new(Sink(Arc::<Capture>::clone(&capture)));
             Ok((capture, sink as Arc<dyn Exposed>))
         })
     }
 
-    fn capture(&self, graph: Graph) -> Arc<Capture> {
+    fn capture(&self, graph: Graph, is_blocking: bool) -> Arc<Capture> {
         let number = if self.is_again { Tree::new_number() } else { graph.definition.tree.number() };
         Arc::new_cyclic(|this| Capture {
             graph,
             stream: Arc::clone(self.stream),
             mode: self.mode,
-            is_blocking: self.is_blocking,
+            is_blocking,
             is_again: self.is_again,
             number,
             thread: ThreadId::current(),
@@ -164,6 +162,36 @@ impl Beginning<'_> {
         }
         drop(state);
         Ok(capture)
+    }
+}
+
+/// A capture that its context knows of, also before the driver does; not any more, if it did not begin.
+struct Counted<'a> {
+    stream: &'a Stream,
+    is_blocking: bool,
+}
+
+impl<'a> Counted<'a> {
+    fn new(stream: &'a Stream, is_blocking: bool) -> Self {
+        stream.context().capture_began();
+        if is_blocking {
+            stream.context().blocking_stream_captured();
+        }
+        Self { stream, is_blocking }
+    }
+
+    /// It has begun.
+    fn stay(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.stream.context().capture_ended();
+        if self.is_blocking {
+            self.stream.context().blocking_stream_released();
+        }
     }
 }
 

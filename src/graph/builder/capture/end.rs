@@ -8,6 +8,7 @@ use crate::driver::CallError;
 use crate::driver::calls::graph::capture as calls;
 use crate::driver::calls::graph::definition::RawGraph;
 use crate::driver::sys::{
+    CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_INVALIDATED,
     CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, CUgraph,
 };
 use crate::graph::state::State;
@@ -107,6 +108,7 @@ impl Capture {
         // One may have begun since that was asked.
         self.check_inside(builder)?;
         let refused = match self.end_driver(&state) {
+            Err(error) if !self.is_over() => return Err(self.still_goes_on(error)),
             // The driver has destroyed it, also one that was there before (measured of captures into a graph).
             Err(error) => {
                 let failure = self.not_ended(&state, error);
@@ -128,13 +130,39 @@ impl Capture {
     }
 
     /// Has the driver end it. Whoever calls this has the lock of the definition, so that what other threads capture comes before the end, or
-    /// finds that the capture is over: in between, the driver would do it at once, and nobody would keep what it uses.
+    /// finds that the capture is over: in between, the driver would do it at once, and nobody would keep what it uses. Where the driver
+    /// fails, the capture may go on ([`is_over`](Self::is_over)).
     pub(super) fn end_driver(&self, state: &State) -> Result<CUgraph, CallError> {
         // The driver may destroy the graph.
         let _relatives = state.has_relatives.then(relations::changed);
         let ended = calls::end(self.table(), self.stream.raw());
-        self.over.store(true, Relaxed);
+        self.over.store(ended.is_ok() || !self.goes_on(), Relaxed);
         ended
+    }
+
+    /// Whether the driver captures although it was to end that. An invalid capture is ended once more.
+    #[cold]
+    fn goes_on(&self) -> bool {
+        let status = || calls::info(self.table(), self.stream.raw().handle()).map(|info| info.status);
+        match status() {
+            Ok(CU_STREAM_CAPTURE_STATUS_ACTIVE) => true,
+            Ok(CU_STREAM_CAPTURE_STATUS_INVALIDATED) => {
+                let _ = calls::end(self.table(), self.stream.raw());
+                false
+            }
+            // It has ended, or nobody can tell.
+            _ => false,
+        }
+    }
+
+    /// The driver failed to end a capture that goes on.
+    #[cold]
+    pub(super) fn still_goes_on(&self, error: CallError) -> Error {
+        let mut failure = self.failed(error);
+        failure
+            .message
+            .push_str(". The capture goes on: end it again, or close the builder (cushim_builder_close)");
+        failure
     }
 
     /// The driver ended it without a graph.
@@ -180,7 +208,7 @@ impl Capture {
         if let Err(error) = ended
             && crate::op::capture::info(&self.stream).is_ok_and(|info| is_valid(&info))
         {
-            return Err(self.failed(error));
+            return Err(self.still_goes_on(error));
         }
         self.over.store(true, Relaxed);
         let refused = ended.err().map(|error| self.not_ended(&state, error));
@@ -231,40 +259,74 @@ impl Capture {
     }
 
     /// Ends it, and gives up what was captured; the streams can be used again.
-    pub(in crate::graph::builder) fn give_up(&self) {
-        while !self.gives_up() {}
+    ///
+    /// # Errors
+    /// The driver's, where it captures all the same: the capture goes on.
+    pub(in crate::graph::builder) fn give_up(&self) -> Result<(), Error> {
+        while !self.gives_up()? {}
+        Ok(())
     }
 
     /// `false` if a body in it began to be captured meanwhile: the driver must not destroy the graph around that.
-    fn gives_up(&self) -> bool {
-        self.inner().iter().for_each(|inner| inner.give_up());
+    fn gives_up(&self) -> Result<bool, Error> {
+        self.inner().iter().try_for_each(|inner| inner.give_up())?;
         if !self.is_root() {
             // The body keeps what was captured by now.
-            let _ = self.end_body(|| Ok(()));
+            self.again_while_it_goes_on(|| self.end_body(|| Ok(())).map(drop))?;
         }
         let state = self.tree().lock_unasked();
         if self.is_over() {
-            return true;
+            return Ok(true);
         }
         if self.under_way_inside().is_some() {
-            return false;
+            return Ok(false);
         }
         // Another thread than the one that began ends it, too; the driver destroys the graph then.
-        match (self.is_root(), self.is_again) {
-            (false, _) => self.leave_body(state),
-            (_, true) => self.give_up_again(state),
-            _ => self.give_up_root(state),
+        match self.is_root() {
+            false => self.leave_body(state),
+            true => self.give_up_root(state)?,
         }
-        true
+        Ok(true)
     }
 
-    fn give_up_root(&self, state: MutexGuard<'_, State>) {
-        let ended = self.end_driver(&state);
+    /// Tries once more where the driver fails and captures all the same: who gives a builder up may have no other time to.
+    fn again_while_it_goes_on(&self, mut end: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
+        for _ in 1..ATTEMPTS {
+            if end().is_ok() || self.is_over() || !self.is_valid_now() {
+                return Ok(());
+            }
+        }
+        end().or_else(|failure| if self.is_over() || !self.is_valid_now() { Ok(()) } else { Err(failure) })
+    }
+
+    fn is_valid_now(&self) -> bool {
+        crate::op::capture::info(&self.stream).is_ok_and(|info| is_valid(&info))
+    }
+
+    fn give_up_root(&self, state: MutexGuard<'_, State>) -> Result<(), Error> {
+        let mut ended = self.end_driver(&state);
+        for _ in 1..ATTEMPTS {
+            if !self.is_over() {
+                ended = self.end_driver(&state);
+            }
+        }
+        match ended {
+            Err(error) if !self.is_over() => return Err(self.still_goes_on(error)),
+            _ if self.is_again => {
+                self.was_given_up_again(state, ended);
+                return Ok(());
+            }
+            _ => {}
+        }
         let was_there = !self.object().is_gone();
         self.tree().abandon(state);
         self.is_over_now();
         if was_there {
             destroy_unused(self.table(), ended);
         }
+        Ok(())
     }
 }
+
+/// How often the driver is told to end a capture that is given up.
+const ATTEMPTS: usize = 3;

@@ -21,6 +21,7 @@ impl Capture {
         let mut state = self.tree().lock();
         let ended = match self.end_driver(&state) {
             Ok(_) => Ok(self.was_captured_again(&mut state)),
+            Err(error) if !self.is_over() => return Err(self.still_goes_on(error)),
             Err(error) => {
                 let failure = self.lacks_nodes(&state, self.not_ended(&state, error));
                 self.is_lost(&mut state, Err(error));
@@ -51,9 +52,12 @@ impl Capture {
         failure
     }
 
-    /// Ends it, and gives up the graph.
-    pub(super) fn give_up_again(&self, mut state: MutexGuard<'_, State>) {
-        let ended = self.end_driver(&state);
+    /// It was ended, and the graph is given up.
+    pub(super) fn was_given_up_again(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        ended: Result<CUgraph, CallError>,
+    ) {
         self.is_lost(&mut state, ended);
         drop(state);
         self.is_over_now();
