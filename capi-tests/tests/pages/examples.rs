@@ -2,12 +2,13 @@
 //!
 //! A block of C ("```c") is one of three things, which its text tells apart: a program, which has a `main` and prints what the next
 //! block of "```text" says, if there is one; what stands before `main`, beginning with `static`, `struct` or `#`; or statements.
-//! All statements of a page are one function, which finds what `c/pages/page.h` declares. Of C++ ("```cpp") programs are tested.
+//! All statements of a page are one function, which finds what `c/pages/page.h` declares. Of C++ ("```cpp") and Python programs are tested.
 
 use capi_tests::build::Build;
+use capi_tests::libraries::installed;
 use capi_tests::matrix::{C11, CPP17, Language, VERSIONS};
 use capi_tests::run::{Driver, Run};
-use capi_tests::{generated, repository};
+use capi_tests::{generated, repository, skip};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -133,6 +134,27 @@ fn program(head: &Path, pages: &[(String, Vec<Example>)]) -> String {
         writeln!(calls, "page_{index}();").expect("a String takes text");
     }
     program + "int main(void) {\nset_up();\n" + &calls + "tear_down();\nprintf(\"done\\n\");\nreturn 0;\n}\n"
+}
+
+/// A block of Python is a program, and prints what the next block of text says.
+#[test]
+fn the_programs_in_python_print_what_the_pages_say() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return skip(format_args!("no python3: apt install python3"));
+    }
+    let folder = installed();
+    let mut programs = 0;
+    for path in super::below(repository("docs"), "md") {
+        let page = std::fs::read_to_string(&path).expect("it can be read");
+        let blocks = blocks(&page);
+        for pair in blocks.windows(2).filter(|pair| pair[0].0 == "python" && pair[1].0 == "text") {
+            let run = Run::new("python3", Driver::Software("13.0")).env("LD_LIBRARY_PATH", folder);
+            let printed = run.arg("-c").arg(&pair[0].2).output();
+            assert_eq!(printed.as_deref(), Ok(pair[1].2.as_str()), "{}:{}", path.display(), pair[0].1);
+            programs += 1;
+        }
+    }
+    assert!(programs > 0);
 }
 
 #[test]
