@@ -2169,14 +2169,20 @@ cushim_status cushim_get_identity(const void *handle,
                                   uint64_t *number);
 
 /*
- * Describes any value in one line: `stream "copy"`, `destroyed event`, `not a handle (0x10)`.
+ * Describes any value in one line, with what an object is or does: `stream "copy"`, `destroyed event`,
+ * `kernel node 3 (borrowed): kernel scale, grid 64x1x1, block 256x1x1`, `buffer "weights": 4096 bytes at 0x7f0000000000,
+ * memory pool of device 0`, `exec "step": 12 nodes`, `not a handle (0x10)`. It never waits: while another thread changes
+ * a graph, what its nodes do is left out.
  *
  * @param[in, any, nullable] handle Any value: a handle of any kind, a handle that was destroyed, or anything else.
  * @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the line.
- * @param[in] size Bytes of the buffer. 256 are enough for every line whose label fits, too.
+ * @param[in] size Bytes of the buffer. 256 are enough for every line whose labels and names of kernels fit, too.
  * @param[out, nullable] needed Receives the bytes that the whole line takes.
  */
-cushim_status cushim_describe(const void *handle, char *buffer, size_t size, size_t *needed);
+cushim_status cushim_describe(const void *handle,
+                              char *buffer,
+                              size_t size,
+                              size_t *needed);
 
 /*
  * Returns one more owning handle of a driver.

@@ -8,7 +8,9 @@ use super::error::{call, cushim_status};
 use super::handles::{enter_anywhere, get, refusal};
 use super::stream::{self, cushim_stream_s};
 use super::{out, text};
-use crate::graph::{Builder, ConditionObject, GraphObject, NodeObject};
+use crate::graph::{Builder, ConditionObject, Exec, GraphObject, NodeObject};
+use crate::kernel::{Kernel, Library};
+use crate::memory::{Buffer, Resource};
 use crate::object::error::{Error, Status};
 use crate::object::handle::{Guard, Header, Kind, Object as _, Token};
 use crate::stream::Stream;
@@ -207,11 +209,14 @@ pub unsafe extern "C" fn cushim_get_identity(handle: *const c_void, number: *mut
     })
 }
 
-/// Describes any value in one line: `stream "copy"`, `destroyed event`, `not a handle (0x10)`.
+/// Describes any value in one line, with what an object is or does: `stream "copy"`, `destroyed event`,
+/// `kernel node 3 (borrowed): kernel scale, grid 64x1x1, block 256x1x1`, `buffer "weights": 4096 bytes at 0x7f0000000000,
+/// memory pool of device 0`, `exec "step": 12 nodes`, `not a handle (0x10)`. It never waits: while another thread changes
+/// a graph, what its nodes do is left out.
 ///
 /// @param[in, any, nullable] handle Any value: a handle of any kind, a handle that was destroyed, or anything else.
 /// @param[out, bytes(size), nullable_if_zero(size)] buffer Receives the line.
-/// @param[in] size Bytes of the buffer. 256 are enough for every line whose label fits, too.
+/// @param[in] size Bytes of the buffer. 256 are enough for every line whose labels and names of kernels fit, too.
 /// @param[out, nullable] needed Receives the bytes that the whole line takes.
 ///
 /// # Safety
@@ -227,9 +232,53 @@ pub unsafe extern "C" fn cushim_describe(
         // SAFETY: the caller vouches for the buffer.
         let mut room = unsafe { text::Room::new(buffer, size, needed) }?;
         let guard = enter_anywhere()?;
-        let line = stream::describe(&guard, handle)
-            .unwrap_or_else(|| guard.describe(Token::from_pointer(handle.cast_mut())));
+        let token = Token::from_pointer(handle.cast_mut());
+        let line = stream::describe(&guard, handle).unwrap_or_else(|| described(&guard, token));
         room.write(&line);
         Ok(())
     })
+}
+
+/// A handle of any kind that is no stream's: what it is, and what the object does where there is one.
+fn described(guard: &Guard, token: Token) -> String {
+    let line = guard.describe(token);
+    let borrowed = if token.is_borrowed() { " (borrowed)" } else { "" };
+    if let Some(node) = guard.find::<NodeObject>(token) {
+        // The type is part of what it does.
+        let gone = if node.check_not_removed().is_err() { "removed " } else { "" };
+        return with(format!("{gone}{}{borrowed}", *node), node.summary());
+    }
+    if let Some(graph) = guard.find::<GraphObject>(token) {
+        let line = if graph.is_part() { format!("{}{borrowed}", *graph) } else { line };
+        return with(line, graph.summary());
+    }
+    let summary = if let Some(exec) = guard.find::<Exec>(token) {
+        exec.summary()
+    } else if let Some(buffer) = guard.find::<Buffer>(token) {
+        Some(summary_of_buffer(&buffer))
+    } else if let Some(kernel) = guard.find::<Kernel>(token) {
+        (!kernel.name().is_empty()).then(|| kernel.name().to_owned())
+    } else if let Some(library) = guard.find::<Library>(token) {
+        Some(format!("in {}", library.context()))
+    } else if let Some(resource) = guard.find::<Resource>(token) {
+        return format!("{}{borrowed}", *resource);
+    } else {
+        None
+    };
+    with(line, summary)
+}
+
+fn with(line: String, summary: Option<String>) -> String {
+    match summary {
+        Some(summary) => format!("{line}: {summary}"),
+        None => line,
+    }
+}
+
+fn summary_of_buffer(buffer: &Buffer) -> String {
+    let memory = format!("{} bytes at {}", buffer.bytes(), buffer.pointer());
+    match buffer.resource() {
+        Some(resource) => format!("{memory}, {resource}"),
+        None => memory,
+    }
 }

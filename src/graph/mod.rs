@@ -37,6 +37,7 @@ mod copy;
 mod cycle;
 mod definition;
 mod depth;
+mod description;
 mod edges;
 mod exec;
 mod foreign;

@@ -117,6 +117,11 @@ impl Tree {
         self.state.lock()
     }
 
+    /// The same for whoever would rather do without than wait.
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
+        self.state.try_lock()
+    }
+
     /// The same for whoever changes something; refused while the definition is recaptured.
     #[inline(always)]
     pub(super) fn lock_to_edit(&self) -> Result<MutexGuard<'_, State>, Error> {

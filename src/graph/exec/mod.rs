@@ -22,6 +22,7 @@ mod own;
 mod rebind;
 mod retired;
 mod set;
+mod summary;
 mod taken;
 mod update;
 mod uses;

@@ -28,6 +28,7 @@ mod memory;
 mod memory_operations;
 mod memset;
 mod rebind;
+mod summary;
 mod uses;
 
 pub use allocation::AllocationParameters;

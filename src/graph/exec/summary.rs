@@ -1,0 +1,14 @@
+//! What an instance is, in a few words.
+
+use super::Exec;
+use crate::graph::description::{count, in_words};
+use crate::graph::state::GraphId;
+
+impl Exec {
+    /// How many nodes it runs: those that the definition had then, and has no more, too.
+    #[cold]
+    pub(crate) fn summary(&self) -> Option<String> {
+        let state = self.tree.try_lock()?;
+        Some(in_words(count(&state, GraphId::ROOT, self.kept.born) + self.kept.removed_count()))
+    }
+}
