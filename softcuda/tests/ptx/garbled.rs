@@ -117,6 +117,8 @@ fn operands() {
     mov.b64 %d2, %u; mov.u32 %v1.y, %r7; st.global.v4.u32 [%o], %v1;
     { .param .align 16 .b8 a[12]; .param .b32 b; call (b), part, (a); ld.param.b32 %r8, [b]; }
     .pragma \"used_bytes_mask 0x30\"; ld.global.v2.u32 %u, [%d1];
+    mov.u32 %r9, s; ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 %v1, [%r9]; movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r10;
+    stmatrix.sync.aligned.m8n8.x2.shared.b16 [s], {%r9, 5};
     ret; }",
     );
     garble_text("operands", &text, 600);

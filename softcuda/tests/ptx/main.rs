@@ -10,4 +10,5 @@ mod forms;
 mod garbled;
 mod language;
 mod machine;
+mod matrices;
 mod operands;

@@ -35,7 +35,7 @@ pub(super) fn lower<'a>(
 }
 
 /// What most have not.
-const PLAIN: Collective = Collective {
+pub(super) const PLAIN: Collective = Collective {
     kind: Kind::Wait,
     result: None,
     beside: None,
@@ -46,7 +46,7 @@ const PLAIN: Collective = Collective {
     members: None,
 };
 
-fn emit(l: &mut Lowering<'_, '_>, collective: Collective) {
+pub(super) fn emit(l: &mut Lowering<'_, '_>, collective: Collective) {
     let extra = l.add_collective(collective);
     l.emit_complex(Op { extra, ..op(control::collective, NIL, NIL, NIL) });
 }

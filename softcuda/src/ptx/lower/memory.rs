@@ -231,7 +231,7 @@ impl<'a> Lowering<'a, '_> {
         Place::Register(copy, width, imm)
     }
 
-    fn load_from(
+    pub(super) fn load_from(
         &mut self,
         place: &Place,
         space: Space,
@@ -294,7 +294,7 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    fn store_at(
+    pub(super) fn store_at(
         &mut self,
         place: &Place,
         space: Space,

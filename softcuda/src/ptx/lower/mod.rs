@@ -15,6 +15,7 @@ mod convert;
 mod emit;
 mod function;
 mod halves;
+mod matrix;
 mod memory;
 mod modifiers;
 mod names;

@@ -3,7 +3,7 @@
 use super::function::Lowering;
 use super::modifiers::Modifiers;
 use super::{
-    arithmetic, atomic, bits, call, carry, collective, compare, control, convert, memory, packed,
+    arithmetic, atomic, bits, call, carry, collective, compare, control, convert, matrix, memory, packed,
     transcendental, transfer,
 };
 use crate::ptx::ast::Instruction;
@@ -37,6 +37,7 @@ pub(super) fn lower<'a>(
         "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
             collective::lower(l, i, m)
         }
+        "ldmatrix" | "stmatrix" | "movmatrix" => matrix::lower(l, i, m),
         "vabsdiff4" => packed::bytes(l, i, m),
         "call" => call::lower(l, i, m),
         "ret" | "exit" | "trap" | "brkpt" | "brx" | "membar" | "fence" | "nanosleep" | "griddepcontrol"
