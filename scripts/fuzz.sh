@@ -5,7 +5,7 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 usage: scripts/fuzz.sh [--graphs] [--faults] [CALLS [SEED]]
-       scripts/fuzz.sh --threads [ROUNDS [SEED]]
+       scripts/fuzz.sh --threads [--shared] [ROUNDS [SEED]]
 
 Makes CALLS random calls (default: 100000000) of the functions of cushim.h on softcuda, on as many processors as there are,
 each with a seed of its own, counted up from SEED (default: the time). Handles are good, stale, foreign, of another kind or
@@ -23,7 +23,8 @@ softcuda be that driver, with all of these.
 
 --threads has three threads share graphs, nodes, execs, builders, streams and buffers, and call their functions at random for
 ROUNDS rounds (default: 20000) of 1,200 calls; capi-tests/c/fuzz/threads.c says what is checked after each round. A failure
-says its round, which need not fail again: the machine decides what comes first.
+says its round, which need not fail again: the machine decides what comes first. With --shared they enqueue in each other's
+streams, too; then an owner may be missed, but never released twice, or after a call that failed.
 
 To compare softcuda with a GPU, let both print what every call answers, and compare. The pack of scripts/gpu-pack.sh does
 it; by hand, with the program from the pack:
@@ -40,11 +41,15 @@ TEXT
 
 options=()
 if [ "${1-}" = --threads ]; then
-  options=(--threads --captures)
+  options=(--threads)
   shift
+  if [ "${1-}" = --shared ]; then
+    options+=(--shared)
+    shift
+  fi
 fi
 for option in --graphs --faults; do
-  if [ ${#options[@]} -lt 2 ] && [ "${1-}" = $option ]; then
+  if [ "${options[0]-}" != --threads ] && [ "${1-}" = $option ]; then
     options+=($option)
     shift
   fi

@@ -1,6 +1,6 @@
 /*
  * Random calls of the functions of graphs, nodes, execs and builders, and of what a graph can capture, on several threads at a time:
- * `threads [--captures] [ROUNDS [SEED [THREADS]]]`. Without --captures one thread captures, or several do not.
+ * `threads [--shared] [ROUNDS [SEED [THREADS]]]`. With --shared they enqueue in each other's streams, too.
  *
  * The threads share their handles, so that one destroys, moves or ends what others use. No call may crash, stand still or answer
  * CUSHIM_ERROR_INTERNAL, and a failed call gives no handle. At the end of each round everything is destroyed; then every stream and
@@ -12,9 +12,7 @@
 
 #include <pthread.h>
 
-enum { MOST_THREADS = 16, CALLS = 400, REMEMBERED = 12 };
-
-static int with_captures, thread_count;
+enum { CALLS = 400, REMEMBERED = 12 };
 
 /* What a thread called last, for who looks at a failure. */
 struct thread {
@@ -32,7 +30,7 @@ static void *call_at_random(void *data) {
   struct thread *const thread = (struct thread *)data;
   int i;
   for (i = 0; i < CALLS; i++) {
-    const uint32_t drawn = below(&thread->drawer, with_captures ? ACTIONS : GRAPH_ACTIONS);
+    const uint32_t drawn = below(&thread->drawer, ACTIONS);
     thread->last[i % REMEMBERED].name = actions[drawn].name;
     thread->last[i % REMEMBERED].status = 0;
     thread->last[i % REMEMBERED].status = actions[drawn].run(&thread->drawer);
@@ -43,7 +41,8 @@ static void *call_at_random(void *data) {
 
 static void begin_round(uint64_t seed) {
   int i;
-  for (i = 0; i < USER_STREAMS; i++) user_streams[i] = new_stream(all.context);
+  for (i = 0; i < thread_count; i++) own_streams[i] = new_stream(all.context);
+  for (i = 0; i < GIVEN_STREAMS; i++) given_streams[i] = new_stream(all.context);
   CHECK_OK(cushim_resource_create_graph(all.device, &graph_memory));
   CHECK_OK(cushim_resource_create_arena(all.context, 4096, &arena));
   CHECK_OK(cushim_resource_create_device_pool(all.device, NULL, &pool));
@@ -52,6 +51,11 @@ static void begin_round(uint64_t seed) {
     threads[i].drawer.state = (seed * MOST_THREADS + (uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
     CHECK(pthread_create(&threads[i].thread, NULL, call_at_random, &threads[i]) == 0);
   }
+}
+
+static void end_stream(cushim_stream stream) {
+  CHECK_OK(cushim_stream_synchronize(stream));
+  CHECK_OK(cushim_stream_destroy(stream));
 }
 
 /* Nothing is left that captures, and nothing that anybody keeps. */
@@ -64,8 +68,8 @@ static void end_round(void) {
     for (place = 0; place < PLACES; place++) CHECK(exchange(order[i], place, NULL) != CUSHIM_ERROR_INTERNAL);
   }
   CHECK_OK(cushim_context_synchronize(all.context));
-  for (i = 0; i < USER_STREAMS; i++) CHECK_OK(cushim_stream_synchronize(user_streams[i]));
-  for (i = 0; i < USER_STREAMS; i++) CHECK_OK(cushim_stream_destroy(user_streams[i]));
+  for (i = 0; i < thread_count; i++) end_stream(own_streams[i]);
+  for (i = 0; i < GIVEN_STREAMS; i++) end_stream(given_streams[i]);
   CHECK_OK(cushim_resource_destroy(graph_memory));
   CHECK_OK(cushim_resource_destroy(arena));
   CHECK_OK(cushim_resource_destroy(pool));
@@ -85,11 +89,9 @@ static void show_calls(void) {
   }
 }
 
-static void run_rounds(uint64_t rounds, uint64_t seed, int several, int captures) {
+static void run_rounds(uint64_t rounds, uint64_t seed) {
   uint64_t round;
   int i;
-  thread_count = several;
-  with_captures = captures;
   for (round = 0; round < rounds && check_failures == 0; round++) {
     alarm(CHECK_HANGS_AFTER);
     begin_round(seed + round);
@@ -97,27 +99,26 @@ static void run_rounds(uint64_t rounds, uint64_t seed, int several, int captures
     end_round();
   }
   if (check_failures == 0) return;
-  fprintf(stderr, "  after threads %s1 %llu %d\n", captures ? "--captures " : "", (unsigned long long)(seed + round - 1), several);
+  fprintf(stderr, "  after threads %s1 %llu %d\n", is_shared ? "--shared " : "", (unsigned long long)(seed + round - 1), thread_count);
   show_calls();
 }
 
 int main(int count, char **arguments) {
-  uint64_t rounds = 20, seed = 1;
-  int captures = 0, several = 3;
-  if (count > 1 && strcmp(arguments[1], "--captures") == 0) {
-    captures = 1;
+  uint64_t rounds = 40, seed = 1;
+  thread_count = 3;
+  if (count > 1 && strcmp(arguments[1], "--shared") == 0) {
+    is_shared = 1;
     count--;
     arguments++;
   }
   if (count > 1) rounds = strtoull(arguments[1], NULL, 10);
   if (count > 2) seed = strtoull(arguments[2], NULL, 10);
-  if (count > 3) several = atoi(arguments[3]);
-  if (several < 1 || several > MOST_THREADS) return 2;
+  if (count > 3) thread_count = atoi(arguments[3]);
+  if (thread_count < 1 || thread_count > MOST_THREADS) return 2;
   check_begin();
   if (!open_graphs()) return close_graphs();
   if (version >= 12030) open_conditions();
-  run_rounds(rounds, seed, several, captures);
-  if (!captures) run_rounds(rounds, seed, 1, 1);
+  run_rounds(rounds, seed);
   if (check_failures != 0) return check_done(); /* what is left may keep the driver from ending */
   if (version >= 12030) close_conditions();
   return close_graphs();

@@ -36,8 +36,13 @@ fn a_million_calls_on_three_threads() {
     let program = Build::new("fuzz/threads").link(Link::Static).option("-O1").program().expect("it compiles");
     for_each([("1", "eager"), ("1001", "lazy"), ("2001", "seeded")], |(seed, schedule)| {
         let run = Run::new(&program, Driver::Software(ONE_VERSION)).env("SOFTCUDA_SCHEDULE", schedule);
-        run.arg("200").arg(seed).checks()
+        run.arg("250").arg(seed).checks()
     });
+    Run::new(&program, Driver::Software(ONE_VERSION))
+        .arg("--shared")
+        .arg("50")
+        .checks()
+        .expect("nothing captures any more");
 }
 
 /// While calls of the driver fail: nothing crashes, stands still, or is an internal error.

@@ -249,7 +249,7 @@ static cushim_status create_builder(struct drawer *drawer) {
   cushim_builder builder = NULL;
   cushim_status status;
   options.mode = once_in(drawer, 4) ? (int32_t)below(drawer, 3) : CUSHIM_CAPTURE_RELAXED;
-  status = once_in(drawer, 3) ? cushim_builder_create_on(user_streams[below(drawer, USER_STREAMS)], &options, &builder)
+  status = once_in(drawer, 3) ? cushim_builder_create_on(stream_to_give(drawer), &options, &builder)
                               : cushim_builder_create(all.context, &options, &builder);
   if (builder != NULL && once_in(drawer, 2)) CHECK(cushim_builder_begin(builder) != CUSHIM_ERROR_INTERNAL);
   return shown(drawer, BUILDERS, builder, status);
@@ -400,7 +400,6 @@ static const struct {
     ACTION(find_in_clone),    ACTION(set_dependencies), ACTION(set_owner),          ACTION(set_host_function), ACTION(set_fill),
     ACTION(set_argument),     ACTION(set_child),        ACTION(set_enabled),        ACTION(create_exec),       ACTION(launch_exec),
     ACTION(update_exec),      ACTION(rebind_exec),      ACTION(destroy_something),  ACTION(destroy_something), ACTION(create_event),
-    /* From here on those that capture, and what they meet. */
     ACTION(create_builder),   ACTION(create_builder),   ACTION(begin),              ACTION(recapture),         ACTION(end),
     ACTION(end),              ACTION(close_builder),    ACTION(refer_to_builder),   ACTION(stream_of_builder), ACTION(stream_of_builder),
     ACTION(graph_of_builder), ACTION(tail_of_builder),  ACTION(fork_builder),       ACTION(join_builders),     ACTION(embed),
@@ -409,6 +408,6 @@ static const struct {
     ACTION(create_buffer),    ACTION(destroy_something),
 #undef ACTION
 };
-enum { ACTIONS = sizeof actions / sizeof *actions, GRAPH_ACTIONS = 35 };
+enum { ACTIONS = sizeof actions / sizeof *actions };
 
 #endif

@@ -21,13 +21,19 @@ static inline uint32_t below(struct drawer *drawer, uint32_t limit) {
 static inline int once_in(struct drawer *drawer, uint32_t times) { return below(drawer, times) == 0; }
 
 enum kind { GRAPHS, NODES, EXECS, BUILDERS, EVENTS, BUFFERS, CONDITIONS, STREAMS, KINDS };
-enum { PLACES = 10, USER_STREAMS = 3 };
+enum { PLACES = 10, MOST_THREADS = 16, GIVEN_STREAMS = 3 };
 
 /* Handles by kind; the same handle may stand in several places, unless it is an owning one. */
 static void *handles[KINDS][PLACES];
 
-/* Streams that captures may meet, apart from those of builders. They live as long as a round. */
-static cushim_stream user_streams[USER_STREAMS];
+/* Streams that captures may meet, apart from those of builders: one for each thread, and some that are given to builders. They live as
+ * long as a round. */
+static cushim_stream own_streams[MOST_THREADS], given_streams[GIVEN_STREAMS];
+static int thread_count;
+
+/* Whether threads enqueue in each other's streams, and give these to builders. What one enqueues while another has the stream captured may
+ * miss the capture then, as the comment of cushim_builder_begin says, and its owner may never be released. */
+static int is_shared;
 
 /* One that is there, if it is found soon; perhaps destroyed by now. */
 static inline void *any_of(struct drawer *drawer, enum kind kind) {
@@ -39,7 +45,11 @@ static inline void *any_of(struct drawer *drawer, enum kind kind) {
 
 static inline cushim_stream any_stream(struct drawer *drawer) {
   void *const found = once_in(drawer, 2) ? any_of(drawer, STREAMS) : NULL;
-  return found != NULL ? (cushim_stream)found : user_streams[below(drawer, USER_STREAMS)];
+  return found != NULL ? (cushim_stream)found : own_streams[is_shared ? (int)below(drawer, (uint32_t)thread_count) : drawer->number];
+}
+
+static inline cushim_stream stream_to_give(struct drawer *drawer) {
+  return is_shared ? any_stream(drawer) : given_streams[below(drawer, GIVEN_STREAMS)];
 }
 
 /* Destroys an owning handle; borrowed ones refuse it. */
@@ -69,18 +79,18 @@ struct lent {
   int is_taken, releases;
   const char *by; /* what lent it */
 };
-enum { MOST_LENT = 100000 };
+enum { MOST_LENT = 1 << 17 }; /* those of many rounds: what one round missed may be released in a later one */
 static struct lent all_lent[MOST_LENT];
-static int lent_count;
+static unsigned lent_count, checked_count;
 
 static inline void was_released(void *data) { __atomic_add_fetch(&((struct lent *)data)->releases, 1, __ATOMIC_SEQ_CST); }
 
 static inline cushim_owner lend_by(const char *by) {
-  const int number = __atomic_fetch_add(&lent_count, 1, __ATOMIC_SEQ_CST);
+  struct lent *const lent = &all_lent[__atomic_fetch_add(&lent_count, 1, __ATOMIC_SEQ_CST) % MOST_LENT];
   cushim_owner owner;
-  if (number >= MOST_LENT) exit(2);
-  all_lent[number].by = by;
-  owner.data = &all_lent[number];
+  memset(lent, 0, sizeof *lent);
+  lent->by = by;
+  owner.data = lent;
   owner.release = was_released;
   return owner;
 }
@@ -93,25 +103,30 @@ static inline cushim_status settle(const cushim_owner *owner, cushim_status stat
   return status;
 }
 
+static inline int is_wrong(const struct lent *lent) {
+  const int releases = __atomic_load_n(&lent->releases, __ATOMIC_SEQ_CST);
+  return is_shared ? releases > lent->is_taken : releases != lent->is_taken;
+}
+
 static inline int count_wrong(void) {
-  int i, wrong = 0;
+  unsigned i;
+  int wrong = 0;
   flush_callbacks();
-  for (i = 0; i < lent_count; i++) wrong += all_lent[i].is_taken != __atomic_load_n(&all_lent[i].releases, __ATOMIC_SEQ_CST);
+  for (i = checked_count; i != lent_count; i++) wrong += is_wrong(&all_lent[i % MOST_LENT]);
   return wrong;
 }
 
 /* Every owner was released once if its call succeeded, and never if not. What a thread of the driver's releases may take a while. */
 static inline void check_owners(void) {
-  int i;
+  unsigned i;
   for (i = 0; i < 2000 && count_wrong() > 0; i++) pause_shortly();
   if (!CHECK(count_wrong() == 0)) {
-    for (i = 0; i < lent_count; i++) {
-      const struct lent *const one = &all_lent[i];
-      if (one->is_taken != one->releases) fprintf(stderr, "  the owner of %s: taken %d, released %d\n", one->by, one->is_taken, one->releases);
+    for (i = checked_count; i != lent_count; i++) {
+      const struct lent *const one = &all_lent[i % MOST_LENT];
+      if (is_wrong(one)) fprintf(stderr, "  the owner of %s: taken %d, released %d\n", one->by, one->is_taken, one->releases);
     }
   }
-  memset(all_lent, 0, sizeof *all_lent * (size_t)lent_count);
-  lent_count = 0;
+  checked_count = lent_count;
 }
 
 #endif
